@@ -1,0 +1,63 @@
+"""Checks of parameters, with one grammar for their messages.
+
+``<owner>: <parameter> must be <rule>, got <value>``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+from sms_diar.errors import InvalidParameterError
+
+
+def _fail(owner: str, name: str, rule: str, value: object) -> InvalidParameterError:
+    return InvalidParameterError(f"{owner}: {name} must be {rule}, got {value!r}")
+
+
+def is_real(value: object) -> bool:
+    """Whether `value` is a finite real number (booleans are not)."""
+    return (
+        isinstance(value, Real)
+        and not isinstance(value, bool)
+        and math.isfinite(float(value))
+    )
+
+
+def check_positive(owner: str, name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number above zero."""
+    if not is_real(value) or float(value) <= 0.0:  # type: ignore[arg-type]
+        raise _fail(owner, name, "a finite number > 0", value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_not_negative(owner: str, name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number, zero or above."""
+    if not is_real(value) or float(value) < 0.0:  # type: ignore[arg-type]
+        raise _fail(owner, name, "a finite number >= 0", value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_share(owner: str, name: str, value: object) -> float:
+    """Return `value` as a float if it lies in (0, 1]."""
+    if not is_real(value) or not 0.0 < float(value) <= 1.0:  # type: ignore[arg-type]
+        raise _fail(owner, name, "a number in (0, 1]", value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_count(owner: str, name: str, value: object, *, least: int = 1) -> int:
+    """Return `value` as an int if it is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise _fail(owner, name, f"a whole number >= {least}", value)
+    if int(value) < least:
+        raise _fail(owner, name, f"a whole number >= {least}", value)
+    return int(value)
+
+
+def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise _fail(owner, name, f"one of {listed}", value)
+    return value

@@ -1,0 +1,26 @@
+"""Points to clusters: the mean-shift family as scikit-learn estimators.
+
+Read ``_reference.py`` first: it is the paper in NumPy and defines every state.
+``_kernels.py`` repeats it as compiled loops, ``_base.py`` holds what the
+estimators share, ``_modes.py`` turns resting points into labels.
+"""
+
+from sms_diar.clustering.bandwidth import estimate_bandwidth
+from sms_diar.clustering.blurring import BlurringMeanShift
+from sms_diar.clustering.history import History
+from sms_diar.clustering.mean_shift import MeanShift
+from sms_diar.clustering.profiles import KERNELS
+from sms_diar.clustering.stochastic import (
+    DoublyStochasticMeanShift,
+    StochasticMeanShift,
+)
+
+__all__ = [
+    "KERNELS",
+    "BlurringMeanShift",
+    "DoublyStochasticMeanShift",
+    "History",
+    "MeanShift",
+    "StochasticMeanShift",
+    "estimate_bandwidth",
+]

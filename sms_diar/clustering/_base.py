@@ -1,0 +1,275 @@
+"""What all mean-shift estimators share: checks, units, labels and prediction.
+
+Work is done in units close to the bandwidth: data and bandwidth are multiplied
+by the same power of two, which changes no digit of either, so that squares
+neither overflow nor vanish whatever the scale of the data.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sms_diar._validation import (
+    check_choice,
+    check_count,
+    check_positive,
+)
+from sms_diar.clustering._kernels import objective, shift_points
+from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.bandwidth import estimate_bandwidth
+from sms_diar.clustering.history import Recorder
+from sms_diar.clustering.profiles import KERNELS
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+Bandwidth = float | Literal["auto"]
+Record = Literal["objective", "states"] | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended, in scaled units."""
+
+    coords: FloatArray  # (d, n) resting points
+    n_steps: int  # moves of single points
+    longest_move: float  # the longest last move among all points
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a run needs to know, in scaled units."""
+
+    coords: FloatArray  # (d, n), never written to
+    bandwidth: float
+    code: int  # position of the kernel in KERNELS
+    tol: float
+    recorder: Recorder | None
+    scale: float  # one scaled unit in data units: a power of two
+
+
+class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Skeleton of ``fit`` and ``predict``; subclasses supply the run itself."""
+
+    # Constructor arguments of every subclass.
+    bandwidth: Any
+    kernel: str
+    tol: float
+    merge_threshold: float | None
+    record: Record
+    max_records: int
+
+    @abstractmethod
+    def _run(self, problem: Problem) -> Run:
+        """Move the points until they rest or the limit is reached."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Name the parameter that ends runs, for the warning that it did."""
+
+    @abstractmethod
+    def _check_limits(self) -> None:
+        """Check the parameters that only this subclass has."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
+        """Cluster the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One point per row. Computation is in float64 whatever the input;
+            float32 input gets float32 centres back.
+        y : Ignored
+            Present so that the estimator fits scikit-learn pipelines.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_choice(self._name, "kernel", self.kernel, KERNELS)
+        check_positive(self._name, "tol", self.tol)
+        check_count(self._name, "max_records", self.max_records, least=3)
+        if self.record is not None:
+            check_choice(self._name, "record", self.record, ("objective", "states"))
+        if self.merge_threshold is not None:
+            check_positive(self._name, "merge_threshold", self.merge_threshold)
+        self._check_limits()
+        given = validate_data(
+            self, X, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        check_rows_finite(self._name, given)
+        data = np.asarray(given, dtype=np.float64)
+        self.bandwidth_ = self._resolve_bandwidth(data)
+
+        problem = self._problem(data)
+        run = self._run(problem)
+        self._store(run, problem, given.dtype)
+        if not self.converged_:
+            warnings.warn(
+                f"{self._name}: the longest last move is still "
+                f"{run.longest_move / problem.bandwidth:.2g} bandwidths after "
+                f"{run.n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> IntArray:
+        """Tell which cluster new points climb to.
+
+        A new point climbs the density of the points given to ``fit``, which stay
+        where they were, and takes the label of the resting point nearest to
+        where it stops. This is exactly what `MeanShift` does to its own points.
+        The other members of the family move the data while they climb, so for
+        points seen in ``fit`` their ``labels_`` are the answer, and this is an
+        approximation for new ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points to label.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Index into ``cluster_centers_``.
+        """
+        check_is_fitted(self)
+        given = validate_data(
+            self,
+            X,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            reset=False,
+        )
+        check_rows_finite(self._name, given)
+        problem = self._problem(self._fit_X)
+        queries = np.ascontiguousarray(
+            np.asarray(given, dtype=np.float64).T / problem.scale
+        )
+        climb(queries, problem, max_iter=10_000)
+        nearest = cKDTree(self._resting).query(queries.T)[1]
+        labels: IntArray = self.labels_[nearest]
+        return labels
+
+    def _resolve_bandwidth(self, data: FloatArray) -> Any:
+        if isinstance(self.bandwidth, str):
+            check_choice(self._name, "bandwidth", self.bandwidth, ("auto",))
+            return estimate_bandwidth(data)
+        return check_positive(self._name, "bandwidth", self.bandwidth)
+
+    def _central_bandwidth(self) -> float:
+        """Bandwidth that stands for the run where one number is needed."""
+        return float(self.bandwidth_)
+
+    def _problem(self, data: FloatArray) -> Problem:
+        bandwidth = self._central_bandwidth()
+        exponent = math.frexp(bandwidth)[1]
+        largest = float(np.max(np.abs(data)))
+        # Beyond this the squares of scaled data would overflow. The bandwidth is
+        # then far below the spacing of the largest numbers; it only has to stay
+        # large enough for its own square.
+        exponent = max(exponent, math.frexp(largest)[1] - 500, -1000)
+        scale = math.ldexp(1.0, exponent)
+        scaled = max(bandwidth / scale, 1e-150)
+        code = KERNELS.index(self.kernel)
+        recorder = None
+        if self.record is not None:
+            recorder = Recorder(
+                lambda coords: objective(coords, scaled, code),
+                interval=self._record_interval(len(data)),
+                limit=self.max_records,
+                keep_states=self.record == "states",
+            )
+        return Problem(
+            coords=np.ascontiguousarray((data / scale).T),
+            bandwidth=scaled,
+            code=code,
+            tol=self.tol * scaled,
+            recorder=recorder,
+            scale=scale,
+        )
+
+    def _record_interval(self, n_points: int) -> int:
+        """Steps between recorded moments at first: one move of every point."""
+        return n_points
+
+    def _store(self, run: Run, problem: Problem, dtype: np.dtype[Any]) -> None:
+        threshold = problem.bandwidth / 3.0
+        if self.merge_threshold is not None:
+            threshold = float(self.merge_threshold) / problem.scale
+        self._resting = np.ascontiguousarray(run.coords.T)
+        self._fit_X = np.ascontiguousarray(problem.coords.T * problem.scale)
+        self.labels_, centers = merge_resting_points(self._resting, threshold)
+        self.cluster_centers_ = (centers * problem.scale).astype(dtype)
+        self.resting_points_ = (self._resting * problem.scale).astype(dtype)
+        self.n_clusters_ = len(centers)
+        self.n_steps_ = run.n_steps
+        self.converged_ = run.converged
+        self.objective_ = objective(run.coords, problem.bandwidth, problem.code)
+        if problem.recorder is not None:
+            self.history_ = problem.recorder.finish(
+                run.n_steps, run.coords, problem.scale
+            )
+
+
+def climb(
+    queries: FloatArray, problem: Problem, max_iter: int
+) -> tuple[int, int, FloatArray]:
+    """Iterate the mean-shift operator on `queries`, in place, against fixed data.
+
+    Each query stops for itself, at its first move below the tolerance.
+
+    Returns
+    -------
+    n_iter : int
+        Iterations of the query that took longest.
+    n_steps : int
+        Moves of single queries in total.
+    lengths : ndarray of shape (n_queries,)
+        Last move of each query.
+    """
+    recorder = problem.recorder
+    lengths = np.full(queries.shape[1], np.inf)
+    moving = np.arange(queries.shape[1])
+    n_steps = 0
+    for iteration in range(max_iter):
+        if recorder is not None:
+            recorder.offer(iteration * queries.shape[1], queries)
+        shift_points(
+            queries, moving, problem.coords, problem.bandwidth, problem.code, lengths
+        )
+        n_steps += len(moving)
+        moving = moving[lengths[moving] >= problem.tol]
+        if not len(moving):
+            break
+    return iteration + 1, n_steps, lengths
+
+
+def check_rows_finite(owner: str, data: AnyArray) -> None:
+    """Refuse NaN and infinity, naming the first row that has one."""
+    finite = np.isfinite(data).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        what = "NaN" if np.isnan(data[row]).any() else "infinity (inf)"
+        raise InvalidParameterError(
+            f"{owner}: X must be finite, got {what} in row {row} "
+            f"({np.count_nonzero(~finite)} of {len(data)} rows are affected); "
+            f"remove or repair these rows"
+        )

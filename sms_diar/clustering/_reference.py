@@ -1,0 +1,159 @@
+"""The mean-shift family as the paper writes it, in plain NumPy.
+
+Slow, short, and the definition: when a compiled loop and its reference here
+disagree, the loop is wrong. Points are rows. Sums run over the neighbours in
+the order of the rows, one after the other (``_running_sum``), and squared
+distances over the coordinates likewise: this fixes every rounding, so that the
+compiled loops can be held to the same bits (but for the Gaussian, whose ``exp``
+comes from different libraries).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sms_diar.clustering.profiles import GAUSSIAN_RATE
+from sms_diar.types import FloatArray, IntArray
+
+
+def profile(kernel: str, t: FloatArray) -> FloatArray:
+    """``k(t)`` for squared distances `t` in units of the bandwidth."""
+    inside = np.minimum(t, 1.0)
+    if kernel == "gaussian":
+        return np.exp(-GAUSSIAN_RATE * inside) - np.exp(-GAUSSIAN_RATE)
+    rest = 1.0 - inside
+    powers = {"uniform": 1, "biweight": 2, "triweight": 3, "quadweight": 4}
+    return rest ** powers[kernel]
+
+
+def weight(kernel: str, t: FloatArray) -> FloatArray:
+    """``-k'(t)`` up to a constant, for `t` in [0, 1)."""
+    rest = 1.0 - t
+    if kernel == "uniform":
+        return np.ones_like(t)
+    if kernel == "biweight":
+        return rest
+    if kernel == "triweight":
+        return rest * rest
+    if kernel == "quadweight":
+        return rest * rest * rest
+    return np.exp(-GAUSSIAN_RATE * t)
+
+
+def _running_sum(rows: FloatArray) -> FloatArray:
+    total: FloatArray = np.cumsum(rows, axis=0)[-1]  # np.sum would add pairwise
+    return total
+
+
+def squared_distances(x: FloatArray, points: FloatArray) -> FloatArray:
+    """``|x - x_j|**2`` for each row of `points`."""
+    return _running_sum(((points - x) ** 2).T)
+
+
+def move(
+    x: FloatArray, points: FloatArray, bandwidth: float, kernel: str
+) -> FloatArray:
+    """``S_h(x; X) - x``: where the mean of its neighbours lies, seen from `x`.
+
+    A neighbour is strictly closer than the bandwidth. Averaging differences
+    instead of positions keeps full precision however far from zero the data
+    lie, and makes the move of coinciding points exactly zero.
+    """
+    squared = squared_distances(x, points)
+    near = squared < bandwidth * bandwidth
+    if not near.any():
+        return np.zeros_like(x)
+    weights = weight(kernel, squared[near] / (bandwidth * bandwidth))
+    differences = points[near] - x
+    return _running_sum(weights[:, None] * differences) / _running_sum(weights)
+
+
+def length(vector: FloatArray) -> float:
+    """Euclidean length."""
+    return float(np.sqrt(_running_sum(vector**2)))
+
+
+def objective(points: FloatArray, bandwidth: float, kernel: str) -> float:
+    """``L(X)``, the sum of K over all pairs i <= j, each point with itself too."""
+    total = 0.0
+    for i, x in enumerate(points):
+        t = squared_distances(x, points[i:]) / (bandwidth * bandwidth)
+        total += float(_running_sum(profile(kernel, t)))
+    return total
+
+
+def density(
+    x: FloatArray, points: FloatArray, bandwidth: float, kernel: str
+) -> float:
+    """``D(x)``, the kernel density estimate (K not normalised)."""
+    t = squared_distances(x, points) / (bandwidth * bandwidth)
+    n, d = points.shape
+    return float(np.sum(profile(kernel, t))) / (n * bandwidth**d)
+
+
+def mean_shift(
+    points: FloatArray, bandwidth: float, kernel: str, tol: float, max_iter: int
+) -> FloatArray:
+    """MS: every point climbs on its own; the data stay where they are."""
+    resting = points.copy()
+    for x in resting:
+        for _ in range(max_iter):
+            step = move(x, points, bandwidth, kernel)
+            x += step
+            if length(step) < tol:
+                break
+    return resting
+
+
+def blurring_mean_shift(
+    points: FloatArray, bandwidth: float, kernel: str, tol: float, max_iter: int
+) -> FloatArray:
+    """BMS: all points move together, and the data with them."""
+    state = points.copy()
+    for _ in range(max_iter):
+        steps = np.array([move(x, state, bandwidth, kernel) for x in state])
+        state = state + steps
+        if max(length(step) for step in steps) < tol:
+            break
+    return state
+
+
+def stochastic_mean_shift(
+    points: FloatArray,
+    draws: IntArray,
+    bandwidths: FloatArray,
+    kernel: str,
+    tol: float,
+    n_at_rest: int,
+) -> tuple[FloatArray, int]:
+    """SMS: at step t the drawn point alone moves, by the mean of the current state.
+
+    Ends when `n_at_rest` points have made a last move shorter than `tol`. With
+    bandwidths that vary from step to step this is DSMS.
+    """
+    state = points.copy()
+    last_move = np.full(len(points), np.inf)
+    for step, (i, bandwidth) in enumerate(zip(draws, bandwidths, strict=True), start=1):
+        shift = move(state[i], state, float(bandwidth), kernel)
+        state[i] += shift
+        last_move[i] = length(shift)
+        if np.count_nonzero(last_move < tol) >= n_at_rest:
+            return state, step
+    return state, len(draws)
+
+
+def merge(points: FloatArray, threshold: float) -> IntArray:
+    """Number the connected components of "closer than the threshold"."""
+    labels = np.full(len(points), -1)
+    for first in range(len(points)):
+        if labels[first] >= 0:
+            continue
+        label = labels.max() + 1
+        frontier = [first]
+        while frontier:
+            x = points[frontier.pop()]
+            near = squared_distances(x, points) < threshold * threshold
+            new = np.flatnonzero(near & (labels < 0))
+            labels[new] = label
+            frontier.extend(new.tolist())
+    return labels

@@ -1,0 +1,70 @@
+"""Every exception this package raises on purpose.
+
+* SmsDiarError
+  - InvalidParameterError   (also a ValueError)
+  - ConfigError             (also a ValueError; settings files and ``--set``)
+  - DataFormatError         (also a ValueError; knows file and line)
+  - MissingFileError        (also a FileNotFoundError)
+  - MissingExtraError       (also an ImportError; names the extra to install)
+  - ExperimentError         (also a RuntimeError; a recipe cannot go on)
+
+Catch ``SmsDiarError`` to catch them all. Anything else that escapes is a bug.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class SmsDiarError(Exception):
+    """Root of the hierarchy; never raised itself."""
+
+
+class InvalidParameterError(SmsDiarError, ValueError):
+    """An argument is outside the range its docstring promises to accept."""
+
+
+class ConfigError(SmsDiarError, ValueError):
+    """A setting is unknown, ill-typed or contradicts another one."""
+
+
+class DataFormatError(SmsDiarError, ValueError):
+    """A file does not follow its format.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in the words of the format.
+    path : Path or str
+        The file that was being read.
+    line : int, optional
+        1-based line number, as an editor shows it; none for binary files.
+    text : str, optional
+        The offending line.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: Path | str,
+        line: int | None = None,
+        text: str | None = None,
+    ) -> None:
+        self.path = path
+        self.line = line
+        where = f"{path}" if line is None else f"{path}:{line}"
+        shown = "" if text is None else f"\n    {text.rstrip()}"
+        super().__init__(f"{where}: {problem}{shown}")
+
+
+class MissingFileError(SmsDiarError, FileNotFoundError):
+    """A file or folder that was named does not exist."""
+
+
+class MissingExtraError(SmsDiarError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class ExperimentError(SmsDiarError, RuntimeError):
+    """A recipe cannot be found, started or continued."""

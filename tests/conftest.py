@@ -1,0 +1,46 @@
+"""Shared fixtures and switches of the test suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+# Compiling inside a drawn example would trip hypothesis' deadline, and CI must
+# draw the same examples every time.
+hypothesis.settings.register_profile("sms_diar", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("sms_diar")
+
+JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="skip tests marked slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not (config.getoption("--quick") or JIT_OFF):
+        return
+    reason = "interpreted kernels" if JIT_OFF else "--quick"
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=f"slow test skipped: {reason}"))
+
+
+@pytest.fixture
+def root() -> Path:
+    """Top of the checkout."""
+    return ROOT
+
+
+@pytest.fixture
+def three_gaussians():
+    """Forty points per cluster around three means, and their labels."""
+    rng = np.random.default_rng(5)
+    truth = np.repeat(np.arange(3), 40)
+    means = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    return means[truth] + 0.25 * rng.standard_normal((120, 2)), truth
