@@ -1,14 +1,159 @@
-"""Names for the arrays that travel through the package."""
+"""The few small values that travel through the whole package.
+
+They are frozen and check themselves, so that later stages need not check
+again. Ids are opaque everywhere: nobody splits one to recover a time, a channel
+or a speaker.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from sms_diar.errors import InvalidParameterError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Segment:
+    """A half-open stretch of one recording, ``[start, end)`` in seconds."""
+
+    recording: str
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.start < self.end < float("inf"):
+            raise InvalidParameterError(
+                f"segment of {self.recording!r} must satisfy 0 <= start < end, "
+                f"got start={self.start!r}, end={self.end!r}"
+            )
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds, always positive."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Turn:
+    """A stretch of a recording in which one speaker speaks."""
+
+    segment: Segment
+    speaker: str
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingSet:
+    """One vector for each segment.
+
+    Parameters
+    ----------
+    ids : tuple of str
+        Segment ids, all different.
+    vectors : ndarray of shape (n, d)
+        One row per id, finite.
+    extractor : str, optional
+        Fingerprint of the model that made the vectors, where it is known. Back
+        ends compare it with the one they were trained on.
+    source : str, optional
+        Where the vectors came from, for messages.
+    """
+
+    ids: tuple[str, ...]
+    vectors: FloatArray
+    extractor: str | None = None
+    source: str = "embeddings"
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or len(self.ids) != len(self.vectors):
+            raise InvalidParameterError(
+                f"{self.source}: vectors must be one row for each of the "
+                f"{len(self.ids)} ids, got shape {self.vectors.shape}"
+            )
+        if len(set(self.ids)) != len(self.ids):
+            name, times = Counter(self.ids).most_common(1)[0]
+            raise InvalidParameterError(
+                f"{self.source}: ids must be unique, got {name!r} {times} times"
+            )
+        finite = np.isfinite(self.vectors).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            what = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
+            raise InvalidParameterError(
+                f"{self.source}: vectors must be finite, got {what} in the vector of "
+                f"{self.ids[row]!r} ({np.count_nonzero(~finite)} of {len(self.ids)} "
+                f"vectors are affected); remove or repair them"
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors."""
+        return int(self.vectors.shape[1])
+
+    def select(self, rows: Sequence[int] | IntArray) -> EmbeddingSet:
+        """Pick the vectors of the given rows, in that order."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        return replace(
+            self,
+            ids=tuple(self.ids[row] for row in chosen),
+            vectors=self.vectors[chosen],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PldaModel:
+    """Two-covariance PLDA in the diagonalised form that Kaldi stores.
+
+    A vector is ``x = mean + speaker + residual``. ``transform @ (x - mean)`` has
+    identity covariance within speakers and ``diag(psi)`` between them.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (d,)
+        Centre of all speakers.
+    transform : ndarray of shape (d, d)
+        Diagonalises both covariances.
+    psi : ndarray of shape (d,)
+        Between-speaker variances in the transformed space, not negative.
+    """
+
+    mean: FloatArray
+    transform: FloatArray
+    psi: FloatArray
+
+    def __post_init__(self) -> None:
+        d = self.mean.shape[0] if self.mean.ndim == 1 else -1
+        if d < 1 or self.transform.shape != (d, d) or self.psi.shape != (d,):
+            raise InvalidParameterError(
+                f"PldaModel: mean, transform and psi must be of shapes (d,), (d, d) "
+                f"and (d,), got {self.mean.shape}, {self.transform.shape} and "
+                f"{self.psi.shape}"
+            )
+        for name in ("mean", "transform", "psi"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise InvalidParameterError(
+                    f"PldaModel: {name} must be finite, got NaN or infinity"
+                )
+        if (self.psi < 0.0).any():
+            raise InvalidParameterError(
+                f"PldaModel: psi must not be negative, got {self.psi.min()!r}"
+            )
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors the model scores."""
+        return int(self.mean.shape[0])

@@ -44,3 +44,12 @@ def three_gaussians():
     truth = np.repeat(np.arange(3), 40)
     means = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     return means[truth] + 0.25 * rng.standard_normal((120, 2)), truth
+
+
+@pytest.fixture(scope="session")
+def corpus_data() -> Path:
+    """Folder with the real speech and embeddings, or skip."""
+    folder = Path(os.environ.get("SMS_DIAR_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no speech data at {folder}; point SMS_DIAR_DATA to it")
+    return folder

@@ -171,7 +171,7 @@ def stochastic_steps(
         last_move[i] = length
         if resting >= n_at_rest:
             return step + 1
-    return draws.shape[0]
+    return len(draws)
 
 
 @kernel

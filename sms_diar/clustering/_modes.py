@@ -73,9 +73,7 @@ def _cells(points: FloatArray, threshold: float) -> IntArray:
     return cells
 
 
-def _join_cells(
-    grouped: FloatArray, starts: IntArray, threshold: float
-) -> IntArray:
+def _join_cells(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
     """Component of each cell; cell c owns the rows starts[c]:starts[c + 1]."""
     representatives = grouped[starts[:-1]]
     n_cells = len(representatives)

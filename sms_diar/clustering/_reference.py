@@ -10,6 +10,8 @@ comes from different libraries).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sms_diar.clustering.profiles import GAUSSIAN_RATE
@@ -20,10 +22,11 @@ def profile(kernel: str, t: FloatArray) -> FloatArray:
     """``k(t)`` for squared distances `t` in units of the bandwidth."""
     inside = np.minimum(t, 1.0)
     if kernel == "gaussian":
-        return np.exp(-GAUSSIAN_RATE * inside) - np.exp(-GAUSSIAN_RATE)
-    rest = 1.0 - inside
-    powers = {"uniform": 1, "biweight": 2, "triweight": 3, "quadweight": 4}
-    return rest ** powers[kernel]
+        lowered: FloatArray = np.exp(-GAUSSIAN_RATE * inside) - np.exp(-GAUSSIAN_RATE)
+        return lowered
+    power = {"uniform": 1, "biweight": 2, "triweight": 3, "quadweight": 4}[kernel]
+    rest: FloatArray = (1.0 - inside) ** power
+    return rest
 
 
 def weight(kernel: str, t: FloatArray) -> FloatArray:
@@ -40,14 +43,14 @@ def weight(kernel: str, t: FloatArray) -> FloatArray:
     return np.exp(-GAUSSIAN_RATE * t)
 
 
-def _running_sum(rows: FloatArray) -> FloatArray:
-    total: FloatArray = np.cumsum(rows, axis=0)[-1]  # np.sum would add pairwise
-    return total
+def _running_sum(rows: FloatArray) -> Any:
+    return np.cumsum(rows, axis=0)[-1]  # np.sum would add pairwise
 
 
 def squared_distances(x: FloatArray, points: FloatArray) -> FloatArray:
     """``|x - x_j|**2`` for each row of `points`."""
-    return _running_sum(((points - x) ** 2).T)
+    squared: FloatArray = _running_sum(((points - x) ** 2).T)
+    return squared
 
 
 def move(
@@ -65,7 +68,9 @@ def move(
         return np.zeros_like(x)
     weights = weight(kernel, squared[near] / (bandwidth * bandwidth))
     differences = points[near] - x
-    return _running_sum(weights[:, None] * differences) / _running_sum(weights)
+    shift: FloatArray = _running_sum(weights[:, None] * differences)
+    shift /= _running_sum(weights)
+    return shift
 
 
 def length(vector: FloatArray) -> float:
@@ -82,13 +87,11 @@ def objective(points: FloatArray, bandwidth: float, kernel: str) -> float:
     return total
 
 
-def density(
-    x: FloatArray, points: FloatArray, bandwidth: float, kernel: str
-) -> float:
+def density(x: FloatArray, points: FloatArray, bandwidth: float, kernel: str) -> float:
     """``D(x)``, the kernel density estimate (K not normalised)."""
     t = squared_distances(x, points) / (bandwidth * bandwidth)
     n, d = points.shape
-    return float(np.sum(profile(kernel, t))) / (n * bandwidth**d)
+    return float(np.sum(profile(kernel, t)) / (n * bandwidth**d))
 
 
 def mean_shift(
@@ -96,10 +99,10 @@ def mean_shift(
 ) -> FloatArray:
     """MS: every point climbs on its own; the data stay where they are."""
     resting = points.copy()
-    for x in resting:
+    for i in range(len(points)):
         for _ in range(max_iter):
-            step = move(x, points, bandwidth, kernel)
-            x += step
+            step = move(resting[i], points, bandwidth, kernel)
+            resting[i] += step
             if length(step) < tol:
                 break
     return resting

@@ -36,4 +36,4 @@ SLOPE: Final = {
     "quadweight": 4.0,
     "gaussian": GAUSSIAN_RATE,
 }
-"""``G(0)``: by the theory each SMS step raises L by at least 2 G(0) |move|**2 / h**2."""
+"""``G(0)``: each step of SMS raises L by at least ``2 G(0) |move|**2 / h**2``."""

@@ -252,13 +252,14 @@ class DoublyStochasticMeanShift(StochasticMeanShift):
         high = check_positive(self._name, "bandwidth[1]", given[1])
         if low > high:
             raise InvalidParameterError(
-                f"{self._name}: bandwidth must be a pair with low <= high, got {given!r}"
+                f"{self._name}: bandwidth must be a pair with low <= high, "
+                f"got {given!r}"
             )
         return low, high
 
     def _central_bandwidth(self) -> float:
         low, high = self.bandwidth_
-        return low + (high - low) / 2.0
+        return float(low + (high - low) / 2.0)
 
     def _draw_bandwidths(
         self, problem: Problem, rng: np.random.Generator, size: int

@@ -27,7 +27,9 @@ def test_a_sample_stands_for_a_large_set():
     assert small == estimate_bandwidth(X, max_points=1000)  # seeded by default
 
 
-@pytest.mark.parametrize("X", [[[1.0, 2.0]], [[1.0], [1.0], [1.0]]], ids=["one", "equal"])
+@pytest.mark.parametrize(
+    "X", [[[1.0, 2.0]], [[1.0], [1.0], [1.0]]], ids=["one", "equal"]
+)
 def test_any_value_will_do_for_coinciding_points(X):
     assert estimate_bandwidth(X) == 1.0
 

@@ -149,7 +149,7 @@ def test_empty_data_are_refused(estimator):
     [
         ({"bandwidth": -1}, "bandwidth must be a finite number > 0, got -1"),
         ({"bandwidth": True}, "bandwidth must be a finite number > 0, got True"),
-        ({"bandwidth": "silverman"}, "bandwidth must be one of 'auto', got 'silverman'"),
+        ({"bandwidth": "scott"}, "bandwidth must be one of 'auto', got 'scott'"),
         ({"tol": 0}, "tol must be a finite number > 0, got 0"),
         ({"tol": np.nan}, "tol must be a finite number > 0, got nan"),
         (
@@ -176,7 +176,10 @@ def test_wrong_parameters_are_named(estimator, params, message):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (MeanShift(max_iter=0), "MeanShift: max_iter must be a whole number >= 1, got 0"),
+        (
+            MeanShift(max_iter=0),
+            "MeanShift: max_iter must be a whole number >= 1, got 0",
+        ),
         (
             BlurringMeanShift(max_iter=2.5),
             "BlurringMeanShift: max_iter must be a whole number >= 1, got 2.5",

@@ -100,7 +100,9 @@ def test_a_sample_narrower_than_the_bandwidth_is_one_cluster(X, kernel, seed):
         MeanShift(bandwidth=h, kernel=kernel),
         BlurringMeanShift(bandwidth=h, kernel=kernel),
         StochasticMeanShift(bandwidth=h, kernel=kernel, random_state=seed),
-        DoublyStochasticMeanShift(bandwidth=(h, 2 * h), kernel=kernel, random_state=seed),
+        DoublyStochasticMeanShift(
+            bandwidth=(h, 2 * h), kernel=kernel, random_state=seed
+        ),
     ):
         if isinstance(model, MeanShift) and kernel != "uniform":
             continue  # the theorem is about data that move; MS may keep two modes

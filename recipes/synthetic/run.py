@@ -1,0 +1,202 @@
+"""Mean shift on Gaussian clusters: the paper's table, sweeps and pictures.
+
+Needs no data. All of it takes about half an hour on two cores, most of it for
+the largest sizes of the time sweep::
+
+    sms-diar run synthetic --workers 2
+    sms-diar run synthetic --conf conf/small.toml      # a minute or so
+
+The answer is in exp/synthetic/report; RESULTS.md holds a copy of a full run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sms_diar.experiment import gaussian_report
+from sms_diar.experiment.gaussians import (
+    Method,
+    sweep_repetition,
+    table_repetition,
+)
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.synthetic import PAPER_SETS
+
+PRINTED = Path(__file__).parent / "paper.csv"
+TIMED = ("MS", "BMS", "SMS")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the spread of the table is understood."""
+
+    std: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """Bandwidths tried against the printed rows of one set."""
+
+    set_name: str
+    runs: int
+    std: float
+    bandwidths: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """Values at which one property of the data varies."""
+
+    std: float
+    bandwidth: float
+    per_cluster: int
+    ratios: tuple[float, ...]
+    dimensions: tuple[int, ...]
+    clusters: tuple[int, ...]
+    sizes: tuple[int, ...]
+    time_points: int
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on; defaults are in conf.toml, not here."""
+
+    seed: int
+    runs: int
+    run_points: int
+    repetitions: int
+    sets: tuple[str, ...]
+    methods: tuple[str, ...]
+    kernel: str
+    tol: float
+    max_steps: int
+    dsms_low: float
+    dsms_high: float
+    figures: bool
+    reproducing: Reading
+    literal: Reading
+    search: Search
+    sweeps: Sweeps
+
+    def runs_of(self, set_name: str) -> int:
+        """Repetitions of a set: fewer for large ones, whose figures spread less."""
+        affordable = self.run_points // sum(PAPER_SETS[set_name])
+        return min(self.runs, max(20, affordable))
+
+    def method(self, bandwidth: float) -> dict[str, Any]:
+        """Settings of the family at one bandwidth."""
+        return asdict(
+            Method(
+                bandwidth,
+                self.kernel,
+                self.tol,
+                self.max_steps,
+                self.dsms_low,
+                self.dsms_high,
+            )
+        )
+
+
+def stages(config: Config) -> list[Stage]:
+    """Declare the stages; each names the settings it depends on."""
+
+    def table(run: StageRun) -> None:
+        gaussian_report.write_results(run, run.map(table_repetition, table_tasks))
+
+    def search(run: StageRun) -> None:
+        gaussian_report.write_results(run, run.map(table_repetition, search_tasks))
+
+    def sweep(run: StageRun) -> None:
+        gaussian_report.write_results(run, run.map(sweep_repetition, sweeps[run.name]))
+
+    def pictures(run: StageRun) -> None:
+        if config.figures:
+            gaussian_report.draw_pictures(
+                run, config.reproducing.std, config.method(h), config.seed
+            )
+
+    def report(run: StageRun) -> None:
+        gaussian_report.write_report(run, PRINTED, asdict(config))
+
+    h = config.reproducing.bandwidth
+    table_tasks = {
+        f"{reading}/{set_name}/{run}": {
+            "set_name": set_name,
+            "run": run,
+            "std": choice.std,
+            "methods": config.methods,
+            "method": config.method(choice.bandwidth),
+            "seed": config.seed,
+        }
+        for reading, choice in (
+            ("reproducing", config.reproducing),
+            ("literal", config.literal),
+        )
+        for set_name in config.sets
+        for run in range(config.runs_of(set_name))
+    }
+    search_tasks = {
+        f"{bandwidth:g}/{run}": {
+            "set_name": config.search.set_name,
+            "run": run,
+            "std": config.search.std,
+            "methods": TIMED,
+            "method": config.method(bandwidth),
+            "seed": config.seed,
+        }
+        for bandwidth in config.search.bandwidths
+        for run in range(config.search.runs)
+    }
+    sweeps = {
+        "ratio": _sweep_tasks(config, "ratio", config.sweeps.ratios),
+        "dimension": _sweep_tasks(config, "dimension", config.sweeps.dimensions),
+        "clusters": _sweep_tasks(config, "clusters", config.sweeps.clusters),
+        "time": _sweep_tasks(config, "time", config.sweeps.sizes),
+    }
+    return [
+        Stage("table", table, {"tasks": table_tasks}),
+        Stage("search", search, {"tasks": search_tasks}),
+        Stage(
+            "pictures",
+            pictures,
+            {
+                "method": config.method(h),
+                "seed": config.seed,
+                "std": config.reproducing.std,
+                "figures": config.figures,
+            },
+        ),
+        *(Stage(name, sweep, {"tasks": tasks}) for name, tasks in sweeps.items()),
+        Stage(
+            "report",
+            report,
+            {"config": asdict(config), "printed": PRINTED.read_text(encoding="utf-8")},
+            after=("table", "search", "pictures", *sweeps),
+        ),
+    ]
+
+
+def _sweep_tasks(
+    config: Config, sweep: str, values: tuple[float, ...]
+) -> dict[str, dict[str, Any]]:
+    tasks: dict[str, dict[str, Any]] = {}
+    for value in values:
+        repetitions = config.repetitions
+        if sweep == "time" and config.sweeps.time_points:
+            affordable = config.sweeps.time_points // (3 * int(value))
+            repetitions = min(repetitions, max(3, affordable))
+        for run in range(repetitions):
+            tasks[f"{value:g}/{run}"] = {
+                "sweep": sweep,
+                "value": value,
+                "run": run,
+                "std": config.sweeps.std,
+                "per_cluster": config.sweeps.per_cluster,
+                "methods": TIMED if sweep == "time" else config.methods,
+                "method": config.method(config.sweeps.bandwidth),
+                "seed": config.seed,
+            }
+    return tasks

@@ -1,0 +1,1 @@
+"""The command ``sms-diar``: parse, call, print."""

@@ -1,0 +1,55 @@
+"""The application, its commands, and how errors become exit codes.
+
+Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
+line on standard error says what), 2 the command line is wrong, 130 interrupted.
+Bugs keep their traceback. Heavy imports wait inside the commands, so that
+``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sms_diar import __version__
+from sms_diar.cli import run
+from sms_diar.errors import SmsDiarError
+
+app = typer.Typer(
+    name="sms-diar",
+    help="Speaker clustering and diarization by stochastic mean shift.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+run.register(app)
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        typer.echo(f"sms-diar {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
+) -> None:
+    """Speaker clustering and diarization by stochastic mean shift."""
+
+
+def main() -> None:
+    """Run the command line; turn our own errors into one line and exit code 1."""
+    try:
+        app()
+    except SmsDiarError as error:
+        typer.echo(f"sms-diar: {error}", err=True)
+        sys.exit(1)

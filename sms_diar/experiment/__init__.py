@@ -1,0 +1,1 @@
+"""Recipes, settings, stages and repetitions."""

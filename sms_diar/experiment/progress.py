@@ -1,0 +1,35 @@
+"""How long work tells how far it is, without knowing who listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Something that shows progress: a bar on a terminal, or nothing."""
+
+    def track(
+        self, label: str, total: int, done: int = 0
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """Show `label`; the function handed out is called once per finished item."""
+        ...
+
+    def say(self, message: str) -> None:
+        """Show one line."""
+        ...
+
+
+class Silence:
+    """Shows nothing."""
+
+    @contextmanager
+    def track(
+        self, label: str, total: int, done: int = 0
+    ) -> Iterator[Callable[[], None]]:
+        """Take note of nothing."""
+        yield lambda: None
+
+    def say(self, message: str) -> None:
+        """Stay silent."""

@@ -1,0 +1,148 @@
+"""Recipes: folders with a ``run.py`` that declares stages over settings.
+
+``run.py`` has a docstring whose first line says what the recipe does, a
+dataclass ``Config``, and a function ``stages(config)``. Complete defaults for
+``Config`` are in ``conf.toml`` beside it. The last stage is called ``report``; it
+writes ``results.json`` for machines and ``summary.txt`` for the terminal.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sms_diar
+from sms_diar._files import write_text
+from sms_diar.errors import ExperimentError
+from sms_diar.experiment.config import load_config
+from sms_diar.experiment.progress import Progress
+from sms_diar.experiment.stages import Stage, run_stages
+from sms_diar.report.record import stamp
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe on disk.
+
+    Parameters
+    ----------
+    name : str
+        Name of its folder.
+    folder : Path
+        Where ``run.py`` and ``conf.toml`` are.
+    summary : str
+        First line of the docstring of ``run.py``.
+    """
+
+    name: str
+    folder: Path
+    summary: str
+
+    def load(self) -> ModuleType:
+        """Import ``run.py`` (recipes are programs: run those you trust)."""
+        path = self.folder / "run.py"
+        spec = importlib.util.spec_from_file_location(f"recipe_{self.name}", path)
+        if spec is None or spec.loader is None:
+            raise ExperimentError(f"{path}: cannot be loaded as a Python file")
+        module = importlib.util.module_from_spec(spec)
+        # dataclasses look their module up while the recipe is being executed.
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        for name in ("Config", "stages"):
+            if not hasattr(module, name):
+                raise ExperimentError(f"{path}: a recipe must define {name}")
+        return module
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a recipe left behind."""
+
+    folder: Path
+    ran: tuple[str, ...]
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """Contents of ``results.json``."""
+        path = self.folder / "report" / "results.json"
+        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return results
+
+    @property
+    def summary(self) -> str:
+        """Text for the terminal."""
+        return (self.folder / "report" / "summary.txt").read_text(encoding="utf-8")
+
+
+def recipe_folders() -> list[Path]:
+    """Where recipes are looked for: here, in the checkout, in the installed wheel."""
+    package = Path(sms_diar.__file__).parent
+    return [Path.cwd() / "recipes", package.parent / "recipes", package / "_recipes"]
+
+
+def list_recipes() -> list[Recipe]:
+    """All recipes that can be run by name."""
+    found: dict[str, Recipe] = {}
+    for place in recipe_folders():
+        for script in sorted(place.glob("*/run.py")):
+            recipe = _describe(script.parent)
+            found.setdefault(recipe.name, recipe)
+    return [found[name] for name in sorted(found)]
+
+
+def find_recipe(name: str) -> Recipe:
+    """Find a recipe by its name, its folder or its ``run.py``."""
+    path = Path(name)
+    if path.name == "run.py" and path.is_file():
+        return _describe(path.resolve().parent)
+    if (path / "run.py").is_file() and (os.sep in name or path.is_absolute()):
+        return _describe(path.resolve())
+    recipes = {recipe.name: recipe for recipe in list_recipes()}
+    if name not in recipes:
+        known = ", ".join(recipes) or "none"
+        raise ExperimentError(
+            f"no recipe named '{name}' (known: {known}) and no folder of that name "
+            f"with a run.py"
+        )
+    return recipes[name]
+
+
+def run_recipe(
+    recipe: Recipe,
+    exp: Path,
+    *,
+    conf: Sequence[Path] = (),
+    assignments: Sequence[str] = (),
+    first: str | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run a recipe in the folder `exp`, doing only what is out of date."""
+    module = recipe.load()
+    config = load_config(module.Config, recipe.folder / "conf.toml", conf, assignments)
+    declare: Callable[[Any], list[Stage]] = module.stages
+    stages = declare(config)
+    exp.mkdir(parents=True, exist_ok=True)
+    settings = asdict(config)
+    record = stamp(seed=settings.get("seed"), settings=settings)
+    write_text(exp / "run.json", json.dumps(record, indent=2) + "\n")
+    ran = run_stages(stages, exp, first=first, workers=workers, progress=progress)
+    return Outcome(exp, tuple(ran))
+
+
+def _describe(folder: Path) -> Recipe:
+    script = folder / "run.py"
+    try:  # the docstring is read without running the recipe
+        text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{script}: not a Python file: {error}") from error
+    summary = (text or "(no description)").splitlines()[0]
+    return Recipe(folder.name, folder, summary)

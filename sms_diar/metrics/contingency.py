@@ -1,0 +1,112 @@
+"""The count table all clustering measures start from.
+
+``n_qr`` is the number of points of true label r in cluster q. Only the cells
+that are not zero are kept: fifty thousand singletons against fifty thousand
+labels are fifty thousand numbers, not two and a half billion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import AnyArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable:
+    """Non-zero counts of points by cluster and true label.
+
+    Parameters
+    ----------
+    cluster : ndarray of shape (m,)
+        Cluster q of each cell, numbered from 0.
+    label : ndarray of shape (m,)
+        True label r of each cell, numbered from 0.
+    count : ndarray of shape (m,)
+        ``n_qr`` of each cell, at least 1.
+    cluster_names, label_names : ndarray
+        What the numbers stand for, sorted.
+    """
+
+    cluster: IntArray
+    label: IntArray
+    count: IntArray
+    cluster_names: AnyArray
+    label_names: AnyArray
+
+    @property
+    def n_points(self) -> int:
+        """N, the number of points."""
+        return int(self.count.sum())
+
+    @property
+    def cluster_sizes(self) -> IntArray:
+        """``n_q.``, points in each cluster."""
+        return _sums(self.cluster, self.count, len(self.cluster_names))
+
+    @property
+    def label_sizes(self) -> IntArray:
+        """``n_.r``, points of each true label."""
+        return _sums(self.label, self.count, len(self.label_names))
+
+    def dense(self) -> IntArray:
+        """The whole table, a row per cluster and a column per label."""
+        table = np.zeros((len(self.cluster_names), len(self.label_names)), np.int64)
+        table[self.cluster, self.label] = self.count
+        return table
+
+
+def contingency_table(
+    truth: npt.ArrayLike, clusters: npt.ArrayLike
+) -> ContingencyTable:
+    """Count the points of each true label in each cluster.
+
+    Parameters
+    ----------
+    truth : array-like of shape (n_points,)
+        True labels: numbers or names.
+    clusters : array-like of shape (n_points,)
+        Clusters of the same points, in the same order.
+
+    Examples
+    --------
+    >>> contingency_table(["a", "a", "b"], [7, 7, 7]).dense()
+    array([[2, 1]])
+    """
+    truth, clusters = np.asarray(truth), np.asarray(clusters)
+    if truth.ndim != 1 or clusters.ndim != 1 or len(truth) != len(clusters):
+        raise InvalidParameterError(
+            f"contingency_table: truth and clusters must be two lists of equal "
+            f"length, got shapes {truth.shape} and {clusters.shape}"
+        )
+    if not len(truth):
+        raise InvalidParameterError(
+            "contingency_table: truth must have at least one point, got none"
+        )
+    for name, values in (("truth", truth), ("clusters", clusters)):
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise InvalidParameterError(
+                f"contingency_table: {name} must be labels, got NaN at position "
+                f"{int(np.argmax(np.isnan(values)))}"
+            )
+    label_names, label = np.unique(truth, return_inverse=True)
+    cluster_names, cluster = np.unique(clusters, return_inverse=True)
+    codes = cluster.astype(np.int64) * len(label_names) + label
+    cells, count = np.unique(codes, return_counts=True)
+    return ContingencyTable(
+        cells // len(label_names),
+        cells % len(label_names),
+        count.astype(np.int64),
+        cluster_names,
+        label_names,
+    )
+
+
+def _sums(group: IntArray, count: IntArray, n_groups: int) -> IntArray:
+    sums = np.zeros(n_groups, dtype=np.int64)
+    np.add.at(sums, group, count)
+    return sums

@@ -1,0 +1,1 @@
+"""Results to things people look at: tables, figures and their provenance."""

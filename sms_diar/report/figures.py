@@ -1,0 +1,143 @@
+"""Drawing with matplotlib, which is optional and is asked for only here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sms_diar._files import replacing
+from sms_diar.errors import MissingExtraError
+from sms_diar.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by colour-blind readers too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def new_figure(n_rows: int, n_columns: int, *, width: float, height: float) -> Any:
+    """Make a figure and its axes without a window, whatever the environment."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError(
+            "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without "
+            "figures (--set figures=false)"
+        ) from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False)
+    return figure, axes
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write PNG and PDF, whole or not at all."""
+    paths = [folder / f"{name}.png", folder / f"{name}.pdf"]
+    for path in paths:
+        with replacing(path) as temporary:
+            # No date inside, so that the same data give the same bytes.
+            metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
+            figure.savefig(temporary, dpi=150, metadata=metadata)
+    return paths
+
+
+def draw_points(axes: Axes, X: FloatArray, labels: IntArray | None, title: str) -> None:
+    """Scatter points, in grey or in the colours of their labels."""
+    axes.set_title(title, fontsize=10)
+    axes.set_aspect("equal")
+    if labels is None:
+        axes.scatter(X[:, 0], X[:, 1], s=5, c="#555555", linewidths=0)
+        return
+    for label in np.unique(labels):
+        style = int(label) % len(COLOURS)
+        members = X[labels == label]
+        axes.scatter(
+            members[:, 0],
+            members[:, 1],
+            s=9 if len(members) > 0.02 * len(X) else 40,  # crumbs must be seen
+            c=COLOURS[style],
+            marker=MARKERS[style],
+            linewidths=0,
+            alpha=0.8,
+        )
+
+
+def draw_paths(axes: Axes, states: FloatArray, title: str) -> None:
+    """Draw the way of each point, from grey dots to black crosses."""
+    axes.set_title(title, fontsize=10)
+    axes.set_aspect("equal")
+    for point in range(states.shape[1]):
+        axes.plot(*states[:, point].T, color="#0072B2", lw=0.4, alpha=0.5)
+    axes.scatter(
+        states[0][:, 0], states[0][:, 1], s=4, c="#999999", linewidths=0, zorder=3
+    )
+    axes.scatter(
+        states[-1][:, 0],
+        states[-1][:, 1],
+        s=40,
+        c="black",
+        marker="x",
+        lw=1.2,
+        zorder=4,
+    )
+
+
+def draw_modes(
+    axes: Axes, X: FloatArray, centers: FloatArray, sizes: IntArray, title: str
+) -> None:
+    """Draw the modes over the data, each with the number of points it drew in."""
+    draw_points(axes, X, None, title)
+    axes.scatter(
+        centers[:, 0],
+        centers[:, 1],
+        s=90,
+        c="#D55E00",
+        marker="*",
+        edgecolors="black",
+        lw=0.6,
+        zorder=4,
+    )
+    for (x, y), size in zip(centers, sizes, strict=True):
+        axes.annotate(
+            str(size),
+            (x, y),
+            xytext=(5, 5),
+            textcoords="offset points",
+            fontsize=8,
+            zorder=5,
+            bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
+        )
+
+
+def draw_bands(
+    axes: Axes,
+    x: Sequence[float],
+    curves: Mapping[str, Sequence[Mapping[str, float]]],
+) -> None:
+    """Draw medians as lines and 5 % to 95 % quantiles as bands."""
+    for style, (name, points) in enumerate(curves.items()):
+        colour = COLOURS[style % len(COLOURS)]
+        median = [point["median"] for point in points]
+        axes.plot(
+            x, median, color=colour, marker=MARKERS[style], ms=4, lw=1.4, label=name
+        )
+        low = [point["low"] for point in points]
+        high = [point["high"] for point in points]
+        axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+
+
+def draw_guide(axes: Axes, x: Sequence[float], anchor: float, power: float) -> None:
+    """Draw a line that grows as the given power of `x`, through the last point."""
+    last = x[-1]
+    y = [anchor * (value / last) ** power for value in x]
+    name = {1.0: "linear", 2.0: "quadratic"}.get(power, f"power {power:g}")
+    axes.plot(
+        x, y, color="#777777", ls="--" if power == 1.0 else ":", lw=1.0, label=name
+    )

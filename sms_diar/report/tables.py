@@ -1,0 +1,98 @@
+"""Rows of cells to text: Markdown, LaTeX, CSV and plain columns for a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LATEX = str.maketrans(
+    {
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "≥": r"$\geq$",
+        "±": r"$\pm$",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text cells under column heads.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Heads.
+    rows : tuple of tuple of str
+        As many cells each as there are columns.
+    n_left : int
+        Columns aligned to the left; the others hold figures.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    n_left: int = 1
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{len(row)} cells under {len(self.columns)} heads")
+
+    def markdown(self) -> str:
+        """Pipe table."""
+        rule = [
+            ":--" if column < self.n_left else "--:"
+            for column in range(len(self.columns))
+        ]
+        lines = [self.columns, rule, *self.rows]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+
+    def latex(self) -> str:
+        """A ``tabular`` for the booktabs package."""
+        n_right = len(self.columns) - self.n_left
+        lines = [
+            rf"\begin{{tabular}}{{{'l' * self.n_left}{'r' * n_right}}}",
+            r"\toprule",
+            _latex_row(self.columns),
+            r"\midrule",
+            *(_latex_row(row) for row in self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """Comma-separated values with a head."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+    def plain(self) -> str:
+        """Columns set apart by blanks, for a terminal."""
+        lines = [self.columns, *self.rows]
+        widths = [max(len(row[c]) for row in lines) for c in range(len(self.columns))]
+        return "\n".join(self._plain_row(cells, widths) for cells in lines) + "\n"
+
+    def _plain_row(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+        return "  ".join(
+            cell.ljust(width) if column < self.n_left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"

@@ -1,0 +1,101 @@
+"""The command line: answers, exit codes, one-line errors."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from sms_diar import __version__
+from sms_diar.cli import main as main_module
+from sms_diar.cli.main import app
+from sms_diar.errors import InvalidParameterError
+
+runner = CliRunner()
+
+
+def sms_diar(*arguments, **options):
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from sms_diar.cli.main import main; main()",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def test_version():
+    result = runner.invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"sms-diar {__version__}\n")
+
+
+def test_help_lists_the_commands():
+    result = runner.invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert "recipes" in result.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from sms_diar.cli.main import app; "
+        "print(sorted({'numba', 'sklearn', 'numpy', 'scipy', 'pandas', 'joblib'} "
+        "& set(sys.modules)))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.strip() == "[]"
+
+
+def test_recipes_are_listed_for_people_and_machines():
+    result = runner.invoke(app, ["recipes"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith(("compare", "digits", "synthetic", "s"))
+    rows = json.loads(runner.invoke(app, ["recipes", "--json"]).stdout)
+    assert "synthetic" in {row["name"] for row in rows}
+
+
+def test_our_errors_are_one_line_and_exit_code_1(tmp_path):
+    result = sms_diar("run", "nonsense", cwd=tmp_path)
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("sms-diar: no recipe named 'nonsense'")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_wrong_setting_writes_nothing(tmp_path):
+    result = sms_diar("run", "synthetic", "--set", "rnus=3", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "unknown key 'rnus'; did you mean 'runs'?" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_command_line_is_exit_code_2():
+    assert runner.invoke(app, ["run", "synthetic", "--workers", "0"]).exit_code == 2
+    assert runner.invoke(app, ["no-such-command"]).exit_code == 2
+
+
+def test_bugs_keep_their_traceback(monkeypatch):
+    def bug():
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(main_module, "app", bug)
+    with pytest.raises(ZeroDivisionError):
+        main_module.main()
+
+
+def test_our_errors_become_exit_codes(monkeypatch, capsys):
+    def fail():
+        raise InvalidParameterError("x must be y")
+
+    monkeypatch.setattr(main_module, "app", fail)
+    with pytest.raises(SystemExit) as caught:
+        main_module.main()
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == "sms-diar: x must be y\n"

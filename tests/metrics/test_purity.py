@@ -1,0 +1,155 @@
+"""Purities, first by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics import (
+    MajorityPurity,
+    Purity,
+    WeightedPurity,
+    contingency_table,
+    score_clustering,
+)
+
+
+def test_one_cluster_for_two_equal_speakers():
+    # one cluster, half and half: ACP = (1/4 + 1/4) / 1 = 1/2, ASP = (1 + 1) / 2 = 1
+    scores = score_clustering(["a", "a", "b", "b"], [0, 0, 0, 0])
+    assert (scores.purity.acp, scores.purity.asp) == (0.5, 1.0)
+    assert scores.purity.k == pytest.approx(math.sqrt(0.5))
+
+
+def test_a_small_table_by_hand():
+    #          label a  label b
+    # cluster 0      3        1
+    # cluster 1      0        2
+    scores = score_clustering(list("aaabbb"), [0, 0, 0, 0, 1, 1])
+    # ACP = ((9 + 1) / 16 + 1) / 2 = 0.8125; ALP = (1 + (1 + 4) / 9) / 2 = 7/9
+    assert scores.purity.acp == pytest.approx(0.8125)
+    assert scores.purity.alp == pytest.approx(7 / 9)
+    assert scores.purity.k == pytest.approx(math.sqrt(0.8125 * 7 / 9))
+    # weighted: ACP = (10 / 4 + 4 / 2) / 6 = 0.75; ASP = (9 / 3 + 5 / 3) / 6 = 7/9
+    assert scores.weighted.weighted_acp == pytest.approx(0.75)
+    assert scores.weighted.weighted_asp == pytest.approx(7 / 9)
+    # majorities: clusters 3 + 2 of 6, labels 3 + 2 of 6
+    assert scores.majority.pur_cd == pytest.approx(5 / 6)
+    assert scores.majority.pur_dc == pytest.approx(5 / 6)
+    assert scores.majority.g == pytest.approx(5 / 6)
+
+
+def test_crumbs_flatter_k_but_not_the_majority_purity():
+    # 4500 points of three equal labels: one cluster of 4491 and five crumbs.
+    truth = np.repeat([0, 1, 2], 1500)
+    clusters = np.zeros(4500, dtype=int)
+    clusters[[0, 1, 1500, 1501, 3000, 3001, 3002, 2, 3]] = [1, 1, 2, 2, 3, 3, 3, 4, 5]
+    scores = score_clustering(truth, clusters)
+    assert scores.purity.k > 0.9
+    assert scores.majority.pur_cd < 0.34
+    assert (scores.sizes.n_clusters, scores.sizes.n_major) == (6, 1)
+
+
+def test_adding_recordings_pools_clusters_not_ratios():
+    mixed = Purity.of(contingency_table([0, 1], [0, 0]))
+    clean = Purity.of(contingency_table([0, 0, 1], [0, 0, 1]))
+    total = sum([mixed, clean])
+    assert total.acp == pytest.approx((0.5 + 1 + 1) / 3)
+    assert isinstance(total, Purity)
+    assert mixed == Purity.of(contingency_table([0, 1], [0, 0]))  # unchanged
+
+
+def test_only_results_of_one_kind_add_up():
+    table = contingency_table([0, 1], [0, 0])
+    with pytest.raises(TypeError):
+        Purity.of(table) + WeightedPurity.of(table)
+    with pytest.raises(TypeError):
+        1 + MajorityPurity.of(table)
+
+
+def test_results_are_frozen():
+    result = Purity.of(contingency_table([0, 1], [0, 0]))
+    with pytest.raises(AttributeError):
+        result.n_clusters = 5
+
+
+def b_cubed(truth, clusters):
+    """Precision and recall by their own definition, point by point."""
+    truth, clusters = np.asarray(truth), np.asarray(clusters)
+    precision = [np.mean(truth[clusters == c] == t) for t, c in zip(truth, clusters)]  # noqa: B905
+    recall = [np.mean(clusters[truth == t] == c) for t, c in zip(truth, clusters)]  # noqa: B905
+    return np.mean(precision), np.mean(recall)
+
+
+labellings = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(0, 4), min_size=n, max_size=n),
+        st.lists(st.integers(-1, 5), min_size=n, max_size=n),
+    )
+)
+
+
+@given(labellings)
+def test_weighted_purity_is_b_cubed(pair):
+    weighted = score_clustering(*pair).weighted
+    precision, recall = b_cubed(*pair)
+    assert weighted.weighted_acp == pytest.approx(precision)
+    assert weighted.weighted_alp == pytest.approx(recall)
+
+
+@given(labellings, st.permutations(range(-1, 6)), st.permutations(range(5)))
+def test_names_of_clusters_and_labels_do_not_matter(pair, new_clusters, new_labels):
+    truth, clusters = pair
+    renamed = score_clustering(
+        [f"speaker {new_labels[t]}" for t in truth],
+        [new_clusters[c + 1] for c in clusters],
+    )
+    assert renamed.as_dict() == pytest.approx(score_clustering(*pair).as_dict())
+
+
+@given(labellings)
+def test_exchanging_truth_and_clusters_exchanges_the_purities(pair):
+    here, there = score_clustering(*pair), score_clustering(*pair[::-1])
+    assert here.purity.acp == pytest.approx(there.purity.alp)
+    assert here.weighted.weighted_acp == pytest.approx(there.weighted.weighted_alp)
+    assert here.majority.pur_cd == there.majority.pur_dc
+    assert here.purity.k == pytest.approx(there.purity.k)
+
+
+@given(labellings)
+def test_all_purities_lie_between_zero_and_one(pair):
+    figures = score_clustering(*pair).as_dict()
+    for name in ("acp", "alp", "k", "pur_cd", "pur_dc", "g", "weighted_k"):
+        assert 0.0 < figures[name] <= 1.0 + 1e-12
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
+def test_the_truth_itself_is_perfect(truth):
+    figures = score_clustering(truth, truth).as_dict()
+    assert {figures[name] for name in ("acp", "alp", "k", "g", "weighted_k")} == {1.0}
+
+
+def test_table_keeps_only_what_is_there():
+    n = 50_000
+    table = contingency_table(np.arange(n), np.arange(n)[::-1])
+    assert len(table.count) == n
+    assert Purity.of(table).k == 1.0
+
+
+@pytest.mark.parametrize(
+    ("truth", "clusters", "message"),
+    [
+        ([1], [1, 2], "truth and clusters must be two lists of equal length"),
+        ([[1]], [[1]], "truth and clusters must be two lists of equal length"),
+        ([], [], "truth must have at least one point, got none"),
+        ([0.0, np.nan], [0, 0], "truth must be labels, got NaN at position 1"),
+    ],
+    ids=["lengths", "shape", "empty", "nan"],
+)
+def test_refuses_what_is_not_a_pair_of_labellings(truth, clusters, message):
+    with pytest.raises(InvalidParameterError) as caught:
+        score_clustering(truth, clusters)
+    assert str(caught.value).startswith(f"contingency_table: {message}")
