@@ -9,7 +9,10 @@ import math
 from collections.abc import Sequence
 from numbers import Integral, Real
 
+import numpy as np
+
 from sms_diar.errors import InvalidParameterError
+from sms_diar.types import AnyArray
 
 
 def _fail(owner: str, name: str, rule: str, value: object) -> InvalidParameterError:
@@ -61,3 +64,16 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
         listed = ", ".join(repr(choice) for choice in choices)
         raise _fail(owner, name, f"one of {listed}", value)
     return value
+
+
+def check_rows_finite(owner: str, rows: AnyArray) -> None:
+    """Refuse NaN and infinity, naming the first row that has one."""
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        what = "NaN" if np.isnan(rows[row]).any() else "infinity (inf)"
+        raise InvalidParameterError(
+            f"{owner}: X must be finite, got {what} in row {row} "
+            f"({np.count_nonzero(~finite)} of {len(rows)} rows are affected); "
+            f"remove or repair these rows"
+        )

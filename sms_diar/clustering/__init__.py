@@ -1,8 +1,10 @@
-"""Points to clusters: the mean-shift family as scikit-learn estimators.
+"""Points or embeddings to clusters: the mean-shift family for scikit-learn.
 
 Read ``_reference.py`` first: it is the paper in NumPy and defines every state.
 ``_kernels.py`` repeats it as compiled loops, ``_base.py`` holds what the
-estimators share, ``_modes.py`` turns resting points into labels.
+estimators share, ``_modes.py`` turns resting points into labels. For speaker
+embeddings the same story is told by ``_speaker_reference.py``,
+``_speaker_kernels.py`` and ``speaker.py``.
 """
 
 from sms_diar.clustering.bandwidth import estimate_bandwidth
@@ -10,6 +12,11 @@ from sms_diar.clustering.blurring import BlurringMeanShift
 from sms_diar.clustering.history import History
 from sms_diar.clustering.mean_shift import MeanShift
 from sms_diar.clustering.profiles import KERNELS
+from sms_diar.clustering.speaker import (
+    SpeakerBlurringMeanShift,
+    SpeakerMeanShift,
+    SpeakerStochasticMeanShift,
+)
 from sms_diar.clustering.stochastic import (
     DoublyStochasticMeanShift,
     StochasticMeanShift,
@@ -21,6 +28,9 @@ __all__ = [
     "DoublyStochasticMeanShift",
     "History",
     "MeanShift",
+    "SpeakerBlurringMeanShift",
+    "SpeakerMeanShift",
+    "SpeakerStochasticMeanShift",
     "StochasticMeanShift",
     "estimate_bandwidth",
 ]

@@ -24,14 +24,14 @@ from sms_diar._validation import (
     check_choice,
     check_count,
     check_positive,
+    check_rows_finite,
 )
 from sms_diar.clustering._kernels import objective, shift_points
 from sms_diar.clustering._modes import merge_resting_points
 from sms_diar.clustering.bandwidth import estimate_bandwidth
 from sms_diar.clustering.history import Recorder
 from sms_diar.clustering.profiles import KERNELS
-from sms_diar.errors import InvalidParameterError
-from sms_diar.types import AnyArray, FloatArray, IntArray
+from sms_diar.types import FloatArray, IntArray
 
 Bandwidth = float | Literal["auto"]
 Record = Literal["objective", "states"] | None
@@ -260,16 +260,3 @@ def climb(
         if not len(moving):
             break
     return iteration + 1, n_steps, lengths
-
-
-def check_rows_finite(owner: str, data: AnyArray) -> None:
-    """Refuse NaN and infinity, naming the first row that has one."""
-    finite = np.isfinite(data).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        what = "NaN" if np.isnan(data[row]).any() else "infinity (inf)"
-        raise InvalidParameterError(
-            f"{owner}: X must be finite, got {what} in row {row} "
-            f"({np.count_nonzero(~finite)} of {len(data)} rows are affected); "
-            f"remove or repair these rows"
-        )

@@ -43,7 +43,7 @@ def merge_resting_points(
     order = np.argsort(cells, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells))]).astype(np.int64)
     components = _join_cells(points[order], starts, threshold)
-    labels = _by_first_appearance(components[cells])
+    labels = by_first_appearance(components[cells])
     n_clusters = int(labels.max()) + 1
     # Averaging offsets from one member keeps equal points exactly where they are.
     anchors = points[np.unique(labels, return_index=True)[1]]
@@ -125,7 +125,8 @@ def _touching(
     return touching
 
 
-def _by_first_appearance(values: IntArray) -> IntArray:
+def by_first_appearance(values: IntArray) -> IntArray:
+    """Number labels 0, 1, ... in the order in which they first occur."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

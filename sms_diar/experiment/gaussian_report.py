@@ -320,7 +320,8 @@ def _markdown(results: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         f"{describe(results['stamp'])}.\n",
         f"Means over {_count_words(results['runs'])} runs, where the paper makes 20; "
         f"a cell reads measured (printed, difference). The column ≥5 % counts "
-        f"clusters holding at least 5 % of the points: K alone flatters clusterings with many crumbs. "
+        f"clusters holding at least 5 % of the points: K alone flatters "
+        f"clusterings with many crumbs. "
         f"Kernel {settings['kernel']}, tolerance {settings['tol']:g} h, merging "
         f"threshold h/3; DSMS draws its bandwidth from "
         f"[{settings['dsms_low']:g} h, {settings['dsms_high']:g} h] "

@@ -1,0 +1,565 @@
+"""kNN mean shift of speaker embeddings.
+
+The neighbours of a segment are the k segments whose PLDA (or cosine) scores with
+it are highest, so no radius has to be known and dense and sparse speakers are
+treated alike. The state is the length-normalised embedding; scores are
+recomputed from it as it moves. See ``_speaker_reference.py`` for the definition.
+
+Sessions with no more segments than k would end as one cluster whatever they
+hold, because every neighbourhood is the whole session. There, k is lowered to
+half of the session, rounded up, so that two groups can form. A speaker with
+fewer than k segments is swallowed by its neighbours: that is the method, and the
+reason to choose a smaller k where speakers say little.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from sms_diar._random import as_generator
+from sms_diar._validation import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_rows_finite,
+    check_share,
+    is_real,
+)
+from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering._speaker_kernels import Map, shift_rows, stochastic_batch
+from sms_diar.clustering.speaker_count import mean_features, merge_clusters
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.backend_training import session_backend
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import FloatArray, IntArray, RandomState
+
+_SCORES = 16_000_000  # scores held at a time: 128 MB
+
+
+class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Skeleton of ``fit`` and ``predict``; subclasses move the states."""
+
+    backend: BackEnd | None
+    k: Any
+    tol: float
+    merge: str
+    merge_threshold: float | None
+    n_speakers: int | None
+    min_speakers: int | None
+    max_speakers: int | None
+
+    @abstractmethod
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        """Move until rest: resting states, point moves, longest last move."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Name the parameter that ended a run too early."""
+
+    @abstractmethod
+    def _check_limits(self) -> None:
+        """Check the parameters that only this subclass has."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def listen(self, listener: Callable[[float], None]) -> Self:
+        """Have `listener` called with the share of points at rest, now and then.
+
+        It is no parameter: clones do not listen, and results do not change.
+        """
+        self._listener = listener
+        return self
+
+    def _tell(self, share: float) -> None:
+        listener: Callable[[float], None] | None = getattr(self, "_listener", None)
+        if listener is not None:
+            listener(share)
+
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
+        """Cluster the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_segments, n_features)
+            Raw embeddings, one per segment.
+        y : Ignored
+            Present so that the estimator fits scikit-learn pipelines.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._check_parameters()
+        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        check_rows_finite(self._name, rows)
+        backend = self.backend or session_backend(rows)
+        if backend.dim != rows.shape[1]:
+            raise InvalidParameterError(
+                f"{self._name}: X must have the {backend.dim} dimensions of the back "
+                f"end, got {rows.shape[1]}"
+            )
+        self.backend_ = backend
+        self._check_counts(len(rows))
+        # One thread: how a matrix product is split among threads can change its
+        # last bit, and labels must not depend on the machine's load.
+        with threadpool_limits(limits=1):
+            self._fit_states(backend.prepare(rows), backend)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> IntArray:
+        """Give new segments to the speaker with the highest mean score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_segments, n_features)
+            Raw embeddings.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_segments,)
+            Clusters found by ``fit``.
+        """
+        check_is_fitted(self)
+        rows = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite=False, reset=False
+        )
+        check_rows_finite(self._name, rows)
+        terms = self.backend_.features(self.backend_.prepare(rows))
+        # Row by row, so that the answer does not depend on the company.
+        best = [
+            int(np.argmax(self._speakers.U @ u + self._speakers.bias)) for u in terms.U
+        ]
+        return np.array(best, dtype=np.int64)
+
+    def _fit_states(self, states: FloatArray, backend: BackEnd) -> None:
+        terms = backend.features(states)
+        n = len(states)
+        wanted = self.n_speakers or self.min_speakers or 1
+        k = min(self._largest_k(), n)
+        if n <= self._largest_k():
+            k = max(1, math.ceil(n / 2))
+        self.n_steps_ = 0
+        while True:
+            resting, n_steps, longest = self._move(states.copy(), terms, backend, k)
+            self.n_steps_ += n_steps
+            labels = self._merge(resting, backend)
+            if int(labels.max()) + 1 >= wanted or k == 1:
+                break
+            k = max(1, k // 2)  # smaller neighbourhoods keep more groups apart
+        most = self.n_speakers or self.max_speakers
+        if most is not None and int(labels.max()) + 1 > most:
+            labels = merge_clusters(terms, labels, n_clusters=most)
+        self.k_ = k
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self.resting_points_ = resting
+        self.converged_ = longest < self.tol
+        self._speakers = mean_features(terms, labels)
+        if not self.converged_:
+            warnings.warn(
+                f"{self._name}: the longest last move is still {longest:.2g} after "
+                f"{n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _merge(self, resting: FloatArray, backend: BackEnd) -> IntArray:
+        """Labels of resting states."""
+        # Their directions: that is all the back end sees of them.
+        points = scale_rows(resting) if backend.normalize_state else resting
+        if self.merge == "distance":
+            threshold = self.merge_threshold
+            if threshold is None:
+                threshold = default_merge_threshold(points)
+            return merge_resting_points(points, threshold)[0]
+        # Points at one place belong together anyway; places are merged by score.
+        labels, _ = merge_resting_points(points, default_merge_threshold(points) / 10)
+        threshold = 0.0 if self.merge_threshold is None else self.merge_threshold
+        return merge_clusters(backend.features(resting), labels, threshold=threshold)
+
+    def _largest_k(self) -> int:
+        return int(np.max(self.k))
+
+    def _check_parameters(self) -> None:
+        if self.backend is not None and not isinstance(self.backend, BackEnd):
+            raise InvalidParameterError(
+                f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
+            )
+        check_positive(self._name, "tol", self.tol)
+        check_choice(self._name, "merge", self.merge, ("distance", "score"))
+        if self.merge_threshold is not None:
+            if self.merge == "distance":
+                check_positive(self._name, "merge_threshold", self.merge_threshold)
+            elif not is_real(self.merge_threshold):
+                raise InvalidParameterError(
+                    f"{self._name}: merge_threshold must be a finite number, "
+                    f"got {self.merge_threshold!r}"
+                )
+        for name in ("n_speakers", "min_speakers", "max_speakers"):
+            if getattr(self, name) is not None:
+                check_count(self._name, name, getattr(self, name))
+        if self.n_speakers is not None and (
+            self.min_speakers is not None or self.max_speakers is not None
+        ):
+            raise InvalidParameterError(
+                f"{self._name}: n_speakers must be given without min_speakers and "
+                f"max_speakers, got all of them"
+            )
+        low, high = self.min_speakers, self.max_speakers
+        if low is not None and high is not None and low > high:
+            raise InvalidParameterError(
+                f"{self._name}: min_speakers must be at most max_speakers, "
+                f"got {low} and {high}"
+            )
+        self._check_limits()
+
+    def _check_counts(self, n: int) -> None:
+        for name in ("n_speakers", "min_speakers"):
+            value = getattr(self, name)
+            if value is not None and value > n:
+                raise InvalidParameterError(
+                    f"{self._name}: {name} must be at most the number of segments "
+                    f"({n}), got {value}"
+                )
+
+
+class SpeakerMeanShift(SpeakerEstimator):
+    """Mean shift: each segment climbs on its own; the others stay in place.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with centring, PCA and
+        whitening fitted on the session itself
+        (:func:`~sms_diar.scoring.session_backend`).
+    k : int, default=17
+        Neighbours, the segment itself among them.
+    tol : float, default=1e-3
+        Rest: a move shorter than this, embeddings being of unit length.
+    max_iter : int, default=200
+        Most moves of a segment.
+    merge : {"distance", "score"}, default="distance"
+        How resting points become clusters: the connected components of those
+        closer than `merge_threshold`, or by average-linkage merging of places
+        whose mean score exceeds it.
+    merge_threshold : float or None, default=None
+        None means 0.2 (for unit lengths) for distances and 0 for scores.
+    n_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters. Too many: those of highest mean score
+        are merged. Too few: k is halved until there are enough.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Speakers found.
+    resting_points_ : ndarray of shape (n_segments, n_features)
+        States at rest.
+    k_ : int
+        Neighbours used; less than `k` in short sessions.
+    n_iter_ : int
+        Moves of the point that took longest.
+    n_steps_ : int
+        Moves of single points.
+    converged_ : bool
+        Whether all points came to rest.
+    backend_ : BackEnd
+        The back end used.
+    n_features_in_ : int
+        Columns of the data.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        k: int = 17,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        merge: Literal["distance", "score"] = "distance",
+        merge_threshold: float | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+    ) -> None:
+        self.backend = backend
+        self.k = k
+        self.tol = tol
+        self.max_iter = max_iter
+        self.merge = merge
+        self.merge_threshold = merge_threshold
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+
+    def _check_limits(self) -> None:
+        check_count(self._name, "k", self.k)
+        check_count(self._name, "max_iter", self.max_iter)
+
+    def _remedy(self) -> str:
+        return f"raise max_iter (now {self.max_iter}) or tol"
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        n = len(states)
+        fixed = states.copy()
+        lengths = np.full(n, np.inf)
+        moving = np.arange(n)
+        n_steps = 0
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = iteration
+            for rows in _blocks(moving, n):
+                here = backend.features(states[rows])
+                moved = np.empty((len(rows), states.shape[1]))
+                scores = here.U @ terms.U.T + terms.bias
+                shift_rows(scores, np.full(len(rows), -1), fixed, k, moved)
+                lengths[rows] = np.linalg.norm(moved - states[rows], axis=1)
+                states[rows] = moved
+            n_steps += len(moving)
+            moving = moving[lengths[moving] >= self.tol]
+            self._tell(1.0 - len(moving) / n)
+            if not len(moving):
+                break
+        return states, n_steps, float(lengths.max())
+
+
+class SpeakerBlurringMeanShift(SpeakerMeanShift):
+    """Blurring mean shift: all segments move together, and their states with them.
+
+    Parameters and attributes are those of `SpeakerMeanShift`.
+    """
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        n = len(states)
+        longest = np.inf
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = iteration
+            moved = np.empty_like(states)
+            for rows in _blocks(np.arange(n), n):
+                scores = terms.U[rows] @ terms.U.T + terms.bias
+                shift_rows(scores, rows, states, k, moved[rows[0] : rows[-1] + 1])
+            longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
+            states = moved
+            # Moves shrink geometrically, so their logarithm tells how far it is.
+            self._tell(math.log(max(longest, self.tol)) / math.log(self.tol))
+            if longest < self.tol:
+                break
+            terms = backend.features(states)
+        return states, self.n_iter_ * n, longest
+
+
+class SpeakerStochasticMeanShift(SpeakerEstimator):
+    """Stochastic mean shift: one randomly drawn segment moves at a time.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with centring, PCA and
+        whitening fitted on the session itself
+        (:func:`~sms_diar.scoring.session_backend`).
+    k : int or pair of ints, default=17
+        Neighbours, the segment itself among them; of a pair, the number is drawn
+        uniformly, ends included, at each step (the doubly stochastic idea).
+    score_range : pair of floats or None, default=None
+        Draw a score uniformly from this range at each step and leave out
+        neighbours that score less.
+    tol : float, default=1e-3
+        Rest: a last move shorter than this, embeddings being of unit length.
+    rest_share : float, default=1.0
+        The run ends when this share of the segments rests.
+    max_steps : int or None, default=None
+        Most moves of single segments; None means 200 for each.
+    merge, merge_threshold, n_speakers, min_speakers, max_speakers
+        As for `SpeakerMeanShift`.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the draws. An int makes the labels reproducible.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, resting_points_, k_, n_steps_, converged_, backend_
+        As for `SpeakerMeanShift`; `k_` is the largest number of neighbours.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    A step costs O(n (r + log k) + d (q + k)) for n segments and r dimensions of
+    scores; some ten steps for each segment are usual. Memory is O(n d): no
+    matrix of all pairs is ever made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering import SpeakerStochasticMeanShift
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
+    >>> X = speakers + 0.3 * rng.standard_normal((60, 3))
+    >>> SpeakerStochasticMeanShift(random_state=0).fit(X).n_clusters_
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        k: int | tuple[int, int] = 17,
+        score_range: tuple[float, float] | None = None,
+        tol: float = 1e-3,
+        rest_share: float = 1.0,
+        max_steps: int | None = None,
+        merge: Literal["distance", "score"] = "distance",
+        merge_threshold: float | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.k = k
+        self.score_range = score_range
+        self.tol = tol
+        self.rest_share = rest_share
+        self.max_steps = max_steps
+        self.merge = merge
+        self.merge_threshold = merge_threshold
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
+
+    def _check_limits(self) -> None:
+        ends = self.k if isinstance(self.k, (tuple, list)) else (self.k, self.k)
+        if len(ends) != 2:
+            raise InvalidParameterError(
+                f"{self._name}: k must be a whole number or a pair, got {self.k!r}"
+            )
+        for end in ends:
+            check_count(self._name, "k", end)
+        if ends[0] > ends[1]:
+            raise InvalidParameterError(
+                f"{self._name}: k must be a pair with low <= high, got {self.k!r}"
+            )
+        if self.score_range is not None:
+            pair = self.score_range
+            good = len(pair) == 2 and all(is_real(end) for end in pair)
+            if not good or pair[0] > pair[1]:
+                raise InvalidParameterError(
+                    f"{self._name}: score_range must be a pair of numbers with "
+                    f"low <= high, got {pair!r}"
+                )
+        check_share(self._name, "rest_share", self.rest_share)
+        if self.max_steps is not None:
+            check_count(self._name, "max_steps", self.max_steps)
+
+    def _remedy(self) -> str:
+        return "raise max_steps or tol, or lower rest_share"
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        rng = as_generator(self.random_state)
+        # Streams of their own, so that the draws of segments are those of plain SMS.
+        k_rng, score_rng = rng.spawn(2)
+        n = len(states)
+        low_k = int(np.min(self.k) * k / self._largest_k()) or 1
+        U, bias = terms.U.copy(), terms.bias.copy()
+        chain = _map_of(backend)
+        last_move = np.full(n, np.inf)
+        n_at_rest = math.ceil(self.rest_share * n)
+        limit = self.max_steps or 200 * n
+        step = 0
+        resting = 0
+        while step < limit and resting < n_at_rest:
+            size = min(batch_size(n), limit - step)
+            draws = rng.integers(n, size=size)
+            ks = k_rng.integers(low_k, k + 1, size=size)
+            thresholds = np.full(size, -np.inf)
+            if self.score_range is not None:
+                thresholds = score_rng.uniform(*self.score_range, size=size)
+            snapshot = U[draws] @ U.T
+            snapshot += bias
+            step += stochastic_batch(
+                states,
+                U,
+                bias,
+                snapshot,
+                backend.constant,
+                draws,
+                ks,
+                thresholds,
+                chain,
+                self.tol,
+                last_move,
+                n_at_rest,
+            )
+            resting = int(np.count_nonzero(last_move < self.tol))
+            self._tell(resting / n_at_rest)
+        longest = float(np.sort(last_move)[n_at_rest - 1])
+        return states, step, longest
+
+
+def default_merge_threshold(points: FloatArray) -> float:
+    """A fifth of the typical length of a point, which is 0.2 for unit lengths."""
+    typical = float(np.median(np.linalg.norm(points, axis=1)))
+    return 0.2 * typical if typical > 0.0 else 0.2
+
+
+def batch_size(n: int) -> int:
+    """Draws whose scores are computed at once.
+
+    Few enough that a drawn point seldom has moved since the snapshot, and that
+    the snapshot stays small.
+    """
+    return int(np.clip(min(n // 16, _SCORES // n), 8, 256))
+
+
+def estimate_memory(n: int, dim: int, score_dim: int) -> int:
+    """Bytes that clustering n embeddings needs at its peak, about.
+
+    Raw vectors, states, resting points and their copies, scoring vectors with
+    the temporaries of computing them, and one batch of scores.
+    """
+    scores = max(batch_size(n) * n, min(_SCORES, n * n))
+    return 8 * (6 * n * dim + 4 * n * score_dim + 2 * scores)
+
+
+def _blocks(rows: IntArray, n: int) -> list[IntArray]:
+    size = max(1, _SCORES // n)
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _map_of(backend: BackEnd) -> Map:
+    return Map(
+        np.ascontiguousarray(backend.matrix),
+        backend.offset,
+        float(backend.out_length),
+        np.ascontiguousarray(backend.projection),
+        backend.shift,
+        backend.norm_weights,
+        bool(backend.norm_weights.any()),
+        backend.gain,
+        backend.square,
+        backend.normalize_state,
+    )

@@ -1,0 +1,1 @@
+"""Formats: bytes to values and back, one file each; no arithmetic."""

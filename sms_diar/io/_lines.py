@@ -1,0 +1,143 @@
+"""Lines of text files, and what can be wrong with their bytes.
+
+Files are read as bytes and cut at LF alone: Python's text mode would also cut
+at a lone CR, and ``str.splitlines`` at characters that may stand in a name.
+Fields are separated by spaces and tabs only, as in Kaldi; other white space, such
+as a pasted no-break space, is refused, because some tools split there and others
+do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+
+BOM = "the file begins with a byte order mark; save it as UTF-8 without one"
+CRLF = (
+    "the line ends in CR LF and Kaldi would take the CR for part of the last field; "
+    "convert the file with dos2unix"
+)
+BLANK = "the line is blank; remove it"
+
+_FIELD = re.compile(r"[^ \t]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    r"""One line of a file.
+
+    Parameters
+    ----------
+    number : int
+        1-based, as an editor shows it.
+    text : str
+        Without line end and byte order mark; wrong bytes become ``\ufffd``.
+    problems : tuple of str
+        What is wrong with it as text.
+    is_readable : bool
+        Whether there is anything to parse: false for blank lines and for bytes
+        that are not UTF-8.
+    """
+
+    number: int
+    text: str
+    problems: tuple[str, ...]
+    is_readable: bool
+
+
+def scan_lines(path: str | Path) -> Iterator[Line]:
+    """Yield every line of a file, with its problems."""
+    path = Path(path)
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "no such file"
+        raise MissingFileError(f"{path}: {what}")
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            problems = []
+            content = raw.removesuffix(b"\n")
+            if number == 1 and content.startswith(b"\xef\xbb\xbf"):
+                content = content[3:]
+                problems.append(BOM)
+            if content.endswith(b"\r"):
+                content = content[:-1]
+                problems.append(CRLF)
+            is_utf8 = True
+            try:
+                text = content.decode("utf-8")
+            except UnicodeDecodeError as error:
+                is_utf8 = False
+                text = content.decode("utf-8", errors="replace")
+                problems.append(
+                    f"byte 0x{content[error.start]:02x} in column {error.start + 1} is "
+                    f"not UTF-8; convert the file with iconv"
+                )
+            is_blank = not text.strip(" \t")
+            if is_blank:
+                problems.append(BLANK)
+            yield Line(number, text, tuple(problems), is_utf8 and not is_blank)
+
+
+def strict_lines(path: str | Path) -> Iterator[Line]:
+    """Yield the lines of a file; refuse the first that has a problem."""
+    for line in scan_lines(path):
+        if line.problems:
+            raise DataFormatError(
+                line.problems[0], path=path, line=line.number, text=line.text or None
+            )
+        yield line
+
+
+def split_fields(text: str) -> list[str]:
+    """Cut a line at its spaces and tabs."""
+    return _FIELD.findall(text)
+
+
+def check_fields(fields: list[str]) -> list[str]:
+    """Return the fields if none has white space in it.
+
+    Raises a plain ValueError, to which the caller adds file and line.
+    """
+    for field in fields:
+        if len(field.split()) != 1 or field != field.strip():
+            raise ValueError(
+                f"{field!r} contains white space other than spaces and tabs; remove it"
+            )
+    return fields
+
+
+def parse_seconds(name: str, text: str) -> Decimal:
+    """Read a time in decimal, so that sums of two times are exact.
+
+    Raises a plain ValueError, as `check_fields` does.
+    """
+    if not _NUMBER.fullmatch(text):  # float() would take nan, inf and 1_0
+        raise ValueError(f"{name} must be a number of seconds, got {text!r}")
+    seconds = Decimal(text)
+    if not math.isfinite(float(seconds)):
+        raise ValueError(f"{name} must be a finite number of seconds, got {text!r}")
+    return seconds
+
+
+def format_seconds(value: float) -> str:
+    """Write a time with as many decimals as bring the same float back."""
+    return format(Decimal(repr(float(value))), "f")
+
+
+def check_field(owner: str, name: str, value: str, *, format: str) -> str:
+    """Return `value` if it can stand as one field of a line of text."""
+    if not isinstance(value, str):
+        raise InvalidParameterError(f"{owner}: {name} must be text, got {value!r}")
+    # Readers elsewhere split at any white space, so any of it is refused.
+    if not value or any(letter.isspace() for letter in value):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be a name without white space, which separates "
+            f"the fields of {format}, got {value!r}; rename it"
+        )
+    return value

@@ -1,0 +1,174 @@
+"""Where bytes come from: a file, standard input or an open stream.
+
+The formats of this package look at the first bytes before they decide how to go
+on, and standard input cannot be rewound. `ByteSource` therefore keeps a small
+look-ahead of its own, knows how far it has read, and never asks for memory on
+the word of a header: a file that promises a billion numbers and ends early is
+noticed at its end.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+
+Readable: TypeAlias = str | Path | BinaryIO
+NamedStream: TypeAlias = tuple[BinaryIO, str | Path]
+
+CHUNK = 1 << 16
+
+
+class ByteSource:
+    """A binary stream with look-ahead and a position.
+
+    Parameters
+    ----------
+    stream : binary file object
+        Read from its current position on.
+    name : str or Path
+        What messages call it.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str | Path) -> None:
+        self.name = name
+        self.line = 1  # counted by `skip` and `until`, the ways text is consumed
+        self._stream = stream
+        self._buffer = b""
+        self._at = 0
+        self._base = 0
+
+    @property
+    def position(self) -> int:
+        """Bytes consumed so far, or the offset last sought."""
+        return self._base + self._at
+
+    def peek(self, size: int) -> bytes:
+        """Return the next `size` bytes (fewer at the end), consuming none."""
+        while len(self._buffer) - self._at < size:
+            chunk = self._next_chunk()
+            if not chunk:
+                break
+            self._base += self._at
+            self._buffer = self._buffer[self._at :] + chunk
+            self._at = 0
+        return self._buffer[self._at : self._at + size]
+
+    def read(self, size: int) -> bytes:
+        """Consume `size` bytes, fewer only at the end."""
+        pieces = []
+        while size > 0 and (self._at < len(self._buffer) or self._refill()):
+            piece = self._buffer[self._at : self._at + size]
+            self._at += len(piece)
+            size -= len(piece)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def until(self, stop: re.Pattern[bytes], *, limit: int | None = None) -> bytes:
+        """Consume what stands before the first byte that matches `stop`.
+
+        The stop itself stays. Without one, everything to the end is consumed, or
+        somewhat more than `limit` bytes.
+        """
+        pieces = []
+        size = 0
+        while self._at < len(self._buffer) or self._refill():
+            match = stop.search(self._buffer, self._at)
+            end = match.start() if match else len(self._buffer)
+            pieces.append(self._buffer[self._at : end])
+            size += end - self._at
+            self._at = end
+            if match or (limit is not None and size > limit):
+                break
+        text = b"".join(pieces)
+        self.line += text.count(b"\n")
+        return text
+
+    def skip(self, characters: bytes) -> None:
+        """Consume as many of the given characters as come next."""
+        while self._at < len(self._buffer) or self._refill():
+            if self._buffer[self._at] not in characters:
+                return
+            self.line += self._buffer[self._at] == 0x0A
+            self._at += 1
+
+    def rest(self) -> bytes:
+        """Consume everything that is left."""
+        pieces = [self._buffer[self._at :]]
+        self._at = len(self._buffer)
+        while self._refill():
+            pieces.append(self._buffer)
+            self._at = len(self._buffer)
+        return b"".join(pieces)
+
+    def seek(self, offset: int) -> None:
+        """Go to a byte offset of a seekable stream; cheap when it is near."""
+        if self._base <= offset <= self._base + len(self._buffer):
+            self._at = offset - self._base
+        else:
+            self._stream.seek(offset)
+            self._buffer, self._at, self._base = b"", 0, offset
+
+    def _refill(self) -> bool:
+        chunk = self._next_chunk()
+        self._base += len(self._buffer)
+        self._buffer, self._at = chunk, 0
+        return bool(chunk)
+
+    def _next_chunk(self) -> bytes:
+        chunk = self._stream.read(CHUNK)
+        if not isinstance(chunk, bytes):
+            raise InvalidParameterError(
+                f"{self.name}: source must be a binary stream, got one of "
+                f"{type(chunk).__name__}; open it with mode 'rb'"
+            )
+        return chunk
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file for reading, with our errors in place of the system's."""
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise DataFormatError("is a folder; name a file inside it", path=path) from None
+    except OSError as error:
+        raise DataFormatError(f"cannot be read ({error})", path=path) from error
+
+
+@contextmanager
+def open_source(source: Readable) -> Iterator[ByteSource]:
+    """Open a path, ``-`` for standard input, or pass a binary stream on.
+
+    Streams that the caller opened stay open.
+    """
+    if not isinstance(source, str | Path):
+        yield ByteSource(source, str(getattr(source, "name", "<stream>")))
+    elif str(source) == "-":
+        yield ByteSource(sys.stdin.buffer, "<stdin>")
+    else:
+        path = Path(source)
+        with open_file(path) as stream:
+            yield ByteSource(stream, path)
+
+
+@contextmanager
+def open_seekable(source: Readable, name: str | None = None) -> Iterator[NamedStream]:
+    """Open something that can be rewound; a stream is read into memory for that.
+
+    `name` replaces what messages call a stream.
+    """
+    if isinstance(source, str | Path) and str(source) != "-":
+        path = Path(source)
+        with open_file(path) as stream:
+            yield stream, path
+    else:
+        with open_source(source) as opened:
+            yield BytesIO(opened.rest()), name or str(opened.name)

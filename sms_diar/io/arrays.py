@@ -1,0 +1,284 @@
+"""NumPy files of embeddings.
+
+An npz names its arrays, and two namings are read: ``ids`` with ``vectors``, which
+`write_npz` uses, and ``utt`` with ``x``. Other names do as long as there is only
+one 2-D array of numbers and one list of strings. ``spk``, the speaker of each
+vector, is optional. An npy has the vectors only; its ids stand one on a line in
+a file of the same name that ends in ``.ids`` or ``.txt``.
+
+Arrays of Python objects are never loaded: a pickle can run any program.
+"""
+
+from __future__ import annotations
+
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from sms_diar._files import replacing
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._source import Readable, open_seekable
+from sms_diar.io.kaldi_object import narrowed
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
+
+ID_KEYS = ("ids", "utt", "utts", "id", "names", "segments")
+VECTOR_KEYS = ("vectors", "x", "X", "embeddings", "vecs")
+SPEAKER_KEYS = ("spk", "speakers", "speaker", "labels")
+
+# What NumPy, zipfile and the parser of headers raise on damaged files.
+_LOADING_FAILED = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    SyntaxError,
+    MemoryError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read the ids and vectors of an npz.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        The file.
+    name : str, optional
+        What messages call a stream.
+    """
+    with open_seekable(source, name) as (stream, path):
+        arrays = _load_archive(stream, path)
+    key = _vector_key(arrays, path)
+    vectors = _as_vectors(arrays[key], path, f"array {key!r}")
+    return checked_set(_as_ids(arrays, path), vectors, path)
+
+
+def read_speakers(path: str | Path) -> dict[str, str]:
+    """Speaker of each id of an npz that has an array ``spk``.
+
+    Raises
+    ------
+    DataFormatError
+        There is no such array, or it does not fit the ids.
+    """
+    arrays = load_arrays(path)
+    key = next((key for key in SPEAKER_KEYS if key in arrays), None)
+    if key is None:
+        raise DataFormatError(
+            f"no array of speakers ({' or '.join(SPEAKER_KEYS)}) among "
+            f"{_listed(arrays)}",
+            path=path,
+        )
+    ids, speakers = _as_ids(arrays, path), _as_strings(arrays[key], path, key)
+    if len(ids) != len(speakers):
+        raise DataFormatError(
+            f"{len(ids)} ids, but {len(speakers)} speakers in {key!r}", path=path
+        )
+    return dict(zip(ids, speakers, strict=True))
+
+
+def write_npz(
+    path: str | Path,
+    embeddings: EmbeddingSet,
+    *,
+    dtype: str = "double",
+    speakers: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``ids`` and ``vectors``, and ``spk`` if speakers are given.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    embeddings : EmbeddingSet
+        What to write.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers.
+    speakers : mapping of str to str, optional
+        Speaker of every id.
+    """
+    arrays = {
+        "ids": np.array(embeddings.ids, dtype=np.str_),
+        "vectors": narrowed(embeddings.vectors, owner="write_npz", dtype=dtype),
+    }
+    if speakers is not None:
+        missing = next((name for name in embeddings.ids if name not in speakers), None)
+        if missing is not None:
+            raise InvalidParameterError(
+                f"write_npz: speakers must name a speaker for every id, got none for "
+                f"{missing!r}"
+            )
+        arrays["spk"] = np.array([speakers[name] for name in embeddings.ids], np.str_)
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        np.savez(out, **arrays)  # type: ignore[arg-type]
+
+
+def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read the vectors of an npy, and their ids from the file beside it.
+
+    Without ``<name>.ids`` or ``<name>.txt`` the ids are ``row-00000`` and so on.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        The file; a stream has no ids beside it.
+    name : str, optional
+        What messages call a stream.
+    """
+    with open_seekable(source, name) as (stream, path):
+        try:
+            array = np.load(stream, allow_pickle=False)
+        except _LOADING_FAILED as error:
+            raise _load_error(error, "the array", path) from None
+    vectors = _as_vectors(array, path, "the array")
+    beside = _ids_beside(path)
+    if beside is None:
+        ids = [f"row-{row:05d}" for row in range(len(vectors))]
+    else:
+        ids = read_ids(beside)
+        if len(ids) != len(vectors):
+            raise DataFormatError(
+                f"{len(vectors)} vectors, but {len(ids)} ids in {beside}", path=path
+            )
+    return checked_set(ids, vectors, path)
+
+
+def read_ids(path: str | Path) -> list[str]:
+    """Read one id from each line; a blank line is an error."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataFormatError(f"not UTF-8 ({error.reason})", path=path) from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            raise DataFormatError("blank line in a list of ids", path=path, line=number)
+    return [line.strip() for line in lines]
+
+
+def load_arrays(path: str | Path) -> dict[str, AnyArray]:
+    """Load all arrays of an npz by name."""
+    with open_seekable(path) as (stream, name):
+        return _load_archive(stream, name)
+
+
+def checked_set(ids: list[str], vectors: FloatArray, path: str | Path) -> EmbeddingSet:
+    """Build the set; what it refuses is a fault of the file here."""
+    if vectors.shape[1] == 0:
+        raise DataFormatError("the vectors have no dimensions", path=path)
+    try:
+        return EmbeddingSet(tuple(ids), vectors, source=str(path))
+    except InvalidParameterError as error:
+        problem = str(error).removeprefix(f"{path}: ")
+        raise DataFormatError(problem, path=path) from None
+
+
+def _load_archive(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
+    arrays: dict[str, AnyArray] = {}
+    key = ""
+    try:
+        with np.load(stream, allow_pickle=False) as archive:
+            for key in archive.files:
+                value = archive[key]
+                if isinstance(value, np.ndarray):  # a zip may hold other files too
+                    arrays[key] = value
+    except _LOADING_FAILED as error:
+        raise _load_error(error, f"array {key!r}", path) from None
+    return arrays
+
+
+def _vector_key(arrays: Mapping[str, AnyArray], path: str | Path) -> str:
+    numeric = [
+        key for key, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "fiu"
+    ]
+    for key in VECTOR_KEYS:
+        if key in arrays:
+            return key
+    if len(numeric) == 1:
+        return numeric[0]
+    raise DataFormatError(
+        f"no array of vectors (named vectors or x, or the only 2-D one) among "
+        f"{_listed(arrays)}",
+        path=path,
+    )
+
+
+def _as_vectors(array: AnyArray, path: str | Path, owner: str) -> FloatArray:
+    if array.ndim != 2 or array.dtype.kind not in "fiu":
+        raise DataFormatError(
+            f"{owner} must be numbers of shape (n, d), one vector a row, got "
+            f"{array.dtype} of shape {array.shape}",
+            path=path,
+        )
+    return array.astype(np.float64)
+
+
+def _as_ids(arrays: Mapping[str, AnyArray], path: str | Path) -> list[str]:
+    key = next((key for key in ID_KEYS if key in arrays), None)
+    if key is None:
+        lists = [
+            key
+            for key, a in arrays.items()
+            if a.ndim == 1 and a.dtype.kind in "US" and key not in SPEAKER_KEYS
+        ]
+        if len(lists) == 1:
+            return _as_strings(arrays[lists[0]], path, lists[0])
+        beside = _ids_beside(path)
+        if beside is not None:
+            return read_ids(beside)
+        raise DataFormatError(
+            f"no array of ids (named ids or utt, or the only one of strings) among "
+            f"{_listed(arrays)}, and no file {Path(path).with_suffix('.ids').name} "
+            f"beside it",
+            path=path,
+        )
+    return _as_strings(arrays[key], path, key)
+
+
+def _as_strings(array: AnyArray, path: str | Path, key: str) -> list[str]:
+    if array.ndim != 1 or array.dtype.kind not in "USiu":
+        raise DataFormatError(
+            f"array {key!r} must be a list of strings, got {array.dtype} of shape "
+            f"{array.shape}",
+            path=path,
+        )
+    if array.dtype.kind != "S":
+        return [str(value) for value in array.tolist()]
+    try:
+        return [value.decode("utf-8") for value in array.tolist()]
+    except UnicodeDecodeError as error:
+        raise DataFormatError(
+            f"array {key!r} is not UTF-8 ({error.reason})", path=path
+        ) from None
+
+
+def _ids_beside(path: str | Path) -> Path | None:
+    if not isinstance(path, Path):  # a stream has no neighbours
+        return None
+    candidates = (path.with_suffix(".ids"), path.with_suffix(".txt"))
+    return next((file for file in candidates if file.is_file()), None)
+
+
+def _listed(arrays: Mapping[str, AnyArray]) -> str:
+    found = (f"{key} {array.dtype}{array.shape}" for key, array in arrays.items())
+    return ", ".join(found) or "no arrays at all"
+
+
+def _load_error(error: Exception, owner: str, path: str | Path) -> DataFormatError:
+    if "allow_pickle" in str(error) or "Object arrays" in str(error):
+        return DataFormatError(
+            f"{owner} holds Python objects, which are not loaded (a pickle can run any "
+            f"program); save strings as np.array(ids, dtype=str)",
+            path=path,
+        )
+    return DataFormatError(
+        f"not a whole NumPy file ({error}); it is truncated or damaged", path=path
+    )

@@ -1,0 +1,202 @@
+"""Sets of embeddings from any of the formats, told apart by their content.
+
+Kaldi arks and scp files, npz, npy, CSV, TSV and Parquet. Where a suffix and the
+content disagree the content is right; the suffix decides only between two kinds
+of text. The model that made the vectors is remembered beside the file, in
+``<file>.json`` as ``{"extractor": "..."}``, since none of the formats has a place
+for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar._files import write_text
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._source import ByteSource, Readable, open_source
+from sms_diar.io.arrays import read_npy, read_npz, write_npz
+from sms_diar.io.frames import read_parquet, read_table, write_table
+from sms_diar.io.kaldi_ark import iterate_ark, write_ark
+from sms_diar.io.scp import iterate_scp
+from sms_diar.types import AnyArray, EmbeddingSet
+
+_HEAD = 4096
+_WHOLE_FILE = {
+    "npz": read_npz,
+    "npy": read_npy,
+    "parquet": read_parquet,
+    "table": read_table,
+}
+_MAGIC = {
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+}
+_REFUSED = {
+    b"\x1f\x8b": "is compressed with gzip; unpack it first",
+    b"\x89HDF": "is HDF5; embeddings are read from ark, scp, npz, npy, CSV, TSV or "
+    "Parquet",
+    b"\0B": "is a single Kaldi object (a mean, a transform or a model), not a set of "
+    "embeddings",
+}
+_ARK = re.compile(rb"\s*[^\s\0]+[ \t]+(\0B|\[)")
+_SCP_PLACE = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
+_NUMBER = re.compile(r"[-+.]?\d")
+_TEXT_SUFFIXES = {".ark": "ark", ".scp": "scp", ".csv": "table", ".tsv": "table"}
+
+
+def read_embeddings(source: Readable, *, allow_commands: bool = False) -> EmbeddingSet:
+    """Read one vector for each id, from whatever format it is.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        A file, or ``-`` for standard input.
+    allow_commands : bool, default=False
+        Run the commands of an scp that has some; see `read_scp`.
+
+    Returns
+    -------
+    EmbeddingSet
+        Vectors as ``float64`` in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        There is no such file.
+    DataFormatError
+        It holds no embeddings or damaged ones; the message names the place.
+    """
+    with open_source(source) as opened:
+        path = opened.name
+        kind = _kind(opened)
+        if kind == "ark":
+            embeddings = _collect(iterate_ark(opened), path)
+        elif kind == "scp":
+            entries = iterate_scp(opened, allow_commands=allow_commands)
+            embeddings = _collect(entries, path)
+        elif isinstance(path, Path):
+            embeddings = _WHOLE_FILE[kind](path)
+        else:
+            embeddings = _WHOLE_FILE[kind](BytesIO(opened.rest()), name=path)
+    if not len(embeddings):
+        raise DataFormatError("holds no embeddings", path=path)
+    if isinstance(path, Path):
+        return replace(embeddings, extractor=_read_extractor(path))
+    return embeddings
+
+
+def write_embeddings(
+    path: str | Path, embeddings: EmbeddingSet, *, dtype: str = "double"
+) -> None:
+    """Write a set in the format that the suffix names.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in ``.ark`` (an ``.scp`` is written beside it), ``.npz``, ``.csv`` or
+        ``.tsv``.
+    embeddings : EmbeddingSet
+        What to write. Its extractor goes to ``<path>.json``; without one, a JSON
+        file left there by an earlier set is removed.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers. Doubles come back unchanged.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    written = [path]
+    if suffix == ".ark":
+        scp = path.with_suffix(".scp")
+        write_ark(path, embeddings.ids, embeddings.vectors, dtype=dtype, scp=scp)
+        written.append(scp)
+    elif suffix == ".npz":
+        write_npz(path, embeddings, dtype=dtype)
+    elif suffix in (".csv", ".tsv"):
+        separator = "," if suffix == ".csv" else "\t"
+        write_table(path, embeddings, separator=separator, dtype=dtype)
+    else:
+        raise InvalidParameterError(
+            f"write_embeddings: path must end in .ark, .npz, .csv or .tsv, got "
+            f"{str(path)!r}"
+        )
+    for file in written:
+        beside = _extractor_file(file)
+        if embeddings.extractor is None:
+            beside.unlink(missing_ok=True)
+        else:
+            record = json.dumps({"extractor": embeddings.extractor}, indent=2)
+            write_text(beside, record + "\n")
+
+
+def _collect(entries: Iterator[tuple[str, AnyArray]], path: str | Path) -> EmbeddingSet:
+    ids, vectors = [], []
+    for name, vector in entries:
+        ids.append(name)
+        vectors.append(vector)
+    table = np.array(vectors, dtype=np.float64) if ids else np.empty((0, 0))
+    return EmbeddingSet(tuple(ids), table, source=str(path))
+
+
+def _kind(source: ByteSource) -> str:
+    """Tell the format from the first bytes, and from the suffix where they tie."""
+    head = source.peek(_HEAD)
+    suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
+    if not head.strip():
+        raise DataFormatError("is empty", path=source.name)
+    for magic, problem in _REFUSED.items():
+        if head.startswith(magic):
+            raise DataFormatError(problem, path=source.name)
+    kind = next(
+        (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None
+    )
+    if kind is None:
+        kind = "ark" if _ARK.match(head) else _TEXT_SUFFIXES.get(suffix)
+    if kind is None and b"\0" not in head:
+        kind = _kind_of_line(head.strip().split(b"\n", 1)[0].decode("utf-8", "replace"))
+    if kind is None:
+        raise DataFormatError(
+            "none of the formats that hold embeddings: Kaldi ark or scp, npz, npy, "
+            "CSV, TSV, Parquet",
+            path=source.name,
+        )
+    return kind
+
+
+def _kind_of_line(line: str) -> str | None:
+    place = line.strip().split(maxsplit=1)[1:]
+    if place and _SCP_PLACE.fullmatch(place[0]):
+        return "scp"
+    if "," in line or "\t" in line:
+        return "table"
+    # "id path" of a whole file; "id 0.1 0.2" is no format of ours.
+    return "scp" if place and not _NUMBER.match(place[0]) else None
+
+
+def _extractor_file(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
+
+
+def _read_extractor(path: Path) -> str | None:
+    beside = _extractor_file(path)
+    if not beside.is_file():
+        return None
+    try:
+        record = json.loads(beside.read_text(encoding="utf-8"))
+        extractor = record["extractor"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataFormatError(
+            f'must be {{"extractor": "..."}} ({error!r})', path=beside
+        ) from None
+    if not isinstance(extractor, str):
+        raise DataFormatError(
+            f"extractor must be a string, got {extractor!r}", path=beside
+        )
+    return extractor

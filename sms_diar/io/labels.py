@@ -1,0 +1,221 @@
+"""Label tables: the speaker given to each segment, as text, CSV or JSON.
+
+Text is Kaldi's `utt2spk` and what other tools read. CSV carries the times as
+well, for spreadsheets. JSON holds names that the other two cannot.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, cast
+
+from sms_diar._files import write_text
+from sms_diar._validation import check_choice
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._lines import format_seconds, scan_lines
+from sms_diar.io.tables import read_utt2spk, write_utt2spk
+from sms_diar.types import Segment
+
+LabelFormat: TypeAlias = Literal["utt2spk", "csv", "json"]
+
+FORMATS: tuple[LabelFormat, ...] = ("utt2spk", "csv", "json")
+_SUFFIXES: dict[str, LabelFormat] = {
+    "": "utt2spk",
+    ".txt": "utt2spk",
+    ".utt2spk": "utt2spk",
+    ".csv": "csv",
+    ".json": "json",
+}
+
+
+def write_labels(
+    path: str | Path,
+    labels: Mapping[str, str],
+    *,
+    segments: Mapping[str, Segment] | None = None,
+    format: LabelFormat | None = None,
+) -> None:
+    """Write the speaker of each segment, sorted by id.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to be replaced.
+    labels : mapping
+        Speaker of each segment id.
+    segments : mapping, optional
+        Segment of each id (and perhaps of others). CSV then has the columns
+        recording, start and end as well, and JSON a key ``"segments"``.
+    format : {"utt2spk", "csv", "json"}, optional
+        By default what the suffix says: ``.csv``, ``.json``, or text for
+        ``.txt``, ``.utt2spk`` and no suffix.
+    """
+    for name, speaker in labels.items():
+        if not isinstance(name, str) or not isinstance(speaker, str):
+            raise InvalidParameterError(
+                f"write_labels: labels must map text to text, got {name!r}: "
+                f"{speaker!r}; name the clusters with name_speakers"
+            )
+    if segments is not None:
+        missing = [name for name in labels if name not in segments]
+        if missing:
+            raise InvalidParameterError(
+                f"write_labels: segments must cover all labels, got none for "
+                f"{missing[0]!r} ({len(missing)} of {len(labels)} are missing)"
+            )
+    chosen = _format_of(Path(path), format)
+    if chosen == "utt2spk":
+        write_utt2spk(path, labels)
+    elif chosen == "csv":
+        write_text(path, _csv_text(labels, segments))
+    else:
+        write_text(path, _json_text(labels, segments))
+
+
+def read_labels(path: str | Path) -> dict[str, str]:
+    """Read the speaker of each segment from any of the three formats.
+
+    The suffix says which format it is. A file with another suffix is JSON if it
+    begins with a brace, CSV if its first line is a header with the columns id
+    and speaker, and text otherwise.
+    """
+    path = Path(path)
+    if path.suffix == ".csv":
+        return _read_csv(path)
+    if path.suffix == ".json":
+        return _read_json(path)
+    first = next((line.text for line in scan_lines(path)), "")
+    if path.suffix != ".utt2spk" and path.name != "utt2spk":
+        if first.lstrip().startswith("{"):
+            return _read_json(path)
+        if {"id", "speaker"} <= set(first.split(",")):
+            return _read_csv(path)
+    return read_utt2spk(path)
+
+
+def _format_of(path: Path, format: str | None) -> LabelFormat:
+    if format is not None:
+        return cast(
+            LabelFormat, check_choice("write_labels", "format", format, FORMATS)
+        )
+    if path.suffix not in _SUFFIXES:
+        raise InvalidParameterError(
+            f"write_labels: format must be given for the suffix {path.suffix!r}, one "
+            f"of {', '.join(repr(name) for name in FORMATS)}"
+        )
+    return _SUFFIXES[path.suffix]
+
+
+def _csv_text(labels: Mapping[str, str], segments: Mapping[str, Segment] | None) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    times = [] if segments is None else ["recording", "start", "end"]
+    writer.writerow(["id", "speaker", *times])
+    for name in sorted(labels):
+        row = [name, labels[name]]
+        if segments is not None:
+            segment = segments[name]
+            row.append(segment.recording)
+            row.extend(format_seconds(time) for time in (segment.start, segment.end))
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def _json_text(
+    labels: Mapping[str, str], segments: Mapping[str, Segment] | None
+) -> str:
+    content: dict[str, Any] = {
+        "labels": {name: labels[name] for name in sorted(labels)}
+    }
+    if segments is not None:
+        content["segments"] = {
+            name: {
+                "recording": segments[name].recording,
+                "start": float(segments[name].start),
+                "end": float(segments[name].end),
+            }
+            for name in sorted(labels)
+        }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _text_of(path: Path) -> str:
+    """Whole text of a file; spreadsheets add byte order mark and CR LF, no harm."""
+    lines = []
+    for line in scan_lines(path):
+        wrong = [problem for problem in line.problems if "is not UTF-8" in problem]
+        if wrong:
+            raise DataFormatError(wrong[0], path=path, line=line.number, text=line.text)
+        lines.append(line.text + "\n")
+    return "".join(lines)
+
+
+def _read_csv(path: Path) -> dict[str, str]:
+    reader = csv.reader(io.StringIO(_text_of(path), newline=""), strict=True)
+    labels: dict[str, str] = {}
+    header: list[str] | None = None
+    try:
+        for row in reader:
+            if header is None:
+                header = row
+                if not {"id", "speaker"} <= set(header):
+                    raise ValueError(
+                        f"the header must have the columns id and speaker, got "
+                        f"{','.join(header)!r}"
+                    )
+                continue
+            if len(row) != len(header):
+                raise ValueError(
+                    f"a row has {len(header)} fields as the header, this one has "
+                    f"{len(row)}"
+                )
+            name, speaker = row[header.index("id")], row[header.index("speaker")]
+            if not name or not speaker:
+                raise ValueError("id and speaker must not be empty")
+            if name in labels:
+                raise ValueError(f"id {name!r} is given twice")
+            labels[name] = speaker
+    except (ValueError, csv.Error) as error:
+        raise DataFormatError(str(error), path=path, line=reader.line_num) from error
+    if header is None:
+        raise DataFormatError("the file is empty, not even a header", path=path)
+    return labels
+
+
+def _read_json(path: Path) -> dict[str, str]:
+    try:
+        content = json.loads(_text_of(path), object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise DataFormatError(
+            f"not JSON: {error.msg} in column {error.colno}",
+            path=path,
+            line=error.lineno,
+        ) from error
+    except ValueError as error:
+        raise DataFormatError(str(error), path=path) from error
+    labels = content.get("labels") if isinstance(content, dict) else None
+    if not isinstance(labels, dict):
+        raise DataFormatError(
+            'the file must hold an object with the key "labels", itself an object '
+            "from id to speaker",
+            path=path,
+        )
+    for name, speaker in labels.items():
+        if not isinstance(speaker, str):
+            raise DataFormatError(
+                f"the speaker of {name!r} must be text, got {speaker!r}", path=path
+            )
+    return labels
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"id {twice!r} is given twice")
+    return found

@@ -1,0 +1,1 @@
+"""Cluster labels to speaker turns."""

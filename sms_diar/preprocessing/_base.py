@@ -1,0 +1,83 @@
+"""What all transformers share: checked rows, and affine maps as one shape.
+
+Every fitted step except length normalisation is an affine map, so it is kept as
+a mean to subtract and the rows to project on. That is what lets a chain of
+steps be folded into one matrix.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sms_diar._validation import check_rows_finite
+from sms_diar.types import AnyArray, FloatArray
+
+
+class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """A transformer of rows that computes in float64 whatever it is given."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _rows(self, X: npt.ArrayLike, *, reset: bool) -> FloatArray:
+        rows: FloatArray = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite=False, reset=reset
+        )
+        check_rows_finite(self._name, rows)
+        return rows
+
+    def _labelled_rows(self, X: npt.ArrayLike, y: Any) -> tuple[FloatArray, AnyArray]:
+        rows, labels = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite=False
+        )
+        check_rows_finite(self._name, rows)
+        return rows, labels
+
+
+class AffineTransformer(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    RowTransformer,
+):
+    """A fitted map ``x -> components_ @ (x - mean_)``; subclasses supply ``fit``."""
+
+    mean_: FloatArray
+    components_: FloatArray
+
+    def transform(self, X: npt.ArrayLike) -> FloatArray:
+        """Map each row of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Vectors like those given to ``fit``.
+
+        Returns
+        -------
+        mapped : ndarray of shape (n_samples, n_out)
+            ``(X - mean_) @ components_.T``.
+        """
+        check_is_fitted(self)
+        mapped: FloatArray = (
+            self._rows(X, reset=False) - self.mean_
+        ) @ self.components_.T
+        return mapped
+
+    def affine(self) -> tuple[FloatArray, FloatArray]:
+        """Matrix and offset of the map, ``x -> matrix @ x + offset``."""
+        check_is_fitted(self)
+        return self.components_, -(self.components_ @ self.mean_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)

@@ -1,0 +1,187 @@
+"""The standard chain, and any chain folded into one matrix.
+
+The paper maps an embedding x to ``phi = W T (x / |x|)``, scaled to unit length
+again, with PCA ``T`` and whitening ``W``. Stochastic mean shift moves one x and
+needs its new phi, many thousand times over; for that the chain is folded into
+one matrix and one offset between two length normalisations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing._base import AffineTransformer
+from sms_diar.preprocessing.axes import Shrinkage
+from sms_diar.preprocessing.length_norm import LengthNorm, scale_rows
+from sms_diar.preprocessing.pca import Pca
+from sms_diar.preprocessing.whiten import Whiten
+from sms_diar.types import FloatArray
+
+
+def paper_chain(
+    n_components: int | float | None = None,
+    *,
+    center: bool = True,
+    shrinkage: Shrinkage = "auto",
+    scale: Literal["unit", "sqrt_dim"] = "unit",
+) -> Pipeline:
+    """Length normalisation, PCA, whitening, length normalisation.
+
+    Fit it on a training set, or on the session that is to be clustered. In a
+    session of few speakers the leading directions are what separates them, and
+    whitening evens them out: fitted there, keep few dimensions.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Dimensions after the PCA; see `Pca`.
+    center : bool, default=True
+        Whether PCA and whitening subtract the mean of the normalised vectors.
+        Without, the chain is exactly the product of the paper's formula.
+    shrinkage : float in [0, 1] or "auto", default="auto"
+        Regularisation of the whitening; see `Whiten`. The paper has none (0), for
+        which a session must have many more vectors than `n_components`.
+    scale : {"unit", "sqrt_dim"}, default="unit"
+        Length of the result.
+
+    Returns
+    -------
+    chain : sklearn.pipeline.Pipeline
+        Unfitted, with steps "length", "pca", "whiten" and "phi".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.preprocessing import paper_chain
+    >>> X = np.random.default_rng(0).standard_normal((50, 8))
+    >>> phi = paper_chain(3).fit_transform(X)
+    >>> phi.shape, bool(np.allclose((phi**2).sum(axis=1), 1.0))
+    ((50, 3), True)
+    """
+    return Pipeline(
+        [
+            ("length", LengthNorm()),
+            ("pca", Pca(n_components=n_components, center=center)),
+            ("whiten", Whiten(shrinkage=shrinkage, center=center)),
+            ("phi", LengthNorm(scale=scale)),
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedChain:
+    """A fitted chain as one affine map between two length normalisations.
+
+    ``phi(x) = out( matrix @ in(x) + offset )``, where ``in`` and ``out`` scale to
+    `in_length` and `out_length`, or do nothing where that is None.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (q, d)
+        Product of all affine steps.
+    offset : ndarray of shape (q,)
+        Image of the origin.
+    in_length : float or None
+        Length that vectors are scaled to first.
+    out_length : float or None
+        Length that results are scaled to.
+
+    Notes
+    -----
+    With ``in_length = 1`` the direction of phi is that of ``matrix @ x + |x| *
+    offset``. The image of a mean of vectors is thus the mean of their images,
+    plus the offset times the length of that mean: moving a point need not
+    multiply by `matrix` again.
+    """
+
+    matrix: FloatArray
+    offset: FloatArray
+    in_length: float | None = None
+    out_length: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.matrix.ndim != 2 or self.offset.shape != self.matrix.shape[:1]:
+            raise InvalidParameterError(
+                f"FoldedChain: matrix and offset must be of shapes (q, d) and (q,), "
+                f"got {self.matrix.shape} and {self.offset.shape}"
+            )
+
+    @property
+    def dim_in(self) -> int:
+        """Dimensions of the vectors it takes."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def dim_out(self) -> int:
+        """Dimensions of phi."""
+        return int(self.matrix.shape[0])
+
+    def linear(self, X: npt.ArrayLike) -> FloatArray:
+        """Map the rows of `X` up to, and without, the last length normalisation."""
+        rows: FloatArray = check_array(X, dtype=np.float64)
+        if rows.shape[1] != self.dim_in:
+            raise InvalidParameterError(
+                f"FoldedChain: X must have {self.dim_in} columns, got {rows.shape[1]}"
+            )
+        if self.in_length is not None:
+            rows = scale_rows(rows, self.in_length)
+        mapped: FloatArray = rows @ self.matrix.T + self.offset
+        return mapped
+
+    def transform(self, X: npt.ArrayLike) -> FloatArray:
+        """Phi of the rows of `X`."""
+        mapped = self.linear(X)
+        if self.out_length is None:
+            return mapped
+        return scale_rows(mapped, self.out_length)
+
+
+def fold(chain: Pipeline) -> FoldedChain:
+    """Fold a fitted chain into one matrix and one offset.
+
+    Parameters
+    ----------
+    chain : sklearn.pipeline.Pipeline
+        Fitted; steps of this package, with length normalisations at its ends
+        only ("passthrough" and None steps are skipped).
+
+    Returns
+    -------
+    folded : FoldedChain
+        Gives what ``chain.transform`` gives, up to rounding.
+    """
+    steps = [
+        (name, step)
+        for name, step in chain.steps
+        if step is not None and step != "passthrough"
+    ]
+    if not steps:
+        raise InvalidParameterError("fold: chain must have at least one step, got none")
+    first = steps[0][1]
+    check_is_fitted(first, "n_features_in_")  # length normalisation never says so
+    dim = int(first.n_features_in_)
+    matrix, offset = np.eye(dim), np.zeros(dim)
+    in_length: float | None = None
+    out_length: float | None = None
+    for position, (name, step) in enumerate(steps):
+        if isinstance(step, LengthNorm) and position == 0:
+            in_length = step.length(dim)
+        elif isinstance(step, LengthNorm) and position == len(steps) - 1:
+            out_length = step.length(len(matrix))
+        elif isinstance(step, AffineTransformer):
+            factor, shift = step.affine()
+            matrix, offset = factor @ matrix, factor @ offset + shift
+        else:
+            raise InvalidParameterError(
+                f"fold: step {name!r} must be an affine step of this package, or a "
+                f"LengthNorm at either end of the chain, got {step!r}"
+            )
+    return FoldedChain(matrix, offset, in_length, out_length)

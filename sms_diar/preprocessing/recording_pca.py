@@ -1,0 +1,110 @@
+"""The principal directions of one recording.
+
+The few speakers of a conversation differ along few directions. Kaldi's
+diarization projects the vectors of each recording, and the PLDA model with
+them, on the directions that hold a given share of the recording's variance
+(``ivector-plda-scoring-dense --target-energy``). The model is projected by
+:func:`sms_diar.scoring.recording_scorer`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar._validation import check_count, check_share
+from sms_diar.preprocessing._base import AffineTransformer
+from sms_diar.preprocessing.axes import (
+    Shrinkage,
+    check_shrinkage,
+    principal_axes,
+    resolve_shrinkage,
+)
+
+
+class RecordingPca(AffineTransformer):
+    """Project on the directions that hold a share of a recording's variance.
+
+    Parameters
+    ----------
+    target_energy : float in (0, 1], default=0.5
+        Share of the variance that must be exceeded. From 0.999 on nothing is
+        projected, as in Kaldi.
+    extra : int, default=1
+        Directions kept beyond those that are needed. Kaldi's loop counts one
+        too many; 1 reproduces its dimensions, 0 keeps what the target asks for.
+    shrinkage : float in [0, 1] or "auto", default=0.0
+        Weight of a scaled identity in the covariance whose energy is counted. A
+        short recording concentrates its variance on few directions by chance;
+        shrinkage evens it out, so that more directions are kept. The directions
+        themselves do not depend on it.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal rows, by falling variance. The entry of largest size in each
+        is positive.
+    mean_ : ndarray of shape (n_features,)
+        Zeros: the projection is linear, because the PLDA model that goes with it
+        has its own mean.
+    energy_ : float
+        Share of the variance that was kept, without shrinkage.
+    shrinkage_ : float
+        The shrinkage used.
+    n_components_ : int
+        Dimensions kept.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    Directions along which the recording does not vary are never kept, so n
+    vectors give at most n - 1 dimensions. A recording of one vector, or of equal
+    ones, has no directions at all and is not projected.
+
+    Examples
+    --------
+    >>> from sms_diar.preprocessing import RecordingPca
+    >>> X = [[3.0, 1.0, 0.0], [-3.0, 1.0, 0.0], [0.0, 3.0, 1.0]]
+    >>> RecordingPca(target_energy=0.5, extra=0).fit(X).components_.tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        target_energy: float = 0.5,
+        extra: int = 1,
+        shrinkage: Shrinkage = 0.0,
+    ) -> None:
+        self.target_energy = target_energy
+        self.extra = extra
+        self.shrinkage = shrinkage
+
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
+        """Find the directions of the recording `X`; `y` is ignored."""
+        target = check_share(self._name, "target_energy", self.target_energy)
+        extra = check_count(self._name, "extra", self.extra, least=0)
+        shrinkage = check_shrinkage(self._name, self.shrinkage)
+        rows = self._rows(X, reset=True)
+        dim = rows.shape[1]
+        self.mean_ = np.zeros(dim)
+        centred = rows - rows.mean(axis=0)
+        variances, axes, rank = principal_axes(centred, complete=False)
+        self.shrinkage_ = resolve_shrinkage(shrinkage, centred, variances)
+        if rank == 0 or target >= 0.999:
+            self.components_ = np.eye(dim)
+            self.energy_ = 1.0
+        else:
+            even = np.sum(variances) / dim
+            shrunk = (1.0 - self.shrinkage_) * variances + self.shrinkage_ * even
+            # Unseen directions hold a part of the shrunk energy but are not kept.
+            shares = np.cumsum(shrunk) / np.sum(variances)
+            needed = int(np.count_nonzero(shares <= target)) + 1
+            self.components_ = axes[: min(rank, needed + extra)]
+            kept = variances[: len(self.components_)]
+            self.energy_ = float(kept.sum() / variances.sum())
+        self.n_components_ = len(self.components_)
+        return self

@@ -1,0 +1,89 @@
+"""What supervised steps need to know of labelled vectors: speakers' sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class SpeakerStats:
+    """Sufficient statistics of Gaussian speakers with one common covariance.
+
+    Parameters
+    ----------
+    names : ndarray of shape (s,)
+        The labels, sorted.
+    counts : ndarray of shape (s,)
+        Vectors of each speaker.
+    means : ndarray of shape (s, d)
+        Mean vector of each speaker.
+    scatter : ndarray of shape (d, d)
+        Sum over all vectors of the squared deviation from their speaker's mean.
+    """
+
+    names: AnyArray
+    counts: IntArray
+    means: FloatArray
+    scatter: FloatArray
+
+    @property
+    def n_vectors(self) -> int:
+        """Vectors of all speakers."""
+        return int(self.counts.sum())
+
+    @property
+    def n_speakers(self) -> int:
+        """Number of speakers."""
+        return len(self.counts)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of all vectors."""
+        mean: FloatArray = self.counts @ self.means / self.n_vectors
+        return mean
+
+    def within(self) -> FloatArray:
+        """Covariance around the speakers' means, divided by the vectors."""
+        return self.scatter / self.n_vectors
+
+    def between(self) -> FloatArray:
+        """Covariance of the speakers' means, each weighted by its vectors."""
+        deviations = (self.means - self.mean) * np.sqrt(self.counts)[:, None]
+        between: FloatArray = deviations.T @ deviations / self.n_vectors
+        return between
+
+
+def speaker_stats(rows: FloatArray, labels: AnyArray) -> SpeakerStats:
+    """Collect the statistics of `rows`, whose speakers are `labels`."""
+    names, speaker = np.unique(labels, return_inverse=True)
+    counts = np.bincount(speaker).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    order = np.argsort(speaker, kind="stable")
+    means = np.add.reduceat(rows[order], starts, axis=0) / counts[:, None]
+    deviations = rows - means[speaker]
+    return SpeakerStats(names, counts, means, deviations.T @ deviations)
+
+
+def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
+    """Refuse labels from which no two covariances can be told apart."""
+    if stats.n_speakers < 2:
+        raise InvalidParameterError(
+            f"{owner}: {name} must name at least two speakers, got one class "
+            f"({stats.names[0]}) for n_samples={stats.n_vectors}"
+        )
+    check_repeated(owner, stats, name=name)
+
+
+def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
+    """Refuse labels without any speaker that has two vectors."""
+    if stats.n_vectors == stats.n_speakers:
+        raise InvalidParameterError(
+            f"{owner}: {name} must name some speaker twice, got {stats.n_speakers} "
+            f"speakers for n_samples={stats.n_vectors}; without repetition nothing "
+            f"is known about the variation within speakers"
+        )

@@ -1,0 +1,61 @@
+"""Pairs of vectors to scores: PLDA and cosine.
+
+``scorer.py`` says what a scorer is. ``plda.py`` is the algebra of the model,
+``plda_training.py`` and ``plda_adaptation.py`` estimate one, ``plda_scorer.py``
+and ``recording.py`` apply it. Read ``_reference.py`` first: it is PLDA written
+as one big Gaussian.
+"""
+
+from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
+from sms_diar.scoring.backend_training import (
+    backend_from_model,
+    backend_to_model,
+    session_backend,
+    train_backend,
+)
+from sms_diar.scoring.cosine import CosineScorer
+from sms_diar.scoring.plda import (
+    Covariances,
+    PairCoefficients,
+    covariances,
+    pair_coefficients,
+    plda_from_covariances,
+    project,
+    smooth_within,
+    transform_plda,
+)
+from sms_diar.scoring.plda_adaptation import adapt_plda
+from sms_diar.scoring.plda_estimator import Plda
+from sms_diar.scoring.plda_scorer import PldaScorer
+from sms_diar.scoring.plda_training import PldaFit, fit_plda, plda_log_likelihood
+from sms_diar.scoring.recording import recording_scorer
+from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms, Scorer
+
+__all__ = [
+    "BackEnd",
+    "BilinearScorer",
+    "CosineScorer",
+    "Covariances",
+    "PairCoefficients",
+    "PairwiseTerms",
+    "Plda",
+    "PldaFit",
+    "PldaScorer",
+    "Scorer",
+    "adapt_plda",
+    "backend_from_model",
+    "backend_from_transform",
+    "backend_to_model",
+    "build_backend",
+    "covariances",
+    "fit_plda",
+    "pair_coefficients",
+    "plda_from_covariances",
+    "plda_log_likelihood",
+    "project",
+    "recording_scorer",
+    "session_backend",
+    "smooth_within",
+    "train_backend",
+    "transform_plda",
+]

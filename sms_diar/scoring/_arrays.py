@@ -1,0 +1,67 @@
+"""Checks of arrays that enter scoring, with the package's grammar of messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import FloatArray, IntArray
+
+
+def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArray:
+    """Return `values` as finite float64 rows of `dim` columns."""
+    rows: FloatArray = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != dim:
+        raise InvalidParameterError(
+            f"{owner}: {name} must be of shape (n, {dim}), got {rows.shape}"
+        )
+    return _finite(owner, name, rows)
+
+
+def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return `values` as a finite float64 vector."""
+    vector: FloatArray = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1 or not len(vector):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be of shape (d,), got {vector.shape}"
+        )
+    return _finite(owner, name, vector)
+
+
+def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArray:
+    """Return `values` as a symmetric float64 matrix of `dim` rows."""
+    matrix: FloatArray = np.asarray(values, dtype=np.float64)
+    if matrix.shape != (dim, dim):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be of shape ({dim}, {dim}), got {matrix.shape}"
+        )
+    _finite(owner, name, matrix)
+    skew = float(np.max(np.abs(matrix - matrix.T)))
+    if skew > 1e-8 * float(np.max(np.abs(matrix))):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be symmetric, got entries that differ by {skew:.3g}"
+        )
+    symmetric: FloatArray = (matrix + matrix.T) / 2.0
+    return symmetric
+
+
+def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
+    """Return `values` as `n` whole numbers above zero; one number stands for all."""
+    counts = np.asarray(values)
+    whole = np.issubdtype(counts.dtype, np.integer)
+    if not whole or counts.shape not in ((), (n,)) or (counts < 1).any():
+        raise InvalidParameterError(
+            f"{owner}: {name} must be a whole number >= 1, or {n} of them, "
+            f"got {values!r}"
+        )
+    filled: IntArray = np.broadcast_to(counts.astype(np.int64), (n,))
+    return filled
+
+
+def _finite(owner: str, name: str, array: FloatArray) -> FloatArray:
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(
+            f"{owner}: {name} must be finite, got NaN or infinity"
+        )
+    return array

@@ -1,0 +1,299 @@
+"""A back end: everything between a raw embedding and the scores of its pairs.
+
+All back ends of this package have one shape. A vector is centred and scaled to
+unit length; this is its *state*, which clustering moves. A state is scaled to
+unit length again, mapped by one matrix and offset, scaled, and mapped into the
+space where the score of a pair is an inner product::
+
+    state  = (x - center) / |x - center|
+    phi    = out_length * v / |v|,  v = matrix @ state / |state| + offset
+    u      = projection @ phi + shift          (scaled, if the scorer says so)
+    score(i, j) = (g u_i) . (g u_j) + b(u_i) + b(u_j) + constant
+
+Keeping it that plain lets compiled loops recompute one moved point without
+calling back into Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.transform import Centering, LinearTransform, Transform
+from sms_diar.preprocessing import FoldedChain, scale_rows
+from sms_diar.scoring._arrays import as_rows
+from sms_diar.scoring.plda import pair_coefficients
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, PldaModel
+
+
+@dataclass(frozen=True, eq=False)
+class BackEnd:
+    """Map from raw embeddings to scores of pairs.
+
+    Parameters
+    ----------
+    center : ndarray of shape (d,)
+        Subtracted first.
+    matrix : ndarray of shape (q, d)
+        Applied to the state.
+    offset : ndarray of shape (q,)
+        Added to it.
+    out_length : float
+        Length of phi; 0 leaves it as it is.
+    projection : ndarray of shape (r, q)
+        Into the space of the scores.
+    shift : ndarray of shape (r,)
+        Added there.
+    norm_weights : ndarray of shape (r,)
+        Where ``sum(norm_weights * u**2)`` is to be r (Kaldi's length
+        normalisation); all zero where lengths are left alone.
+    gain : ndarray of shape (r,)
+        Square roots of the weights of ``u_i * u_j``.
+    square : ndarray of shape (r,)
+        Weights of ``u**2`` in the bias of each vector.
+    constant : float
+        What all scores share.
+    normalize_state : bool
+        Whether states are scaled to unit length.
+    kind : str
+        "plda" or "cosine".
+    extractor : str or None
+        Fingerprint of the extractor whose vectors it was trained on.
+    """
+
+    center: FloatArray
+    matrix: FloatArray
+    offset: FloatArray
+    out_length: float
+    projection: FloatArray
+    shift: FloatArray
+    norm_weights: FloatArray
+    gain: FloatArray
+    square: FloatArray
+    constant: float
+    normalize_state: bool = True
+    kind: str = "plda"
+    extractor: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        q, d = self.matrix.shape
+        r = len(self.gain)
+        shapes = {
+            "center": (d,),
+            "offset": (q,),
+            "projection": (r, q),
+            "shift": (r,),
+            "norm_weights": (r,),
+            "square": (r,),
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise InvalidParameterError(
+                    f"BackEnd: {name} must be of shape {shape}, got "
+                    f"{getattr(self, name).shape}"
+                )
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the embeddings it takes."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def score_dim(self) -> int:
+        """Dimensions of the space of scores."""
+        return len(self.gain)
+
+    def check_compatible(self, embeddings: EmbeddingSet) -> None:
+        """Refuse vectors that this back end was not made for."""
+        if embeddings.dim != self.dim:
+            raise InvalidParameterError(
+                f"{embeddings.source}: vectors must have the {self.dim} dimensions of "
+                f"the back end, got {embeddings.dim}; use the back end that was "
+                f"trained on this extractor's vectors"
+            )
+        if (
+            self.extractor is not None
+            and embeddings.extractor is not None
+            and self.extractor != embeddings.extractor
+        ):
+            raise InvalidParameterError(
+                f"{embeddings.source}: vectors must come from the extractor of the "
+                f"back end ({self.extractor}), got vectors of {embeddings.extractor}; "
+                f"use the back end that was trained on this extractor's vectors"
+            )
+
+    def prepare(self, X: npt.ArrayLike) -> FloatArray:
+        """States of raw vectors, shape (n, d)."""
+        rows = as_rows("BackEnd", "X", X, self.dim) - self.center
+        return scale_rows(rows) if self.normalize_state else rows
+
+    def features(self, states: FloatArray) -> PairwiseTerms:
+        """What the scores of all pairs of states follow from."""
+        rows = scale_rows(states) if self.normalize_state else states
+        phi = rows @ self.matrix.T + self.offset
+        if self.out_length > 0.0:
+            phi = scale_rows(phi, self.out_length)
+        u = phi @ self.projection.T + self.shift
+        if self.norm_weights.any():
+            energy = u**2 @ self.norm_weights
+            energy[energy == 0.0] = 1.0
+            u *= np.sqrt(self.score_dim / energy)[:, None]
+        return PairwiseTerms(u * self.gain, u**2 @ self.square, self.constant)
+
+    def score_matrix(self, X: npt.ArrayLike) -> FloatArray:
+        """Scores of all pairs of raw vectors; n * n numbers."""
+        return self.features(self.prepare(X)).matrix()
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything but words, for a model file."""
+        return {
+            name: np.asarray(getattr(self, name))
+            for name in (
+                "center",
+                "matrix",
+                "offset",
+                "out_length",
+                "projection",
+                "shift",
+                "norm_weights",
+                "gain",
+                "square",
+                "constant",
+                "normalize_state",
+            )
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, AnyArray], words: Mapping[str, Any]
+    ) -> Self:
+        """Rebuild what ``arrays`` took apart."""
+        numbers: dict[str, Any] = {
+            name: array.astype(np.float64) if array.ndim else float(array)
+            for name, array in arrays.items()
+        }
+        numbers["normalize_state"] = bool(numbers["normalize_state"])
+        return cls(
+            **numbers,
+            kind=str(words["kind"]),
+            extractor=words.get("extractor"),
+            notes=dict(words.get("notes", {})),
+        )
+
+    def with_extractor(self, extractor: str | None) -> Self:
+        """Copy that was trained on vectors of `extractor`."""
+        return replace(self, extractor=extractor)
+
+
+def build_backend(
+    chain: FoldedChain,
+    plda: PldaModel | None = None,
+    *,
+    center: FloatArray | None = None,
+    normalize_length: bool = False,
+    extractor: str | None = None,
+) -> BackEnd:
+    """Join a chain of transforms and a scorer.
+
+    Parameters
+    ----------
+    chain : FoldedChain
+        From states to the vectors that are scored.
+    plda : PldaModel or None, default=None
+        Scores by log-likelihood ratio; None scores by cosine.
+    center : ndarray of shape (d,) or None, default=None
+        Subtracted before anything else.
+    normalize_length : bool, default=False
+        Scale in the space of the PLDA model as Kaldi's tools do.
+    extractor : str or None, default=None
+        Fingerprint of the extractor.
+    """
+    q, d = chain.matrix.shape
+    matrix = chain.matrix * (chain.in_length or 1.0)
+    out_length = chain.out_length or 0.0
+    if plda is None:
+        projection, shift, gain = np.eye(q), np.zeros(q), np.ones(q)
+        square, constant, weights = np.zeros(q), 0.0, np.zeros(q)
+        out_length = 1.0
+    else:
+        if plda.dim != q:
+            raise InvalidParameterError(
+                f"build_backend: plda must have the {q} dimensions that the transform "
+                f"gives, got {plda.dim}; is a transform missing, or that of another "
+                f"model?"
+            )
+        projection, shift = plda.transform, -plda.transform @ plda.mean
+        terms = pair_coefficients(plda.psi)
+        gain, square, constant = np.sqrt(terms.cross), terms.test, terms.constant
+        weights = 1.0 / (plda.psi + 1.0) if normalize_length else np.zeros(q)
+    return BackEnd(
+        center=np.zeros(d) if center is None else center,
+        matrix=matrix,
+        offset=chain.offset,
+        out_length=out_length,
+        projection=projection,
+        shift=shift,
+        norm_weights=weights,
+        gain=gain,
+        square=square,
+        constant=constant,
+        normalize_state=chain.in_length is not None,
+        kind="cosine" if plda is None else "plda",
+        extractor=extractor,
+    )
+
+
+def backend_from_transform(
+    transform: Transform | None,
+    plda: PldaModel | None,
+    dim: int,
+    *,
+    normalize_length: bool = False,
+) -> BackEnd:
+    """Back end from another toolkit's files.
+
+    Parameters
+    ----------
+    transform : Transform or None
+        What ``sms_diar.io.transform.read_transform`` gives; None for vectors that
+        the PLDA model takes as they are.
+    plda : PldaModel or None
+        The model; None scores by cosine.
+    dim : int
+        Dimensions of the embeddings.
+    normalize_length : bool, default=False
+        Scale in the space of the PLDA model as Kaldi's tools do.
+    """
+    center = None
+    if transform is None:
+        # A PLDA model is about vectors as they are; their length is information.
+        chain = FoldedChain(np.eye(dim), np.zeros(dim))
+    elif isinstance(transform, Centering):
+        center = transform.mean
+        chain = FoldedChain(np.eye(dim), np.zeros(dim))
+    elif isinstance(transform, LinearTransform):
+        matrix, offset = transform.matrix, np.zeros(len(transform.matrix))
+        if matrix.shape[1] == dim + 1:
+            matrix, offset = matrix[:, :-1], matrix[:, -1]
+        chain = FoldedChain(matrix, offset)
+    else:
+        scale_in, scale_out = 1.0, 1.0
+        if transform.length == "sqrt-dim":
+            scale_in, scale_out = (float(np.sqrt(n)) for n in transform.lda.shape)
+        center = transform.mean1
+        chain = FoldedChain(
+            transform.lda.T, -transform.mean2, in_length=scale_in, out_length=scale_out
+        )
+    if chain.dim_in != dim or (center is not None and len(center) != dim):
+        raise InvalidParameterError(
+            f"backend_from_transform: transform must take the {dim} dimensions of the "
+            f"embeddings, got one for {chain.dim_in}"
+        )
+    return build_backend(chain, plda, center=center, normalize_length=normalize_length)

@@ -1,0 +1,219 @@
+"""Algebra of the two-covariance PLDA model.
+
+A vector is ``x = mean + speaker + residual`` with Gaussian speakers of
+covariance ``between`` and residuals of covariance ``within`` (Ioffe,
+"Probabilistic linear discriminant analysis", 2006). One linear map makes the
+second the identity and the first diagonal; a `PldaModel` stores that map, and
+everything else happens one dimension at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, eigh
+
+from sms_diar._validation import check_not_negative
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import scale_rows
+from sms_diar.preprocessing.axes import fix_signs
+from sms_diar.scoring._arrays import as_counts, as_covariance, as_rows, as_vector
+from sms_diar.types import FloatArray, PldaModel
+
+
+class Covariances(NamedTuple):
+    """The two covariances of a PLDA model in the space of its vectors."""
+
+    within: FloatArray
+    between: FloatArray
+
+
+class PairCoefficients(NamedTuple):
+    """Weights, one per dimension, of the log-likelihood ratio of a pair."""
+
+    cross: FloatArray  # of u * v
+    enrol: FloatArray  # of u ** 2
+    test: FloatArray  # of v ** 2
+    constant: float
+
+
+def diagonalise(
+    owner: str, within: FloatArray, between: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Transform that makes `within` the identity and `between` diagonal.
+
+    Returns
+    -------
+    transform : ndarray of shape (d, d)
+        The entry of largest size in each row is positive.
+    psi : ndarray of shape (d,)
+        The diagonal, falling.
+    """
+    try:
+        psi, columns = eigh(between, within)
+    except LinAlgError as error:
+        raise InvalidParameterError(
+            f"{owner}: within must be positive definite, got a matrix that is not; "
+            f"reduce the dimensions or use more vectors"
+        ) from error
+    if psi[0] < -1e-8 * max(1.0, float(psi[-1])):
+        raise InvalidParameterError(
+            f"{owner}: between must not have negative variances, got {psi[0]:.3g} "
+            f"times the one within speakers in some direction"
+        )
+    order = np.argsort(psi)[::-1]
+    return fix_signs(columns[:, order].T), np.maximum(psi[order], 0.0)
+
+
+def plda_from_covariances(
+    mean: npt.ArrayLike, within: npt.ArrayLike, between: npt.ArrayLike
+) -> PldaModel:
+    """Build a model from its mean and its two covariances.
+
+    Parameters
+    ----------
+    mean : array-like of shape (d,)
+        Centre of all speakers.
+    within : array-like of shape (d, d)
+        Covariance within speakers, positive definite.
+    between : array-like of shape (d, d)
+        Covariance between speakers, positive semi-definite.
+
+    Returns
+    -------
+    model : PldaModel
+        With falling ``psi``.
+
+    Examples
+    --------
+    >>> model = plda_from_covariances([0.0, 0.0], [[1, 0], [0, 4]], [[3, 0], [0, 8]])
+    >>> model.psi.tolist()
+    [3.0, 2.0]
+    """
+    owner = "plda_from_covariances"
+    centre = as_vector(owner, "mean", mean)
+    W = as_covariance(owner, "within", within, len(centre))
+    B = as_covariance(owner, "between", between, len(centre))
+    transform, psi = diagonalise(owner, W, B)
+    return PldaModel(centre, transform, psi)
+
+
+def covariances(model: PldaModel) -> Covariances:
+    """Covariances within and between speakers that `model` stands for."""
+    inverse = np.linalg.inv(model.transform)
+    return Covariances(inverse @ inverse.T, (inverse * model.psi) @ inverse.T)
+
+
+def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
+    """Model of the vectors ``matrix @ x`` (Kaldi's ``Plda::ApplyTransform``).
+
+    Parameters
+    ----------
+    model : PldaModel
+        Model of x, of d dimensions.
+    matrix : array-like of shape (k, d)
+        Projection with k <= d independent rows.
+
+    Returns
+    -------
+    projected : PldaModel
+        Of k dimensions.
+    """
+    rows = as_rows("transform_plda", "matrix", matrix, model.dim)
+    if np.linalg.matrix_rank(rows) < len(rows):
+        raise InvalidParameterError(
+            f"transform_plda: matrix must have independent rows, got {len(rows)} rows "
+            f"of rank {np.linalg.matrix_rank(rows)}"
+        )
+    factor = rows @ np.linalg.inv(model.transform)
+    transform, psi = diagonalise(
+        "transform_plda", factor @ factor.T, (factor * model.psi) @ factor.T
+    )
+    return PldaModel(rows @ model.mean, transform, psi)
+
+
+def smooth_within(model: PldaModel, factor: float) -> PldaModel:
+    """Add `factor` times the between covariance to the one within speakers.
+
+    A remedy for models trained on few vectors per speaker, whose leading ``psi``
+    are too large (Kaldi's ``SmoothWithinClassCovariance``).
+    """
+    factor = check_not_negative("smooth_within", "factor", factor)
+    within = 1.0 + factor * model.psi
+    psi = model.psi / within
+    # The map x -> x / (1 + f x) rises, so the order of psi is kept.
+    return PldaModel(model.mean, model.transform / np.sqrt(within)[:, None], psi)
+
+
+def project(
+    model: PldaModel,
+    X: npt.ArrayLike,
+    *,
+    normalize_length: bool = False,
+    simple_length_norm: bool = False,
+    n_examples: npt.ArrayLike = 1,
+) -> FloatArray:
+    """Map vectors to the space where the model is diagonal.
+
+    Parameters
+    ----------
+    model : PldaModel
+        The model.
+    X : array-like of shape (n, d)
+        Vectors, or means of vectors of one speaker each.
+    normalize_length : bool, default=False
+        Scale each result u so that ``sum(u**2 / (psi + 1 / n_examples))`` is d,
+        its expected value. This is the default of Kaldi's tools; it is no part of
+        the model, whose likelihood ratios are exact without it.
+    simple_length_norm : bool, default=False
+        With `normalize_length`, scale to the length sqrt(d) instead.
+    n_examples : int or array-like of shape (n,), default=1
+        How many vectors each row is the mean of.
+
+    Returns
+    -------
+    U : ndarray of shape (n, d)
+        ``transform @ (x - mean)``, scaled if asked for. A vector equal to the
+        mean stays at zero.
+    """
+    rows = as_rows("project", "X", X, model.dim)
+    counts = as_counts("project", "n_examples", n_examples, len(rows))
+    projected: FloatArray = (rows - model.mean) @ model.transform.T
+    if not normalize_length:
+        return projected
+    if simple_length_norm:
+        return scale_rows(projected, np.sqrt(model.dim))
+    expected = model.psi + 1.0 / counts[:, None]
+    energy = np.sum(projected**2 / expected, axis=1, keepdims=True)
+    energy[energy == 0.0] = 1.0
+    scaled: FloatArray = projected * np.sqrt(model.dim / energy)
+    return scaled
+
+
+def pair_coefficients(psi: FloatArray, n_enroll: int = 1) -> PairCoefficients:
+    """Weights of the log-likelihood ratio of u, a mean of n vectors, and v.
+
+    In the diagonal space v is, given the speaker of u, Gaussian with mean
+    ``n psi / (1 + n psi) u`` and variance ``1 + psi / (1 + n psi)``; without
+    knowing anything it has mean 0 and variance ``1 + psi``. Expanding the squares
+    of the two log densities gives for each dimension ::
+
+        u v     n psi / (1 + (n + 1) psi)
+        u ** 2  -n**2 psi**2 / (2 (1 + n psi) (1 + (n + 1) psi))
+        v ** 2  -n psi**2 / (2 (1 + psi) (1 + (n + 1) psi))
+        1       (log(1 + psi) + log(1 + n psi) - log(1 + (n + 1) psi)) / 2
+
+    which for n = 1 is symmetric in u and v.
+    """
+    n = n_enroll
+    alone, joint = 1.0 + n * psi, 1.0 + (n + 1) * psi
+    return PairCoefficients(
+        cross=n * psi / joint,
+        enrol=-0.5 * (n * psi) ** 2 / (alone * joint),
+        test=-0.5 * n * psi**2 / ((1.0 + psi) * joint),
+        constant=float(
+            0.5 * np.sum(np.log1p(psi) + np.log1p(n * psi) - np.log1p((n + 1) * psi))
+        ),
+    )

@@ -1,0 +1,75 @@
+"""The look-ahead reader under all formats."""
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.io import _source
+from sms_diar.io._source import ByteSource, open_seekable, open_source
+
+
+def test_looking_ahead_consumes_nothing():
+    source = ByteSource(io.BytesIO(b"abcdef"), "s")
+    assert (source.peek(4), source.position) == (b"abcd", 0)
+    assert (source.read(2), source.peek(9), source.position) == (b"ab", b"cdef", 2)
+    assert (source.rest(), source.peek(1), source.position) == (b"cdef", b"", 6)
+
+
+def test_lines_are_counted_as_an_editor_shows_them():
+    source = ByteSource(io.BytesIO(b"\n\n one\ntwo]"), "s")
+    source.skip(b" \n")
+    assert source.line == 3
+    assert source.until(re.compile(rb"\]")) == b"one\ntwo"
+    assert source.line == 4
+
+
+@given(
+    data=st.binary(max_size=60),
+    sizes=st.lists(st.integers(0, 9), max_size=20),
+    chunk=st.integers(1, 7),
+)
+def test_chunks_do_not_show(data, sizes, chunk):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_source, "CHUNK", chunk)
+        source = ByteSource(io.BytesIO(data), "s")
+        at = 0
+        for number, size in enumerate(sizes):
+            if number % 3 == 2:
+                source.seek(at := min(at, len(data)) // 2)
+            assert source.peek(size) == data[at : at + size]
+            assert source.read(size) == data[at : at + size]
+            at = min(at + size, len(data))
+            assert source.position == at
+        assert source.rest() == data[at:]
+
+
+def test_a_text_stream_is_refused():
+    with pytest.raises(InvalidParameterError) as caught:
+        ByteSource(io.StringIO("a"), "s").peek(1)
+    assert str(caught.value) == (
+        "s: source must be a binary stream, got one of str; open it with mode 'rb'"
+    )
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "no.ark"
+    with pytest.raises(MissingFileError) as caught, open_source(path):
+        pass
+    assert str(caught.value) == f"{path}: no such file"
+
+
+def test_a_folder_is_not_a_file(tmp_path):
+    with pytest.raises(DataFormatError) as caught, open_seekable(tmp_path):
+        pass
+    assert str(caught.value) == f"{tmp_path}: is a folder; name a file inside it"
+
+
+def test_a_stream_of_the_caller_stays_open():
+    stream = io.BytesIO(b"ab")
+    with open_seekable(stream, "it") as (opened, name):
+        assert (opened.read(), name) == (b"ab", "it")
+    assert not stream.closed

@@ -1,0 +1,180 @@
+"""Principal component analysis, of a set and of one recording."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import Pca, RecordingPca
+from sms_diar.preprocessing.axes import count_for_energy, fix_signs
+
+# Along x the values 4, -4, 0, 0, 0, 0; along y 2, -2; along z 1, -1: variances
+# 32/6, 8/6 and 2/6, shares 32/42, 8/42 and 2/42 (cumulated .762, .952, 1).
+CROSS = np.array(
+    [[4, 0, 0], [-4, 0, 0], [0, 2, 0], [0, -2, 0], [0, 0, 1], [0, 0, -1]], dtype=float
+)
+
+
+def test_axes_of_a_cross():
+    model = Pca().fit(CROSS + np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(model.components_, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(model.variances_, [32 / 6, 8 / 6, 2 / 6], rtol=1e-14)
+    np.testing.assert_allclose(model.mean_, [1.0, 2.0, 3.0], rtol=1e-15)
+    assert model.energy_ == 1.0
+
+
+@pytest.mark.parametrize(
+    ("energy", "kept"), [(0.1, 1), (0.76, 1), (0.77, 2), (40 / 42, 2), (0.96, 3)]
+)
+def test_energy_keeps_as_few_axes_as_reach_it(energy, kept):
+    model = Pca(n_components=energy).fit(CROSS)
+    assert model.n_components_ == kept
+    assert model.energy_ == pytest.approx([32 / 42, 40 / 42, 1.0][kept - 1])
+
+
+def test_without_centring_the_mean_is_a_direction():
+    model = Pca(n_components=1, center=False).fit([[3.0, 4.1], [3.0, 3.9]])
+    np.testing.assert_allclose(model.components_, [[0.6, 0.8]], atol=1e-3)
+    assert model.mean_.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("shape", [(200, 7), (7, 7), (5, 40)], ids=str)
+def test_agrees_with_scikit_learn_up_to_the_signs(shape):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal(shape) * np.arange(1, shape[1] + 1)
+    model = Pca(n_components=4).fit(X)
+    theirs = PCA(n_components=4, svd_solver="full").fit(X)
+    np.testing.assert_allclose(
+        model.components_, fix_signs(theirs.components_), rtol=1e-9, atol=1e-9
+    )
+    n = shape[0]
+    np.testing.assert_allclose(
+        model.variances_, theirs.explained_variance_ * (n - 1) / n, rtol=1e-10
+    )
+
+
+def test_n_vectors_give_at_most_n_minus_one_dimensions():
+    X = np.random.default_rng(0).standard_normal((5, 20))
+    model = Pca(n_components=10).fit(X)
+    assert model.n_components_ == 4
+    mapped = model.transform(X)
+    np.testing.assert_allclose(
+        np.linalg.norm(mapped[0] - mapped[1]), np.linalg.norm(X[0] - X[1]), rtol=1e-13
+    )
+
+
+@given(st.integers(2, 12), st.integers(1, 12), st.integers(0, 10**6))
+def test_components_are_orthonormal_and_turned_to_one_side(n, d, seed):
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    axes = Pca().fit(X).components_
+    assert len(axes) == min(n - 1, d)
+    np.testing.assert_allclose(axes @ axes.T, np.eye(len(axes)), atol=1e-12)
+    assert (axes.max(axis=1) >= -axes.min(axis=1)).all()
+    np.testing.assert_array_equal(Pca().fit(X.copy()).components_, axes)
+
+
+@pytest.mark.parametrize("value", [0, 4, 1.0, -0.5, "all", True], ids=repr)
+def test_wrong_numbers_of_components_are_named(value):
+    with pytest.raises(InvalidParameterError) as caught:
+        Pca(n_components=value).fit(CROSS)
+    assert str(caught.value).startswith("Pca: n_components must be a whole number ")
+    assert str(caught.value).endswith(f"got {value!r}")
+
+
+def test_equal_vectors_are_refused():
+    with pytest.raises(InvalidParameterError) as caught:
+        Pca().fit(np.ones((3, 2)))
+    assert str(caught.value) == (
+        "Pca: X must hold vectors that differ, got 3 equal sample(s) (n_samples=3)"
+    )
+
+
+# One recording. Kaldi adds axes while the share is at most the target, and then
+# keeps one more than it added.
+
+
+@pytest.mark.parametrize(
+    ("target", "needed"), [(0.1, 1), (32 / 42 - 1e-9, 1), (0.8, 2), (0.96, 3)]
+)
+def test_recording_pca_keeps_kaldis_number_of_axes(target, needed):
+    model = RecordingPca(target_energy=target).fit(CROSS)
+    assert model.n_components_ == min(3, needed + 1)
+    assert (
+        RecordingPca(target_energy=target, extra=0).fit(CROSS).n_components_ == needed
+    )
+
+
+def test_recording_pca_matches_the_loop_it_stands_for():
+    X = np.random.default_rng(4).standard_normal((60, 10)) * np.arange(10, 0, -1)
+    eigenvalues = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
+    for target in (0.1, 0.3, 0.5, 0.7, 0.9):
+        energy, dim = 0.0, 1
+        while energy / eigenvalues.sum() <= target:
+            energy += eigenvalues[dim - 1]
+            dim += 1
+        assert RecordingPca(target_energy=target).fit(X).n_components_ == dim
+
+
+def test_recording_pca_is_linear_so_the_model_can_keep_its_mean():
+    X = CROSS + np.array([10.0, 20.0, 30.0])
+    model = RecordingPca(target_energy=0.1, extra=0).fit(X)
+    np.testing.assert_allclose(model.transform(X), X[:, :1], rtol=1e-14)
+
+
+def test_a_target_of_one_projects_nothing():
+    model = RecordingPca(target_energy=1.0).fit(CROSS[:4])
+    assert model.components_.tolist() == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize("X", [np.ones((1, 3)), np.ones((4, 3))], ids=["one", "equal"])
+def test_a_recording_without_variation_is_not_projected(X):
+    model = RecordingPca(target_energy=0.2).fit(X)
+    assert model.components_.tolist() == np.eye(3).tolist()
+    assert model.energy_ == 1.0
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 50])
+def test_short_recordings_keep_only_directions_they_have(n):
+    X = np.random.default_rng(n).standard_normal((n, 100))
+    model = RecordingPca(target_energy=0.9, shrinkage="auto").fit(X)
+    assert 1 <= model.n_components_ <= n - 1
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_more_shrinkage_keeps_more_directions_and_turns_none():
+    X = np.random.default_rng(1).standard_normal((30, 20)) * 0.7 ** np.arange(20)
+    models = [
+        RecordingPca(target_energy=0.5, shrinkage=a).fit(X)
+        for a in (0.0, 0.4, 0.8, 1.0)
+    ]
+    counts = [model.n_components_ for model in models]
+    # All even: a share above 1/2 of 20 directions is 11, and one extra.
+    assert counts == sorted(counts)
+    assert counts[-1] == 12
+    assert counts[0] < 6
+    for model in models:
+        np.testing.assert_array_equal(
+            model.components_, models[-1].components_[: model.n_components_]
+        )
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"target_energy": 0.0}, "target_energy must be a number in (0, 1], got 0.0"),
+        ({"extra": -1}, "extra must be a whole number >= 0, got -1"),
+        ({"shrinkage": 2}, "shrinkage must be a number in [0, 1] or 'auto', got 2"),
+    ],
+)
+def test_wrong_parameters_of_the_recording_pca_are_named(params, message):
+    with pytest.raises(InvalidParameterError) as caught:
+        RecordingPca(**params).fit(CROSS)
+    assert str(caught.value) == f"RecordingPca: {message}"
+
+
+def test_a_share_met_exactly_needs_no_further_axis():
+    # cumulated 0.1, 0.3 and so on are not exact in floating point
+    assert count_for_energy(np.full(10, 0.1), 0.3) == 3
+    assert count_for_energy(np.array([3.0, 1.0]), 0.75) == 1

@@ -1,0 +1,248 @@
+"""Training: the likelihood, its maximum, and Kaldi's iterates."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring import (
+    Plda,
+    PldaScorer,
+    _reference,
+    covariances,
+    fit_plda,
+    plda_from_covariances,
+    plda_log_likelihood,
+    project,
+)
+
+MEAN = np.array([1.0, -2.0, 0.5])
+WITHIN = np.array([[1.0, 0.3, 0.0], [0.3, 0.5, 0.1], [0.0, 0.1, 0.8]])
+BETWEEN = np.array([[2.0, -0.5, 0.3], [-0.5, 1.5, 0.0], [0.3, 0.0, 1.0]])
+
+
+def draw(counts, seed):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(len(counts)), counts)
+    speakers = rng.multivariate_normal(MEAN, BETWEEN, len(counts))
+    residuals = rng.multivariate_normal(np.zeros(3), WITHIN, len(labels))
+    return speakers[labels] + residuals, labels
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 10**6))
+def test_the_likelihood_is_that_of_the_stacked_gaussian(counts, seed):
+    X, labels = draw(counts, seed)
+    model = plda_from_covariances(MEAN, WITHIN, BETWEEN)
+    got = plda_log_likelihood(model, X, labels)
+    want = _reference.log_likelihood(X, labels, MEAN, WITHIN, BETWEEN)
+    assert got == pytest.approx(want, rel=1e-9, abs=1e-9)
+
+
+def test_likelihood_of_two_numbers_by_hand():
+    # x = (1, -1) of one speaker, within 1, between 1: covariance [[2, 1], [1, 2]],
+    # determinant 3; (1, -1) is its eigenvector of value 1, so the quadratic form is 2
+    model = plda_from_covariances([0.0], [[1.0]], [[1.0]])
+    got = plda_log_likelihood(model, [[1.0], [-1.0]], [0, 0])
+    assert got == pytest.approx(-np.log(2 * np.pi) - np.log(3) / 2 - 1, abs=1e-14)
+
+
+@pytest.mark.parametrize("estimation", ["ml", "kaldi"])
+@given(st.lists(st.integers(1, 6), min_size=4, max_size=20), st.integers(0, 10**6))
+def test_the_likelihood_never_falls(estimation, counts, seed):
+    X, labels = draw([3, 3, *counts], seed)
+    fit = fit_plda(X, labels, n_iter=15, estimation=estimation)
+    gains = np.diff(fit.log_likelihoods)
+    assert (gains >= -1e-9 * np.abs(fit.log_likelihoods[:-1])).all()
+    assert fit.n_iter == 15
+
+
+def test_the_trace_ends_at_the_likelihood_of_the_model():
+    X, labels = draw([1, 2, 3, 4, 5, 9], 5)
+    fit = fit_plda(X, labels, n_iter=4)
+    last = plda_log_likelihood(fit.model, X, labels)
+    assert fit.log_likelihoods[-1] == pytest.approx(last, rel=1e-12)
+    brute = _reference.log_likelihood(
+        X, labels, fit.model.mean, fit.within, fit.between
+    )
+    assert last == pytest.approx(brute, rel=1e-10)
+
+
+@pytest.mark.parametrize("estimation", ["ml", "kaldi"])
+def test_balanced_data_converge_to_the_closed_form(estimation):
+    S, n = 60, 5
+    X, labels = draw([n] * S, 6)
+    means = X.reshape(S, n, 3).mean(axis=1)
+    deviations = (X.reshape(S, n, 3) - means[:, None]).reshape(-1, 3)
+    within = deviations.T @ deviations / (S * n - S)
+    between = np.cov(means.T, bias=True) - within / n
+    assert np.linalg.eigvalsh(between)[0] > 0.0  # or it would not be the maximum
+    fit = fit_plda(X, labels, n_iter=300, estimation=estimation)
+    np.testing.assert_allclose(fit.within, within, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(fit.between, between, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(fit.model.mean, X.mean(axis=0), rtol=1e-10)
+
+
+def test_unbalanced_data_end_at_a_point_no_nudge_improves():
+    X, labels = draw([1, 2, 3, 5, 8, 13, 2, 4, 6, 7, 9, 3, 1, 1, 5], 7)
+    fit = fit_plda(X, labels, n_iter=2000)
+    best = fit.log_likelihoods[-1]
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        nudge = 1e-3 * rng.standard_normal((2, 3, 3))
+        shift = 1e-3 * rng.standard_normal(3)
+        near = plda_from_covariances(
+            fit.model.mean + shift,
+            fit.within + nudge[0] + nudge[0].T,
+            fit.between + nudge[1] + nudge[1].T,
+        )
+        assert plda_log_likelihood(near, X, labels) < best
+
+
+def test_errors_fall_with_the_root_of_the_number_of_speakers():
+    sizes = np.array([60, 240, 960, 3840])
+    errors = []
+    for S in sizes:
+        gaps = []
+        for seed in range(6):
+            counts = 2 + np.arange(S) % 7
+            fit = fit_plda(*draw(counts, 1000 * seed + S), n_iter=10)
+            gaps.append(
+                np.linalg.norm(fit.within - WITHIN) / np.linalg.norm(WITHIN)
+                + np.linalg.norm(fit.between - BETWEEN) / np.linalg.norm(BETWEEN)
+            )
+        errors.append(np.mean(gaps))
+    slope = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+    assert -0.65 < slope < -0.35
+    assert errors[-1] < 0.06
+
+
+@pytest.mark.parametrize("counts", [[4] * 7, [1, 2, 3, 5, 8, 2, 2]], ids=str)
+def test_kaldi_estimation_gives_kaldis_iterates(counts):
+    X, labels = draw(counts, 9)
+    history = _reference.kaldi_iterations(X, labels, 10)
+    for n_iter in (1, 2, 10):
+        fit = fit_plda(X, labels, n_iter=n_iter, estimation="kaldi")
+        within, between = history[n_iter - 1]
+        np.testing.assert_allclose(fit.within, within, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(fit.between, between, rtol=1e-9, atol=1e-12)
+        got = covariances(fit.model)
+        np.testing.assert_allclose(got.within, within, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(got.between, between, rtol=1e-8, atol=1e-10)
+    centre = np.mean([X[labels == s].mean(axis=0) for s in range(7)], axis=0)
+    np.testing.assert_allclose(fit.model.mean, centre, rtol=1e-14)
+
+
+def test_kaldi_estimation_takes_fewer_vectors_than_dimensions():
+    rng = np.random.default_rng(2)
+    X, labels = rng.standard_normal((9, 20)), np.repeat([0, 1, 2], 3)
+    fit = fit_plda(X, labels, n_iter=3, estimation="kaldi")
+    history = _reference.kaldi_iterations(X, labels, 3)
+    np.testing.assert_allclose(fit.within, history[-1][0], rtol=1e-8, atol=1e-10)
+
+
+def test_order_and_names_of_speakers_do_not_matter():
+    X, labels = draw([3, 1, 4, 2, 6], 3)
+    order = np.random.default_rng(0).permutation(len(X))
+    named = np.array([f"s{9 - label}" for label in labels])
+    a, b = fit_plda(X, labels), fit_plda(X[order], named[order])
+    np.testing.assert_allclose(a.within, b.within, rtol=1e-10)
+    np.testing.assert_allclose(a.log_likelihoods, b.log_likelihoods, rtol=1e-12)
+
+
+def test_fewer_speakers_than_dimensions_give_a_usable_model():
+    rng = np.random.default_rng(4)
+    labels = np.repeat([0, 1], 30)
+    X = 3.0 * rng.standard_normal((2, 10))[labels] + rng.standard_normal((60, 10))
+    fit = fit_plda(X, labels, n_iter=50)
+    scores = PldaScorer(fit.model).score_matrix(X)
+    same = labels[:, None] == labels
+    assert scores[same].min() > scores[~same].max()
+
+
+def test_a_tolerance_stops_the_run_early():
+    X, labels = draw([5] * 30, 1)
+    fit = fit_plda(X, labels, n_iter=500, tol=1e-6)
+    gains = np.diff(fit.log_likelihoods) / len(X)
+    assert 1 < fit.n_iter < 500
+    assert gains[-1] < 1e-6 <= gains[:-1].min()
+
+
+def test_no_iterations_give_the_starting_model():
+    X, labels = draw([5] * 30, 1)
+    fit = fit_plda(X, labels, n_iter=0, estimation="kaldi")
+    assert fit.within.tolist() == np.eye(3).tolist()
+    assert len(fit.log_likelihoods) == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "labels", "options", "message"),
+    [
+        (
+            np.eye(4),
+            [0, 0, 1, 1],
+            {},
+            "X must vary within speakers in all 4 dimensions, got n_samples=4 of 2 "
+            "speakers that do not; reduce the dimensions with Pca, or take "
+            "estimation='kaldi'",
+        ),
+        (
+            np.eye(4),
+            [0, 0, 1],
+            {},
+            "labels must be one for each of the 4 vectors (at least one), got shape "
+            "(3,)",
+        ),
+        (
+            np.eye(2),
+            [0, 0],
+            {},
+            "labels must name at least two speakers, got one class (0) for n_samples=2",
+        ),
+        (
+            np.eye(2),
+            [0, 1],
+            {},
+            "labels must name some speaker twice, got 2 speakers for n_samples=2; "
+            "without repetition nothing is known about the variation within speakers",
+        ),
+        (np.ones(3), [0, 0, 1], {}, "X must be of shape (n, 1), got (3,)"),
+        (
+            np.eye(2),
+            [0, 1],
+            {"n_iter": -1},
+            "n_iter must be a whole number >= 0, got -1",
+        ),
+        (
+            np.eye(2),
+            [0, 1],
+            {"estimation": "vb"},
+            "estimation must be one of 'ml', 'kaldi', got 'vb'",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_is_named(X, labels, options, message):
+    with pytest.raises(InvalidParameterError) as caught:
+        fit_plda(X, labels, **options)
+    assert str(caught.value) == f"fit_plda: {message}"
+
+
+@parametrize_with_checks([Plda(), Plda(estimation="kaldi", normalize_length=True)])
+def test_the_estimator_follows_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_the_estimator_wraps_training_projection_and_scores():
+    X, labels = draw([4] * 20, 12)
+    plda = Plda(n_iter=7, normalize_length=True).fit(X, labels)
+    fit = fit_plda(X, labels, n_iter=7)
+    np.testing.assert_array_equal(plda.model_.transform, fit.model.transform)
+    np.testing.assert_array_equal(plda.log_likelihoods_, fit.log_likelihoods)
+    np.testing.assert_array_equal(
+        plda.transform(X), project(fit.model, X, normalize_length=True)
+    )
+    np.testing.assert_array_equal(
+        plda.score_matrix(X[:3], X),
+        PldaScorer(fit.model, normalize_length=True).score_matrix(X[:3], X),
+    )
