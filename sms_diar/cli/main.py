@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from sms_diar import __version__
-from sms_diar.cli import run
+from sms_diar.cli import cluster, data, plda, run
 from sms_diar.errors import SmsDiarError
 
 app = typer.Typer(
@@ -24,6 +24,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+cluster.register(app)
+plda.register(app)
+data.register(app)
 run.register(app)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +78,7 @@ def is_model(path: str | Path) -> bool:
                 return False
         with np.load(path, allow_pickle=False) as content:
             return _HEADER in content.files
-    except (OSError, ValueError):
+    except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
 

@@ -31,6 +31,21 @@ from sms_diar.scoring.plda import pair_coefficients
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, PldaModel
 
+ARRAYS = (
+    "center",
+    "matrix",
+    "offset",
+    "out_length",
+    "projection",
+    "shift",
+    "norm_weights",
+    "gain",
+    "square",
+    "constant",
+    "normalize_state",
+)
+"""Names of the arrays, and single numbers, that make up a back end."""
+
 
 @dataclass(frozen=True, eq=False)
 class BackEnd:
@@ -153,22 +168,7 @@ class BackEnd:
 
     def arrays(self) -> dict[str, AnyArray]:
         """Everything but words, for a model file."""
-        return {
-            name: np.asarray(getattr(self, name))
-            for name in (
-                "center",
-                "matrix",
-                "offset",
-                "out_length",
-                "projection",
-                "shift",
-                "norm_weights",
-                "gain",
-                "square",
-                "constant",
-                "normalize_state",
-            )
-        }
+        return {name: np.asarray(getattr(self, name)) for name in ARRAYS}
 
     @classmethod
     def from_arrays(
@@ -179,6 +179,12 @@ class BackEnd:
             name: array.astype(np.float64) if array.ndim else float(array)
             for name, array in arrays.items()
         }
+        missing = [name for name in ARRAYS if name not in numbers]
+        if missing:
+            raise InvalidParameterError(
+                f"BackEnd: model file must hold all arrays of a back end, got none "
+                f"named {', '.join(missing)}"
+            )
         numbers["normalize_state"] = bool(numbers["normalize_state"])
         return cls(
             **numbers,
@@ -292,8 +298,9 @@ def backend_from_transform(
             transform.lda.T, -transform.mean2, in_length=scale_in, out_length=scale_out
         )
     if chain.dim_in != dim or (center is not None and len(center) != dim):
+        taken = chain.dim_in if center is None else len(center)
         raise InvalidParameterError(
             f"backend_from_transform: transform must take the {dim} dimensions of the "
-            f"embeddings, got one for {chain.dim_in}"
+            f"embeddings, got one for {taken}"
         )
     return build_backend(chain, plda, center=center, normalize_length=normalize_length)

@@ -51,7 +51,7 @@ def plda_of(backend: BackEnd) -> PldaModel:
     if not np.allclose(backend.square, pair_coefficients(psi).test, rtol=1e-6):
         raise _no_model()
     try:
-        mean: FloatArray = np.linalg.solve(backend.projection, -backend.shift)
+        mean = np.linalg.solve(backend.projection, -backend.shift).astype(np.float64)
     except np.linalg.LinAlgError:
         raise _no_model() from None
     return PldaModel(mean, backend.projection, psi)

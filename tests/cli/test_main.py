@@ -15,21 +15,6 @@ from sms_diar.errors import InvalidParameterError
 runner = CliRunner()
 
 
-def sms_diar(*arguments, **options):
-    return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from sms_diar.cli.main import main; main()",
-            *arguments,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
 def test_version():
     result = runner.invoke(app, ["--version"])
     assert (result.exit_code, result.stdout) == (0, f"sms-diar {__version__}\n")
@@ -61,16 +46,17 @@ def test_recipes_are_listed_for_people_and_machines():
     assert "synthetic" in {row["name"] for row in rows}
 
 
-def test_our_errors_are_one_line_and_exit_code_1(tmp_path):
-    result = sms_diar("run", "nonsense", cwd=tmp_path)
+def test_our_errors_are_one_line_and_exit_code_1(run_cli):
+    result = run_cli("run", "nonsense")
     assert result.returncode == 1
     assert result.stdout == ""
     assert result.stderr.startswith("sms-diar: no recipe named 'nonsense'")
     assert result.stderr.count("\n") == 1
 
 
-def test_a_wrong_setting_writes_nothing(tmp_path):
-    result = sms_diar("run", "synthetic", "--set", "rnus=3", cwd=tmp_path)
+def test_a_wrong_setting_writes_nothing(run_cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run_cli("run", "synthetic", "--set", "rnus=3")
     assert result.returncode == 1
     assert "unknown key 'rnus'; did you mean 'runs'?" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from sms_diar.experiment.recipe import find_recipe, run_recipe
+
 TOY = """
 runs = 2
 repetitions = 2
@@ -67,13 +69,12 @@ def toy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     conf = folder / "toy.toml"
     conf.write_text(TOY)
-    result = run(folder / "exp", conf, "--workers", "1")
-    assert result.returncode == 0, result.stderr
-    return folder / "exp", conf, result
+    outcome = run_recipe(find_recipe("synthetic"), folder / "exp", conf=[conf])
+    return folder / "exp", conf, outcome
 
 
 def test_writes_every_kind_of_output(toy):
-    folder, _, result = toy
+    folder, _, outcome = toy
     written = {path.name for path in (folder / "report").iterdir()}
     assert written >= {
         "results.json",
@@ -87,10 +88,9 @@ def test_writes_every_kind_of_output(toy):
         "sweep-time.png",
     }
     assert (folder / "pictures" / "pictures.png").stat().st_size > 10_000
-    assert "difference" in result.stdout
-    assert (
-        max(len(line) for line in result.stdout.splitlines() if "set2  " in line) <= 85
-    )
+    assert "difference" in outcome.summary
+    rows = [line for line in outcome.summary.splitlines() if line.startswith("set2  ")]
+    assert max(len(row) for row in rows) <= 80
 
 
 def test_shows_the_printed_value_and_the_difference(toy):

@@ -1,0 +1,261 @@
+"""``sms-diar cluster``: embeddings in, speakers out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sms_diar.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from sms_diar.clustering.speaker import SpeakerEstimator
+    from sms_diar.experiment.session import Clustering
+    from sms_diar.scoring.backend import BackEnd
+    from sms_diar.types import EmbeddingSet
+
+
+class Method(StrEnum):
+    """Members of the family."""
+
+    SMS = "sms"
+    MS = "ms"
+    BMS = "bms"
+    DSMS = "dsms"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file to the application."""
+    app.command()(cluster)
+
+
+def cluster(
+    embeddings: Annotated[
+        str,
+        typer.Argument(
+            help="Kaldi ark or scp, npz, npy, CSV, TSV or Parquet; - for standard "
+            "input. The format is told from the content."
+        ),
+    ],
+    *,
+    segments: Annotated[
+        Path | None,
+        typer.Option(help="Kaldi segments file: id, recording, start, end."),
+    ] = None,
+    plda: Annotated[
+        Path | None,
+        typer.Option(help="Kaldi PLDA file, or a back end of 'sms-diar plda train'."),
+    ] = None,
+    transform: Annotated[
+        Path | None,
+        typer.Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
+    ] = None,
+    method: Annotated[
+        Method, typer.Option(help="Which mean shift; dsms draws k at each step.")
+    ] = Method.SMS,
+    k: Annotated[
+        int, typer.Option("-k", "--neighbours", min=1, help="Neighbours of a segment.")
+    ] = 17,
+    per_recording: Annotated[
+        bool | None,
+        typer.Option(
+            "--per-recording/--across",
+            help="Cluster each recording on its own, or all together.",
+            show_default="per recording if there are segments",
+        ),
+    ] = None,
+    num_speakers: Annotated[
+        int | None, typer.Option(min=1, help="This many speakers in each session.")
+    ] = None,
+    min_speakers: Annotated[
+        int | None, typer.Option(min=1, help="At least so many.")
+    ] = None,
+    max_speakers: Annotated[
+        int | None, typer.Option(min=1, help="At most so many.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    tol: Annotated[float, typer.Option(help="A move below this is rest.")] = 1e-3,
+    max_gap: Annotated[
+        float, typer.Option(min=0.0, help="Bridge pauses up to so many seconds.")
+    ] = 0.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Labels: .txt or no suffix as utt2spk, .csv, .json.",
+        ),
+    ] = None,
+    rttm: Annotated[Path | None, typer.Option(help="Turns as RTTM.")] = None,
+    allow_commands: Annotated[
+        bool,
+        typer.Option(
+            "--allow-commands", help="Run entries of an scp file that are commands."
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print labels and summary as JSON.")
+    ] = False,
+) -> None:
+    """Cluster embeddings into speakers.
+
+    Needs nothing but the embeddings: without a PLDA model scores are cosines, with
+    whitening fitted on the session. Labels go to standard output unless -o or
+    --rttm says otherwise.
+
+    Example: sms-diar cluster xvectors.ark --segments segments --plda plda
+    --transform transform.npz --rttm out.rttm
+    """
+    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.experiment.session import (
+        cluster_embeddings,
+        match_segments,
+        memory_note,
+    )
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.labels import write_labels
+    from sms_diar.io.rttm import write_rttm
+    from sms_diar.io.tables import read_segments
+
+    if rttm is not None and segments is None:
+        raise InvalidParameterError(
+            "--rttm needs the times of the segments; give them with --segments"
+        )
+    if per_recording and segments is None:
+        raise InvalidParameterError(
+            "--per-recording needs to know the recordings; give them with --segments"
+        )
+    vectors = read_embeddings(embeddings, allow_commands=allow_commands)
+    times = None if segments is None else read_segments(segments)
+    if times is not None:
+        unused = match_segments(vectors, times, str(segments))
+        if unused:
+            _note(f"{segments}: {len(unused)} segments have no embedding; left out")
+    backend = _backend(plda, transform, vectors)
+    estimator = _estimator(
+        method,
+        backend,
+        k=k,
+        tol=tol,
+        seed=seed,
+        counts=(num_speakers, min_speakers, max_speakers),
+    )
+    _note(memory_note(vectors, estimator))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = cluster_embeddings(
+            vectors,
+            estimator,
+            segments=times,
+            per_recording=times is not None if per_recording is None else per_recording,
+            progress=TerminalProgress(),
+        )
+    for message in dict.fromkeys(str(warning.message) for warning in caught):
+        _note(f"warning: {message}")
+    if output is not None:
+        write_labels(output, result.labels, segments=result.segments)
+    if rttm is not None:
+        write_rttm(rttm, result.turns(max_gap))
+    if as_json:
+        typer.echo(json.dumps(_summary(result), indent=2))
+    elif output is None and rttm is None:
+        for name, speaker in result.labels.items():
+            typer.echo(f"{name} {speaker}")
+    else:
+        typer.echo(_table(result))
+
+
+def _note(message: str) -> None:
+    typer.echo(f"sms-diar: {message}", err=True)
+
+
+def _backend(
+    plda: Path | None, transform: Path | None, vectors: EmbeddingSet
+) -> BackEnd | None:
+    from sms_diar.io.model import is_model, read_model
+    from sms_diar.io.plda import read_plda
+    from sms_diar.io.transform import read_transform
+    from sms_diar.scoring import backend_from_model, backend_from_transform
+    from sms_diar.scoring.backend_training import KIND
+
+    if plda is None and transform is None:
+        return None
+    if plda is not None and is_model(plda):
+        if transform is not None:
+            raise InvalidParameterError(
+                f"--transform: {plda} has its own transform; leave --transform out"
+            )
+        return backend_from_model(read_model(plda, KIND))
+    model = None if plda is None else read_plda(plda)
+    chain = None if transform is None else read_transform(transform)
+    if chain is None and model is not None and model.dim != vectors.dim:
+        raise InvalidParameterError(
+            f"{plda}: a PLDA model of {model.dim} dimensions cannot score the "
+            f"{vectors.dim}-dimensional vectors of {vectors.source}; give the "
+            f"transform that comes before it with --transform"
+        )
+    return backend_from_transform(chain, model, vectors.dim)
+
+
+def _estimator(
+    method: Method,
+    backend: BackEnd | None,
+    *,
+    k: int,
+    tol: float,
+    seed: int,
+    counts: tuple[int | None, int | None, int | None],
+) -> SpeakerEstimator:
+    from sms_diar.clustering import (
+        SpeakerBlurringMeanShift,
+        SpeakerMeanShift,
+        SpeakerStochasticMeanShift,
+    )
+
+    number, least, most = counts
+    model: SpeakerEstimator
+    if method is Method.MS:
+        model = SpeakerMeanShift(k=k)
+    elif method is Method.BMS:
+        model = SpeakerBlurringMeanShift(k=k)
+    else:
+        # DSMS: k within two fifths of what was asked for, on either side.
+        around = (max(1, round(0.6 * k)), max(1, round(1.4 * k)))
+        model = SpeakerStochasticMeanShift(
+            k=around if method is Method.DSMS else k, random_state=seed
+        )
+    model.set_params(
+        backend=backend,
+        tol=tol,
+        n_speakers=number,
+        min_speakers=least,
+        max_speakers=most,
+    )
+    return model
+
+
+def _summary(result: Clustering) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {
+        "labels": dict(result.labels),
+        "sessions": [asdict(session) for session in result.sessions],
+    }
+
+
+def _table(result: Clustering) -> str:
+    from sms_diar.report.tables import Table
+
+    rows = tuple(
+        (s.session, str(s.n_segments), str(s.n_speakers), str(s.k))
+        for s in result.sessions
+    )
+    total = sum(session.n_speakers for session in result.sessions)
+    table = Table(("session", "segments", "speakers", "k"), rows).plain()
+    if len(rows) == 1:
+        return table.rstrip()
+    return f"{table}{len(rows)} sessions, {total / len(rows):.2f} speakers on average"

@@ -1,0 +1,129 @@
+"""``sms-diar validate-data``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sms_diar.io.validate import Problem
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file to the application."""
+    app.command()(validate_data)
+
+
+def validate_data(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Kaldi data directory.")
+    ],
+    *,
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TARGET",
+            help="Write a repaired copy to this new or empty folder; the exit code is "
+            "then that of the copy.",
+        ),
+    ] = None,
+    audio: Annotated[
+        bool,
+        typer.Option("--audio/--no-audio", help="Whether wav.scp must be there."),
+    ] = True,
+    speakers: Annotated[
+        bool,
+        typer.Option(
+            "--speakers/--no-speakers",
+            help="Whether utt2spk and spk2utt must be there.",
+        ),
+    ] = True,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print an object for machines.")
+    ] = False,
+) -> None:
+    """List all problems of a data directory; exit code 1 if there are errors.
+
+    Example: sms-diar validate-data data/train --fix data/train_fixed
+    """
+    from sms_diar.io.validate import fix_data_dir, validate_data_dir
+
+    require = ["wav.scp"] * audio + ["utt2spk", "spk2utt"] * speakers
+    problems = validate_data_dir(directory, require=require)
+    if not as_json:
+        _show(problems)
+    report: dict[str, Any] = _report(directory, problems)
+    if fix is not None:
+        dropped = fix_data_dir(directory, fix)
+        problems = validate_data_dir(fix, require=require)
+        if not as_json:
+            _show_repair(fix, dropped, problems)
+        report["fixed"] = _report(fix, problems)
+        report["fixed"]["dropped"] = [_record(problem) for problem in dropped]
+    if as_json:
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    if any(problem.severity == "error" for problem in problems):
+        raise typer.Exit(1)
+
+
+def _show(problems: Sequence[Problem]) -> None:
+    for problem in problems:
+        typer.echo(_line(problem))
+    typer.echo(_counts(problems))
+
+
+def _show_repair(
+    target: Path, dropped: Sequence[Problem], left: Sequence[Problem]
+) -> None:
+    for problem in dropped:
+        typer.echo(_line(problem))
+    typer.echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
+    errors = [problem for problem in left if problem.severity == "error"]
+    if errors:
+        typer.echo("what repair cannot mend:")
+        _show(errors)
+
+
+def _line(problem: Problem) -> str:
+    # As compilers write it, so that editors can jump to the place.
+    where = f"{problem.path}"
+    if problem.line is not None:
+        where += f":{problem.line}"
+    return f"{where}: {problem.severity}: {problem.text}"
+
+
+def _counts(problems: Sequence[Problem]) -> str:
+    found = Counter(problem.severity for problem in problems)
+    return (
+        f"{_plural(found['error'], 'error')}, {_plural(found['warning'], 'warning')}, "
+        f"{_plural(found['note'], 'note')}"
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _report(directory: Path, problems: Sequence[Problem]) -> dict[str, Any]:
+    found = Counter(problem.severity for problem in problems)
+    return {
+        "directory": str(directory),
+        "errors": found["error"],
+        "warnings": found["warning"],
+        "notes": found["note"],
+        "problems": [_record(problem) for problem in problems],
+    }
+
+
+def _record(problem: Problem) -> dict[str, Any]:
+    return {
+        "path": str(problem.path),
+        "line": problem.line,
+        "severity": problem.severity,
+        "text": problem.text,
+    }

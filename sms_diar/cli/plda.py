@@ -1,0 +1,446 @@
+"""``sms-diar plda``: train, adapt, apply and look at PLDA models.
+
+A model is either a back end of this package (npz: the chain from raw vectors to
+those of the PLDA model, and the model), or a Kaldi PLDA file, which knows only
+the model. All commands take both and tell them by content.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sms_diar.cli import plda_score
+from sms_diar.cli.plda_model import (
+    AllowCommands,
+    EmbeddingsArgument,
+    JsonOption,
+    Lengths,
+    LengthsOption,
+    ModelArgument,
+    TransformOption,
+    backend_for,
+    check_output,
+    load_model,
+    some_of,
+)
+from sms_diar.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from sms_diar.preprocessing.axes import Shrinkage
+    from sms_diar.scoring.backend import BackEnd
+    from sms_diar.types import EmbeddingSet, FloatArray, PldaModel
+
+
+class Estimation(StrEnum):
+    """How the EM algorithm starts, and what becomes of the mean."""
+
+    ML = "ml"
+    KALDI = "kaldi"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the application."""
+    group = typer.Typer(
+        name="plda", help="Train, adapt, apply PLDA models.", no_args_is_help=True
+    )
+    group.command()(train)
+    group.command()(adapt)
+    group.command()(plda_score.score)
+    group.command()(info)
+    app.add_typer(group)
+
+
+def train(
+    embeddings: EmbeddingsArgument,
+    labels: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="LABELS",
+            help="Speaker of each id: utt2spk, CSV or JSON. Without, an npz must hold "
+            "the speakers itself.",
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="MODEL",
+            help="Back end to write; a Kaldi PLDA file if it ends in .plda.",
+        ),
+    ] = None,
+    dim: Annotated[
+        int | None, typer.Option(min=1, help="Dimensions after the PCA; all if absent.")
+    ] = None,
+    energy: Annotated[
+        float | None, typer.Option(help="Or the share of variance to keep, in (0, 1).")
+    ] = None,
+    shrinkage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X|auto",
+            help="Regularisation of the whitening, in [0, 1].",
+            show_default="0",
+        ),
+    ] = None,
+    iterations: Annotated[int, typer.Option(min=0, help="Iterations of EM.")] = 20,
+    estimation: Annotated[
+        Estimation, typer.Option(help="Most likely, or as ivector-compute-plda.")
+    ] = Estimation.ML,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="PLDA of the vectors as they are, no chain.")
+    ] = False,
+    kaldi_plda: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a Kaldi PLDA file (too); no chain."),
+    ] = None,
+    intersect: Annotated[
+        bool, typer.Option("--intersect", help="Use the ids that both sides have.")
+    ] = False,
+    allow_commands: AllowCommands = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a back end on labelled embeddings.
+
+    Length normalisation, PCA, whitening and length normalisation, then PLDA by
+    EM. A Kaldi PLDA file has no place for the first four and is trained on the
+    vectors as they are.
+
+    Example: sms-diar plda train train.npz utt2spk -o backend.npz --dim 100
+    """
+    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.plda import write_plda
+
+    share = _parse_shrinkage(shrinkage)
+    n_components = _parse_components(dim, energy)
+    if output is not None and output.suffix == ".plda":
+        if kaldi_plda is not None:
+            raise typer.BadParameter(
+                "is a second Kaldi PLDA file beside that of -o; give one of them",
+                param_hint="--kaldi-plda",
+            )
+        output, kaldi_plda = None, output
+    if output is None and kaldi_plda is None:
+        raise typer.BadParameter("say what to write", param_hint="-o")
+    if kaldi_plda is not None and output is not None and not raw:
+        raise typer.BadParameter(
+            "is about vectors as they are, and the back end of -o would be too; add "
+            "--raw, or train the two one after the other",
+            param_hint="--kaldi-plda",
+        )
+    raw = raw or kaldi_plda is not None
+    if raw and not (share is None and n_components is None):
+        raise typer.BadParameter(
+            "are about the chain before the PLDA, but there is none with --raw or in "
+            "a Kaldi PLDA file",
+            param_hint="--dim, --energy and --shrinkage",
+        )
+    for path in (output, kaldi_plda):
+        check_output(path)
+
+    progress = TerminalProgress()
+    with progress.track("plda train", 3) as advance:
+        found = read_embeddings(embeddings, allow_commands=allow_commands)
+        advance()
+        vectors, speakers = _labelled(found, labels, intersect=intersect)
+        progress.say(f"{len(vectors)} vectors of {len(set(speakers))} speakers")
+        advance()
+        backend, model, notes = _train(
+            vectors,
+            speakers,
+            n_components=n_components,
+            shrinkage=0.0 if share is None else share,
+            iterations=iterations,
+            estimation=estimation,
+            raw=raw,
+        )
+        advance()
+    notes["source"] = Path(embeddings).name
+    written = []
+    result: dict[str, Any] = {"extractor": found.extractor, "notes": notes}
+    if kaldi_plda is not None:
+        write_plda(kaldi_plda, model)
+        result["kaldi_plda"] = str(kaldi_plda)
+        written.append(str(kaldi_plda))
+    if output is not None:
+        result["fingerprint"] = _write_backend(output, backend, notes)
+        result["model"] = str(output)
+        written.append(str(output))
+    if as_json:
+        typer.echo(json.dumps(result, indent=2))
+        return
+    typer.echo(
+        f"wrote {' and '.join(written)}: {notes['vectors']} vectors of "
+        f"{notes['speakers']} speakers, {notes['dim_in']} -> {notes['dim']} "
+        f"dimensions, log-likelihood {notes['log_likelihood_start']:.6g} -> "
+        f"{notes['log_likelihood_end']:.6g}"
+    )
+
+
+def adapt(
+    model: ModelArgument,
+    embeddings: EmbeddingsArgument,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="Model to write, of MODEL's format."
+        ),
+    ],
+    within_scale: Annotated[
+        float, typer.Option(min=0.0, help="Share of the excess within speakers.")
+    ] = 0.3,
+    between_scale: Annotated[
+        float, typer.Option(min=0.0, help="Share of the excess between speakers.")
+    ] = 0.7,
+    mean_scale: Annotated[
+        float, typer.Option(min=0.0, help="Weight of the difference of the means.")
+    ] = 1.0,
+    transform: TransformOption = None,
+    lengths: LengthsOption = Lengths.UNIT,
+    allow_commands: AllowCommands = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Adapt a model to unlabelled embeddings of another domain.
+
+    What the vectors vary more than the model expects is shared out between its
+    two covariances, as Kaldi's ivector-adapt-plda does. Meant for many speakers;
+    for one recording take --within-scale 0 --between-scale 1.
+
+    Example: sms-diar plda adapt backend.npz calls.ark -o adapted.npz
+    """
+    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.plda import write_plda
+    from sms_diar.scoring.backend import BackEnd
+    from sms_diar.scoring.backend_plda import phi_of, plda_of, with_plda
+    from sms_diar.scoring.plda_adaptation import adapt_plda
+
+    check_output(output)
+    loaded, _ = load_model(model)
+    ours = isinstance(loaded, BackEnd)
+    if output.suffix == (".plda" if ours else ".npz"):
+        what = "a back end (npz)" if ours else "a Kaldi PLDA file"
+        raise typer.BadParameter(
+            f"ends in {output.suffix}, but {model} is {what} and so is the result",
+            param_hint="-o",
+        )
+    with TerminalProgress().track("plda adapt", 2) as advance:
+        found = read_embeddings(embeddings, allow_commands=allow_commands)
+        backend = backend_for(loaded, model, found, transform, lengths)
+        advance()
+        adapted = adapt_plda(
+            # The recovered model is rounded; a Kaldi file holds it as it is.
+            plda_of(backend) if isinstance(loaded, BackEnd) else loaded,
+            phi_of(backend, found.vectors),
+            within_covar_scale=within_scale,
+            between_covar_scale=between_scale,
+            mean_diff_scale=mean_scale,
+        )
+        advance()
+    result: dict[str, Any] = {"model": str(output), "vectors": len(found)}
+    if ours:
+        notes = {
+            **backend.notes,
+            "adapted_to": Path(embeddings).name,
+            "adapted_vectors": len(found),
+            "adapted_scales": [within_scale, between_scale, mean_scale],
+        }
+        new = with_plda(backend, adapted)
+        result["fingerprint"] = _write_backend(output, new, notes)
+    else:
+        write_plda(output, adapted)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2))
+    else:
+        typer.echo(f"wrote {output}: adapted to {len(found)} vectors")
+
+
+def info(model: ModelArgument, *, as_json: JsonOption = False) -> None:
+    """Show what a model is and what it was made from.
+
+    Example: sms-diar plda info backend.npz
+    """
+    from sms_diar.scoring.backend import BackEnd
+    from sms_diar.scoring.backend_plda import plda_of
+
+    loaded, fingerprint = load_model(model)
+    facts: dict[str, Any] = {"model": str(model)}
+    plda: PldaModel | None
+    if isinstance(loaded, BackEnd):
+        plda = plda_of(loaded) if loaded.kind == "plda" else None
+        facts |= {
+            "kind": f"back end ({loaded.kind})",
+            "dim_in": loaded.dim,
+            "dim": loaded.score_dim,
+            "length_normalised": bool(loaded.norm_weights.any()),
+        }
+        extractor, notes = loaded.extractor, dict(loaded.notes)
+    else:
+        plda = loaded
+        facts |= {"kind": "Kaldi PLDA", "dim_in": loaded.dim, "dim": loaded.dim}
+        extractor, notes = None, {}
+    facts |= {"fingerprint": fingerprint, "extractor": extractor}
+    if plda is not None:
+        facts["psi"] = _summary(plda.psi)
+    facts["notes"] = notes
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+    else:
+        _show(facts)
+
+
+def _show(facts: Mapping[str, Any]) -> None:
+    rows = [("kind", facts["kind"])]
+    rows.append(("dimensions", f"{facts['dim_in']} -> {facts['dim']}"))
+    if facts.get("length_normalised"):
+        rows.append(("lengths", "normalised in the space of the PLDA"))
+    rows.append(("fingerprint", facts["fingerprint"] or "none, Kaldi keeps no such"))
+    rows.append(("extractor", facts["extractor"] or "unknown"))
+    rows += [
+        (f"psi {name}", f"{value:.4g}") for name, value in facts.get("psi", {}).items()
+    ]
+    for name, value in facts["notes"].items():
+        shown = f"{value:.6g}" if isinstance(value, float) else value
+        rows.append((name.replace("_", " "), shown))
+    width = max(len(name) for name, _ in rows)
+    typer.echo(facts["model"])
+    for name, value in rows:
+        typer.echo(f"  {name.ljust(width)}  {value}")
+
+
+def _summary(psi: FloatArray) -> dict[str, float]:
+    import numpy as np
+
+    shares = {"largest": 1.0, "90%": 0.9, "median": 0.5, "10%": 0.1, "smallest": 0.0}
+    found = {name: float(np.quantile(psi, at)) for name, at in shares.items()}
+    return {**found, "sum": float(psi.sum())}
+
+
+def _parse_shrinkage(text: str | None) -> Shrinkage | None:
+    if text is None or text == "auto":
+        return "auto" if text else None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise typer.BadParameter(
+            f"must be a number in [0, 1] or auto, got {text}", param_hint="--shrinkage"
+        )
+    return value
+
+
+def _parse_components(dim: int | None, energy: float | None) -> int | float | None:
+    if dim is not None and energy is not None:
+        raise typer.BadParameter(
+            "both say how many dimensions to keep; give one of them",
+            param_hint="--dim and --energy",
+        )
+    if energy is not None and not 0.0 < energy < 1.0:
+        raise typer.BadParameter(
+            f"must lie in (0, 1), got {energy}", param_hint="--energy"
+        )
+    return energy if dim is None else dim
+
+
+def _write_backend(path: Path, backend: BackEnd, notes: Mapping[str, Any]) -> str:
+    """Write a back end with notes; return its fingerprint."""
+    from dataclasses import replace
+
+    from sms_diar.io.model import write_model
+    from sms_diar.scoring.backend_training import backend_to_model
+
+    file = backend_to_model(replace(backend, notes=dict(notes)))
+    write_model(path, file)
+    return file.fingerprint
+
+
+def _labelled(
+    found: EmbeddingSet, labels: Path | None, *, intersect: bool
+) -> tuple[EmbeddingSet, list[str]]:
+    """Embeddings that have a speaker, and the speakers."""
+    from sms_diar.io.arrays import read_speakers
+    from sms_diar.io.labels import read_labels
+
+    if labels is not None:
+        speakers, source = read_labels(labels), str(labels)
+    elif Path(found.source).suffix == ".npz":
+        speakers, source = read_speakers(found.source), found.source
+    else:
+        raise typer.BadParameter(
+            "must be given, since only an npz can hold the speakers itself",
+            param_hint="LABELS",
+        )
+    unlabelled = [name for name in found.ids if name not in speakers]
+    known = set(found.ids)
+    missing = [name for name in speakers if name not in known]
+    if len(unlabelled) == len(found):
+        raise InvalidParameterError(
+            f"{found.source}: no id is in {source}; the first ids are "
+            f"{found.ids[0]!r} and {next(iter(speakers), 'none')!r}"
+        )
+    if (unlabelled or missing) and not intersect:
+        parts = []
+        if unlabelled:
+            parts.append(
+                f"{len(unlabelled)} of {len(found)} vectors have no speaker in "
+                f"{source} ({some_of(unlabelled)})"
+            )
+        if missing:
+            parts.append(
+                f"{len(missing)} of {len(speakers)} labels have no vector "
+                f"({some_of(missing)})"
+            )
+        raise InvalidParameterError(
+            f"{found.source}: {' and '.join(parts)}; add them, or leave them out with "
+            f"--intersect"
+        )
+    rows = [row for row, name in enumerate(found.ids) if name in speakers]
+    chosen = found.select(rows)
+    return chosen, [speakers[name] for name in chosen.ids]
+
+
+def _train(
+    vectors: EmbeddingSet,
+    speakers: list[str],
+    *,
+    n_components: int | float | None,
+    shrinkage: Shrinkage,
+    iterations: int,
+    estimation: Estimation,
+    raw: bool,
+) -> tuple[BackEnd, PldaModel, dict[str, Any]]:
+    from sms_diar.preprocessing import fold, paper_chain
+    from sms_diar.scoring.backend import backend_from_transform, build_backend
+    from sms_diar.scoring.plda_training import fit_plda
+
+    phi = vectors.vectors
+    if not raw:
+        chain = paper_chain(n_components, shrinkage=shrinkage).fit(phi)
+        phi = chain.transform(phi)
+    fit = fit_plda(phi, speakers, n_iter=iterations, estimation=estimation.value)
+    if raw:
+        backend = backend_from_transform(None, fit.model, vectors.dim)
+    else:
+        backend = build_backend(fold(chain), fit.model)
+    notes = {
+        "vectors": len(vectors),
+        "speakers": len(set(speakers)),
+        "dim_in": vectors.dim,
+        "dim": fit.model.dim,
+        "chain": "none" if raw else "length, PCA, whitening, length",
+        "estimation": estimation.value,
+        "iterations": fit.n_iter,
+        "log_likelihood_start": float(fit.log_likelihoods[0]),
+        "log_likelihood_end": float(fit.log_likelihoods[-1]),
+    }
+    return backend.with_extractor(vectors.extractor), fit.model, notes

@@ -1,0 +1,69 @@
+"""Kaldi's lists of trials: which pairs to score, and which are targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sms_diar.errors import DataFormatError
+from sms_diar.io._lines import check_fields, split_fields, strict_lines
+from sms_diar.types import BoolArray, IntArray
+
+
+class Trials(NamedTuple):
+    """Pairs to be scored, and what they are if that is known."""
+
+    text: list[tuple[str, str]]
+    rows: IntArray
+    columns: IntArray
+    is_target: BoolArray | None
+
+
+def read_trials(
+    path: Path, enrolled: tuple[str, ...], tested: tuple[str, ...]
+) -> Trials:
+    """Read a list of trials and look its ids up.
+
+    Parameters
+    ----------
+    path : Path
+        Lines ``enrol test`` or ``enrol test target|nontarget``.
+    enrolled, tested : tuple of str
+        Ids on either side; trials are given as positions in these.
+    """
+    left = {name: row for row, name in enumerate(enrolled)}
+    right = {name: row for row, name in enumerate(tested)}
+    keys = {"target": True, "nontarget": False}
+    text: list[tuple[str, str]] = []
+    truth: list[bool] = []
+    for line in strict_lines(path):
+        fields = split_fields(line.text)
+        problem = ""
+        try:
+            check_fields(fields)
+        except ValueError as error:
+            problem = str(error)
+        if len(fields) not in (2, 3):
+            problem = f"a trial has 2 or 3 fields, this line has {len(fields)}"
+        elif len(fields) == 3 and fields[2] not in keys:
+            problem = f"the third field must be target or nontarget, got {fields[2]!r}"
+        elif text and (len(fields) == 3) != bool(truth):
+            problem = "target or nontarget must be given on all lines or on none"
+        elif fields[0] not in left:
+            problem = f"{fields[0]!r} is not enrolled"
+        elif fields[1] not in right:
+            problem = f"{fields[1]!r} is not among the test embeddings"
+        if problem:
+            raise DataFormatError(problem, path=path, line=line.number, text=line.text)
+        text.append((fields[0], fields[1]))
+        truth += [keys[key] for key in fields[2:]]
+    if not text:
+        raise DataFormatError("holds no trials", path=path)
+    return Trials(
+        text,
+        np.array([left[name] for name, _ in text], dtype=np.int64),
+        np.array([right[name] for _, name in text], dtype=np.int64),
+        np.array(truth, dtype=np.bool_) if truth else None,
+    )

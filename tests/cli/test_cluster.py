@@ -1,0 +1,236 @@
+"""``sms-diar cluster``, good input and bad."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.model import write_model
+from sms_diar.io.plda import write_plda
+from sms_diar.io.rttm import read_rttm
+from sms_diar.io.tables import write_segments
+from sms_diar.scoring import backend_to_model, plda_from_covariances, train_backend
+from sms_diar.types import EmbeddingSet, Segment
+
+
+def vectors(n_speakers=3, per_speaker=20, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_speakers), per_speaker)
+    speakers = 3.0 * np.random.default_rng(7).standard_normal((60, 6))
+    return speakers[truth] + 0.3 * rng.standard_normal((len(truth), 6)), truth
+
+
+@pytest.fixture
+def folder(tmp_path):
+    X, _ = vectors()
+    ids = tuple(f"seg-{i:02d}" for i in range(len(X)))
+    write_embeddings(tmp_path / "x.ark", EmbeddingSet(ids, X))
+    write_embeddings(tmp_path / "x.npz", EmbeddingSet(ids, X))
+    write_embeddings(tmp_path / "x.csv", EmbeddingSet(ids, X))
+    segments = {name: Segment("call", i, i + 1.5) for i, name in enumerate(ids)}
+    write_segments(tmp_path / "segments", segments)
+    return tmp_path
+
+
+def speakers_of(text):
+    return [line.split()[1] for line in text.splitlines()]
+
+
+EXPECTED = ["spk-01"] * 20 + ["spk-02"] * 20 + ["spk-03"] * 20
+
+
+@pytest.mark.parametrize("name", ["x.ark", "x.scp", "x.npz", "x.csv"])
+def test_embeddings_alone_are_enough(folder, name, run_cli):
+    result = run_cli("cluster", folder / name)
+    assert result.returncode == 0, result.stderr
+    assert speakers_of(result.stdout) == EXPECTED
+    assert "60 segments of 6 dimensions, cosine scores" in result.stderr
+
+
+def test_standard_input_is_read(folder, run_cli):
+    result = run_cli("cluster", "-", stdin=(folder / "x.ark").read_bytes())
+    assert speakers_of(result.stdout) == EXPECTED
+
+
+@pytest.mark.parametrize("method", ["sms", "ms", "bms", "dsms"])
+def test_every_method_runs(folder, method, run_cli):
+    result = run_cli("cluster", folder / "x.ark", "--method", method, "-k", 9)
+    assert speakers_of(result.stdout) == EXPECTED
+
+
+def test_writes_labels_and_turns(folder, run_cli):
+    result = run_cli(
+        "cluster", folder / "x.ark", "--segments", folder / "segments",
+        "-o", folder / "labels.csv", "--rttm", folder / "out.rttm",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "call" in result.stdout
+    head, first = (folder / "labels.csv").read_text().splitlines()[:2]
+    assert head == "id,speaker,recording,start,end"
+    assert first.startswith("seg-00,call-spk-01,call,")
+    turns = list(read_rttm(folder / "out.rttm"))
+    # Windows overlap by half a second, so boundaries lie a quarter before its end.
+    assert [t.speaker[-1] for t in turns] == ["1", "2", "3"]
+    assert turns[0].segment.end == pytest.approx(20.25)
+    assert turns[-1].segment.end == pytest.approx(60.5)
+
+
+def test_prints_json_for_machines(folder, run_cli):
+    result = run_cli("cluster", folder / "x.ark", "--json", "--num-speakers", 2)
+    content = json.loads(result.stdout)
+    assert len(set(content["labels"].values())) == 2
+    assert content["sessions"][0]["n_speakers"] == 2
+
+
+def test_a_trained_back_end_is_used(folder, run_cli):
+    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
+    backend = train_backend(X, truth, n_components=5)
+    write_model(folder / "backend.npz", backend_to_model(backend))
+    result = run_cli("cluster", folder / "x.ark", "--plda", folder / "backend.npz")
+    assert speakers_of(result.stdout) == EXPECTED
+    assert "plda scores of 5 dimensions" in result.stderr
+
+
+def test_a_kaldi_plda_model_is_used(folder, run_cli):
+    model = plda_from_covariances(np.zeros(6), 0.09 * np.eye(6), 9.0 * np.eye(6))
+    write_plda(folder / "plda", model)
+    result = run_cli("cluster", folder / "x.ark", "--plda", folder / "plda")
+    assert speakers_of(result.stdout) == EXPECTED
+
+
+def test_the_seed_decides(folder, run_cli):
+    first = run_cli("cluster", folder / "x.ark", "-k", 4, "--seed", 1).stdout
+    assert first == run_cli("cluster", folder / "x.ark", "-k", 4, "--seed", 1).stdout
+
+
+def fails(result, message):
+    assert result.returncode == 1, result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert f"sms-diar: {message}" in result.stderr
+
+
+def test_a_missing_file_is_named(tmp_path, run_cli):
+    fails(
+        run_cli("cluster", tmp_path / "no.ark"), f"{tmp_path / 'no.ark'}: no such file"
+    )
+
+
+def test_a_truncated_ark_is_named_and_nothing_is_written(folder, run_cli):
+    data = (folder / "x.ark").read_bytes()
+    (folder / "cut.ark").write_bytes(data[:-7])
+    result = run_cli("cluster", folder / "cut.ark", "-o", folder / "labels")
+    fails(result, f"{folder / 'cut.ark'}: ")
+    assert "seg-59" in result.stderr
+    assert not (folder / "labels").exists()
+
+
+def test_nan_is_named(folder, run_cli):
+    X, _ = vectors()
+    X[5, 2] = np.nan
+    np.savez(folder / "nan.npz", ids=[f"s{i}" for i in range(60)], vectors=X)
+    fails(run_cli("cluster", folder / "nan.npz"), f"{folder / 'nan.npz'}: ")
+
+
+def test_rttm_needs_times(folder, run_cli):
+    fails(
+        run_cli("cluster", folder / "x.ark", "--rttm", folder / "o.rttm"),
+        "--rttm needs the times of the segments; give them with --segments",
+    )
+    fails(
+        run_cli("cluster", folder / "x.ark", "--per-recording"),
+        "--per-recording needs to know the recordings; give them with --segments",
+    )
+
+
+def test_ids_without_segment_are_named(folder, run_cli):
+    lines = (folder / "segments").read_text().splitlines()
+    (folder / "segments").write_text("\n".join(lines[2:]) + "\n")
+    fails(
+        run_cli("cluster", folder / "x.ark", "--segments", folder / "segments"),
+        f"{folder / 'segments'}: must list all segments of {folder / 'x.ark'}, got "
+        f"none for 2 of 60 ids ('seg-00', 'seg-01')",
+    )
+
+
+def test_segments_without_embedding_are_noted(folder, run_cli):
+    with (folder / "segments").open("a") as file:
+        file.write("seg-99 call 70 71\n")
+    result = run_cli("cluster", folder / "x.ark", "--segments", folder / "segments")
+    assert result.returncode == 0
+    assert "1 segments have no embedding; left out" in result.stderr
+
+
+def test_a_plda_model_of_another_dimension_is_explained(folder, run_cli):
+    model = plda_from_covariances(np.zeros(4), np.eye(4), np.eye(4))
+    write_plda(folder / "plda", model)
+    fails(
+        run_cli("cluster", folder / "x.ark", "--plda", folder / "plda"),
+        f"{folder / 'plda'}: a PLDA model of 4 dimensions cannot score the "
+        f"6-dimensional vectors of {folder / 'x.ark'}; give the transform that comes "
+        f"before it with --transform",
+    )
+
+
+def test_a_back_end_brings_its_own_transform(folder, run_cli):
+    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
+    write_model(folder / "b.npz", backend_to_model(train_backend(X, truth)))
+    np.savez(folder / "t.npz", mean1=np.zeros(6), lda=np.eye(6), mean2=np.zeros(6))
+    fails(
+        run_cli(
+            "cluster", folder / "x.ark",
+            "--plda", folder / "b.npz", "--transform", folder / "t.npz",
+        ),
+        f"--transform: {folder / 'b.npz'} has its own transform; leave --transform out",
+    )  # fmt: skip
+
+
+def test_commands_in_an_scp_need_the_flag(folder, run_cli):
+    (folder / "pipe.scp").write_text(f"a cat {folder / 'one.vec'} |\n")
+    fails(run_cli("cluster", folder / "pipe.scp"), f"{folder / 'pipe.scp'}:1: ")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_small_sets_are_fine(folder, n, run_cli):
+    X, _ = vectors()
+    write_embeddings(
+        folder / "small.npz", EmbeddingSet(tuple(f"s{i}" for i in range(n)), X[:n])
+    )
+    result = run_cli("cluster", folder / "small.npz")
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == n
+
+
+def test_equal_vectors_are_one_speaker(folder, run_cli):
+    ids = tuple(f"s{i}" for i in range(30))
+    write_embeddings(folder / "equal.npz", EmbeddingSet(ids, np.full((30, 4), 0.5)))
+    result = run_cli("cluster", folder / "equal.npz")
+    assert set(speakers_of(result.stdout)) == {"spk-01"}
+
+
+def test_more_speakers_than_segments_is_refused(folder, run_cli):
+    fails(
+        run_cli("cluster", folder / "x.ark", "--num-speakers", 61),
+        "SpeakerStochasticMeanShift: n_speakers must be at most the number of segments "
+        "(60), got 61",
+    )
+
+
+@pytest.mark.corpus
+def test_a_real_meeting_gives_a_valid_rttm(corpus_data, tmp_path, run_cli):
+    ami = corpus_data / "ami-es2005a"
+    result = run_cli(
+        "cluster", ami / "xvectors.ark", "--segments", ami / "segments",
+        "--plda", ami / "plda", "--transform", ami / "transform.npz",
+        "--rttm", tmp_path / "out.rttm", "-k", 100,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    turns = list(read_rttm(tmp_path / "out.rttm"))
+    assert 3 <= len({turn.speaker for turn in turns}) <= 8
+    # All speech of the windows is there, once.
+    speech = sum(turn.segment.duration for turn in turns)
+    reference = list(read_rttm(ami / "vbx.rttm"))
+    assert speech == pytest.approx(
+        sum(turn.segment.duration for turn in reference), abs=0.1
+    )

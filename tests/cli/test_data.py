@@ -1,0 +1,216 @@
+"""``sms-diar validate-data``: every problem, its place, and the repaired copy."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import soundfile
+
+from sms_diar.cli.main import main
+from sms_diar.io.data_dir import DataDir
+from sms_diar.io.validate import validate_data_dir
+
+SOUND = {
+    "wav.scp": "r1 wav/r1.wav\n",
+    "segments": "s1-a r1 0 1\ns2-a r1 1 2\n",
+    "utt2spk": "s1-a s1\ns2-a s2\n",
+    "spk2utt": "s1 s1-a\ns2 s2-a\n",
+}
+
+
+@pytest.fixture(name="make")
+def data_directory(tmp_path, monkeypatch):
+    """Make the sound directory d, with some tables replaced (None: left out)."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(changes=None):
+        (tmp_path / "d" / "wav").mkdir(parents=True)
+        soundfile.write(tmp_path / "d" / "wav" / "r1.wav", np.zeros(16000), 8000)
+        for table, text in (SOUND | (changes or {})).items():
+            if text is not None:
+                (tmp_path / "d" / table).write_text(text)
+        return tmp_path / "d"
+
+    return write
+
+
+@pytest.fixture(name="check")
+def command(monkeypatch, capsys):
+    """Run the command; give exit code, lines of output and standard error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sms-diar", "validate-data", *arguments])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        printed = capsys.readouterr()
+        return caught.value.code or 0, printed.out.splitlines(), printed.err
+
+    return run
+
+
+def test_a_sound_directory(make, check):
+    make()
+    assert check("d") == (0, ["0 errors, 0 warnings, 0 notes"], "")
+
+
+def test_all_problems_are_listed_with_their_place(make, check):
+    make(
+        {
+            "segments": "s1-a r1 0 1\ns2-a r1 5 4\ns3-a r9 0 1\n",
+            "utt2spk": "s1-a s1\ns2-a s2 extra\n",
+        }
+    )
+    code, lines, err = check("d")
+    assert (code, err) == (1, "")
+    assert lines == [
+        "d/segments:2: error: a segment must satisfy 0 <= start < end, got start=5.0, "
+        "end=4.0",
+        "d/segments:3: error: recording 'r9' is not in wav.scp (1 segments)",
+        "d/segments:3: error: id 's3-a' is not in utt2spk",
+        "d/utt2spk: warning: there is only one speaker",
+        "d/utt2spk:2: error: a utt2spk line has 2 fields, this one has 3",
+        "d/spk2utt:2: error: id 's2-a' is not in utt2spk",
+        "5 errors, 1 warning, 0 notes",
+    ]
+
+
+def test_warnings_and_notes_alone_are_no_failure(make, check):
+    make({"wav.scp": "r1 cat wav/r1.wav |\nr2 wav/r1.wav\n"})
+    assert check("d") == (
+        0,
+        [
+            "d/wav.scp:1: note: the audio of 'r1' is a command, which is not run or "
+            "checked",
+            "d/wav.scp:2: warning: recording 'r2' has no segments; Kaldi refuses that",
+            "0 errors, 1 warning, 1 note",
+        ],
+        "",
+    )
+
+
+def test_tables_that_are_not_needed_may_be_left_out(make, check):
+    make({"wav.scp": None, "utt2spk": None, "spk2utt": None})
+    code, lines, _ = check("d")
+    assert (code, lines) == (
+        1,
+        [
+            "d/wav.scp: error: no such file",
+            "d/utt2spk: error: no such file",
+            "d/spk2utt: error: no such file",
+            "3 errors, 0 warnings, 0 notes",
+        ],
+    )
+    code, lines, _ = check("d", "--no-audio", "--no-speakers")
+    assert (code, lines) == (0, ["0 errors, 0 warnings, 0 notes"])
+
+
+def test_machines_get_an_object(make, check):
+    make({"utt2spk": "s1-a s1\n", "spk2utt": "s1 s1-a\n"})
+    code, lines, _ = check("d", "--json")
+    assert code == 1
+    assert json.loads("\n".join(lines)) == {
+        "directory": "d",
+        "errors": 1,
+        "warnings": 1,
+        "notes": 0,
+        "problems": [
+            {
+                "path": "d/segments",
+                "line": 2,
+                "severity": "error",
+                "text": "id 's2-a' is not in utt2spk",
+            },
+            {
+                "path": "d/utt2spk",
+                "line": None,
+                "severity": "warning",
+                "text": "there is only one speaker",
+            },
+        ],
+    }
+
+
+BROKEN = {
+    "segments": "s2-a r1 1 2\ns1-a r1 0 1\ns3-a r9 0 1\n",
+    "utt2spk": "s1-a s1\ns2-a s2\ns3-a s3\n",
+    "spk2utt": "s1 s1-a\n",
+}
+
+
+def test_a_repaired_copy_is_written_and_its_losses_listed(make, check, tmp_path):
+    make(BROKEN)
+    code, lines, err = check("d", "--fix", "new")
+    assert (code, err) == (0, "")
+    assert lines == [
+        "d/segments:2: error: ids must be in C locale order, got 's1-a' after 's2-a'; "
+        "sort the file with LC_ALL=C sort",
+        "d/segments:3: error: recording 'r9' is not in wav.scp (1 segments)",
+        "d/utt2spk:2: error: id 's2-a' is not in spk2utt",
+        "d/utt2spk:3: error: id 's3-a' is not in spk2utt",
+        "4 errors, 0 warnings, 0 notes",
+        "d/segments:3: note: dropped 's3-a': recording 'r9' has no usable audio",
+        "d/utt2spk:3: note: dropped 's3-a': it has no usable segment",
+        "wrote new; 2 lines dropped or changed",
+    ]
+    assert validate_data_dir("new") == []
+    assert dict(DataDir("new").utt2spk) == {"s1-a": "s1", "s2-a": "s2"}
+    assert (tmp_path / "d" / "segments").read_text() == BROKEN["segments"]
+
+
+def test_repair_for_machines(make, check):
+    make(BROKEN)
+    code, lines, _ = check("d", "--fix", "new", "--json")
+    answer = json.loads("\n".join(lines))
+    assert code == 0
+    assert answer["errors"] == 4
+    assert answer["fixed"]["directory"] == "new"
+    assert (answer["fixed"]["errors"], answer["fixed"]["problems"]) == (0, [])
+    assert [row["line"] for row in answer["fixed"]["dropped"]] == [3, 3]
+
+
+def test_what_repair_cannot_mend_is_still_a_failure(make, check):
+    make({"wav.scp": None})
+    code, lines, _ = check("d", "--fix", "new")
+    assert code == 1
+    assert lines[-4:] == [
+        "wrote new; 0 lines dropped or changed",
+        "what repair cannot mend:",
+        "new/wav.scp: error: no such file",
+        "1 error, 0 warnings, 0 notes",
+    ]
+
+
+def test_a_missing_directory(make, check):
+    make()
+    assert check("gone") == (1, [], "sms-diar: gone: no such data directory\n")
+
+
+def test_a_full_target_is_not_touched(make, check, tmp_path):
+    make(BROKEN)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "mine").write_text("precious")
+    code, lines, err = check("d", "--fix", "new")
+    assert code == 1
+    assert lines[-1] == "4 errors, 0 warnings, 0 notes"
+    assert err == (
+        "sms-diar: fix_data_dir: target must be a new or empty directory, got new\n"
+    )
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["mine"]
+
+
+def test_nothing_is_written_if_nothing_is_left(make, check, tmp_path):
+    make({"wav.scp": "r9 wav/r9.wav\n"})
+    code, _, err = check("d", "--fix", "new")
+    assert code == 1
+    assert err.startswith(
+        "sms-diar: d: no segment is left after repair, nothing is written; the first "
+        "of "
+    )
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_wrong_command_line(check):
+    code, lines, err = check()
+    assert (code, lines) == (2, [])
+    assert "Missing argument" in err
