@@ -14,6 +14,7 @@ Catch ``SmsDiarError`` to catch them all. Anything else that escapes is a bug.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class SmsDiarError(Exception):
@@ -51,11 +52,27 @@ class DataFormatError(SmsDiarError, ValueError):
         line: int | None = None,
         text: str | None = None,
     ) -> None:
+        self.problem = problem
         self.path = path
         self.line = line
+        self.text = text
         where = f"{path}" if line is None else f"{path}:{line}"
         shown = "" if text is None else f"\n    {text.rstrip()}"
         super().__init__(f"{where}: {problem}{shown}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive the way from a worker process to its parent."""
+        return _rebuild, (type(self), self.problem, self.path, self.line, self.text)
+
+
+def _rebuild(
+    kind: type[DataFormatError],
+    problem: str,
+    path: Path | str,
+    line: int | None,
+    text: str | None,
+) -> DataFormatError:
+    return kind(problem, path=path, line=line, text=text)
 
 
 class MissingFileError(SmsDiarError, FileNotFoundError):

@@ -24,7 +24,9 @@ def test_importing_the_package_loads_nothing_heavy():
     assert printed.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", ["clustering", "metrics", "synthetic"])
+@pytest.mark.parametrize(
+    "name", ["clustering", "metrics", "preprocessing", "scoring", "synthetic"]
+)
 def test_public_names_are_those_listed(name):
     module = importlib.import_module(f"sms_diar.{name}")
     public = {

@@ -48,7 +48,7 @@ def cluster(
     ] = None,
     plda: Annotated[
         Path | None,
-        typer.Option(help="Kaldi PLDA file, or a back end of 'sms-diar plda train'."),
+        typer.Option(help="Kaldi PLDA file, or a model of 'plda train' or 'ivectors'."),
     ] = None,
     transform: Annotated[
         Path | None,
@@ -176,20 +176,20 @@ def _note(message: str) -> None:
 def _backend(
     plda: Path | None, transform: Path | None, vectors: EmbeddingSet
 ) -> BackEnd | None:
-    from sms_diar.io.model import is_model, read_model
+    from sms_diar.experiment.ivectors import backend_for, read_backend
+    from sms_diar.io.model import is_model
     from sms_diar.io.plda import read_plda
     from sms_diar.io.transform import read_transform
-    from sms_diar.scoring import backend_from_model, backend_from_transform
-    from sms_diar.scoring.backend_training import KIND
+    from sms_diar.scoring import backend_from_transform
 
     if plda is None and transform is None:
-        return None
+        return backend_for(vectors)  # of the embedded model, if it made the vectors
     if plda is not None and is_model(plda):
         if transform is not None:
             raise InvalidParameterError(
                 f"--transform: {plda} has its own transform; leave --transform out"
             )
-        return backend_from_model(read_model(plda, KIND))
+        return read_backend(plda)
     model = None if plda is None else read_plda(plda)
     chain = None if transform is None else read_transform(transform)
     if chain is None and model is not None and model.dim != vectors.dim:

@@ -3,20 +3,56 @@
 Judges do not know the accused: nothing here imports a clustering method.
 """
 
+from sms_diar.metrics.bootstrap import (
+    Comparison,
+    Interval,
+    compare,
+    confidence_interval,
+)
 from sms_diar.metrics.contingency import ContingencyTable, contingency_table
+from sms_diar.metrics.conventions import CONVENTIONS, Convention, Settings
 from sms_diar.metrics.counting import MAJOR_SHARE, ClusterSizes, DetectedSpeakers
+from sms_diar.metrics.evaluation import (
+    Evaluation,
+    RecordingScore,
+    score_diarization,
+)
+from sms_diar.metrics.labels import score_labels
 from sms_diar.metrics.purity import MajorityPurity, Purity, WeightedPurity
+from sms_diar.metrics.rates import RATES
 from sms_diar.metrics.scores import ClusteringScores, score_clustering
+from sms_diar.metrics.verification import (
+    DetCurve,
+    all_pairs,
+    det_curve,
+    equal_error_rate,
+)
 
 __all__ = [
+    "CONVENTIONS",
     "MAJOR_SHARE",
+    "RATES",
     "ClusterSizes",
     "ClusteringScores",
+    "Comparison",
     "ContingencyTable",
+    "Convention",
+    "DetCurve",
     "DetectedSpeakers",
+    "Evaluation",
+    "Interval",
     "MajorityPurity",
     "Purity",
+    "RecordingScore",
+    "Settings",
     "WeightedPurity",
+    "all_pairs",
+    "compare",
+    "confidence_interval",
     "contingency_table",
+    "det_curve",
+    "equal_error_rate",
     "score_clustering",
+    "score_diarization",
+    "score_labels",
 ]

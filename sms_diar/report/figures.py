@@ -133,6 +133,37 @@ def draw_bands(
         axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
 
 
+def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:
+    """Draw misses against false alarms on normal-deviate scales.
+
+    `curves` maps names to objects with the arrays ``miss`` and ``false_alarm``.
+    """
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    ticks = [0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4]
+    for style, (name, curve) in enumerate(curves.items()):
+        inside = (curve.miss > 0) & (curve.miss < 1)
+        inside &= (curve.false_alarm > 0) & (curve.false_alarm < 1)
+        x, y = ndtri(curve.false_alarm[inside]), ndtri(curve.miss[inside])
+        step = max(1, len(x) // 2000)  # millions of points say no more than these
+        axes.plot(
+            x[::step],
+            y[::step],
+            color=COLOURS[style % len(COLOURS)],
+            lw=1.4,
+            label=name,
+        )
+    marks = [float(ndtri(tick)) for tick in ticks]
+    words = [f"{100 * tick:g}" for tick in ticks]
+    axes.set_xticks(marks, words)
+    axes.set_yticks(marks, words)
+    axes.set(xlim=(marks[0], marks[-1]), ylim=(marks[0], marks[-1]))
+    axes.plot(marks, marks, color="#bbbbbb", lw=0.8)
+    axes.set(xlabel="false alarms, %", ylabel="misses, %")
+    axes.grid(visible=True, alpha=0.25)
+    axes.legend(fontsize=8)
+
+
 def draw_guide(axes: Axes, x: Sequence[float], anchor: float, power: float) -> None:
     """Draw a line that grows as the given power of `x`, through the last point."""
     last = x[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from sms_diar.io.model import ModelFile
 from sms_diar.preprocessing import FoldedChain, fold, paper_chain, scale_rows
@@ -45,6 +46,19 @@ def train_backend(
         Fingerprint of the extractor of the embeddings, kept in the back end.
     """
     rows: FloatArray = np.asarray(X, dtype=np.float64)
+    # Many small products: threads would cost more than they gain.
+    with threadpool_limits(limits=1):
+        return _train(rows, speakers, n_components, shrinkage, n_iter, extractor)
+
+
+def _train(
+    rows: FloatArray,
+    speakers: npt.ArrayLike,
+    n_components: int | float | None,
+    shrinkage: Shrinkage,
+    n_iter: int,
+    extractor: str | None,
+) -> BackEnd:
     chain = paper_chain(n_components, shrinkage=shrinkage).fit(rows)
     fitted = fit_plda(chain.transform(rows), speakers, n_iter=n_iter)
     return build_backend(fold(chain), fitted.model, extractor=extractor)

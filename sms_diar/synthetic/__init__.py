@@ -8,11 +8,14 @@ from sms_diar.synthetic.gaussians import (
     draw_gaussians,
     draw_lattice_means,
 )
+from sms_diar.synthetic.plda_world import PldaWorld, Session
 
 __all__ = [
     "PAPER_MEANS",
     "PAPER_SETS",
+    "PldaWorld",
     "Sample",
+    "Session",
     "draw_corner_means",
     "draw_gaussians",
     "draw_lattice_means",

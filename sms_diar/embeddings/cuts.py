@@ -1,0 +1,111 @@
+"""Random segments of speech by the paper's law of lengths and numbers.
+
+The paper clusters segments of 0.7 s + Exp(1.8 s), some 34 of each speaker. Here
+they are cut out of what a speech detector found: each within one region, no two
+overlapping. Long ones are placed first, because they fit into few places. Those
+that fit nowhere come last: they are shortened to the longest place that is left,
+or dropped. How often that happened is counted, since it bends the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sms_diar._validation import check_not_negative, check_positive
+from sms_diar.types import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentLaw:
+    """How long segments are, and how many a speaker has.
+
+    Parameters
+    ----------
+    shortest : float, default=0.7
+        Seconds that every segment has.
+    mean_excess : float, default=1.8
+        Mean of the exponential part on top.
+    mean_count, std_count : float, default=34 and 6
+        Number of segments ~ N(mean, std^2), rounded, at least 1.
+    """
+
+    shortest: float = 0.7
+    mean_excess: float = 1.8
+    mean_count: float = 34.0
+    std_count: float = 6.0
+
+    def __post_init__(self) -> None:
+        check_positive("SegmentLaw", "shortest", self.shortest)
+        check_positive("SegmentLaw", "mean_count", self.mean_count)
+        check_not_negative("SegmentLaw", "mean_excess", self.mean_excess)
+        check_not_negative("SegmentLaw", "std_count", self.std_count)
+
+    def draw_lengths(self, rng: np.random.Generator) -> list[float]:
+        """Lengths of the segments of one speaker, in seconds."""
+        count = max(1, round(rng.normal(self.mean_count, self.std_count)))
+        excess = rng.exponential(self.mean_excess, size=count)
+        return [float(length) for length in self.shortest + excess]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Segments of one speaker, and how far they follow the law.
+
+    Parameters
+    ----------
+    segments : tuple of Segment
+        Sorted by recording and time.
+    n_shortened, n_dropped : int
+        Segments for which there was only a shorter place, and none at all.
+    """
+
+    segments: tuple[Segment, ...]
+    n_shortened: int
+    n_dropped: int
+
+
+def cut_segments(
+    regions: Iterable[Segment], law: SegmentLaw, rng: np.random.Generator
+) -> Cuts:
+    """Cut the segments of one speaker out of where he speaks.
+
+    Parameters
+    ----------
+    regions : iterable of Segment
+        Speech of the speaker, without overlaps, in one or more recordings.
+    law : SegmentLaw
+        Lengths and numbers.
+    rng : numpy.random.Generator
+        Draws lengths and places.
+    """
+    free = sorted(region for region in regions if region.duration >= law.shortest)
+    taken: list[Segment] = []
+    n_late = 0
+    for length in sorted(law.draw_lengths(rng), reverse=True):
+        room = np.array([place.duration - length for place in free])
+        if not (room > 0.0).any():
+            n_late += 1
+            continue
+        # Every place that fits is as likely as it has room to move.
+        share = np.cumsum(np.maximum(room, 0.0))
+        number = int(np.searchsorted(share, rng.uniform(0.0, share[-1]), side="right"))
+        place = free.pop(min(number, len(free) - 1))
+        start = place.start + rng.uniform(0.0, place.duration - length)
+        end = min(start + length, place.end)
+        taken.append(Segment(place.recording, start, end))
+        free += _left(place, start, end, law.shortest)
+    late = sorted(free, key=lambda place: place.duration, reverse=True)[:n_late]
+    segments = tuple(sorted([*taken, *late]))
+    return Cuts(segments, n_shortened=len(late), n_dropped=n_late - len(late))
+
+
+def _left(place: Segment, start: float, end: float, least: float) -> list[Segment]:
+    """What is left of a place on both sides, if it can still hold a segment."""
+    return [
+        Segment(place.recording, first, last)
+        for first, last in ((place.start, start), (end, place.end))
+        if last - first >= least
+    ]

@@ -1,0 +1,185 @@
+"""Gaussian mixtures: densities and posteriors of frames, a block at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import FloatArray
+
+BLOCK = 4096  # frames at once: posteriors of 512 components take 16 MiB
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianMixture:
+    """A mixture of c Gaussians in d dimensions.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (c,)
+        Positive, with the sum 1.
+    means : ndarray of shape (c, d)
+        Centres.
+    covariances : ndarray of shape (c, d) or (c, d, d)
+        Variances where the covariances are diagonal, else whole matrices.
+    """
+
+    weights: FloatArray
+    means: FloatArray
+    covariances: FloatArray
+
+    def __post_init__(self) -> None:
+        c, d = self.means.shape if self.means.ndim == 2 else (0, 0)
+        shapes = ((c, d), (c, d, d))
+        if c < 1 or self.weights.shape != (c,) or self.covariances.shape not in shapes:
+            raise InvalidParameterError(
+                f"GaussianMixture: weights, means and covariances must be of shapes "
+                f"(c,), (c, d) and (c, d) or (c, d, d), got {self.weights.shape}, "
+                f"{self.means.shape} and {self.covariances.shape}"
+            )
+        for name in ("weights", "means", "covariances"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise InvalidParameterError(
+                    f"GaussianMixture: {name} must be finite, got NaN or infinity"
+                )
+        total = float(self.weights.sum())
+        if (self.weights <= 0.0).any() or abs(total - 1.0) > 1e-4:
+            raise InvalidParameterError(
+                f"GaussianMixture: weights must be positive with the sum 1, got the "
+                f"least {float(self.weights.min())!r} and the sum {total!r}"
+            )
+        if not self.is_full and (self.covariances <= 0.0).any():
+            raise InvalidParameterError(
+                f"GaussianMixture: variances must be positive, got "
+                f"{float(self.covariances.min())!r}"
+            )
+
+    @property
+    def n_components(self) -> int:
+        """Number of Gaussians."""
+        return int(self.means.shape[0])
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of a frame."""
+        return int(self.means.shape[1])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether covariances are whole matrices."""
+        return self.covariances.ndim == 3
+
+    @cached_property
+    def whitening(self) -> FloatArray:
+        """What makes frames of a component white.
+
+        ``1 / sigma`` of shape (c, d), or the inverse Cholesky factors of shape
+        (c, d, d).
+        """
+        if not self.is_full:
+            scales: FloatArray = 1.0 / np.sqrt(self.covariances)
+            return scales
+        try:
+            factors: FloatArray = np.linalg.inv(np.linalg.cholesky(self.covariances))
+        except np.linalg.LinAlgError:
+            raise InvalidParameterError(
+                "GaussianMixture: covariances must be positive definite, got one that "
+                "is not; raise the variance floor"
+            ) from None
+        return np.tril(factors)
+
+    @cached_property
+    def _centre(self) -> FloatArray:
+        # The expanded square loses the digits that the offset of all frames takes.
+        centre: FloatArray = self.weights @ self.means / self.weights.sum()
+        return centre
+
+    @cached_property
+    def _constants(self) -> FloatArray:
+        scales = self.whitening
+        if self.is_full:
+            scales = np.diagonal(scales, axis1=1, axis2=2)
+        constants: FloatArray = (
+            np.log(self.weights)
+            + np.log(scales).sum(axis=1)
+            - 0.5 * self.dim * math.log(2.0 * math.pi)
+        )
+        return constants
+
+    @cached_property
+    def _expansion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        precisions = self.whitening**2
+        means = self.means - self._centre
+        linear = np.ascontiguousarray((precisions * means).T)
+        constants = self._constants - 0.5 * (precisions * means**2).sum(axis=1)
+        return linear, np.ascontiguousarray(-0.5 * precisions.T), constants
+
+    def log_densities(self, X: FloatArray) -> FloatArray:
+        """``log(w_c N(x; m_c, S_c))`` of each frame and component, shape (n, c).
+
+        Diagonal covariances take two matrix products, full ones a product for
+        each component.
+        """
+        if not self.is_full:
+            linear, squares, constants = self._expansion
+            Z = X - self._centre
+            joint: FloatArray = Z @ linear
+            Z *= Z
+            joint += Z @ squares
+            joint += constants
+            return joint
+        joint = np.empty((len(X), self.n_components))
+        for c, factor in enumerate(self.whitening):
+            white = (X - self.means[c]) @ factor.T
+            joint[:, c] = self._constants[c] - 0.5 * np.einsum("ij,ij->i", white, white)
+        return joint
+
+    def posteriors(
+        self, X: FloatArray, *, top: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Posteriors of the components for each frame, and its log-likelihood.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+            Frames; callers with many pass `BLOCK` of them at a time.
+        top : int, optional
+            Keep so many components of each frame and share the rest out among
+            them; all by default.
+
+        Returns
+        -------
+        posteriors : ndarray of shape (n, c)
+            Rows with the sum 1.
+        log_likelihoods : ndarray of shape (n,)
+            Of the whole mixture, whatever `top`.
+        """
+        joint = self.log_densities(X)
+        highest = joint.max(axis=1, keepdims=True)
+        joint -= highest
+        np.exp(joint, out=joint)
+        total = joint.sum(axis=1, keepdims=True)
+        log_likelihoods: FloatArray = (highest + np.log(total))[:, 0]
+        if top is not None and top < self.n_components:
+            rest = np.argpartition(joint, -top, axis=1)[:, :-top]
+            np.put_along_axis(joint, rest, 0.0, axis=1)
+            total = joint.sum(axis=1, keepdims=True)
+        joint /= total
+        return joint, log_likelihoods
+
+
+def check_frames(owner: str, X: FloatArray, dim: int, name: str = "frames") -> None:
+    """Refuse frames of another width, NaN and infinity."""
+    if X.ndim != 2 or X.shape[1] != dim:
+        raise InvalidParameterError(
+            f"{owner}: {name} must be of shape (n, {dim}), got {X.shape}"
+        )
+    if not np.isfinite(X).all():
+        row = int(np.argmin(np.isfinite(X).all(axis=1)))
+        raise InvalidParameterError(
+            f"{owner}: {name} must be finite, got NaN or infinity in frame {row}"
+        )

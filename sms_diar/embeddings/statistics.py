@@ -1,0 +1,146 @@
+"""Baum-Welch statistics: all that an i-vector needs to know about a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from sms_diar._validation import check_count
+from sms_diar.embeddings._parallel import ordered_map
+from sms_diar.embeddings.mixture import BLOCK, GaussianMixture, check_frames
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+Segments: TypeAlias = Iterable[tuple[str, AnyArray]]
+_OWNER = "collect_statistics"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Sums over the frames of each of n segments, weighted with posteriors.
+
+    Parameters
+    ----------
+    ids : tuple of str
+        Segment ids.
+    zeroth : ndarray of shape (n, c)
+        Frames that each component of the mixture accounts for.
+    first : ndarray of shape (n, c, d)
+        Sums of these frames, as they are: not centred. Takes 8 n c d bytes.
+    """
+
+    ids: tuple[str, ...]
+    zeroth: FloatArray
+    first: FloatArray
+
+    def __post_init__(self) -> None:
+        n, c = self.zeroth.shape if self.zeroth.ndim == 2 else (-1, -1)
+        if n != len(self.ids) or self.first.ndim != 3 or self.first.shape[:2] != (n, c):
+            raise InvalidParameterError(
+                f"Statistics: zeroth and first must be of shapes ({len(self.ids)}, c) "
+                f"and ({len(self.ids)}, c, d), got {self.zeroth.shape} and "
+                f"{self.first.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def select(self, rows: Sequence[int] | IntArray) -> Statistics:
+        """Pick segments, in the order of `rows`."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        names = tuple(self.ids[row] for row in chosen)
+        return Statistics(names, self.zeroth[chosen], self.first[chosen])
+
+    def batches(self, size: int) -> Iterator[Statistics]:
+        """Cut into pieces of at most `size` segments, as views."""
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
+            yield Statistics(self.ids[part], self.zeroth[part], self.first[part])
+
+
+def segment_statistics(
+    mixture: GaussianMixture, frames: AnyArray, *, top: int | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Zeroth and first order statistics of one segment.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        The background model.
+    frames : ndarray of shape (n, d)
+        Frames of the segment, of any number; there may be none.
+    top : int, optional
+        Components that count for a frame; see `GaussianMixture.posteriors`.
+
+    Returns
+    -------
+    zeroth : ndarray of shape (c,)
+        Sums of posteriors.
+    first : ndarray of shape (c, d)
+        Sums of frames.
+    """
+    zeroth = np.zeros(mixture.n_components)
+    first = np.zeros(mixture.means.shape)
+    for start in range(0, len(frames), BLOCK):
+        X = np.asarray(frames[start : start + BLOCK], dtype=np.float64)
+        posteriors, _ = mixture.posteriors(X, top=top)
+        zeroth += posteriors.sum(axis=0)
+        first += posteriors.T @ X
+    return zeroth, first
+
+
+def collect_statistics(
+    mixture: GaussianMixture,
+    segments: Segments,
+    *,
+    top: int | None = None,
+    workers: int = 1,
+) -> Statistics:
+    """Statistics of many segments, in one pass.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        The background model.
+    segments : iterable of (str, ndarray of shape (n_frames, d))
+        Ids and frames; drawn as they are needed.
+    top : int, optional
+        Components that count for a frame; see `GaussianMixture.posteriors`.
+    workers : int, default=1
+        Threads; results do not depend on it, nor on the other segments.
+    """
+    if top is not None:
+        check_count(_OWNER, "top", top)
+    workers = check_count(_OWNER, "workers", workers)
+
+    def of_segment(item: tuple[str, AnyArray]) -> Statistics:
+        return batch_statistics(mixture, [item], top=top)
+
+    return _join(mixture, ordered_map(of_segment, segments, workers=workers))
+
+
+def batch_statistics(
+    mixture: GaussianMixture,
+    batch: Sequence[tuple[str, AnyArray]],
+    *,
+    top: int | None = None,
+) -> Statistics:
+    """Statistics of a few segments, in this thread."""
+    c, d = mixture.means.shape
+    zeroth, first = np.empty((len(batch), c)), np.empty((len(batch), c, d))
+    for row, (name, frames) in enumerate(batch):
+        check_frames(_OWNER, frames, d, f"frames of {name!r}")
+        zeroth[row], first[row] = segment_statistics(mixture, frames, top=top)
+    return Statistics(tuple(name for name, _ in batch), zeroth, first)
+
+
+def _join(mixture: GaussianMixture, parts: Iterable[Statistics]) -> Statistics:
+    found = [batch_statistics(mixture, []), *parts]
+    return Statistics(
+        tuple(name for part in found for name in part.ids),
+        np.concatenate([part.zeroth for part in found]),
+        np.concatenate([part.first for part in found]),
+    )

@@ -1,0 +1,230 @@
+"""Total variability: the low-dimensional offset of a segment's means.
+
+Frames of a segment that belong to component c are distributed as
+``N(m_c + T_c w, S_c)`` with one ``w ~ N(0, I)`` for the whole segment. The i-vector
+is the posterior mean of w. With statistics centred and made white by S_c,
+
+    L = I + sum_c N_c T_c' T_c        precision of w
+    b = sum_c T_c' F_c
+    E[w] = inv(L) b,  cov[w] = inv(L).
+
+The products ``T_c' T_c`` are kept as triangles: the precisions of a batch of
+segments are one matrix product, (batch x c) by (c x r(r+1)/2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sms_diar._validation import check_count
+from sms_diar.embeddings._parallel import ordered_map
+from sms_diar.embeddings.mixture import GaussianMixture
+from sms_diar.embeddings.statistics import Statistics
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import FloatArray, IntArray
+
+BATCH = 64  # segments at once; their precisions take 5 MiB at rank 100
+
+
+class Ivectors(NamedTuple):
+    """Posterior of w for each segment.
+
+    Attributes
+    ----------
+    means : ndarray of shape (n, r)
+        The i-vectors.
+    covariances : ndarray of shape (n, r, r)
+        How sure they are; the shorter the segment the nearer to the identity.
+    log_likelihoods : ndarray of shape (n,)
+        Log of the marginal likelihood of each segment's statistics, up to a term
+        that depends on neither means nor T (see `TotalVariability.posterior`).
+    """
+
+    means: FloatArray
+    covariances: FloatArray
+    log_likelihoods: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class TotalVariability:
+    """The model of i-vectors.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (c, d, r)
+        T: one block for each component.
+    means : ndarray of shape (c, d)
+        Where ``w = 0`` is.
+    mixture : GaussianMixture
+        Its covariances are those around the shifted means; its own means served
+        to align frames.
+    """
+
+    matrix: FloatArray
+    means: FloatArray
+    mixture: GaussianMixture
+
+    def __post_init__(self) -> None:
+        shape = self.mixture.means.shape
+        if self.matrix.ndim != 3 or self.matrix.shape[:2] != shape:
+            raise InvalidParameterError(
+                f"TotalVariability: matrix must be of shape ({shape[0]}, {shape[1]}, "
+                f"r) like the mixture, got {self.matrix.shape}"
+            )
+        if self.means.shape != shape:
+            raise InvalidParameterError(
+                f"TotalVariability: means must be of shape {shape}, got "
+                f"{self.means.shape}"
+            )
+        for name in ("matrix", "means"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise InvalidParameterError(
+                    f"TotalVariability: {name} must be finite, got NaN or infinity"
+                )
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the i-vectors."""
+        return int(self.matrix.shape[2])
+
+    @cached_property
+    def triangle(self) -> tuple[IntArray, IntArray]:
+        """Rows and columns of the lower triangle, in the order it is kept."""
+        return np.tril_indices(self.rank)
+
+    @cached_property
+    def white_matrix(self) -> FloatArray:
+        """T over the white statistics, shape (c d, r)."""
+        blocks = whiten(self.mixture, self.matrix)
+        return np.ascontiguousarray(blocks.reshape(-1, self.rank))
+
+    @cached_property
+    def white_means(self) -> FloatArray:
+        """Means, whitened like the statistics, shape (c, d)."""
+        white: FloatArray = whiten(self.mixture, self.means[:, :, None])[:, :, 0]
+        return white
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """Lower triangles of ``T_c' inv(S_c) T_c``, shape (c, r(r+1)/2)."""
+        rows, columns = self.triangle
+        blocks = self.white_matrix.reshape(self.matrix.shape)
+        packed = np.empty((len(blocks), len(rows)))
+        for c, block in enumerate(blocks):
+            packed[c] = (block.T @ block)[rows, columns]
+        return packed
+
+    def white_first(self, statistics: Statistics) -> FloatArray:
+        """Centred and whitened first order statistics, shape (n, c d)."""
+        centred = statistics.first - statistics.zeroth[:, :, None] * self.means
+        scales = self.mixture.whitening
+        if self.mixture.is_full:
+            white = np.einsum("cij,ncj->nci", scales, centred, optimize=True)
+        else:
+            white = centred
+            white *= scales
+        return np.ascontiguousarray(white).reshape(len(statistics), -1)
+
+    @cached_property
+    def _unfold(self) -> IntArray:
+        """Place in a kept triangle of each entry of the whole matrix."""
+        rows, columns = self.triangle
+        places = np.empty((self.rank, self.rank), dtype=np.int64)
+        places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+        return places.ravel()
+
+    def precisions(self, zeroth: FloatArray) -> FloatArray:
+        """Precision of w for each segment, shape (n, r, r)."""
+        rows, columns = self.triangle
+        packed = zeroth @ self.products
+        packed[:, rows == columns] += 1.0
+        return self.unpack(packed)
+
+    def unpack(self, packed: FloatArray) -> FloatArray:
+        """Symmetric matrices from their triangles, shape (n, r, r)."""
+        whole: FloatArray = packed.take(self._unfold, axis=1)
+        return whole.reshape(-1, self.rank, self.rank)
+
+    def posterior(self, statistics: Statistics) -> Ivectors:
+        """Posterior means and covariances of a batch of segments.
+
+        The log-likelihoods are those of the frames, each in its component with
+        the weight of its posterior, w integrated out, less what the same frames
+        have under zero means: the second order statistics, which no parameter of
+        this model touches.
+        """
+        self._check(statistics)
+        vectors, inverses, likelihoods = self.solve_all(
+            statistics, self.white_first(statistics)
+        )
+        covariances: FloatArray = 0.5 * (inverses + inverses.transpose(0, 2, 1))
+        return Ivectors(vectors, covariances, likelihoods)
+
+    def solve_all(self, batch: Statistics, white: FloatArray) -> Ivectors:
+        """Posteriors from white statistics; covariances symmetric up to rounding."""
+        precisions = self.precisions(batch.zeroth)
+        linear = white @ self.white_matrix
+        inverses = np.asarray(np.linalg.inv(precisions), dtype=np.float64)
+        vectors: FloatArray = (inverses @ linear[:, :, None])[:, :, 0]
+        factors = np.linalg.cholesky(precisions)
+        logs = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        # F'm - N m'm / 2 with F as it was before it was centred to F - N m.
+        means = self.white_means
+        offset = white @ means.ravel() + 0.5 * batch.zeroth @ (means**2).sum(axis=1)
+        likelihoods = 0.5 * np.einsum("ni,ni->n", vectors, linear) - logs + offset
+        return Ivectors(vectors, inverses, likelihoods)
+
+    def extract(self, statistics: Statistics, *, workers: int = 1) -> FloatArray:
+        """I-vectors only, shape (n, r), in batches and without covariances.
+
+        Parameters
+        ----------
+        statistics : Statistics
+            Of any number of segments.
+        workers : int, default=1
+            Threads; results do not depend on it.
+        """
+        workers = check_count("TotalVariability", "workers", workers)
+        self._check(statistics)
+        self.prepare()
+        found = ordered_map(self.solve, statistics.batches(BATCH), workers=workers)
+        return np.concatenate([np.empty((0, self.rank)), *found])
+
+    def solve(self, batch: Statistics) -> FloatArray:
+        """I-vectors of a batch, in this thread."""
+        linear = self.white_first(batch) @ self.white_matrix
+        solved = np.linalg.solve(self.precisions(batch.zeroth), linear[:, :, None])
+        return np.asarray(solved[:, :, 0], dtype=np.float64)
+
+    def prepare(self) -> None:
+        """Compute what threads share, so that not each of them does."""
+        _ = self.products, self.white_matrix, self.white_means, self._unfold
+
+    def _check(self, statistics: Statistics) -> None:
+        shape = self.means.shape
+        if statistics.first.shape[1:] != shape:
+            raise InvalidParameterError(
+                f"TotalVariability: statistics must be of {shape[0]} components and "
+                f"{shape[1]} dimensions, got {statistics.first.shape[1:]}; collect "
+                f"them with the mixture of this model"
+            )
+
+
+def whiten(mixture: GaussianMixture, blocks: FloatArray) -> FloatArray:
+    """Apply each component's whitening to its block of shape (d, r)."""
+    scales = mixture.whitening
+    white: FloatArray = (
+        scales @ blocks if mixture.is_full else scales[:, :, None] * blocks
+    )
+    return white
+
+
+def colour(mixture: GaussianMixture, blocks: FloatArray) -> FloatArray:
+    """Undo `whiten`."""
+    if mixture.is_full:
+        return np.asarray(np.linalg.solve(mixture.whitening, blocks), dtype=np.float64)
+    return blocks / mixture.whitening[:, :, None]

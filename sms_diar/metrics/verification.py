@@ -1,0 +1,165 @@
+"""Verification: how well scores tell same-speaker pairs from the others.
+
+A pair is accepted when its score reaches a threshold. Raising the threshold
+trades false alarms (different speakers accepted) for misses (one speaker
+rejected); the equal error rate is where both are as frequent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class DetCurve:
+    """All operating points of a set of scored pairs.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (m + 1,)
+        The m distinct scores, rising, and infinity: accept what scores at least
+        this.
+    miss : ndarray of shape (m + 1,)
+        Share of same-speaker pairs rejected; rises from 0 to 1.
+    false_alarm : ndarray of shape (m + 1,)
+        Share of different-speaker pairs accepted; falls from 1 to 0.
+    """
+
+    thresholds: FloatArray
+    miss: FloatArray
+    false_alarm: FloatArray
+
+    @property
+    def eer(self) -> float:
+        """Equal error rate, in [0, 1].
+
+        Where no point has equal rates, the line between the two neighbouring
+        points is taken: a decision drawn at random between the two thresholds
+        reaches it. Equal scores are one point, in whatever order they come.
+        """
+        gap = self.miss - self.false_alarm  # rises from -1 to 1
+        after = int(np.searchsorted(gap, 0.0))
+        before = after - 1
+        weight = gap[before] / (gap[before] - gap[after])
+        low, high = self.miss[before], self.miss[after]
+        return float(low + weight * (high - low))
+
+
+def det_curve(scores: npt.ArrayLike, same: npt.ArrayLike) -> DetCurve:
+    """Misses and false alarms at every threshold.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_pairs,)
+        High for pairs of one speaker.
+    same : array-like of shape (n_pairs,)
+        Whether each pair is of one speaker.
+
+    Examples
+    --------
+    >>> curve = det_curve([1.0, 2.0, 3.0], [False, True, True])
+    >>> curve.miss.tolist(), curve.false_alarm.tolist()
+    ([0.0, 0.0, 0.5, 1.0], [1.0, 0.0, 0.0, 0.0])
+    """
+    values, target = _checked_pairs(scores, same)
+    thresholds, position = np.unique(values, return_inverse=True)
+    n_same = np.bincount(position[target], minlength=len(thresholds))
+    n_other = np.bincount(position[~target], minlength=len(thresholds))
+    # Below the first threshold nothing is rejected, at infinity everything is.
+    rejected_same = np.concatenate([[0], np.cumsum(n_same)])
+    rejected_other = np.concatenate([[0], np.cumsum(n_other)])
+    n_others = rejected_other[-1]
+    return DetCurve(
+        np.append(thresholds, np.inf),
+        rejected_same / rejected_same[-1],
+        (n_others - rejected_other) / n_others,
+    )
+
+
+def equal_error_rate(scores: npt.ArrayLike, same: npt.ArrayLike) -> float:
+    """Error rate at the threshold where misses and false alarms are as frequent.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_pairs,)
+        High for pairs of one speaker.
+    same : array-like of shape (n_pairs,)
+        Whether each pair is of one speaker.
+
+    Returns
+    -------
+    eer : float
+        In [0, 1]: 0 when some threshold makes no error, 0.5 for scores that say
+        nothing.
+
+    Examples
+    --------
+    >>> equal_error_rate([0.1, 0.4, 0.35, 0.8], [False, False, True, True])
+    0.5
+    """
+    return det_curve(scores, same).eer
+
+
+def all_pairs(
+    scores: npt.ArrayLike, speakers: npt.ArrayLike
+) -> tuple[FloatArray, BoolArray]:
+    """Pair up the segments of a session, each two of them once.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n, n)
+        Symmetric scores of all segments against each other.
+    speakers : array-like of shape (n,)
+        Who speaks in each.
+
+    Returns
+    -------
+    scores : ndarray of shape (n * (n - 1) / 2,)
+        Scores of the pairs.
+    same : ndarray of the same shape
+        Whether both segments are of one speaker.
+    """
+    matrix = np.asarray(scores, dtype=np.float64)
+    names = np.asarray(speakers)
+    if names.ndim != 1 or matrix.shape != (len(names), len(names)):
+        raise InvalidParameterError(
+            f"all_pairs: scores must be one row and one column for each of the "
+            f"{names.size} speakers, got shape {matrix.shape}"
+        )
+    one, two = np.triu_indices(len(names), k=1)
+    return matrix[one, two], np.asarray(names[one] == names[two], dtype=np.bool_)
+
+
+def _checked_pairs(
+    scores: npt.ArrayLike, same: npt.ArrayLike
+) -> tuple[FloatArray, BoolArray]:
+    values, target = np.asarray(scores, dtype=np.float64), np.asarray(same)
+    if values.ndim != 1 or target.shape != values.shape:
+        raise InvalidParameterError(
+            f"det_curve: scores and same must be two lists of equal length, got "
+            f"shapes {values.shape} and {target.shape}"
+        )
+    if target.dtype != np.bool_ and not np.isin(target, (0, 1)).all():
+        raise InvalidParameterError(
+            "det_curve: same must be true or false for each pair, got other values"
+        )
+    target = target.astype(np.bool_)
+    if not np.isfinite(values).all():
+        raise InvalidParameterError(
+            f"det_curve: scores must be finite, got "
+            f"{values[int(np.argmin(np.isfinite(values)))]} at position "
+            f"{int(np.argmin(np.isfinite(values)))}"
+        )
+    n_same = int(np.count_nonzero(target))
+    if n_same == 0 or n_same == len(target):
+        raise InvalidParameterError(
+            f"det_curve: same must hold pairs of both kinds, got {n_same} of one "
+            f"speaker and {len(target) - n_same} of different speakers"
+        )
+    return values, target

@@ -1,0 +1,53 @@
+"""Frames on disk."""
+
+import numpy as np
+import pytest
+
+from sms_diar.embeddings import FrameStore, train_ubm
+from sms_diar.embeddings import frame_store as module
+from sms_diar.errors import InvalidParameterError
+
+
+def test_what_goes_in_comes_out_again_and_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_PIECE", 4)
+    rng = np.random.default_rng(0)
+    lengths = {"a": 5, "b": 0, "c": 6}
+    segments = [(name, rng.standard_normal((n, 3))) for name, n in lengths.items()]
+    with FrameStore(3, folder=tmp_path) as store:
+        store.extend(segments[:2])
+        store.extend(segments[2:])
+        whole = np.concatenate([frames for _, frames in segments]).astype(np.float32)
+        for _ in range(2):
+            blocks = list(store)
+            assert [len(block) for block in blocks] == [4, 4, 3]
+            np.testing.assert_array_equal(np.concatenate(blocks), whole)
+        back = list(store.segments())
+        assert {name: len(frames) for name, frames in back} == lengths
+        np.testing.assert_array_equal(back[2][1], whole[5:])
+        assert (len(store), store.n_frames) == (3, 11)
+        del blocks, back
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_training_reads_from_it():
+    X = np.random.default_rng(1).standard_normal((500, 2)).astype(np.float32)
+    with FrameStore(2) as store:
+        store.extend([("a", X[:123]), ("b", X[123:])])
+        from_disk = train_ubm(store, 3)
+    np.testing.assert_array_equal(
+        from_disk.mixture.means, train_ubm([X], 3).mixture.means
+    )
+
+
+def test_an_empty_store_has_no_blocks():
+    with FrameStore(2) as store:
+        assert list(store) == []
+        assert list(store.segments()) == []
+
+
+def test_frames_of_another_width_are_refused():
+    with FrameStore(2) as store, pytest.raises(InvalidParameterError) as caught:
+        store.extend([("a", np.ones((4, 3)))])
+    assert str(caught.value) == (
+        "FrameStore: frames of 'a' must be of shape (n, 2), got (4, 3)"
+    )

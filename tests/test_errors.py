@@ -1,0 +1,41 @@
+"""The exception tree."""
+
+import pickle
+
+import pytest
+
+from sms_diar import errors
+from sms_diar.errors import DataFormatError, SmsDiarError
+
+TREE = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, SmsDiarError)
+]
+
+
+@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
+def test_every_error_is_drawn_in_the_docstring(kind):
+    assert kind.__name__ in errors.__doc__
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DataFormatError("bad", path="x.ark"),
+        DataFormatError("bad", path="x.txt", line=3, text="a b"),
+        errors.InvalidParameterError("x must be y"),
+        errors.MissingFileError("x: no such file"),
+    ],
+    ids=str,
+)
+def test_errors_survive_the_way_between_processes(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error)
+    assert str(copy) == str(error)
+
+
+def test_a_format_error_names_file_line_and_text():
+    error = DataFormatError("3 fields expected", path="x.txt", line=3, text="a b\n")
+    assert str(error) == "x.txt:3: 3 fields expected\n    a b"
+    assert (error.path, error.line) == ("x.txt", 3)
