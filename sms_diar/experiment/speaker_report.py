@@ -121,9 +121,18 @@ def draw_view(
     figures.save_figure(figure, run.folder, "view")
 
 
-def write_report(run: StageRun, printed_path: Path, settings: dict[str, Any]) -> None:
-    """Write results.json, the tables, the curves and the text for the terminal."""
-    record = read_record(run.before["prepare"])
+def write_report(
+    run: StageRun,
+    printed_path: Path,
+    settings: dict[str, Any],
+    words: Mapping[str, str] | None = None,
+) -> None:
+    """Write results.json, the tables, the curves and the text for the terminal.
+
+    `words` may hold a "title" and, for a corpus that can be compared with the
+    paper's, the sentence on its "comparison" with the printed rows.
+    """
+    record = {**read_record(run.before["prepare"]), **(words or {})}
     summary = json.loads((run.before["sessions"] / SUMMARY).read_text(encoding="utf-8"))
     groups = _with_printed(summary, read_printed(printed_path), record)
     results: dict[str, Any] = {

@@ -77,7 +77,7 @@ def markdown(results: Mapping[str, Any]) -> str:
     groups, record = results["sessions"], results["prepare"]
     settings = results["stamp"]["settings"]
     parts = [
-        f"# Speakers: {record['source']}\n",
+        f"# {record.get('title', 'Speakers: ' + record['source'])}\n",
         f"{describe(results['stamp'])}.\n",
         f"{_source_words(record, settings)}\n",
         f"Mean(std) over {settings['runs']} sessions at each number of speakers; all "
@@ -96,7 +96,7 @@ def markdown(results: Mapping[str, Any]) -> str:
             f"sign test without the ties.{_repeated_words(groups)}\n",
             speaker_tables.contests(groups, results["total"]).markdown(),
         ]
-    parts += ["## The paper's rows\n", f"{NOT_COMPARABLE}\n"]
+    parts += ["## The paper's rows\n", f"{record.get('comparison', NOT_COMPARABLE)}\n"]
     parts.append(speaker_tables.printed(groups).markdown())
     parts += [
         "## The sessions\n",
@@ -131,6 +131,10 @@ def markdown(results: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def _kinship(record: Mapping[str, Any]) -> str:
+    return "the same corpus" if "comparison" in record else "for orientation only"
+
+
 def _threshold_words(settings: Mapping[str, Any]) -> str:
     value = settings["merge_threshold"]
     return f"{value:g}" if value else "0.2, for vectors of unit length"
@@ -144,7 +148,7 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
         *textwrap.wrap(_source_words(results["prepare"], settings), 88),
         "",
         speaker_tables.measured(groups).plain(),
-        "Printed in the paper (NIST SRE 2008, for orientation only):",
+        f"Printed in the paper (NIST SRE 2008, {_kinship(results['prepare'])}):",
         "",
         speaker_tables.printed(groups).plain(),
     ]
