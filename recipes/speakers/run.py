@@ -26,9 +26,11 @@ from sms_diar.experiment.speaker_sources import (
     SOURCES,
     Files,
     Training,
+    bundled_files,
     check_speakers,
     digits_files,
     file_digest,
+    prepare_bundled,
     prepare_data,
     prepare_digits,
     prepare_simulated,
@@ -138,6 +140,8 @@ def stages(config: Config) -> list[Stage]:
             prepare_simulated(
                 run.folder, config.simulation, config.training, config.seed
             )
+        elif config.source == "bundled":
+            prepare_bundled(run.folder)
         elif config.source == "digits":
             files = digits_files(config.data)
             prepare_digits(run.folder, files, config.training, config.seed)
@@ -212,6 +216,9 @@ def _inputs(config: Config) -> dict[str, Any]:
     settings: dict[str, Any] = {"source": config.source, "seed": config.seed}
     if config.source == "data":
         return {**settings, "files": config.files.digests()}
+    if config.source == "bundled":
+        digests = {name: file_digest(path) for name, path in bundled_files().items()}
+        return {**settings, "files": digests}
     settings["training"] = asdict(config.training)
     if config.source == "simulated":
         return {**settings, "world": config.simulation}

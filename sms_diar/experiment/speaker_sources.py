@@ -21,7 +21,13 @@ import numpy as np
 import sms_diar
 from sms_diar._files import write_text
 from sms_diar._random import named_generator
+from sms_diar.datasets import (
+    default_model_path,
+    digits_ivectors_path,
+    load_digits_ivectors,
+)
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
+from sms_diar.experiment.ivectors import read_backend
 from sms_diar.experiment.speakers import choose_components, one_thread
 from sms_diar.io.arrays import read_npz, read_speakers, write_npz
 from sms_diar.io.embeddings import read_embeddings
@@ -39,7 +45,7 @@ from sms_diar.scoring.backend_training import (
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
-SOURCES = ("simulated", "data", "digits")
+SOURCES = ("simulated", "bundled", "data", "digits")
 DIGITS = "audiomnist8k"
 DIGITS_TRAINING = ("arabic8k", "libri-testother10-8k")
 VECTORS = "ge2e_dvec_8k.npz"
@@ -168,6 +174,30 @@ def prepare_digits(
     record = _write_corpus(folder, *_read_labelled(files[DIGITS], None))
     record |= {"source": "digits", "training": list(DIGITS_TRAINING)}
     _train(folder, X, speakers, training, seed, record, groups)
+
+
+def bundled_files() -> dict[str, Path]:
+    """The i-vectors and the model that come with the package."""
+    return {"vectors": digits_ivectors_path(), "model": default_model_path()}
+
+
+def prepare_bundled(folder: Path) -> None:
+    """Take the i-vectors of real speech that come with the package."""
+    embeddings, speakers = load_digits_ivectors()
+    backend = read_backend(default_model_path())
+    backend.check_compatible(embeddings)
+    write_model(folder / BACKEND, backend_to_model(backend))
+    known = dict(zip(embeddings.ids, speakers, strict=True))
+    record = _write_corpus(folder, embeddings, known)
+    words = (
+        f"I-vectors of spoken digits that come with the package (audiomnist8k, "
+        f"{record['corpus_speakers']} speakers, {record['corpus_segments']} segments; "
+        f"all segments of a drawn speaker are taken), and the back end of the embedded "
+        f"model, trained on other speakers."
+    )
+    _write_record(
+        folder, {**record, "source": "bundled", "backend": "embedded", "words": words}
+    )
 
 
 def prepare_data(folder: Path, files: Files) -> None:

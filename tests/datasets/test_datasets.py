@@ -1,0 +1,57 @@
+"""What comes with the package."""
+
+import numpy as np
+
+from sms_diar.clustering import SpeakerStochasticMeanShift
+from sms_diar.datasets import (
+    default_model_path,
+    digits_ivectors_path,
+    load_digits_ivectors,
+)
+from sms_diar.experiment.ivectors import backend_for, read_ivector_model
+from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
+
+
+def test_the_files_are_small_enough():
+    assert default_model_path().stat().st_size <= 6_000_000
+    assert digits_ivectors_path().stat().st_size <= 1_500_000
+
+
+def test_the_sample_is_that_of_the_model():
+    embeddings, speakers = load_digits_ivectors()
+    model = read_ivector_model(default_model_path())
+    assert embeddings.extractor == model.extractor.fingerprint
+    assert (len(embeddings), len(set(speakers))) == (2013, 60)
+
+
+def test_the_back_end_is_found_by_the_fingerprint():
+    embeddings, _ = load_digits_ivectors()
+    backend = backend_for(embeddings)
+    assert backend is not None
+    assert backend.extractor == embeddings.extractor
+
+
+def test_the_card_states_the_error_rate_that_is_measured():
+    embeddings, speakers = load_digits_ivectors()
+    scores = backend_for(embeddings).score_matrix(embeddings.vectors)
+    eer = equal_error_rate(*all_pairs(scores, np.array(speakers)))
+    card = (default_model_path().parent / "MODEL_CARD.md").read_text()
+    assert f"{100 * eer:.1f} %" in card
+    assert eer < 0.10
+
+
+def test_seven_real_speakers_are_told_apart():
+    embeddings, speakers = load_digits_ivectors()
+    names = sorted(set(speakers))[:7]
+    rows = [row for row, name in enumerate(speakers) if name in names]
+    model = SpeakerStochasticMeanShift(backend=backend_for(embeddings), random_state=0)
+    labels = model.fit_predict(embeddings.vectors[rows])
+    scores = score_clustering([speakers[row] for row in rows], labels)
+    assert scores.purity.k > 0.9
+    assert 6 <= model.n_clusters_ <= 8
+
+
+def test_cluster_uses_the_embedded_back_end_by_itself(run_cli):
+    result = run_cli("cluster", digits_ivectors_path(), "--json")
+    assert result.returncode == 0, result.stderr
+    assert "plda scores" in result.stderr
