@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from sms_diar import __version__
-from sms_diar.cli import cluster, data, plda, run
+from sms_diar.cli import cluster, data, features, ivectors, plda, run, score
 from sms_diar.errors import SmsDiarError
 
 app = typer.Typer(
@@ -25,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 cluster.register(app)
+score.register(app)
+features.register(app)
+ivectors.register(app)
 plda.register(app)
 data.register(app)
 run.register(app)

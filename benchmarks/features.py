@@ -1,0 +1,171 @@
+"""Real-time factor and peak memory of the front end, for long recordings.
+
+Writes speech-like noise of one and of five hours (8 kHz, 16 bit) to a temporary
+folder and lets separate processes compute features of it::
+
+    python benchmarks/features.py > benchmarks/RESULTS-features.md
+    python benchmarks/features.py --hours 0.1
+
+Measured are processor seconds (user and system) and the largest resident size, as
+the operating system counts it. Processor seconds are not free of what else the
+machine does (shared caches, memory bandwidth): equal runs beside other work
+differed by a third. So cases take turns, and the range of their runs is shown;
+where ranges overlap there is no difference to speak of. python_speech_features is
+called on the whole file, with and without its derivatives, a loop in Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from python_speech_features import delta, mfcc
+
+from sms_diar.features.extract import features_of_segments
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.data_dir import DataDir
+from sms_diar.io.feature_ark import FeatureArk
+
+RATE = 8000
+
+
+def write_audio(path: Path, hours: float) -> None:
+    """Noise in bursts, as loud and as long as syllables and pauses."""
+    rng = np.random.default_rng(0)
+    seconds = round(hours * 3600)
+    with soundfile.SoundFile(path, "w", RATE, 1, "PCM_16") as file:
+        for _ in range(0, seconds, 60):
+            level = np.repeat(rng.uniform(0, 1, 300) ** 4 * 0.1 + 1e-4, RATE // 5)
+            file.write(rng.standard_normal(60 * RATE) * level)
+
+
+def ours(folder: Path, *, cmvn: str = "session", vad: str = "energy") -> int:
+    """Everything that ``sms-diar features`` does, ark included."""
+    config = FrontEnd.from_dict({"cmvn": {"method": cmvn}, "vad": {"method": vad}})
+    total = 0
+    with (folder / "feats.ark").open("wb") as stream:
+        ark = FeatureArk(stream)
+        for name, frames in features_of_segments(DataDir(folder), config):
+            ark.write(name, frames)
+            total += len(frames)
+    return total
+
+
+def library(folder: Path, *, deltas: bool) -> int:
+    """python_speech_features on the whole file, kept in memory."""
+    signal, _ = soundfile.read(folder / "a.wav")
+    frames = mfcc(
+        signal * 32768,
+        samplerate=RATE,
+        numcep=20,
+        nfilt=24,
+        nfft=256,
+        lowfreq=200,
+        highfreq=3700,
+        winfunc=np.hamming,
+    )
+    frames = (frames - frames.mean(axis=0)) / frames.std(axis=0)
+    if deltas:
+        first = delta(frames, 2)
+        frames = np.hstack([frames, first, delta(first, 2)])
+    return len(frames)
+
+
+CASES: dict[str, Callable[[Path], int]] = {
+    "sms_diar, session CMVN (two passes), energy VAD, deltas, ark": ours,
+    "sms_diar, segment CMVN, no VAD, deltas, ark": lambda folder: ours(
+        folder, cmvn="segment", vad="none"
+    ),
+    "sms_diar, sliding CMVN, no VAD, deltas, ark": lambda folder: ours(
+        folder, cmvn="sliding", vad="none"
+    ),
+    "python_speech_features on the whole file, no deltas": lambda folder: library(
+        folder, deltas=False
+    ),
+    "python_speech_features on the whole file, deltas": lambda folder: library(
+        folder, deltas=True
+    ),
+}
+
+
+def measure(case: str, folder: Path) -> tuple[float, float] | None:
+    """Processor seconds and peak MiB of a case in its own process, if it ends well."""
+    command = [sys.executable, __file__, "--case", case, "--folder", str(folder)]
+    single = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+    done = subprocess.run(  # noqa: S603
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **single},
+    )
+    if done.returncode:
+        sys.stderr.write(f"{case}: failed\n{done.stderr}")
+        return None
+    seconds, mebibytes = map(float, done.stdout.split())
+    return seconds, mebibytes
+
+
+def row(case: str, hours: float, runs: list[tuple[float, float] | None]) -> str:
+    """A line of the table."""
+    good = [run for run in runs if run is not None]
+    if len(good) < len(runs):
+        return f"| {case} | {hours:g} h | {len(runs)} | failed | - | - |"
+    times = sorted(seconds for seconds, _ in good)
+    factors = [seconds / (hours * 3600) for seconds in times]
+    peak = max(mebibytes for _, mebibytes in good)
+    return (
+        f"| {case} | {hours:g} h | {len(runs)} | {times[0]:.1f} - {times[-1]:.1f} s "
+        f"| {factors[0]:.5f} - {factors[-1]:.5f} | {peak:.0f} MiB |"
+    )
+
+
+def main() -> None:
+    """Measure all cases, or, in a process of its own, one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--hours", type=float, nargs="+", default=[1.0, 5.0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--case")
+    parser.add_argument("--folder", type=Path)
+    args = parser.parse_args()
+    if args.case:
+        CASES[args.case](args.folder)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        return
+    load = os.getloadavg()[0]
+    print("# Features of long recordings\n")
+    print(
+        f"`python benchmarks/features.py` on {platform.machine()}, {os.cpu_count()} "
+        f"cores, load {load:.1f} at the start, Python {platform.python_version()}, "
+        f"NumPy {np.__version__}; one thread, each run in its own process, cases "
+        f"taking turns.\nProcessor time (start-up and imports included) and "
+        f"real-time factor are the least and the most of the runs; where ranges "
+        f"overlap there is no difference to speak of. Peak memory is the most.\n"
+    )
+    print("| case | audio | runs | processor time | real-time factor | peak memory |")
+    print("|---|---|---|---|---|---|")
+    for hours in args.hours:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_audio(folder / "a.wav", hours)
+            (folder / "wav.scp").write_text("a a.wav\n")
+            runs: dict[str, list[tuple[float, float] | None]] = {c: [] for c in CASES}
+            for _ in range(args.repeats):
+                for case, found in runs.items():
+                    found.append(measure(case, folder))
+            for case, found in runs.items():
+                print(row(case, hours, found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Time scorers on corpora of the size of AMI and VoxConverse.
+
+The references of the scoring cases are repeated under new names and jittered
+until there are 170 (AMI) and 448 (VoxConverse) recordings; the hypothesis is the
+reference with jittered boundaries, missed turns and confused speakers. Each tool
+runs as a process of its own, the same number of times; the least CPU seconds of
+its runs count and include start-up::
+
+    python benchmarks/scoring.py --data ../shared/data/scoring \
+        --python /path/to/venv/bin/python --dscore /path/to/dscore
+
+`--python` is an interpreter that has pyannote.metrics, spy-der and dscore's
+requirements, `--dscore` a checkout with md-eval-22.pl. What is not there is left
+out. No figure of another tool is stored anywhere but in RESULTS-scoring.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar import __version__
+
+CORPORA = {
+    "AMI": (("pami1", "pami2", "pami3"), 170),
+    "VoxConverse": (("pvox1", "pvox2", "pvox3"), 448),
+}
+SEED = 5
+
+OURS = """
+import typer
+from sms_diar.cli import score
+app = typer.Typer()
+score.register(app)
+app()
+"""
+
+PYANNOTE = """
+import sys, warnings
+from collections import defaultdict
+warnings.simplefilter("ignore")
+from pyannote.core import Annotation, Segment, Timeline
+from pyannote.metrics.diarization import DiarizationErrorRate
+def read(path):
+    found = {}
+    for number, line in enumerate(open(path)):
+        f = line.split()
+        start = float(f[3])
+        turns = found.setdefault(f[1], Annotation(uri=f[1]))
+        turns[Segment(start, start + float(f[4])), number] = f[7]
+    return found
+uem = defaultdict(list)
+for line in open(sys.argv[3]):
+    f = line.split()
+    uem[f[0]].append(Segment(float(f[2]), float(f[3])))
+ref, hyp = read(sys.argv[1]), read(sys.argv[2])
+der = DiarizationErrorRate(collar=0.5)
+for name in ref:
+    der(ref[name], hyp.get(name, Annotation()), uem=Timeline(uem[name]))
+print(100 * abs(der))
+"""
+
+
+def read_turns(path: Path) -> dict[str, list[tuple[float, float, str]]]:
+    """Turns of each recording: start, end, speaker."""
+    turns = defaultdict(list)
+    for line in path.read_text().splitlines():
+        f = line.split()
+        start, length = float(f[3]), float(f[4])
+        turns[f[1]].append((start, start + length, f[7]))
+    return turns
+
+
+def write_corpus(folder: Path, data: Path, names: tuple[str, ...], size: int) -> None:
+    """Repeat and jitter references; make a hypothesis and a UEM."""
+    rng = np.random.default_rng(SEED)
+    sources = [
+        turns
+        for name in names
+        for turns in read_turns(data / "ref" / f"{name}.rttm").values()
+    ]
+    ref, hyp, uem = [], [], []
+    for number in range(size):
+        recording, latest = f"rec{number:04d}", 0.0
+        source = sources[number % len(sources)]
+        speakers = sorted({speaker for _, _, speaker in source})
+        for start, end, speaker in source:
+            moved = start + 0.1 * rng.random()
+            length = max(0.05, end - start - 0.2 * rng.random())
+            ref.append(line_of(recording, moved, length, speaker))
+            latest = max(latest, moved + length)
+            if rng.random() < 0.1:
+                continue
+            who = speaker if rng.random() < 0.9 else str(rng.choice(speakers))
+            onset = max(0.0, moved + 0.1 * rng.standard_normal())
+            length = max(0.05, length + 0.1 * rng.standard_normal())
+            hyp.append(line_of(recording, onset, length, f"h-{who}"))
+        uem.append(f"{recording} 1 0.000 {latest + 1.0:.3f}\n")
+    for name, lines in (("ref.rttm", ref), ("hyp.rttm", hyp), ("all.uem", uem)):
+        (folder / name).write_text("".join(lines))
+
+
+def line_of(recording: str, start: float, length: float, speaker: str) -> str:
+    """One line of RTTM."""
+    times = f"{start:.3f} {length:.3f}"
+    return f"SPEAKER {recording} 1 {times} <NA> <NA> {speaker} <NA> <NA>\n"
+
+
+def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
+    """CPU seconds of a process and its children, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used, done.stdout
+
+
+def tools(options: argparse.Namespace) -> dict[str, list[str]]:
+    """Command of each scorer that is at hand."""
+    files = ["ref.rttm", "hyp.rttm", "all.uem"]
+    ours = [sys.executable, "-c", OURS, "score", *files[:2], "--uem", files[2]]
+    ours += ["--collar", "0.25", "--json"]
+    found = {"sms-diar (all measures)": ours}
+    for convention in ("nist", "dscore", "pyannote"):
+        found[f"sms-diar --convention {convention}"] = [
+            *ours,
+            "--convention",
+            convention,
+        ]
+    if options.python:
+        spyder = Path(options.python).parent / "spyder"
+        found["spyder (DER)"] = [str(spyder), *files[:2], "-u", files[2]]
+        found["spyder (DER)"] += ["-c", "0.25", "--per-file"]
+    if options.dscore:
+        md_eval = Path(options.dscore).resolve() / "scorelib" / "md-eval-22.pl"
+        found["md-eval (DER)"] = ["perl", str(md_eval), "-af", "-c", "0.25"]
+        found["md-eval (DER)"] += ["-r", files[0], "-s", files[1], "-u", files[2]]
+        if options.python:
+            score = Path(options.dscore).resolve() / "score.py"
+            found["dscore"] = [options.python, str(score), "--collar", "0.25"]
+            found["dscore"] += ["-r", files[0], "-s", files[1], "-u,--uem", files[2]]
+    if options.python:
+        found["pyannote.metrics (DER)"] = [options.python, "-c", PYANNOTE, *files]
+    return found
+
+
+def overall(name: str, text: str) -> str:
+    """DER that a tool printed, as far as it is easy to find."""
+    if name.startswith("sms-diar"):
+        return f"{100 * json.loads(text)['overall']['der']:.4f}"
+    if name.startswith("md-eval"):
+        lines = [line for line in text.splitlines() if "OVERALL SPEAKER" in line]
+        return lines[-1].split("=")[1].split()[0]
+    if name.startswith("spyder"):
+        row = next(line for line in text.splitlines() if "Overall" in line)
+        return row.replace("%", " ").split()[-2]
+    if name == "dscore":
+        return text.strip().splitlines()[-1].split()[3]
+    return f"{float(text.strip().splitlines()[-1]):.4f}"
+
+
+def main() -> None:
+    """Make the corpora, run the tools, print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--python", help="interpreter with the other tools")
+    parser.add_argument("--dscore", help="checkout of dscore, with md-eval")
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="runs of each; the least counts"
+    )
+    options = parser.parse_args()
+    print(f"sms_diar {__version__}, Python {platform.python_version()}, ", end="")
+    print(f"NumPy {np.__version__}, {platform.machine()}, seed {SEED}\n")
+    for corpus, (names, size) in CORPORA.items():
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            write_corpus(folder, options.data, names, size)
+            n_ref = (folder / "ref.rttm").read_text().count("\n")
+            n_hyp = (folder / "hyp.rttm").read_text().count("\n")
+            print(f"## {corpus}: {size} recordings, {n_ref} + {n_hyp} turns\n")
+            print("| scorer | CPU s | times ours | DER % |\n| :-- | --: | --: | --: |")
+            base = 0.0
+            for name, command in tools(options).items():
+                runs = [cpu_seconds(command, folder) for _ in range(options.repeat)]
+                used = min(seconds for seconds, _ in runs)
+                base = base or used
+                der = overall(name, runs[0][1])
+                print(
+                    f"| {name} | {used:.2f} | {used / base:.1f} | {der} |", flush=True
+                )
+            print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,374 @@
+"""``sms-diar ivectors``: train an extractor, apply it, look at it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sms_diar.errors import MissingFileError
+
+if TYPE_CHECKING:
+    from sms_diar.experiment.ivectors import IvectorModel
+    from sms_diar.features.extract import FeatureProblem
+    from sms_diar.features.front_end import FrontEnd
+
+_NAMED = 10  # problems that are shown before they are only counted
+
+
+class Vad(StrEnum):
+    """Detectors of speech."""
+
+    ENERGY = "energy"
+    NEURAL = "neural"
+    NONE = "none"
+
+
+class Cmvn(StrEnum):
+    """What cepstra are normalised over."""
+
+    SESSION = "session"
+    RECORDING = "recording"
+    SEGMENT = "segment"
+    SLIDING = "sliding"
+    NONE = "none"
+
+
+class Covariance(StrEnum):
+    """Shapes of the Gaussians of the background model."""
+
+    DIAGONAL = "diagonal"
+    FULL = "full"
+
+
+_Channel = Annotated[
+    int | None,
+    typer.Option("-c", "--channel", min=1, help="Channel of files with several."),
+]
+_Workers = Annotated[
+    int, typer.Option(min=1, help="Processes and threads; results do not depend on it.")
+]
+_AllowCommands = Annotated[
+    bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print an object for machines.")]
+_ALL_CORES = max(1, os.cpu_count() or 1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the application."""
+    group = typer.Typer(
+        name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
+    )
+    group.command()(train)
+    group.command()(extract)
+    group.command()(info)
+    app.add_typer(group)
+
+
+def train(
+    directories: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATA_DIR...", help="Kaldi data directories."),
+    ],
+    *,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="MODEL", help="Model to write.")
+    ],
+    components: Annotated[
+        int, typer.Option(min=1, help="Gaussians of the background model.")
+    ] = 128,
+    rank: Annotated[int, typer.Option(min=1, help="Dimensions of i-vectors.")] = 100,
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations for T.")] = 10,
+    ubm_iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations of the whole background model.")
+    ] = 10,
+    covariance: Annotated[
+        Covariance, typer.Option(help="Of the background model.")
+    ] = Covariance.DIAGONAL,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Gaussians that count for a frame.", show_default="all"
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Front end: TOML with tables mfcc, cmvn, deltas and vad; the default "
+            "is made for the telephone band."
+        ),
+    ] = None,
+    vad: Annotated[
+        Vad | None, typer.Option(help="Detector of speech.", show_default="energy")
+    ] = None,
+    cmvn: Annotated[
+        Cmvn | None,
+        typer.Option(
+            help="What cepstra are normalised over; a session is a data directory. "
+            "Over single short segments it removes the speaker.",
+            show_default="session",
+        ),
+    ] = None,
+    backend: Annotated[
+        bool,
+        typer.Option(
+            "--backend/--no-backend",
+            help="Train a PLDA back end too, with the speakers of utt2spk, and keep it "
+            "in the model.",
+        ),
+    ] = False,
+    double: Annotated[
+        bool, typer.Option("--double", help="Keep 8 bytes a number, not 4.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    channel: _Channel = None,
+    workers: _Workers = _ALL_CORES,
+    allow_commands: _AllowCommands = False,
+    as_json: _Json = False,
+) -> None:
+    """Train a background model and a total variability matrix on speech.
+
+    Every data directory is a session of its own: by default cepstra are normalised
+    over all its segments together.
+
+    Example: sms-diar ivectors train data/train -o model.npz --backend
+    """
+    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.experiment.ivectors import (
+        IvectorSettings,
+        Speech,
+        train_ivectors,
+        write_ivector_model,
+    )
+    from sms_diar.io.data_dir import DataDir
+
+    _check_folder(output)
+    front_end = _changed(_front_end(config), vad, cmvn)
+    problems: list[FeatureProblem] = []
+    model = train_ivectors(
+        [Speech(DataDir(directory), front_end) for directory in directories],
+        IvectorSettings(
+            n_components=components,
+            rank=rank,
+            covariance=covariance.value,
+            ubm_iter=ubm_iterations,
+            tv_iter=iterations,
+            top=top,
+            storage="double" if double else "float",
+            seed=seed,
+        ),
+        backend=backend,
+        channel=channel,
+        allow_commands=allow_commands,
+        workers=workers,
+        problems=problems,
+        progress=TerminalProgress(),
+    )
+    _show(problems)
+    fingerprint = write_ivector_model(output, model)
+    if as_json:
+        record = {"model": str(output), "fingerprint": fingerprint, **_record(model)}
+        typer.echo(json.dumps(record | {"problems": _listed(problems)}, indent=2))
+        return
+    notes = model.extractor.notes
+    with_backend = "" if model.backend is None else ", with a back end"
+    typer.echo(
+        f"wrote {output}: {components} components, rank {rank}{with_backend}; "
+        f"{notes['segments']} segments, {notes['hours']:.2f} h of speech, extractor "
+        f"{model.extractor.fingerprint}"
+    )
+
+
+def extract(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DATA_DIR", help="Kaldi data directory.")
+    ],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv."),
+    ],
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Model of 'sms-diar ivectors train'.", show_default="the embedded one"
+        ),
+    ] = None,
+    vad: Annotated[
+        Vad | None,
+        typer.Option(help="Detector of speech.", show_default="that of the model"),
+    ] = None,
+    cmvn: Annotated[
+        Cmvn | None,
+        typer.Option(
+            help="What cepstra are normalised over.", show_default="that of the model"
+        ),
+    ] = None,
+    channel: _Channel = None,
+    workers: _Workers = _ALL_CORES,
+    allow_commands: _AllowCommands = False,
+    as_json: _Json = False,
+) -> None:
+    """Turn every segment of a data directory into an i-vector.
+
+    Segments that cannot be read or have no speech are named and left out; the exit
+    code is then 1, and the other vectors are written all the same. The fingerprint
+    of the model goes to OUT.json, by which 'sms-diar cluster' finds the back end.
+
+    Example: sms-diar ivectors extract data/calls -o calls.ark
+    """
+    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.experiment.ivectors import (
+        Speech,
+        extract_ivectors,
+        front_end_of,
+        read_ivector_model,
+    )
+    from sms_diar.io.data_dir import DataDir
+    from sms_diar.io.embeddings import write_embeddings
+
+    if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
+        raise typer.BadParameter(
+            f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
+        )
+    _check_folder(output)
+    path = _embedded() if model is None else model
+    extractor = read_ivector_model(path).extractor
+    front_end = _changed(front_end_of(extractor), vad, cmvn)
+    problems: list[FeatureProblem] = []
+    try:
+        vectors = extract_ivectors(
+            Speech(DataDir(directory), front_end),
+            extractor,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=problems,
+            progress=TerminalProgress(),
+        )
+    finally:
+        _show(problems)
+    write_embeddings(output, vectors)
+    if as_json:
+        record = {
+            "output": str(output),
+            "model": str(path),
+            "extractor": vectors.extractor,
+            "vectors": len(vectors),
+            "dim": vectors.dim,
+            "problems": _listed(problems),
+        }
+        typer.echo(json.dumps(record, indent=2))
+    else:
+        typer.echo(
+            f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions"
+        )
+    if problems:
+        raise typer.Exit(1)
+
+
+def info(
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL]", show_default="the embedded one"),
+    ] = None,
+    *,
+    as_json: _Json = False,
+) -> None:
+    """Show what an i-vector model is and what it was trained on."""
+    from sms_diar.experiment.ivectors import read_ivector_model
+
+    path = _embedded() if model is None else model
+    record = {"model": str(path), **_record(read_ivector_model(path))}
+    if as_json:
+        typer.echo(json.dumps(record, indent=2))
+        return
+    width = max(len(name) for name in record)
+    for name, value in record.items():
+        shown = "none" if value is None else value
+        if isinstance(value, dict):
+            shown = ", ".join(f"{key} {_text(entry)}" for key, entry in value.items())
+        typer.echo(f"{name.ljust(width)}  {shown}")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{key} {_text(v)}" for key, v in value.items()) + ")"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _record(model: IvectorModel) -> dict[str, Any]:
+    extractor, backend = model.extractor, model.backend
+    mixture = extractor.model.mixture
+    return {
+        "extractor": extractor.fingerprint,
+        "components": mixture.n_components,
+        "covariance": "full" if mixture.is_full else "diagonal",
+        "frame_dim": extractor.frame_dim,
+        "rank": extractor.dim,
+        "top": extractor.top,
+        "storage": extractor.storage,
+        "backend": None
+        if backend is None
+        else {"kind": backend.kind, "dim": backend.score_dim, **backend.notes},
+        "notes": dict(extractor.notes),
+        "front_end": dict(extractor.front_end),
+    }
+
+
+def _front_end(path: Path | None) -> FrontEnd:
+    from sms_diar.experiment.config import read_toml
+    from sms_diar.features.front_end import FrontEnd
+
+    if path is None:
+        return FrontEnd()
+    return FrontEnd.from_dict(read_toml(path), origin=str(path))
+
+
+def _changed(front_end: FrontEnd, vad: Vad | None, cmvn: Cmvn | None) -> FrontEnd:
+    from dataclasses import replace
+
+    if vad is not None:
+        front_end = replace(front_end, vad=replace(front_end.vad, method=vad.value))
+    if cmvn is not None:
+        front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=cmvn.value))
+    return front_end
+
+
+def _embedded() -> Path:
+    from sms_diar.experiment.ivectors import embedded_model_path
+
+    path = embedded_model_path()
+    if path is None:
+        raise MissingFileError(
+            "this installation has no embedded i-vector model; name one with --model, "
+            "or train it with 'sms-diar ivectors train'"
+        )
+    return path
+
+
+def _check_folder(output: Path) -> None:
+    """Find out now rather than after the work."""
+    if not output.parent.is_dir():
+        raise MissingFileError(f"{output.parent}: no such folder to write to")
+
+
+def _show(problems: Sequence[FeatureProblem]) -> None:
+    for problem in problems[:_NAMED]:
+        typer.echo(f"sms-diar: {problem}", err=True)
+    if len(problems) > _NAMED:
+        typer.echo(f"sms-diar: ... and {len(problems) - _NAMED} more", err=True)
+
+
+def _listed(problems: Sequence[FeatureProblem]) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    return [asdict(problem) for problem in problems]

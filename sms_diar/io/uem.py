@@ -1,0 +1,100 @@
+"""NIST UEM: the parts of recordings that are scored, one region per line.
+
+``recording channel start end``, in seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar.io._lines import check_fields, scan_lines, split_fields
+from sms_diar.io.remarks import Remark, refuse_errors
+from sms_diar.io.ticks import parse_one
+from sms_diar.types import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Uem:
+    """Regions to be scored.
+
+    Parameters
+    ----------
+    recordings, channels : tuple of str
+        Names of each region's recording and channel, as in the file.
+    start, end : ndarray of shape (n,)
+        Times in ticks, start before end.
+    line : ndarray of shape (n,)
+        Where each region was read; 0 if it was not read from a file.
+    path : str
+        The file.
+    remarks : tuple of Remark
+        What was noticed while reading, no errors among it.
+    """
+
+    recordings: tuple[str, ...]
+    channels: tuple[str, ...]
+    start: IntArray
+    end: IntArray
+    line: IntArray
+    path: str = "uem"
+    remarks: tuple[Remark, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+
+def read_uem(path: str | Path) -> Uem:
+    """Read the regions of a UEM file.
+
+    Blank lines and comments (``;`` or ``#``) are skipped. A region must end after
+    it starts.
+    """
+    uem = scan_uem(path)
+    refuse_errors(uem.remarks)
+    return uem
+
+
+def scan_uem(path: str | Path) -> Uem:
+    """Read what can be read of a UEM file; errors are among the remarks."""
+    rows: list[tuple[str, str, int, int, int]] = []
+    remarks: list[Remark] = []
+    for line in scan_lines(path):
+        fields = split_fields(line.text)
+        if not fields or fields[0][0] in ";#":
+            continue
+        try:
+            if not line.is_readable:
+                raise ValueError(line.problems[-1])
+            rows.append((*_region(fields), line.number))
+        except ValueError as error:
+            remarks.append(
+                Remark(str(path), line.number, "error", "format", str(error), line.text)
+            )
+    return Uem(
+        tuple(row[0] for row in rows),
+        tuple(row[1] for row in rows),
+        np.array([row[2] for row in rows], dtype=np.int64),
+        np.array([row[3] for row in rows], dtype=np.int64),
+        np.array([row[4] for row in rows], dtype=np.int64),
+        str(path),
+        tuple(remarks),
+    )
+
+
+def _region(fields: list[str]) -> tuple[str, str, int, int]:
+    if len(fields) < 4:
+        raise ValueError(
+            f"a region has 4 fields (recording, channel, start, end), this line has "
+            f"{len(fields)}"
+        )
+    check_fields(fields)
+    start, _ = parse_one("start", fields[2])
+    end, _ = parse_one("end", fields[3])
+    if not 0 <= start < end:
+        raise ValueError(
+            f"a region must satisfy 0 <= start < end, got {fields[2]} and {fields[3]}"
+        )
+    return fields[0], fields[1], start, end

@@ -1,0 +1,264 @@
+"""``sms-diar ivectors``, end to end on noises that differ by speaker."""
+
+import json
+
+import numpy as np
+import pytest
+import soundfile
+import typer
+from scipy.signal import lfilter
+from typer.testing import CliRunner
+
+from sms_diar.cli import ivectors
+from sms_diar.errors import (
+    DataFormatError,
+    ExperimentError,
+    InvalidParameterError,
+    MissingFileError,
+)
+from sms_diar.experiment import ivectors as glue
+from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.model import read_model, write_model
+from sms_diar.scoring import backend_to_model
+
+RATE = 8000
+SMALL = ("--components", "2", "--rank", "4", "--iterations", "3", "--workers", "1")
+
+app = typer.Typer()
+ivectors.register(app)
+
+
+@app.callback()
+def _group():
+    """Make the commands a group, as they are in the real application."""
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["ivectors", *map(str, arguments)])
+
+
+def failure(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1
+    return result.exception
+
+
+def write_corpus(folder, *, seed, prefix, speakers=3, segments=8):
+    """Coloured noise: each speaker has two resonances of its own."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir()
+    wav, table, labels = [], [], []
+    for number in range(speakers):
+        name = f"{prefix}{number}"
+        signal = rng.standard_normal(segments * RATE // 2)
+        for frequency in rng.uniform(300, 3500, 2):
+            radius, angle = 0.95, 2 * np.pi * frequency / RATE
+            signal = lfilter([1], [1, -2 * radius * np.cos(angle), radius**2], signal)
+        soundfile.write(folder / f"{name}.wav", 0.3 * signal / abs(signal).max(), RATE)
+        wav.append(f"{name} {folder / name}.wav")
+        for place in range(segments):
+            table.append(f"{name}-{place} {name} {place / 2} {place / 2 + 0.5}")
+            labels.append(f"{name}-{place} {name}")
+    for file, lines in (("wav.scp", wav), ("segments", table), ("utt2spk", labels)):
+        (folder / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora")
+    return (
+        write_corpus(folder / "first", seed=1, prefix="a"),
+        write_corpus(folder / "second", seed=2, prefix="b"),
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(corpora, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.npz"
+    result = run(
+        "train", *corpora, "-o", path, *SMALL, "--vad", "none", "--backend", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    return path, json.loads(result.stdout)
+
+
+def test_training_tells_what_it_did(trained):
+    path, record = trained
+    assert record["components"] == 2
+    assert record["rank"] == 4
+    assert record["backend"] == {"kind": "plda", "dim": 4, "vectors": 48, "speakers": 6}
+    assert record["notes"]["data"] == ["first", "second"]
+    # 48 segments of 0.5 s: 1 + (4000 - 200) / 80 = 48.5, so 48 frames or 49
+    assert record["notes"]["frames"] / 48 in (48, 49)
+    assert record["front_end"]["cmvn"]["method"] == "session"
+    assert record["problems"] == []
+    assert read_model(path, "ivectors").fingerprint == record["fingerprint"]
+
+
+def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
+    trained, corpora, tmp_path
+):
+    path, record = trained
+    out = tmp_path / "x.ark"
+    result = run("extract", corpora[0], "--model", path, "-o", out, "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"wrote {out}: 24 vectors of 4 dimensions\n"
+    vectors = read_embeddings(out)
+    assert vectors.extractor == record["extractor"]
+    speakers = [name.split("-")[0] for name in vectors.ids]
+    backend = glue.backend_for(vectors, [path])
+    scores = backend.score_matrix(vectors.vectors)
+    same = np.equal.outer(speakers, speakers) & ~np.eye(24, dtype=bool)
+    other = ~np.equal.outer(speakers, speakers)
+    assert scores[same].mean() > scores[other].mean() + 1.0
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_training_twice_gives_the_same_model(trained, corpora, tmp_path, workers):
+    options = (*SMALL[:-1], workers, "--vad", "none", "--backend", "--json")
+    result = run("train", *corpora, "-o", tmp_path / "again.npz", *options)
+    assert json.loads(result.stdout)["fingerprint"] == trained[1]["fingerprint"]
+
+
+def test_a_broken_recording_leaves_the_others_intact(trained, corpora, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in ("wav.scp", "segments"):
+        (broken / file).write_text((corpora[0] / file).read_text())
+    (tmp_path / "a1.wav").write_bytes(b"RIFF nothing")
+    wav = (broken / "wav.scp").read_text()
+    (broken / "wav.scp").write_text(
+        wav.replace(str(corpora[0] / "a1.wav"), str(tmp_path / "a1.wav"))
+    )
+    arguments = ("--model", trained[0], "--workers", "1", "--cmvn", "recording")
+    result = run("extract", broken, "-o", tmp_path / "x.npz", *arguments)
+    assert result.exit_code == 1
+    assert "a1.wav" in result.stderr
+    whole = run("extract", corpora[0], "-o", tmp_path / "y.npz", *arguments)
+    assert whole.exit_code == 0
+    left, full = (read_embeddings(tmp_path / f"{name}.npz") for name in "xy")
+    kept = [row for row, name in enumerate(full.ids) if not name.startswith("a1")]
+    assert left.ids == full.select(kept).ids
+    # Batches are cut elsewhere, which the last bit may notice.
+    np.testing.assert_allclose(left.vectors, full.select(kept).vectors, rtol=1e-9)
+
+
+def test_info_is_for_people_and_machines(trained):
+    path, record = trained
+    shown = run("info", path)
+    assert shown.exit_code == 0
+    lines = dict(line.split(None, 1) for line in shown.stdout.splitlines())
+    assert lines["extractor"] == record["extractor"]
+    assert lines["backend"] == "kind plda, dim 4, vectors 48, speakers 6"
+    told = json.loads(run("info", path, "--json").stdout)
+    assert told["notes"] == record["notes"]
+
+
+def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp_path):
+    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
+    error = failure("extract", corpora[0], "-o", tmp_path / "x.ark")
+    assert isinstance(error, MissingFileError)
+    assert str(error) == (
+        "this installation has no embedded i-vector model; name one with --model, or "
+        "train it with 'sms-diar ivectors train'"
+    )
+
+
+def test_the_embedded_model_is_the_default(monkeypatch, trained, corpora, tmp_path):
+    monkeypatch.setattr(glue, "embedded_model_path", lambda: trained[0])
+    result = run("extract", corpora[1], "-o", tmp_path / "x.csv", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    vectors = read_embeddings(tmp_path / "x.csv")
+    assert glue.backend_for(vectors).extractor == trained[1]["extractor"]
+
+
+def test_a_back_end_is_found_only_for_vectors_of_its_extractor(
+    monkeypatch, trained, corpora, tmp_path
+):
+    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
+    model = glue.read_ivector_model(trained[0])
+    frames = np.random.default_rng(0).standard_normal((9, 60))
+    vectors = model.extractor.extract_all([("a", frames)])
+    assert glue.backend_for(vectors, [trained[0]]).dim == 4
+    assert glue.backend_for(vectors) is None  # no embedded model
+    other = glue.replace(vectors, extractor="0" * 16)
+    assert glue.backend_for(other, [trained[0]]) is None
+    unknown = glue.replace(vectors, extractor=None)
+    assert glue.backend_for(unknown, [trained[0]]) is None
+
+
+def test_a_back_end_is_read_alone_or_with_its_extractor(trained, tmp_path):
+    both = glue.read_backend(trained[0])
+    write_model(tmp_path / "b.npz", backend_to_model(both))
+    alone = glue.read_backend(tmp_path / "b.npz")
+    assert alone.extractor == both.extractor == trained[1]["extractor"]
+    np.testing.assert_array_equal(alone.matrix, both.matrix)
+    model = glue.read_ivector_model(trained[0])
+    glue.write_ivector_model(tmp_path / "e.npz", glue.IvectorModel(model.extractor))
+    with pytest.raises(DataFormatError) as caught:
+        glue.read_backend(tmp_path / "e.npz")
+    assert str(caught.value) == (
+        f"{tmp_path / 'e.npz'}: an i-vector model without a back end; train it with "
+        f"--backend, or a back end on its vectors with 'sms-diar plda train'"
+    )
+
+
+def test_a_back_end_of_other_vectors_is_refused(trained):
+    model = glue.read_ivector_model(trained[0])
+    foreign = model.backend.with_extractor("0" * 16)
+    with pytest.raises(InvalidParameterError, match="got one for 4 dimensions of 0000"):
+        glue.IvectorModel(model.extractor, foreign)
+
+
+def test_a_back_end_needs_speakers(corpora, tmp_path):
+    for file in ("wav.scp", "segments"):
+        (tmp_path / file).write_text((corpora[0] / file).read_text())
+    out = tmp_path / "m.npz"
+    error = failure("train", tmp_path, "-o", out, *SMALL, "--backend")
+    assert isinstance(error, MissingFileError)
+    assert str(error) == (
+        f"{tmp_path / 'utt2spk'}: no such file, and a back end needs to know the "
+        f"speakers; train without --backend"
+    )
+    labels = (corpora[0] / "utt2spk").read_text().split("\n")[:-1]
+    (tmp_path / "utt2spk").write_text(
+        "".join(f"{line.split()[0]} same\n" for line in labels)
+    )
+    error = failure("train", tmp_path, "-o", out, *SMALL, "--backend", "--vad", "none")
+    assert isinstance(error, ExperimentError)
+    assert str(error) == (
+        "train_ivectors: a back end needs at least 2 speakers with speech, got 1; "
+        "train without --backend"
+    )
+    assert not out.exists()
+
+
+def test_ids_that_two_directories_share_are_refused(corpora, tmp_path):
+    error = failure("train", corpora[0], corpora[0], "-o", tmp_path / "m.npz", *SMALL)
+    assert isinstance(error, ExperimentError)
+    assert str(error) == (
+        "train_ivectors: segment ids must differ between data directories, got 24 "
+        "twice; prefix them"
+    )
+
+
+def test_places_that_cannot_be_written_are_noticed_before_the_work(corpora, tmp_path):
+    error = failure("train", corpora[0], "-o", tmp_path / "no" / "m.npz")
+    assert str(error) == f"{tmp_path / 'no'}: no such folder to write to"
+    assert run("extract", corpora[0], "-o", tmp_path / "x.dat").exit_code == 2
+
+
+def test_the_front_end_comes_from_a_file_and_options_win(corpora, tmp_path):
+    conf = tmp_path / "front.toml"
+    conf.write_text(
+        '[mfcc]\nlow_hz = 0.0\nhigh_hz = 4000.0\n[vad]\nmethod = "none"\n'
+        '[cmvn]\nmethod = "recording"\n'
+    )
+    options = ("--config", conf, "--cmvn", "none", "--json")
+    result = run("train", corpora[0], "-o", tmp_path / "m.npz", *SMALL, *options)
+    assert result.exit_code == 0, result.output
+    front_end = json.loads(result.stdout)["front_end"]
+    assert front_end["mfcc"]["low_hz"] == 0.0
+    assert front_end["vad"]["method"] == "none"
+    assert front_end["cmvn"]["method"] == "none"

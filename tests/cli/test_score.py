@@ -1,0 +1,190 @@
+"""``score`` and ``validate-rttm`` from the outside."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from sms_diar.cli import score
+from sms_diar.errors import DataFormatError
+from sms_diar.io.rttm import read_rttm
+
+app = typer.Typer()
+score.register(app)
+runner = CliRunner()
+
+LINE = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"
+
+
+def rttm(path, *rows):
+    path.write_text("".join(LINE.format(*row) for row in rows))
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """r: A 0-6, B 6-10 found as one speaker; q: 0-10 found to 8, 10-12 false."""
+    ref = rttm(
+        tmp_path / "ref.rttm", ("r", 0, 6, "A"), ("r", 6, 4, "B"), ("q", 0, 10, "C")
+    )
+    hyp = rttm(
+        tmp_path / "hyp.rttm", ("r", 0, 10, "x"), ("q", 0, 8, "y"), ("q", 10, 2, "y")
+    )
+    return ref, hyp
+
+
+def run(*args):
+    return runner.invoke(app, ["score", *args])
+
+
+def test_json_has_settings_recordings_and_overall(files):
+    result = run(*files, "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    # r: 4 s of confusion; q: 2 s missed, 2 s false
+    assert report["overall"]["scored"] == 20.0
+    assert report["overall"]["confusion"] == 4.0
+    assert report["overall"]["missed"] == 2.0
+    assert report["overall"]["false_alarm"] == 2.0
+    assert report["overall"]["der"] == 0.4
+    assert report["recordings"]["r"]["der"] == 0.4
+    assert report["recordings"]["r"]["mapping"] == {"x": "A"}
+    assert set(report["overall"]) <= set(report["recordings"]["r"])
+    assert report["settings"]["convention"] == "sms-diar"
+    assert report["settings"]["collar"] == 0.0
+    assert report["speaker_counts"]["mean_absolute_error"] == 0.5
+
+
+def test_the_header_says_what_is_in_force(files):
+    text = run(*files, "--convention", "nist", "--collar", "0.25").stdout
+    assert "- convention nist\n" in text
+    assert "collar 0.25 s on each side of a reference boundary (0.5 s in all)" in text
+    assert f"md-eval: md-eval-22.pl -a f -c 0.25 -r {files[0]} -s {files[1]}\n" in text
+    # r: 5.5 + 3.5 s, 3.5 wrong; q 9.5 s, 8-9.75 missed: 5.25 / 18.5
+    pooled = next(line for line in text.splitlines() if line.startswith("POOLED"))
+    assert pooled.split()[1] == "28.38"
+
+
+def test_a_total_collar_is_twice_that_of_each_side(files):
+    one = json.loads(run(*files, "--collar", "0.25", "--json").stdout)
+    two = json.loads(run(*files, "--collar-total", "0.5", "--json").stdout)
+    assert one["overall"] == two["overall"]
+    both = run(*files, "--collar", "0.25", "--collar-total", "0.5")
+    assert both.exit_code == 2
+
+
+def test_extent_and_uem(files, tmp_path):
+    lost = json.loads(run(*files, "--extent", "reference", "--json").stdout)
+    assert lost["overall"]["false_alarm"] == 0.0
+    uem = tmp_path / "x.uem"
+    uem.write_text("r 1 0 5\nq 1 0 11\n")
+    cut = json.loads(run(*files, "--uem", str(uem), "--json").stdout)
+    assert cut["overall"]["scored"] == 15.0
+    assert cut["overall"]["false_alarm"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("layout", "start"),
+    [
+        ("markdown", "| recording | DER % |"),
+        ("latex", r"\begin{tabular}"),
+        ("csv", "recording,scored,missed,"),
+        ("table", "recording  DER %"),
+    ],
+)
+def test_tables_come_in_four_forms(files, layout, start):
+    result = run(*files, "--format", layout, "--mapping", "--all")
+    assert result.exit_code == 0, result.output
+    if layout == "table":
+        assert "recording  scored s  DER %" in result.stdout
+    elif layout == "markdown":
+        assert "| recording | scored s | DER % |" in result.stdout
+    else:
+        assert f"\n{start}" in result.stdout
+    if layout != "csv":
+        assert "true" in result.stdout
+
+
+def test_errors_are_written_as_rttm(files, tmp_path):
+    path = tmp_path / "errors.rttm"
+    assert run(*files, "--errors", str(path)).exit_code == 0
+    turns = [
+        (turn.segment.recording, turn.segment.start, turn.segment.end, turn.speaker)
+        for turn in read_rttm(path)
+    ]
+    assert turns == [
+        ("q", 8.0, 10.0, "missed:C"),
+        ("q", 10.0, 12.0, "false_alarm:y"),
+        ("r", 6.0, 10.0, "confusion:B>x"),
+    ]
+
+
+def test_two_systems_are_compared(files, tmp_path):
+    ref, hyp = files
+    result = run(ref, hyp, ref, "--json", "--bootstrap", "100")
+    report = json.loads(result.stdout)
+    assert list(report["systems"]) == ["hyp", "ref"]
+    (found,) = report["comparisons"]
+    assert (found["system"], found["with"]) == ("ref", "hyp")
+    assert found["difference"]["estimate"] == -0.4
+    assert found["p_value"] == 0.5  # two recordings: ++ and -- of four
+    text = run(ref, hyp, ref, "--bootstrap", "100").stdout
+    assert "ref - hyp" in text
+    assert "95 % interval" in text
+
+
+def test_a_measure_that_does_not_exist_is_a_wrong_command_line(files):
+    result = run(*files, "--measure", "wer", "--bootstrap", "10")
+    assert result.exit_code == 2
+
+
+def test_warnings_name_file_and_line(tmp_path, files):
+    hyp = rttm(
+        tmp_path / "s.rttm", ("r", 0, 6, "x"), ("r", 5, 5, "x"), ("z", 0, 1, "x")
+    )
+    result = run(files[0], hyp, "--json")
+    assert f"{hyp}:2: warning: speaker 'x' overlaps an earlier turn" in result.stderr
+    assert f"{hyp}:3: warning: recording 'z' is not in the reference" in result.stderr
+    assert "recording 'q' is not in the hypothesis: all is missed" in result.stderr
+    assert result.exit_code == 0
+    assert run(files[0], hyp, "--strict").exit_code == 1
+
+
+def test_an_empty_reference_is_refused(tmp_path, files):
+    empty = rttm(tmp_path / "empty.rttm")
+    result = run(empty, files[1])
+    assert isinstance(result.exception, DataFormatError)
+    assert "holds no turns to score against" in str(result.exception)
+
+
+def test_labels_are_scored_as_a_clustering(tmp_path):
+    truth, found = tmp_path / "utt2spk", tmp_path / "found.txt"
+    truth.write_text("u1 a\nu2 a\nu3 b\nu4 b\n")
+    found.write_text("u1 1\nu2 1\nu3 1\nu5 2\n")
+    result = run(str(truth), str(found), "--json")
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.stdout)
+    # u1-u3: one cluster of a, a, b: ACP 4/9 + 1/9, ARI 0
+    assert figures["n_segments"] == 3
+    assert figures["acp"] == pytest.approx(5 / 9)
+    assert figures["ari"] == 0.0
+    assert "1 of 4 ids are missing, the first is 'u4'" in result.stderr
+    assert "v_measure" in run(str(truth), str(found)).stdout
+
+
+def test_validate_lists_problems_and_fails_on_errors(tmp_path):
+    path = rttm(tmp_path / "x.rttm", ("r", 0, 1, "s"), ("r", "0.5", 1, "s"))
+    good = runner.invoke(app, ["validate-rttm", path])
+    assert good.exit_code == 0
+    assert good.stdout.splitlines() == [
+        f"{path}:2: warning: speaker 's' overlaps an earlier turn of the same speaker",
+        "0 errors, 1 warnings, 0 notes",
+    ]
+    uem = tmp_path / "x.uem"
+    uem.write_text("r 1 5 5\n")
+    bad = runner.invoke(app, ["validate-rttm", path, str(uem), "--json"])
+    assert bad.exit_code == 1
+    report = json.loads(bad.stdout)
+    assert (report["errors"], report["warnings"]) == (1, 1)
+    assert report["problems"][1]["line"] == 1
