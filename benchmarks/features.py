@@ -6,12 +6,13 @@ folder and lets separate processes compute features of it::
     python benchmarks/features.py > benchmarks/RESULTS-features.md
     python benchmarks/features.py --hours 0.1
 
-Measured are processor seconds (user and system) and the largest resident size, as
-the operating system counts it. Processor seconds are not free of what else the
-machine does (shared caches, memory bandwidth): equal runs beside other work
-differed by a third. So cases take turns, and the range of their runs is shown;
-where ranges overlap there is no difference to speak of. python_speech_features is
-called on the whole file, with and without its derivatives, a loop in Python.
+Measured are user and system seconds and the largest resident size, as the
+operating system counts them. System time is mostly the price of fresh memory. It
+depends on what ran before: the same 14 GB process took 15 or 44 s of it, first or
+third in a row, at equal user time. So the two are kept apart, the real-time factor
+is that of user time, and the order of cases is reversed in every other round.
+python_speech_features is called on the whole file, with and without its
+derivatives, a loop in Python.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -97,10 +99,18 @@ CASES: dict[str, Callable[[Path], int]] = {
 }
 
 
-def measure(case: str, folder: Path) -> tuple[float, float] | None:
-    """Processor seconds and peak MiB of a case in its own process, if it ends well."""
+class Run(NamedTuple):
+    """User and system seconds, and the peak in MiB."""
+
+    user: float
+    system: float
+    peak: float
+
+
+def measure(case: str, folder: Path) -> Run | None:
+    """One case in its own process; None if it fails."""
     command = [sys.executable, __file__, "--case", case, "--folder", str(folder)]
-    single = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+    single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     done = subprocess.run(  # noqa: S603
         command,
         capture_output=True,
@@ -111,21 +121,22 @@ def measure(case: str, folder: Path) -> tuple[float, float] | None:
     if done.returncode:
         sys.stderr.write(f"{case}: failed\n{done.stderr}")
         return None
-    seconds, mebibytes = map(float, done.stdout.split())
-    return seconds, mebibytes
+    return Run(*map(float, done.stdout.split()))
 
 
-def row(case: str, hours: float, runs: list[tuple[float, float] | None]) -> str:
+def row(case: str, hours: float, runs: list[Run | None]) -> str:
     """A line of the table."""
     good = [run for run in runs if run is not None]
     if len(good) < len(runs):
-        return f"| {case} | {hours:g} h | {len(runs)} | failed | - | - |"
-    times = sorted(seconds for seconds, _ in good)
-    factors = [seconds / (hours * 3600) for seconds in times]
-    peak = max(mebibytes for _, mebibytes in good)
+        return f"| {case} | {hours:g} h | {len(runs)} | failed | - | - | - |"
+    user = sorted(run.user for run in good)
+    system = sorted(run.system for run in good)
+    factors = [seconds / (hours * 3600) for seconds in user]
     return (
-        f"| {case} | {hours:g} h | {len(runs)} | {times[0]:.1f} - {times[-1]:.1f} s "
-        f"| {factors[0]:.5f} - {factors[-1]:.5f} | {peak:.0f} MiB |"
+        f"| {case} | {hours:g} h | {len(runs)} | {user[0]:.1f} - {user[-1]:.1f} s "
+        f"| {system[0]:.1f} - {system[-1]:.1f} s "
+        f"| {factors[0]:.5f} - {factors[-1]:.5f} "
+        f"| {max(run.peak for run in good):.0f} MiB |"
     )
 
 
@@ -140,29 +151,33 @@ def main() -> None:
     if args.case:
         CASES[args.case](args.folder)
         usage = resource.getrusage(resource.RUSAGE_SELF)
-        print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        print(usage.ru_utime, usage.ru_stime, usage.ru_maxrss / 1024)
         return
     load = os.getloadavg()[0]
     print("# Features of long recordings\n")
     print(
         f"`python benchmarks/features.py` on {platform.machine()}, {os.cpu_count()} "
         f"cores, load {load:.1f} at the start, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}; one thread, each run in its own process, cases "
-        f"taking turns.\nProcessor time (start-up and imports included) and "
-        f"real-time factor are the least and the most of the runs; where ranges "
-        f"overlap there is no difference to speak of. Peak memory is the most.\n"
+        f"NumPy {np.__version__}; one thread, each run in its own process.\n"
+        f"Times (start-up and imports included) are the least and the most of the "
+        f"runs. The real-time factor is that of user time: system time is mostly the "
+        f"price of fresh memory and depends on what ran before, so compare it with "
+        f"care. Peak memory is the most of the runs.\n"
     )
-    print("| case | audio | runs | processor time | real-time factor | peak memory |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "| case | audio | runs | user time | system time | real-time factor "
+        "| peak memory |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for hours in args.hours:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_audio(folder / "a.wav", hours)
             (folder / "wav.scp").write_text("a a.wav\n")
-            runs: dict[str, list[tuple[float, float] | None]] = {c: [] for c in CASES}
-            for _ in range(args.repeats):
-                for case, found in runs.items():
-                    found.append(measure(case, folder))
+            runs: dict[str, list[Run | None]] = {case: [] for case in CASES}
+            for turn in range(args.repeats):
+                for case in list(CASES)[:: -1 if turn % 2 else 1]:
+                    runs[case].append(measure(case, folder))
             for case, found in runs.items():
                 print(row(case, hours, found), flush=True)
 

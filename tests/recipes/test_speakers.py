@@ -192,7 +192,7 @@ def test_more_speakers_than_the_corpus_has_are_refused(root, files, tmp_path):
     [
         (
             "source=nist",
-            "'source' must be one of simulated, data, digits, got 'nist'",
+            "'source' must be one of simulated, bundled, data, digits, got 'nist'",
         ),
         (
             'methods=["MS", "kmeans"]',

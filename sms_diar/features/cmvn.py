@@ -1,0 +1,167 @@
+"""Mean and variance normalisation of cepstra.
+
+Over what the mean and variance are taken decides what is lost: a short segment's
+own mean holds much of its speaker, so normalising every segment by itself makes
+speakers alike. Taken over the session, that is over all segments that are to be
+told apart, only what they share is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sms_diar._validation import check_choice, check_count, check_positive
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import FloatArray
+
+METHODS = ("session", "recording", "segment", "sliding", "none")
+
+_FLOOR = 1e-10  # of a variance, as in Kaldi
+_ROWS = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class CmvnConfig:
+    """How cepstra are normalised.
+
+    Parameters
+    ----------
+    method : str, default="session"
+        ``"session"``, ``"recording"`` and ``"segment"`` take mean and variance
+        over all (speech) frames of these, ``"sliding"`` over a window around
+        each frame, ``"none"`` leaves the cepstra as they are.
+    variance : bool, default=True
+        Scale to unit variance too; otherwise only the mean is taken off.
+    window : float, default=3.0
+        Seconds of the sliding window, as in Kaldi's speaker recipes.
+    """
+
+    method: str = "session"
+    variance: bool = True
+    window: float = 3.0
+
+    def __post_init__(self) -> None:
+        check_choice("CmvnConfig", "method", self.method, METHODS)
+        check_positive("CmvnConfig", "window", self.window)
+        if not isinstance(self.variance, bool):
+            raise InvalidParameterError(
+                f"CmvnConfig: variance must be true or false, got {self.variance!r}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class CmvnStats:
+    """Sums from which means and variances follow; they add up.
+
+    Parameters
+    ----------
+    count : int
+        Frames.
+    total, squares : ndarray of shape (d,)
+        Sums of the frames and of their squares.
+    """
+
+    count: int
+    total: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, frames: FloatArray) -> CmvnStats:
+        """Sum up the rows of a matrix."""
+        return cls(len(frames), frames.sum(axis=0), np.square(frames).sum(axis=0))
+
+    def __add__(self, other: CmvnStats) -> CmvnStats:
+        return CmvnStats(
+            self.count + other.count,
+            self.total + other.total,
+            self.squares + other.squares,
+        )
+
+    def __radd__(self, other: int) -> CmvnStats:
+        if other == 0:  # the start value of sum()
+            return self
+        return NotImplemented
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the frames."""
+        return self.total / self.count
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Standard deviation of each column, never zero."""
+        variance = self.squares / self.count - np.square(self.mean)
+        deviation: FloatArray = np.sqrt(np.maximum(variance, _FLOOR))
+        return deviation
+
+    def apply(self, frames: FloatArray, *, variance: bool = True) -> FloatArray:
+        """Take the mean off and, if wanted, scale to unit variance."""
+        centred = frames - self.mean
+        return centred / self.deviation if variance else centred
+
+
+def sliding_cmvn(
+    frames: FloatArray, window: int, *, variance: bool = True
+) -> FloatArray:
+    """Normalise each frame by the window around it.
+
+    The window is centred and has `window` frames wherever there are so many: near
+    the ends it is moved inside, as by Kaldi's ``apply-cmvn-sliding
+    --center=true``.
+
+    Parameters
+    ----------
+    frames : ndarray of shape (n, d)
+        One frame per row.
+    window : int
+        Frames of the window.
+    variance : bool, default=True
+        Scale to unit variance too.
+    """
+    out = np.empty_like(frames)
+    for start in range(0, len(frames), _ROWS):
+        rows = slice(start, min(start + _ROWS, len(frames)))
+        out[rows] = sliding_cmvn_rows(frames, rows, window, variance=variance)
+    return out
+
+
+def sliding_cmvn_rows(
+    frames: FloatArray, rows: slice, window: int, *, variance: bool = True
+) -> FloatArray:
+    """Do the work of `sliding_cmvn` for some rows; the others are context."""
+    check_count("sliding_cmvn", "window", window)
+    n = len(frames)
+    chosen = np.arange(rows.start, rows.stop)
+    first = np.clip(chosen - window // 2, 0, max(n - window, 0))
+    last = np.minimum(first + window, n)
+    low, high = int(first[0]), int(last[-1])
+    # Sums that start near the rows, and about a common centre, keep their digits.
+    centre = frames[low:high].mean(axis=0)
+    context = frames[low:high] - centre
+    count = (last - first)[:, None]
+    mean = _window_sums(context, first - low, last - low) / count
+    out: FloatArray = context[chosen - low] - mean
+    if variance:
+        squares = _window_sums(np.square(context), first - low, last - low) / count
+        out /= np.sqrt(np.maximum(squares - np.square(mean), _FLOOR))
+    return out
+
+
+def _window_sums(
+    values: FloatArray,
+    first: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    last: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+) -> FloatArray:
+    sums = np.zeros((len(values) + 1, values.shape[1]))
+    np.cumsum(values, axis=0, out=sums[1:])
+    difference: FloatArray = sums[last] - sums[first]
+    return difference
+
+
+def row_blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
+    """Slices that cover `n` rows in order."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

@@ -1,0 +1,291 @@
+"""Audio files, read in stretches: WAV, FLAC, OGG and NIST SPHERE.
+
+The format is told from the content. Samples are ``float64`` in [-1, 1), so a
+16-bit sample is its integer over 32768 (float files may go beyond). Nothing here
+holds a whole file in memory, and what would quietly spoil features later is
+refused: NaN, truncated data, two channels where one is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+import soundfile
+
+from sms_diar._validation import check_count
+from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.io._scan import MAX_OVERSHOOT
+from sms_diar.io._source import open_file
+from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
+from sms_diar.io.sphere import SphereFile
+from sms_diar.types import FloatArray
+
+log = logging.getLogger(__name__)
+
+BLOCK = 1 << 18
+"""Samples read at a time: half a minute at 8 kHz, 2 MB."""
+
+_STREAMED = 0x7FFFF000  # sizes that sox and others write when they cannot seek back
+_LONGEST = 1 << 40
+
+
+class Decoder(Protocol):
+    """All channels of a file, by sample number."""
+
+    rate: int
+    n_channels: int
+    n_samples: int
+
+    def read(self, first: int, last: int) -> FloatArray:
+        """Samples `first` to `last` (exclusive), shape (n, channels)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class Samples(Protocol):
+    """One channel that can be read by sample number."""
+
+    @property
+    def path(self) -> Path:
+        """The file, for messages."""
+        ...
+
+    @property
+    def rate(self) -> int:
+        """Samples per second."""
+        ...
+
+    @property
+    def n_samples(self) -> int:
+        """Samples there are."""
+        ...
+
+    def read(self, first: int, last: int) -> FloatArray:
+        """Samples `first` to `last` (exclusive)."""
+        ...
+
+
+class AudioFile:
+    """One channel of an audio file, read where it is asked for.
+
+    Use it in a ``with`` statement, or close it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    channel : int, optional
+        Which channel, counted from 1 as in ``sph2pipe -c``. Must be given for
+        files with more than one.
+    """
+
+    def __init__(self, path: str | Path, *, channel: int | None = None) -> None:
+        if channel is not None:
+            check_count("AudioFile", "channel", channel)
+        self.path = Path(path)
+        self._decoder = _open(self.path)
+        self.rate = self._decoder.rate
+        self.n_samples = self._decoder.n_samples
+        problem = self._problem(channel)
+        if problem:
+            self.close()
+            raise DataFormatError(problem, path=self.path)
+        self._column = (channel or 1) - 1
+
+    def _problem(self, channel: int | None) -> str | None:
+        n_channels = self._decoder.n_channels
+        if self.n_samples == 0:
+            return "holds no samples"
+        if self.n_samples > _LONGEST:
+            return (
+                "does not say how many samples it holds; write it anew, for instance "
+                "with sox"
+            )
+        if channel is None and n_channels > 1:
+            return (
+                f"has {n_channels} channels; choose one with --channel 1 (channel=1) "
+                f"to {n_channels}"
+            )
+        if channel is not None and channel > n_channels:
+            return f"has {n_channels} channel(s), there is no channel {channel}"
+        return None
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.n_samples / self.rate
+
+    def read(self, first: int, last: int) -> FloatArray:
+        """Samples `first` to `last` (exclusive), which must be in the file."""
+        samples = np.ascontiguousarray(self._decoder.read(first, last)[:, self._column])
+        if len(samples) < last - first:
+            raise DataFormatError(
+                f"ends after {first + len(samples)} of {self.n_samples} samples; it is "
+                f"truncated or damaged",
+                path=self.path,
+            )
+        finite = np.isfinite(samples)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            what = "NaN" if np.isnan(samples[at]) else "infinity"
+            raise DataFormatError(
+                f"sample {first + at} ({(first + at) / self.rate:.3f} s) is {what}; "
+                f"repair the file",
+                path=self.path,
+            )
+        return samples
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._decoder.close()
+
+    def __enter__(self) -> AudioFile:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+
+def stretch(
+    audio: Samples, start: float, end: float | None, *, owner: str
+) -> tuple[int, int]:
+    """Sample numbers of a stretch given in seconds.
+
+    As in Kaldi, an end that overshoots the recording by less than half a second
+    is moved to its last sample, with a warning in the log.
+
+    Parameters
+    ----------
+    audio : Samples
+        The recording.
+    start, end : float
+        Seconds; an end of None is the end of the recording.
+    owner : str
+        What messages call the stretch, such as ``segment 'a'``.
+    """
+    length = audio.n_samples / audio.rate
+    first = round(start * audio.rate)
+    last = audio.n_samples if end is None else round(end * audio.rate)
+    if first >= audio.n_samples:
+        raise DataFormatError(
+            f"{owner} starts at {start:g} s, but the recording ends at {length:g} s; "
+            f"correct its times",
+            path=audio.path,
+        )
+    over = (last - audio.n_samples) / audio.rate
+    if over >= MAX_OVERSHOOT:
+        raise DataFormatError(
+            f"{owner} ends at {end:g} s, {over:g} s after the end of the recording "
+            f"({length:g} s); correct its times",
+            path=audio.path,
+        )
+    if over > 0:
+        log.warning(
+            "%s: %s ends %g s after the recording, cut", audio.path, owner, over
+        )
+        last = audio.n_samples
+    if last <= first:
+        raise DataFormatError(
+            f"{owner} from {start:g} s to {end:g} s holds no samples at {audio.rate} "
+            f"Hz; remove it",
+            path=audio.path,
+        )
+    return first, last
+
+
+def blocks(
+    audio: Samples, first: int, last: int, *, size: int = BLOCK
+) -> Iterator[FloatArray]:
+    """Yield samples `first` to `last` (exclusive) in blocks of at most `size`."""
+    for start in range(first, last, size):
+        yield audio.read(start, min(start + size, last))
+
+
+class _SoundFile:
+    """What libsndfile can read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = soundfile.SoundFile(str(path))
+        except (soundfile.SoundFileError, OSError) as error:
+            raise DataFormatError(
+                f"cannot be read as audio ({_said(error)}); WAV, FLAC, OGG and NIST "
+                f"SPHERE can",
+                path=path,
+            ) from error
+        self.rate: int = self._file.samplerate
+        self.n_channels: int = self._file.channels
+        self.n_samples: int = self._file.frames
+
+    def read(self, first: int, last: int) -> FloatArray:
+        try:
+            if self._file.tell() != first:
+                self._file.seek(first)
+            found: FloatArray = self._file.read(
+                last - first, dtype="float64", always_2d=True
+            )
+        except (soundfile.SoundFileError, OSError) as error:
+            raise DataFormatError(
+                f"cannot be decoded near {first / self.rate:.3f} s ({_said(error)}); "
+                f"it is truncated or damaged",
+                path=self._path,
+            ) from error
+        return found
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _said(error: Exception) -> str:
+    text = getattr(error, "error_string", None) or str(error)
+    return str(text).strip().rstrip(".") or "no reason given"
+
+
+def _open(path: Path) -> Decoder:
+    if not path.exists():
+        raise MissingFileError(f"{path}: no such file")
+    with open_file(path) as stream:
+        start = stream.read(12)
+        if not start:
+            raise DataFormatError("is empty (0 bytes)", path=path)
+        if start[:4] == b"RIFF":
+            _check_riff(start, stream, path)
+    if start.startswith(SPHERE_MAGIC):
+        return SphereFile(path)
+    return _SoundFile(path)
+
+
+def _check_riff(start: bytes, stream: BinaryIO, path: Path) -> None:
+    """Compare the size a WAV header promises with the file.
+
+    libsndfile reads what there is and keeps quiet about the rest.
+    """
+    position = len(start)
+    while True:
+        head = stream.read(8)
+        if len(start) < 12 or len(head) < 8:
+            raise DataFormatError(
+                "the WAV header ends before the samples begin; the file is truncated",
+                path=path,
+            )
+        (size,) = struct.unpack("<I", head[4:])
+        position += 8
+        if head[:4] == b"data":
+            held = stream.seek(0, 2) - position
+            if held < size < _STREAMED:
+                raise DataFormatError(
+                    f"the WAV header promises {size} bytes of samples, but the file "
+                    f"ends after {held} of them; it is truncated, copy it again",
+                    path=path,
+                )
+            return
+        position = stream.seek(position + size + size % 2)

@@ -1,0 +1,130 @@
+"""Commands in tables: never through a shell, and seldom run at all.
+
+Kaldi's tables may hold commands whose output is the data. The commonest in
+``wav.scp`` only unpack a file that can be read directly, so they are understood
+instead of run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+# What only a shell can do. Single quotes protect all of it.
+_SHELL_ONLY = re.compile(r"[()<>|&;$`]")
+_FLAC_SWITCHES = {"-c", "-d", "-s", "-dc", "-cd", "-cds", "-dcs", "-sdc", "-scd"}
+
+
+class Unpacking(NamedTuple):
+    """A file, and the channel a command picks from it (None where it does not)."""
+
+    path: str
+    channel: int | None
+
+
+def split_command(command: str) -> list[str]:
+    """Split a command into words, refusing what only a shell could run.
+
+    Raises a plain ValueError with the reason, to which the caller adds the place.
+    """
+    lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
+    lexer.commenters = ""
+    try:
+        special = [
+            word
+            for word in lexer
+            if not word.startswith("'") and _SHELL_ONLY.search(word)
+        ]
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"the command cannot be split ({error})") from None
+    if special:
+        raise ValueError(
+            f"commands run without a shell, which {special[0]!r} needs; put them into "
+            f"a script and name that, or run them first and list the files they write"
+        )
+    if not words:
+        raise ValueError("there is no command before '|'")
+    return words
+
+
+def run_into(command: str, path: Path) -> None:
+    """Run one program without a shell, its output into a file.
+
+    Raises a plain ValueError if it cannot be run or fails.
+    """
+    words = split_command(command)
+    try:
+        with path.open("wb") as out:
+            # The caller asked for it (allow_commands), and there is no shell.
+            done = subprocess.run(  # noqa: S603
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+    except OSError as error:
+        raise ValueError(f"cannot run {words[0]!r} ({error.strerror})") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        last = f": {said[-1]}" if said else ""
+        raise ValueError(f"the command ended with status {done.returncode}{last}")
+
+
+def parse_unpacking(command: str) -> Unpacking | None:
+    """Understand a command that does no more than unpack an audio file.
+
+    These are ``sph2pipe`` with ``-f wav``, ``-f rif`` or ``-f sph``, ``-p`` and
+    ``-c 1|2``, as in NIST recipes, and ``flac -c -d -s``, as in LibriSpeech's.
+    Anything else, such as a time range, gives None.
+
+    Examples
+    --------
+    >>> parse_unpacking("sph2pipe -f wav -p -c 2 fsp/a.sph")
+    Unpacking(path='fsp/a.sph', channel=2)
+    >>> parse_unpacking("sox a.wav -t wav - trim 0 5") is None
+    True
+    """
+    try:
+        words = split_command(command)
+    except ValueError:
+        return None
+    program, arguments = Path(words[0]).name, words[1:]
+    if program == "sph2pipe":
+        return _sph2pipe(arguments)
+    if program == "flac":
+        switches, files = arguments[:-1], arguments[-1:]
+        letters = "".join(switch.lstrip("-") for switch in switches)
+        if (
+            files
+            and not files[0].startswith("-")
+            and set(switches) <= _FLAC_SWITCHES
+            and {"c", "d"} <= set(letters)
+        ):
+            return Unpacking(files[0], None)
+    return None
+
+
+def _sph2pipe(arguments: list[str]) -> Unpacking | None:
+    channel, path = None, None
+    words = iter(arguments)
+    for word in words:
+        if word == "-p":
+            continue
+        if word == "-f":
+            if next(words, "") not in ("wav", "rif", "sph"):
+                return None
+        elif word == "-c":
+            number = next(words, "")
+            if number not in ("1", "2"):
+                return None
+            channel = int(number)
+        elif path is None and not word.startswith("-"):
+            path = word
+        else:  # an option that changes the samples, or an output file
+            return None
+    return None if path is None else Unpacking(path, channel)
