@@ -8,8 +8,8 @@ folder and lets separate processes compute features of it::
 
 Measured are user and system seconds and the largest resident size, as the
 operating system counts them. System time is mostly the price of fresh memory. It
-depends on what ran before: the same 14 GB process took 15 or 44 s of it, first or
-third in a row, at equal user time. So the two are kept apart, the real-time factor
+depends on what ran before: the same 14 GB process took 44 or 15 s of it, first or
+fourth in a row, at equal user time. So the two are kept apart, the real-time factor
 is that of user time, and the order of cases is reversed in every other round.
 python_speech_features is called on the whole file, with and without its
 derivatives, a loop in Python.

@@ -2,11 +2,12 @@
 
 The package is a pipeline, and the folders are its stages in order::
 
-    synthetic -> clustering -> metrics -> report -> experiment -> cli
+    io -> features -> embeddings -> preprocessing -> scoring -> synthetic
+       -> clustering -> labels -> metrics -> report -> experiment -> cli
 
 A module may import from stages to its left, never from stages to its right.
-Start reading at :mod:`sms_diar.clustering._reference`: the algorithms as the
-paper writes them, in plain NumPy. Importing the package itself is cheap; each
+Start reading at :mod:`sms_diar.types`, the few values that travel along, and
+:mod:`sms_diar.clustering._reference`, the algorithms as the paper writes them. Importing the package itself is cheap; each
 stage loads what it needs when it is imported.
 """
 

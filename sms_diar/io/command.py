@@ -11,7 +11,8 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 
 # What only a shell can do. Single quotes protect all of it.
 _SHELL_ONLY = re.compile(r"[()<>|&;$`]")
@@ -51,22 +52,37 @@ def split_command(command: str) -> list[str]:
     return words
 
 
+def run_command(command: str) -> bytes:
+    """Run one program without a shell and return what it writes.
+
+    Raises a plain ValueError if it cannot be run or fails.
+    """
+    with TemporaryFile() as file:
+        _run(command, file)
+        file.seek(0)
+        return file.read()
+
+
 def run_into(command: str, path: Path) -> None:
     """Run one program without a shell, its output into a file.
 
     Raises a plain ValueError if it cannot be run or fails.
     """
+    with path.open("wb") as file:
+        _run(command, file)
+
+
+def _run(command: str, out: IO[bytes]) -> None:
     words = split_command(command)
     try:
-        with path.open("wb") as out:
-            # The caller asked for it (allow_commands), and there is no shell.
-            done = subprocess.run(  # noqa: S603
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.PIPE,
-                check=False,
-            )
+        # The caller asked for it (allow_commands), and there is no shell.
+        done = subprocess.run(  # noqa: S603
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     except OSError as error:
         raise ValueError(f"cannot run {words[0]!r} ({error.strerror})") from None
     if done.returncode:

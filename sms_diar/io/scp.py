@@ -7,8 +7,6 @@ program: it runs only where the caller says so, and never through a shell.
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._source import ByteSource, Readable, open_file, open_source
+from sms_diar.io.command import run_command
 from sms_diar.io.kaldi_ark import VectorChecks
 from sms_diar.io.kaldi_object import read_object
 from sms_diar.types import AnyArray
@@ -24,8 +23,6 @@ from sms_diar.types import AnyArray
 _RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")
 _OFFSET = re.compile(r"(.+):(\d+)")
 _SPAN = re.compile(r"(\d+):(\d+)")
-# What only a shell can do. Single quotes protect all of it.
-_SHELL_ONLY = re.compile(r"[()<>|&;$`]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +200,7 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
                 "this line is a command; scp files of strangers can run anything, so "
                 "commands need --allow-commands (allow_commands=True)"
             )
-        output = BytesIO(_run(entry.command))
+        output = BytesIO(run_command(entry.command))
         return read_object(ByteSource(output, entry.command), owner, ndim=1)
     vector = read_object(arks.at(entry.path, entry.offset), owner, ndim=1)
     if entry.span is None:
@@ -217,37 +214,3 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
             f"{owner}"
         )
     return vector[first : last + 1]
-
-
-def _run(command: str) -> bytes:
-    """Run one program without a shell and return what it writes."""
-    lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
-    lexer.commenters = ""
-    try:
-        special = [
-            word
-            for word in lexer
-            if not word.startswith("'") and _SHELL_ONLY.search(word)
-        ]
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ValueError(f"the command cannot be split ({error})") from None
-    if special:
-        raise ValueError(
-            f"commands run without a shell, which {special[0]!r} needs; put them into "
-            f"a script and name that, or run them first and list the ark they write"
-        )
-    if not words:
-        raise ValueError("there is no command before '|'")
-    try:
-        # The caller asked for it (allow_commands), and there is no shell.
-        done = subprocess.run(  # noqa: S603
-            words, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
-    except OSError as error:
-        raise ValueError(f"cannot run {words[0]!r} ({error.strerror})") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        last = f": {said[-1]}" if said else ""
-        raise ValueError(f"the command ended with status {done.returncode}{last}")
-    return done.stdout

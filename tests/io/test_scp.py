@@ -190,7 +190,8 @@ def test_allowed_commands_give_vectors(here):
 def test_what_needs_a_shell_is_refused(here, command, special):
     assert refusal(f"a {command} |", allow_commands=True) == (
         f"list.scp:1: commands run without a shell, which {special!r} needs; put them "
-        f"into a script and name that, or run them first and list the ark they write\n"
+        f"into a script and name that, or run them first and list the files they "
+        f"write\n"
         f"    a {command} |"
     )
     assert not (here / "ran").exists()
