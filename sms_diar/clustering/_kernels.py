@@ -35,8 +35,6 @@ def _weight(code: int, t: float) -> float:
 
 @kernel
 def _profile(code: int, t: float) -> float:
-    if t >= 1.0:
-        return 0.0
     rest = 1.0 - t
     if code == 0:
         return rest
@@ -188,6 +186,7 @@ def objective(coords: FloatArray, bandwidth: float, code: int) -> float:
         _squared_distances(x, coords, i, squared)
         along = 0.0
         for j in range(i, n):
-            along += _profile(code, squared[j] / limit)
+            if squared[j] < limit:  # beyond, the quotient may overflow
+                along += _profile(code, squared[j] / limit)
         total += along
     return total
