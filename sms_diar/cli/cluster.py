@@ -13,7 +13,7 @@ import typer
 from sms_diar.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from sms_diar.clustering.speaker import SpeakerEstimator
+    from sms_diar.clustering.speaker_base import SpeakerEstimator
     from sms_diar.experiment.session import Clustering
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import EmbeddingSet

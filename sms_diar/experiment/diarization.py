@@ -20,7 +20,7 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speaker import SpeakerEstimator
+from sms_diar.clustering.speaker_base import SpeakerEstimator
 from sms_diar.embeddings.windows import windows_of_regions
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.experiment.extraction import tell_problems

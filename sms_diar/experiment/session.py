@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from sms_diar.clustering.speaker import SpeakerEstimator, estimate_memory
+from sms_diar.clustering.speaker import estimate_memory
+from sms_diar.clustering.speaker_base import SpeakerEstimator
 from sms_diar.errors import InvalidParameterError
 from sms_diar.experiment.progress import Progress, Silence
 from sms_diar.labels.naming import name_speakers
