@@ -208,8 +208,9 @@ def prepare_test(
             f"all segments of a drawn speaker are taken. "
             f"Cepstra are normalised over the whole corpus, as one session. "
             f"Extractor and back end are trained on {', '.join(TRAINING)} "
-            f"({len(set(speakers.tolist()))} speakers, {len(X)} segments), and no "
-            f"setting was chosen on {TEST}."
+            f"({len(set(speakers.tolist()))} speakers, {len(X)} segments). Sizes, band "
+            f"and dimensions were chosen among the candidates by held-out training "
+            f"speakers; that the band belongs among them was noticed on {TEST}."
         ),
         "model": fingerprint,
         "extractor": model.extractor.fingerprint,
