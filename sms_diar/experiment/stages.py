@@ -134,7 +134,9 @@ def run_stages(
             fingerprints[stage.name] = fingerprint
             folder = root / stage.name
             if stage.name == first:
-                shutil.rmtree(folder, ignore_errors=True)
+                # Journals of dependents go too: their repetitions are to be repeated.
+                for later in _dependents(stage.name, stages):
+                    shutil.rmtree(root / later, ignore_errors=True)
             stale = set(stage.after) & set(ran)
             if not stale and _recorded(folder) == fingerprint:
                 listener.say(f"{stage.name}: up to date")

@@ -65,6 +65,30 @@ def test_from_repeats_a_stage_and_its_dependents(recorder, tmp_path):
     assert not (tmp_path / "cluster" / "left-over").exists()
 
 
+CALLS = []
+
+
+def count_call(*, number):
+    CALLS.append(number)
+    return number
+
+
+def test_from_repeats_the_finished_repetitions_of_dependents(tmp_path):
+    def cluster(run):
+        run.map(count_call, {"a": {"number": 1}, "b": {"number": 2}})
+
+    stages = [
+        Stage("draw", lambda run: None),
+        Stage("cluster", cluster, after=("draw",)),
+    ]
+    CALLS.clear()
+    run_stages(stages, tmp_path)
+    run_stages(stages, tmp_path)
+    assert CALLS == [1, 2]
+    run_stages(stages, tmp_path, first="draw")
+    assert CALLS == [1, 2, 1, 2]
+
+
 def test_an_unknown_stage_is_named(recorder, tmp_path):
     with pytest.raises(ExperimentError) as caught:
         run_stages(recorder.stages(), tmp_path, first="embeddings")
