@@ -1,13 +1,12 @@
 """What all mean-shift estimators share: checks, units, labels and prediction.
 
-Work is done in units close to the bandwidth: data and bandwidth are multiplied
-by the same power of two, which changes no digit of either, so that squares
-neither overflow nor vanish whatever the scale of the data.
+Work is done on a lattice whose unit is a power of two far below the bandwidth
+(``_lattice``), so that sums are exact, and squares neither overflow nor vanish
+whatever the scale of the data.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from abc import ABCMeta, abstractmethod
 from dataclasses import dataclass
@@ -26,8 +25,10 @@ from sms_diar._validation import (
     check_positive,
     check_rows_finite,
 )
-from sms_diar.clustering._kernels import objective, shift_points
-from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering._index import ALGORITHMS, Survey, Ways
+from sms_diar.clustering._kernels import objective
+from sms_diar.clustering._lattice import Lattice, weight_levels
+from sms_diar.clustering._modes import average_clusters, merge_resting_points
 from sms_diar.clustering.bandwidth import estimate_bandwidth
 from sms_diar.clustering.history import Recorder
 from sms_diar.clustering.profiles import KERNELS
@@ -35,11 +36,12 @@ from sms_diar.types import FloatArray, IntArray
 
 Bandwidth = float | Literal["auto"]
 Record = Literal["objective", "states"] | None
+Algorithm = Literal["auto", "plain", "indexed"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended, in scaled units."""
+    """How a run ended, in lattice units."""
 
     coords: FloatArray  # (d, n) resting points
     n_steps: int  # moves of single points
@@ -49,14 +51,32 @@ class Run:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a run needs to know, in scaled units."""
+    """What a run needs to know, in lattice units."""
 
     coords: FloatArray  # (d, n), never written to
+    lattice: Lattice
     bandwidth: float
+    shortest: float  # ends of the range of bandwidths
+    longest: float
     code: int  # position of the kernel in KERNELS
+    levels: float  # steps into which weights are rounded
     tol: float
     recorder: Recorder | None
-    scale: float  # one scaled unit in data units: a power of two
+    algorithm: str
+
+    def ways(self) -> Ways:
+        """Ways of finding neighbours that are open to this problem."""
+        return Ways(
+            self.coords.shape,
+            shortest=self.shortest,
+            longest=self.longest,
+            code=self.code,
+            algorithm=self.algorithm,
+        )
+
+    def survey(self, coords: FloatArray, ways: Ways) -> Survey:
+        """Make ready to move past points that stay where they are."""
+        return Survey(coords, ways, code=self.code, levels=self.levels)
 
 
 class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -69,6 +89,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     merge_threshold: float | None
     record: Record
     max_records: int
+    algorithm: Algorithm
 
     @abstractmethod
     def _run(self, problem: Problem) -> Run:
@@ -105,6 +126,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         check_choice(self._name, "kernel", self.kernel, KERNELS)
         check_positive(self._name, "tol", self.tol)
         check_count(self._name, "max_records", self.max_records, least=3)
+        check_choice(self._name, "algorithm", self.algorithm, ALGORITHMS)
         if self.record is not None:
             check_choice(self._name, "record", self.record, ("objective", "states"))
         if self.merge_threshold is not None:
@@ -119,7 +141,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
 
         problem = self._problem(data)
         run = self._run(problem)
-        self._store(run, problem, given.dtype)
+        self._store(run, problem, data, given.dtype)
         if not self.converged_:
             warnings.warn(
                 f"{self._name}: the longest last move is still "
@@ -160,9 +182,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         )
         check_rows_finite(self._name, given)
         problem = self._problem(self._fit_X)
-        queries = np.ascontiguousarray(
-            np.asarray(given, dtype=np.float64).T / problem.scale
-        )
+        queries = problem.lattice.place(np.asarray(given, dtype=np.float64))
         climb(queries, problem, max_iter=10_000)
         nearest = cKDTree(self._resting).query(queries.T)[1]
         labels: IntArray = self.labels_[nearest]
@@ -178,55 +198,75 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Bandwidth that stands for the run where one number is needed."""
         return float(self.bandwidth_)
 
+    def _bandwidth_range(self) -> tuple[float, float]:
+        """Shortest and longest bandwidth of the run."""
+        return self._central_bandwidth(), self._central_bandwidth()
+
     def _problem(self, data: FloatArray) -> Problem:
-        bandwidth = self._central_bandwidth()
-        exponent = math.frexp(bandwidth)[1]
-        largest = float(np.max(np.abs(data)))
-        # Beyond this the squares of scaled data would overflow. The bandwidth is
-        # then far below the spacing of the largest numbers; it only has to stay
-        # large enough for its own square.
-        exponent = max(exponent, math.frexp(largest)[1] - 500, -1000)
-        scale = math.ldexp(1.0, exponent)
-        scaled = max(bandwidth / scale, 1e-150)
+        lattice = Lattice.around(data, self._central_bandwidth())
+        bandwidth = lattice.measure(self._central_bandwidth())
+        shortest, longest = map(lattice.measure, self._bandwidth_range())
         code = KERNELS.index(self.kernel)
         recorder = None
         if self.record is not None:
             recorder = Recorder(
-                lambda coords: objective(coords, scaled, code),
+                lambda coords: objective(coords, bandwidth, code),
                 interval=self._record_interval(len(data)),
                 limit=self.max_records,
                 keep_states=self.record == "states",
             )
         return Problem(
-            coords=np.ascontiguousarray((data / scale).T),
-            bandwidth=scaled,
+            coords=lattice.place(data),
+            lattice=lattice,
+            bandwidth=bandwidth,
+            shortest=shortest,
+            longest=longest,
             code=code,
-            tol=self.tol * scaled,
+            levels=weight_levels(len(data)),
+            tol=self.tol * bandwidth,
             recorder=recorder,
-            scale=scale,
+            algorithm=self.algorithm,
         )
 
     def _record_interval(self, n_points: int) -> int:
         """Steps between recorded moments at first: one move of every point."""
         return n_points
 
-    def _store(self, run: Run, problem: Problem, dtype: np.dtype[Any]) -> None:
+    def _store(
+        self, run: Run, problem: Problem, data: FloatArray, dtype: np.dtype[Any]
+    ) -> None:
+        lattice = problem.lattice
         threshold = problem.bandwidth / 3.0
         if self.merge_threshold is not None:
-            threshold = float(self.merge_threshold) / problem.scale
+            threshold = lattice.measure(float(self.merge_threshold))
         self._resting = np.ascontiguousarray(run.coords.T)
-        self._fit_X = np.ascontiguousarray(problem.coords.T * problem.scale)
-        self.labels_, centers = merge_resting_points(self._resting, threshold)
-        self.cluster_centers_ = (centers * problem.scale).astype(dtype)
-        self.resting_points_ = (self._resting * problem.scale).astype(dtype)
+        self._fit_X = data
+        self.labels_ = merge_resting_points(self._resting, threshold)
+        # Points that never moved are where they were, to the last digit.
+        resting = lattice.restore(self._resting)
+        has_stayed = np.all(run.coords == problem.coords, axis=0)
+        resting[has_stayed] = data[has_stayed]
+        centers = average_clusters(resting, self.labels_)
+        self.cluster_centers_ = centers.astype(dtype)
+        self.resting_points_ = resting.astype(dtype)
         self.n_clusters_ = len(centers)
         self.n_steps_ = run.n_steps
         self.converged_ = run.converged
-        self.objective_ = objective(run.coords, problem.bandwidth, problem.code)
+        self._objective: float | None = None
         if problem.recorder is not None:
             self.history_ = problem.recorder.finish(
-                run.n_steps, run.coords, problem.scale
+                run.n_steps, run.coords, lattice.restore
             )
+
+    @property
+    def objective_(self) -> float:
+        """L of the resting points; computed when asked for, comparing all pairs."""
+        check_is_fitted(self)
+        if self._objective is None:
+            coords = np.ascontiguousarray(self._resting.T)
+            problem = self._problem(self._fit_X)
+            self._objective = objective(coords, problem.bandwidth, problem.code)
+        return self._objective
 
 
 def climb(
@@ -248,13 +288,12 @@ def climb(
     recorder = problem.recorder
     lengths = np.full(queries.shape[1], np.inf)
     moving = np.arange(queries.shape[1])
+    survey = problem.survey(problem.coords, problem.ways())
     n_steps = 0
     for iteration in range(max_iter):
         if recorder is not None:
             recorder.offer(iteration * queries.shape[1], queries)
-        shift_points(
-            queries, moving, problem.coords, problem.bandwidth, problem.code, lengths
-        )
+        survey.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
         n_steps += len(moving)
         moving = moving[lengths[moving] >= problem.tol]
         if not len(moving):

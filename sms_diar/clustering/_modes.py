@@ -14,15 +14,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from sms_diar._numba import kernel
+from sms_diar.clustering._hash import mix
 from sms_diar.types import FloatArray, IntArray
 
 _BLOCK = 2048  # cells whose candidate neighbours are listed at a time
 
 
-def merge_resting_points(
-    points: FloatArray, threshold: float
-) -> tuple[IntArray, FloatArray]:
-    """Label resting points and average each cluster.
+def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
+    """Label resting points.
 
     Parameters
     ----------
@@ -36,26 +35,30 @@ def merge_resting_points(
     -------
     labels : ndarray of shape (n,)
         Clusters, numbered from 0 by first appearance.
-    centers : ndarray of shape (n_clusters, d)
-        Mean resting point of each cluster.
     """
-    cells = _cells(points, threshold)
+    # Many points rest at the very same place; each place is looked at once.
+    at = number_rows(points)
+    places = points[np.unique(at, return_index=True)[1]]
+    cells = _cells(places, threshold)
     order = np.argsort(cells, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells))]).astype(np.int64)
-    components = _join_cells(points[order], starts, threshold)
-    labels = by_first_appearance(components[cells])
+    components = _join_cells(places[order], starts, threshold)
+    return by_first_appearance(components[cells][at])
+
+
+def average_clusters(points: FloatArray, labels: IntArray) -> FloatArray:
+    """Mean of the points of each cluster, labels being 0, 1, ..."""
     n_clusters = int(labels.max()) + 1
     # Averaging offsets from one member keeps equal points exactly where they are.
     anchors = points[np.unique(labels, return_index=True)[1]]
     sizes = np.bincount(labels, minlength=n_clusters)
     offsets = points - anchors[labels]
-    centers = np.column_stack(
+    return np.column_stack(
         [
             anchors[:, d] + np.bincount(labels, offsets[:, d], n_clusters) / sizes
             for d in range(points.shape[1])
         ]
     )
-    return labels, centers
 
 
 def _cells(points: FloatArray, threshold: float) -> IntArray:
@@ -69,8 +72,7 @@ def _cells(points: FloatArray, threshold: float) -> IntArray:
         grid = np.floor((points - corner) / side)
     if not np.all(np.abs(grid) < 2.0**52):
         grid = points
-    cells: IntArray = np.unique(grid, axis=0, return_inverse=True)[1].ravel()
-    return cells
+    return number_rows(grid)
 
 
 def _join_cells(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
@@ -123,6 +125,42 @@ def _touching(
             if touching[pair]:
                 break
     return touching
+
+
+def number_rows(rows: FloatArray) -> IntArray:
+    """Number distinct rows 0, 1, ... in the order in which they first occur."""
+    # Adding zero makes -0.0 and 0.0 the same bits.
+    bits = np.ascontiguousarray(rows + 0.0).view(np.int64)
+    size = 1 << (2 * len(rows)).bit_length()
+    return _number_rows(bits, np.full(size, -1, dtype=np.int64))
+
+
+@kernel
+def _number_rows(bits: IntArray, table: IntArray) -> IntArray:
+    """Hash rows into `table`, whose size is a power of two above their number."""
+    n, n_columns = bits.shape
+    mask = table.shape[0] - 1
+    numbers = np.empty(n, dtype=np.int64)
+    firsts = np.empty(n, dtype=np.int64)
+    count = 0
+    for i in range(n):
+        key = 0
+        for c in range(n_columns):
+            key = mix(key, int(bits[i, c]))
+        at = key & mask
+        while table[at] >= 0:
+            same = True
+            for c in range(n_columns):
+                same &= bits[firsts[table[at]], c] == bits[i, c]
+            if same:
+                break
+            at = (at + 1) & mask
+        if table[at] < 0:
+            table[at] = count
+            firsts[count] = i
+            count += 1
+        numbers[i] = table[at]
+    return numbers
 
 
 def by_first_appearance(values: IntArray) -> IntArray:

@@ -1,11 +1,11 @@
 """The mean-shift family as the paper writes it, in plain NumPy.
 
 Slow, short, and the definition: when a compiled loop and its reference here
-disagree, the loop is wrong. Points are rows. Sums run over the neighbours in
-the order of the rows, one after the other (``_running_sum``), and squared
-distances over the coordinates likewise: this fixes every rounding, so that the
-compiled loops can be held to the same bits (but for the Gaussian, whose ``exp``
-comes from different libraries).
+disagree, the loop is wrong. Points are rows of whole numbers (see ``_lattice``),
+weights are whole numbers, and so are all sums over neighbours, which are exact
+in whatever order they are made. What is rounded is rounded once and alike
+everywhere: squared distances, summed over the coordinates in their order, the
+weight of a neighbour, and the mean. Compiled loops are held to the same bits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar.clustering.profiles import GAUSSIAN_RATE
+from sms_diar.clustering._lattice import weight_levels
+from sms_diar.clustering.profiles import GAUSSIAN_RATE, GAUSSIAN_TERMS
 from sms_diar.types import FloatArray, IntArray
 
 
@@ -40,7 +41,21 @@ def weight(kernel: str, t: FloatArray) -> FloatArray:
         return rest * rest
     if kernel == "quadweight":
         return rest * rest * rest
-    return np.exp(-GAUSSIAN_RATE * t)
+    return _gaussian(t)
+
+
+def _gaussian(t: FloatArray) -> FloatArray:
+    """``exp(-a t)`` by additions and products alone, which all machines do alike.
+
+    The sixteenth root by its power series, then squared four times.
+    """
+    u = t * (-GAUSSIAN_RATE / 16.0)
+    root = np.ones_like(t)
+    for term in range(GAUSSIAN_TERMS, 0, -1):
+        root = 1.0 + root * (u / term)
+    for _ in range(4):
+        root = root * root
+    return root
 
 
 def _running_sum(rows: FloatArray) -> Any:
@@ -63,13 +78,16 @@ def move(
     lie, and makes the move of coinciding points exactly zero.
     """
     squared = squared_distances(x, points)
-    near = squared < bandwidth * bandwidth
-    if not near.any():
+    limit = bandwidth * bandwidth
+    near = squared < limit
+    weights = weight(kernel, squared[near] / limit)
+    if kernel != "uniform":
+        weights = np.rint(weights * weight_levels(len(points)))
+    whole = weights.astype(np.int64)
+    if not whole.any():
         return np.zeros_like(x)
-    weights = weight(kernel, squared[near] / (bandwidth * bandwidth))
-    differences = points[near] - x
-    shift: FloatArray = _running_sum(weights[:, None] * differences)
-    shift /= _running_sum(weights)
+    sums = whole @ (points[near] - x).astype(np.int64)
+    shift: FloatArray = np.rint(sums / whole.sum())
     return shift
 
 

@@ -79,15 +79,23 @@ class Recorder:
                 return
         self._keep(step, coords)
 
-    def finish(self, step: int, coords: FloatArray, scale: float) -> History:
-        """Add the end of the run and hand everything over in data units."""
+    def finish(
+        self,
+        step: int,
+        coords: FloatArray,
+        restore: Callable[[FloatArray], FloatArray],
+    ) -> History:
+        """Add the end of the run and hand everything over.
+
+        `restore` turns states, one point per row, into data units.
+        """
         if not self._moments or self._moments[-1][0] != step:
             self._keep(step, coords)
         steps, objective, states = zip(*self._moments, strict=True)
         return History(
             np.array(steps, dtype=np.int64),
             np.array(objective),
-            np.array(states) * scale if self._keep_states else None,
+            restore(np.array(states)) if self._keep_states else None,
         )
 
     def _keep(self, step: int, coords: FloatArray) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._base import (
+    Algorithm,
     Bandwidth,
     MeanShiftEstimator,
     Problem,
@@ -37,6 +38,10 @@ class MeanShift(MeanShiftEstimator):
         What to keep in ``history_`` along the run.
     max_records : int, default=200
         Most moments kept in ``history_``.
+    algorithm : {"auto", "plain", "indexed"}, default="auto"
+        How neighbours are found. All give the same states to the last bit: "plain"
+        compares all points, "indexed" never does (uniform kernel only), "auto"
+        takes what is faster at the moment.
 
     Attributes
     ----------
@@ -69,7 +74,10 @@ class MeanShift(MeanShiftEstimator):
 
     Notes
     -----
-    An iteration costs O(n_samples**2 * n_features) time and O(n_samples) memory.
+    Data and means are rounded to a lattice of about ``2**-30`` bandwidths, so that
+    sums are exact in any order. An iteration that compares all points costs
+    O(n_samples**2 * n_features) time; with an index (uniform kernel) about
+    O(n_samples**1.5) in the plane. Memory is O(n_samples * n_features).
 
     Examples
     --------
@@ -92,6 +100,7 @@ class MeanShift(MeanShiftEstimator):
         merge_threshold: float | None = None,
         record: Record = None,
         max_records: int = 200,
+        algorithm: Algorithm = "auto",
     ) -> None:
         self.bandwidth = bandwidth
         self.kernel = kernel
@@ -100,6 +109,7 @@ class MeanShift(MeanShiftEstimator):
         self.merge_threshold = merge_threshold
         self.record = record
         self.max_records = max_records
+        self.algorithm = algorithm
 
     def _check_limits(self) -> None:
         check_count(self._name, "max_iter", self.max_iter)

@@ -29,6 +29,9 @@ KERNELS: Final = ("uniform", "biweight", "triweight", "quadweight", "gaussian")
 GAUSSIAN_RATE: Final = 4.5
 """Half of three standard deviations squared."""
 
+GAUSSIAN_TERMS: Final = 11
+"""Terms of the power series behind the Gaussian: exact to ``1e-13``."""
+
 SLOPE: Final = {
     "uniform": 1.0,
     "biweight": 2.0,

@@ -249,7 +249,7 @@ def _cluster(model: Any, session: Drawn, thresholds: Sequence[float]) -> Figures
         points = scale_rows(points)
     sensitivity = {}
     for threshold in thresholds:
-        merged, _ = merge_resting_points(points, threshold)
+        merged = merge_resting_points(points, threshold)
         scores = score_clustering(session.speakers, merged)
         sensitivity[f"k@{threshold:g}"] = scores.purity.k
         sensitivity[f"g@{threshold:g}"] = scores.majority.g

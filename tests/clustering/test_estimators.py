@@ -83,8 +83,8 @@ def test_duplicated_rows_share_a_label(estimator, three_gaussians):
 
 @family
 def test_a_neighbour_is_strictly_closer_than_the_bandwidth(estimator):
-    X = [[0.0], [0.9], [1.8]]  # gaps equal to the bandwidth, to the last bit
-    labels = clone(estimator).set_params(bandwidth=0.9).fit_predict(X)
+    X = [[0.0], [0.75], [1.5]]  # gaps equal to the bandwidth, to the last bit
+    labels = clone(estimator).set_params(bandwidth=0.75).fit_predict(X)
     assert labels.tolist() == [0, 1, 2]
     labels = clone(estimator).set_params(bandwidth=0.9000001).fit_predict(X[:2])
     assert labels.tolist() == [0, 0]
