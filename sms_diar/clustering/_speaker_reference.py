@@ -4,26 +4,52 @@ The state of a point is its length-normalised embedding x; phi, and with it the
 scores, are recomputed from the state. A point moves to the plain mean of the
 states of the k points whose scores with it are highest, itself among them. Ties
 go to the lower index. Slow, short, and the definition.
+
+A gate, which the paper does not have, leaves out those of the k whose score is
+below a share of the score of the point with itself, but never the `least` best.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sms_diar.scoring.backend import BackEnd
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import BoolArray, FloatArray, IntArray
+
+
+class Gate(NamedTuple):
+    """Keep partners that score `share` of the self-score, and the `least` best."""
+
+    share: float
+    least: int
+
+    def choose(self, ranked: FloatArray, own: float) -> BoolArray:
+        """Which of the scores, best first, pass."""
+        passed = ranked >= self.share * own
+        passed[: self.least] = True
+        return passed
 
 
 def nearest(
-    i: int, states: FloatArray, backend: BackEnd, k: int, threshold: float = -np.inf
+    i: int,
+    states: FloatArray,
+    backend: BackEnd,
+    k: int,
+    threshold: float = -np.inf,
+    gate: Gate | None = None,
 ) -> IntArray:
     """The k best partners of point i, itself included, in the order of the rows.
 
     Partners that score below the threshold are left out, but never i itself.
     """
     scores = backend.features(states).row(i)
+    own = float(scores[i])
     scores[i] = np.inf
     best = np.argsort(-scores, kind="stable")[:k]
+    if gate is not None:
+        best = best[gate.choose(scores[best], own)]
     return np.sort(best[scores[best] >= threshold])
 
 
@@ -35,12 +61,14 @@ def stochastic(
     thresholds: FloatArray,
     tol: float,
     n_at_rest: int,
+    gate: Gate | None = None,
 ) -> tuple[FloatArray, int]:
     """SMS: the drawn point moves within the current state."""
     states = states.copy()
     last_move = np.full(len(states), np.inf)
     for step, i in enumerate(draws):
-        near = nearest(i, states, backend, int(ks[step]), float(thresholds[step]))
+        threshold = float(thresholds[step])
+        near = nearest(i, states, backend, int(ks[step]), threshold, gate)
         target = states[near].mean(axis=0)
         last_move[i] = np.linalg.norm(target - states[i])
         states[i] = target
@@ -50,13 +78,18 @@ def stochastic(
 
 
 def blurring(
-    states: FloatArray, backend: BackEnd, k: int, tol: float, max_iter: int
+    states: FloatArray,
+    backend: BackEnd,
+    k: int,
+    tol: float,
+    max_iter: int,
+    gate: Gate | None = None,
 ) -> FloatArray:
     """BMS: all points move together."""
     for _ in range(max_iter):
         moved = np.array(
             [
-                states[nearest(i, states, backend, k)].mean(axis=0)
+                states[nearest(i, states, backend, k, gate=gate)].mean(axis=0)
                 for i in range(len(states))
             ]
         )
@@ -68,7 +101,12 @@ def blurring(
 
 
 def mean_shift(
-    states: FloatArray, backend: BackEnd, k: int, tol: float, max_iter: int
+    states: FloatArray,
+    backend: BackEnd,
+    k: int,
+    tol: float,
+    max_iter: int,
+    gate: Gate | None = None,
 ) -> FloatArray:
     """MS: every point climbs on its own; the points it sees stay in place.
 
@@ -80,8 +118,10 @@ def mean_shift(
         for _ in range(max_iter):
             here = backend.features(climbing[i : i + 1])
             scores = fixed.matrix(here)[:, 0]
-            near = np.sort(np.argsort(-scores, kind="stable")[:k])
-            target = states[near].mean(axis=0)
+            near = np.argsort(-scores, kind="stable")[:k]
+            if gate is not None:
+                near = near[gate.choose(scores[near], float(here.row(0)[0]))]
+            target = states[np.sort(near)].mean(axis=0)
             length = np.linalg.norm(target - climbing[i])
             climbing[i] = target
             if length < tol:

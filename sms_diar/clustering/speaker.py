@@ -21,7 +21,12 @@ import numpy as np
 
 from sms_diar._random import as_generator
 from sms_diar._validation import check_count, check_share, is_real
-from sms_diar.clustering._speaker_kernels import Map, shift_rows, stochastic_batch
+from sms_diar.clustering._speaker_kernels import (
+    Map,
+    Search,
+    shift_rows,
+    stochastic_batch,
+)
 from sms_diar.clustering.speaker_base import SpeakerEstimator
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -42,6 +47,12 @@ class SpeakerMeanShift(SpeakerEstimator):
         (:func:`~sms_diar.scoring.session_backend`).
     k : int, default=17
         Neighbours, the segment itself among them.
+    gate : float or None, default=None
+        Of the k neighbours, leave out those whose score is below this share of
+        the score of the segment with itself, where it now is. None leaves out
+        none, as the paper does.
+    gate_least : int, default=5
+        Neighbours that pass any gate: the best, the segment itself among them.
     tol : float, default=1e-3
         Rest: a move shorter than this, embeddings being of unit length.
     max_iter : int, default=200
@@ -83,6 +94,8 @@ class SpeakerMeanShift(SpeakerEstimator):
         *,
         backend: BackEnd | None = None,
         k: int = 17,
+        gate: float | None = None,
+        gate_least: int = 5,
         tol: float = 1e-3,
         max_iter: int = 200,
         merge: Literal["distance", "score"] = "distance",
@@ -93,6 +106,8 @@ class SpeakerMeanShift(SpeakerEstimator):
     ) -> None:
         self.backend = backend
         self.k = k
+        self.gate = gate
+        self.gate_least = gate_least
         self.tol = tol
         self.max_iter = max_iter
         self.merge = merge
@@ -104,6 +119,13 @@ class SpeakerMeanShift(SpeakerEstimator):
     def _check_limits(self) -> None:
         check_count(self._name, "k", self.k)
         check_count(self._name, "max_iter", self.max_iter)
+
+    def _row_gates(self, here: PairwiseTerms, n: int) -> tuple[FloatArray, int]:
+        """Least scores of the rows, without the part that all of a row share."""
+        gate, least = self._gate(n)
+        common = here.bias + here.constant
+        own = np.einsum("ij,ij->i", here.U, here.U) + here.bias + common
+        return gate * own - common, least
 
     def _remedy(self) -> str:
         return f"raise max_iter (now {self.max_iter}) or tol"
@@ -122,7 +144,9 @@ class SpeakerMeanShift(SpeakerEstimator):
                 here = backend.features(states[rows])
                 moved = np.empty((len(rows), states.shape[1]))
                 scores = here.U @ terms.U.T + terms.bias
-                shift_rows(scores, np.full(len(rows), -1), fixed, k, moved)
+                gates, least = self._row_gates(here, n)
+                nobody = np.full(len(rows), -1)
+                shift_rows(scores, nobody, fixed, k, gates, least, moved)
                 lengths[rows] = np.linalg.norm(moved - states[rows], axis=1)
                 states[rows] = moved
             n_steps += len(moving)
@@ -149,7 +173,10 @@ class SpeakerBlurringMeanShift(SpeakerMeanShift):
             moved = np.empty_like(states)
             for rows in _blocks(np.arange(n), n):
                 scores = terms.U[rows] @ terms.U.T + terms.bias
-                shift_rows(scores, rows, states, k, moved[rows[0] : rows[-1] + 1])
+                here = terms.select(slice(rows[0], rows[-1] + 1))
+                gates, least = self._row_gates(here, n)
+                out = moved[rows[0] : rows[-1] + 1]
+                shift_rows(scores, rows, states, k, gates, least, out)
             longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
             states = moved
             # Moves shrink geometrically, so their logarithm tells how far it is.
@@ -172,6 +199,8 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
     k : int or pair of ints, default=17
         Neighbours, the segment itself among them; of a pair, the number is drawn
         uniformly, ends included, at each step (the doubly stochastic idea).
+    gate, gate_least
+        As for `SpeakerMeanShift`.
     score_range : pair of floats or None, default=None
         Draw a score uniformly from this range at each step and leave out
         neighbours that score less.
@@ -195,9 +224,11 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
 
     Notes
     -----
-    A step costs O(n (r + log k) + d (q + k)) for n segments and r dimensions of
-    scores; some ten steps for each segment are usual. Memory is O(n d): no
-    matrix of all pairs is ever made.
+    A step costs O(n r + k (d + q + r)) at first, for n segments, d dimensions, q
+    after the PCA and r of scores. When segments have gathered around their
+    speakers, bounds spare most scores, and n becomes the number of speakers and
+    of the segments of one. Some ten to thirty steps for each segment are usual.
+    Memory is O(n (d + q + r)): no matrix of all pairs is ever made.
 
     Examples
     --------
@@ -215,6 +246,8 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
         *,
         backend: BackEnd | None = None,
         k: int | tuple[int, int] = 17,
+        gate: float | None = None,
+        gate_least: int = 5,
         score_range: tuple[float, float] | None = None,
         tol: float = 1e-3,
         rest_share: float = 1.0,
@@ -228,6 +261,8 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
     ) -> None:
         self.backend = backend
         self.k = k
+        self.gate = gate
+        self.gate_least = gate_least
         self.score_range = score_range
         self.tol = tol
         self.rest_share = rest_share
@@ -272,42 +307,55 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
         rng = as_generator(self.random_state)
         # Streams of their own, so that the draws of segments are those of plain SMS.
         k_rng, score_rng = rng.spawn(2)
-        n = len(states)
+        n, d = states.shape
         low_k = int(np.min(self.k) * k / self._largest_k()) or 1
         U, bias = terms.U.copy(), terms.bias.copy()
+        search = Search(U, bias)
         chain = _map_of(backend)
+        images = states @ backend.matrix.T
+        trails = np.hstack([states, images, images @ backend.projection.T])
+        gate, least = self._gate(n)
         last_move = np.full(n, np.inf)
         n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or 200 * n
         step = 0
         resting = 0
         while step < limit and resting < n_at_rest:
-            size = min(batch_size(n), limit - step)
+            # Many at once are no burden when there are few centres to score.
+            size = batch_size(n) * (4 if search.grouped else 1)
+            size = min(size, limit - step)
             draws = rng.integers(n, size=size)
             ks = k_rng.integers(low_k, k + 1, size=size)
             thresholds = np.full(size, -np.inf)
             if self.score_range is not None:
                 thresholds = score_rng.uniform(*self.score_range, size=size)
-            snapshot = U[draws] @ U.T
-            snapshot += bias
-            step += stochastic_batch(
-                states,
+            snapshot = search.snapshot(draws)
+            done, scored = stochastic_batch(
+                trails,
                 U,
                 bias,
+                search.cells,
+                search.radius,
+                search.friends,
                 snapshot,
+                search.precision,
                 backend.constant,
                 draws,
                 ks,
                 thresholds,
+                gate,
+                least,
                 chain,
                 self.tol,
                 last_move,
                 n_at_rest,
             )
+            step += done
+            search.learn(done, scored)
             resting = int(np.count_nonzero(last_move < self.tol))
             self._tell(resting / n_at_rest)
         longest = float(np.sort(last_move)[n_at_rest - 1])
-        return states, step, longest
+        return trails[:, :d].copy(), step, longest
 
 
 def batch_size(n: int) -> int:
@@ -322,11 +370,11 @@ def batch_size(n: int) -> int:
 def estimate_memory(n: int, dim: int, score_dim: int) -> int:
     """Bytes that clustering n embeddings needs at its peak, about.
 
-    Raw vectors, states, resting points and their copies, scoring vectors with
-    the temporaries of computing them, and one batch of scores.
+    Raw vectors, states with their images, resting points and their copies,
+    scoring vectors with the temporaries of computing them, one batch of scores.
     """
     scores = max(batch_size(n) * n, min(_SCORES, n * n))
-    return 8 * (6 * n * dim + 4 * n * score_dim + 2 * scores)
+    return 8 * (7 * n * dim + 7 * n * score_dim + 2 * scores)
 
 
 def _blocks(rows: IntArray, n: int) -> list[IntArray]:
@@ -336,10 +384,9 @@ def _blocks(rows: IntArray, n: int) -> list[IntArray]:
 
 def _map_of(backend: BackEnd) -> Map:
     return Map(
-        np.ascontiguousarray(backend.matrix),
         backend.offset,
+        backend.projection @ backend.offset,
         float(backend.out_length),
-        np.ascontiguousarray(backend.projection),
         backend.shift,
         backend.norm_weights,
         bool(backend.norm_weights.any()),

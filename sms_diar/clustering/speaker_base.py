@@ -37,6 +37,8 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
 
     backend: BackEnd | None
     k: Any
+    gate: float | None
+    gate_least: int
     tol: float
     merge: str
     merge_threshold: float | None
@@ -172,11 +174,15 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
             threshold = self.merge_threshold
             if threshold is None:
                 threshold = default_merge_threshold(points)
-            return merge_resting_points(points, threshold)[0]
+            return merge_resting_points(points, threshold)
         # Points at one place belong together anyway; places are merged by score.
-        labels, _ = merge_resting_points(points, default_merge_threshold(points) / 10)
+        labels = merge_resting_points(points, default_merge_threshold(points) / 10)
         threshold = 0.0 if self.merge_threshold is None else self.merge_threshold
         return merge_clusters(backend.features(resting), labels, threshold=threshold)
+
+    def _gate(self, n: int) -> tuple[float, int]:
+        """Share and least number of the gate; without one, all n pass."""
+        return (0.0, n) if self.gate is None else (float(self.gate), self.gate_least)
 
     def _largest_k(self) -> int:
         return int(np.max(self.k))
@@ -186,6 +192,11 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
             raise InvalidParameterError(
                 f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
             )
+        if self.gate is not None and not is_real(self.gate):
+            raise InvalidParameterError(
+                f"{self._name}: gate must be a finite number or None, got {self.gate!r}"
+            )
+        check_count(self._name, "gate_least", self.gate_least)
         check_positive(self._name, "tol", self.tol)
         check_choice(self._name, "merge", self.merge, ("distance", "score"))
         if self.merge_threshold is not None:

@@ -148,7 +148,7 @@ def test_states_do_not_depend_on_the_batch(monkeypatch, size):
     whole = SpeakerStochasticMeanShift(k=9, random_state=1).fit(X)
     monkeypatch.setattr(speaker_module, "batch_size", lambda n: size)
     other = SpeakerStochasticMeanShift(k=9, random_state=1).fit(X)
-    np.testing.assert_allclose(whole.resting_points_, other.resting_points_, atol=1e-9)
+    np.testing.assert_array_equal(whole.resting_points_, other.resting_points_)
     np.testing.assert_array_equal(whole.labels_, other.labels_)
 
 
@@ -389,6 +389,8 @@ def test_a_listener_hears_the_end_and_changes_nothing(model):
     [
         ({"k": 0}, "k must be a whole number >= 1, got 0"),
         ({"tol": -1}, "tol must be a finite number > 0, got -1"),
+        ({"gate": np.inf}, "gate must be a finite number or None, got inf"),
+        ({"gate_least": 0}, "gate_least must be a whole number >= 1, got 0"),
         ({"merge": "ward"}, "merge must be one of 'distance', 'score', got 'ward'"),
         (
             {"merge_threshold": 0},
