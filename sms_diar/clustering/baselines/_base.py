@@ -1,0 +1,103 @@
+"""What the baselines share: checks, memory, numbers of speakers, labels.
+
+They are peers of the mean-shift estimators and keep their contract: raw
+embeddings in, a back end that scores pairs, bounds on the number of speakers,
+labels numbered by first appearance.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+from sms_diar._random import as_generator
+from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.baselines._bounds import check_bounds, reach_bounds
+from sms_diar.clustering.speaker_base import SpeakerEstimator
+from sms_diar.clustering.speaker_count import mean_features
+from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import FloatArray, IntArray, RandomState
+
+_BYTES = 8 * 2**30  # of matrices of all pairs at a time
+
+
+class SpeakerBaseline(SpeakerEstimator):
+    """Skeleton of ``fit`` for methods that label all segments at once.
+
+    Subclasses give labels; what the bounds on the number of speakers still need
+    is done here: clusters of highest mean score are merged, the loosest ones are
+    split.
+    """
+
+    _n_matrices: ClassVar[int]  # of n x n numbers that are held at a time
+
+    @abstractmethod
+    def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
+        """Speakers of all segments, whatever their numbers."""
+
+    def _fit_states(self, states: FloatArray, backend: BackEnd) -> None:
+        self._check_size(len(states))
+        terms = backend.features(states)
+        self.k_ = 0  # no neighbourhoods
+        self.n_steps_ = 0
+        self.converged_ = True
+        labels = by_first_appearance(self._label(terms, backend))
+        labels = reach_bounds(terms, labels, *self._bounds(len(states)))
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self._speakers = mean_features(terms, labels)
+        self._tell(1.0)
+
+    def _check_size(self, n: int) -> None:
+        check_memory(self._name, n, self._n_matrices)
+
+    def _bounds(self, n: int) -> tuple[int, int]:
+        """Fewest and most speakers of n segments."""
+        low = self.n_speakers or self.min_speakers or 1
+        return low, min(self.n_speakers or self.max_speakers or n, n)
+
+    def _most_sought(self, n: int) -> int:
+        """Most speakers to look for when nobody says: a fifth of the segments.
+
+        Methods that compare many numbers of speakers find the best one among
+        speakers of a single segment each, if they are let.
+        """
+        low, high = self._bounds(n)
+        if self.max_speakers is not None:
+            return high
+        return max(1, low, n // 5)
+
+    def _check_parameters(self) -> None:
+        if self.backend is not None and not isinstance(self.backend, BackEnd):
+            raise InvalidParameterError(
+                f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
+            )
+        check_bounds(self._name, self.n_speakers, self.min_speakers, self.max_speakers)
+        self._check_limits()
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        raise NotImplementedError  # nothing moves
+
+    def _remedy(self) -> str:
+        raise NotImplementedError
+
+
+def check_memory(owner: str, n: int, n_matrices: int) -> None:
+    """Refuse so many segments that scores of all pairs would not fit."""
+    most = int((_BYTES / (8 * n_matrices)) ** 0.5)
+    if n > most:
+        size = 8 * n_matrices * n**2 / 1e9
+        raise InvalidParameterError(
+            f"{owner}: X must have at most {most} segments, got {n}; scores of all "
+            f"their pairs would take {size:.1f} GB. Cluster recordings one by one, or "
+            f"use SpeakerStochasticMeanShift, which holds no such matrix"
+        )
+
+
+def draw_seed(random_state: RandomState) -> int:
+    """Seed for scikit-learn, which takes no Generator."""
+    return int(as_generator(random_state).integers(2**31 - 1))

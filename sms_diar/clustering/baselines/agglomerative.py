@@ -1,0 +1,158 @@
+"""Agglomerative clustering of PLDA or cosine scores.
+
+The work-horse of diarization: the two clusters whose pairs score highest on
+average are merged, again and again, until no pair of clusters scores above a
+threshold. Merging is done to the end and remembered, so that other thresholds
+cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sms_diar._validation import check_choice, check_count, is_real
+from sms_diar.clustering.baselines._base import SpeakerBaseline
+from sms_diar.clustering.baselines._dendrogram import Linkage, link
+from sms_diar.clustering.baselines.calibration import two_gaussian_threshold
+from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import FloatArray, IntArray
+
+
+class AgglomerativeSpeakers(SpeakerBaseline):
+    """Merge the clusters of highest score until a threshold or a number.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with whitening fitted on
+        the session itself (:func:`~sms_diar.scoring.session_backend`).
+    linkage : {"average", "complete", "single"}, default="average"
+        Score of two clusters: mean, lowest or highest of the scores of their
+        pairs.
+    threshold : float, "calibrated" or None, default=None
+        Clusters merge while they score above this. None means 0 for PLDA, whose
+        scores are log-likelihood ratios, and "calibrated" for cosine, which has
+        no natural zero. "calibrated" is the point between two Gaussians fitted to
+        the scores of the session (``calibration.py``). It sees two crowds even in
+        a session of one speaker, and leaves rather too many clusters: the better
+        choice is a number tuned on sessions of the same kind.
+    n_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters; they outrank the threshold.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Speakers found.
+    threshold_ : float
+        The threshold used; minus infinity where all scores are alike.
+    children_ : ndarray of shape (n_segments - 1, 2)
+        Clusters merged, as scikit-learn numbers them.
+    merge_scores_ : ndarray of shape (n_segments - 1,)
+        Scores at which they merge, falling.
+    n_steps_ : int
+        Merges done for `labels_`.
+    k_, converged_ : int and bool
+        0 and True: there are no neighbourhoods and no iterations.
+    backend_ : BackEnd
+        The back end used.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    O(n**2) time and memory; some 18,000 segments at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering.baselines import AgglomerativeSpeakers
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
+    >>> X = speakers + 0.3 * rng.standard_normal((60, 3))
+    >>> model = AgglomerativeSpeakers().fit(X)
+    >>> model.n_clusters_, int(model.labels_at(-1.0).max()) + 1
+    (3, 1)
+    """
+
+    _n_matrices = 3
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        linkage: Linkage = "average",
+        threshold: float | Literal["calibrated"] | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+    ) -> None:
+        self.backend = backend
+        self.linkage = linkage
+        self.threshold = threshold
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+
+    def labels_at(self, threshold: float) -> IntArray:
+        """Labels that another threshold would have given, without bounds.
+
+        Parameters
+        ----------
+        threshold : float
+            Clusters merge while they score above this.
+        """
+        check_is_fitted(self)
+        return self._dendrogram.labels_of(self._dendrogram.count_at(threshold))
+
+    def labels_with(self, n_speakers: int) -> IntArray:
+        """Labels when merging stops at a number of speakers."""
+        check_is_fitted(self)
+        check_count(self._name, "n_speakers", n_speakers)
+        n = len(self.labels_)
+        if n_speakers > n:
+            raise InvalidParameterError(
+                f"{self._name}: n_speakers must be at most the number of segments "
+                f"({n}), got {n_speakers}"
+            )
+        return self._dendrogram.labels_of(n_speakers)
+
+    def _check_limits(self) -> None:
+        check_choice(
+            self._name, "linkage", self.linkage, ("average", "complete", "single")
+        )
+        if not (
+            self.threshold is None
+            or self.threshold == "calibrated"
+            or is_real(self.threshold)
+        ):
+            raise InvalidParameterError(
+                f"{self._name}: threshold must be a finite number, 'calibrated' or "
+                f"None, got {self.threshold!r}"
+            )
+
+    def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
+        scores = terms.matrix()
+        self.threshold_ = self._stop(scores, backend)
+        self._dendrogram = link(scores, self.linkage)
+        self.children_ = self._dendrogram.children
+        self.merge_scores_ = self._dendrogram.scores
+        low, high = self._bounds(len(terms))
+        count = int(np.clip(self._dendrogram.count_at(self.threshold_), low, high))
+        self.n_steps_ = len(terms) - count
+        return self._dendrogram.labels_of(count)
+
+    def _stop(self, scores: FloatArray, backend: BackEnd) -> float:
+        if self.threshold is None and backend.kind == "plda":
+            return 0.0
+        if self.threshold is None or self.threshold == "calibrated":
+            if len(scores) == 1:
+                return -np.inf
+            return two_gaussian_threshold(scores[np.tri(len(scores), k=-1, dtype=bool)])
+        return float(self.threshold)

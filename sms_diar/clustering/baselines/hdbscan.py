@@ -1,0 +1,123 @@
+"""HDBSCAN of scores: clusters of any shape and density, and noise."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import HDBSCAN
+
+from sms_diar._validation import check_count
+from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.baselines._base import SpeakerBaseline
+from sms_diar.clustering.speaker_count import mean_features
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import IntArray
+
+
+class HdbscanSpeakers(SpeakerBaseline):
+    """HDBSCAN on the distance ``sqrt(highest score - score)``.
+
+    For cosine scores that is, up to a factor, the distance of unit vectors.
+    A speaker must be given to every segment, so noise goes to the cluster of
+    highest mean score. Where all is noise, there is one speaker.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with whitening fitted on
+        the session itself (:func:`~sms_diar.scoring.session_backend`).
+    min_cluster_size : int, default=5
+        Fewest segments that are a cluster.
+    min_samples : int or None, default=None
+        Neighbours that make a segment dense, itself among them; None means
+        `min_cluster_size`.
+    n_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters. HDBSCAN knows none: too many are merged,
+        highest mean score first, and too few are split, the loosest first.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Speakers found.
+    noise_ : ndarray of shape (n_segments,)
+        Whether HDBSCAN left the segment out.
+    k_ : int
+        Neighbours used.
+    n_steps_, converged_ : int and bool
+        0 and True: there are no iterations.
+    backend_ : BackEnd
+        The back end used.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    O(n**2) time and memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering.baselines import HdbscanSpeakers
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
+    >>> X = speakers + 0.2 * rng.standard_normal((60, 3))
+    >>> HdbscanSpeakers().fit(X).n_clusters_
+    3
+    """
+
+    _n_matrices = 4
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        min_cluster_size: int = 5,
+        min_samples: int | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+    ) -> None:
+        self.backend = backend
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+
+    def _check_limits(self) -> None:
+        check_count(self._name, "min_cluster_size", self.min_cluster_size, least=2)
+        if self.min_samples is not None:
+            check_count(self._name, "min_samples", self.min_samples)
+
+    def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
+        n = len(terms)
+        self.k_ = min(self.min_samples or self.min_cluster_size, n)
+        if n < self.min_cluster_size:
+            self.noise_ = np.ones(n, dtype=bool)
+            return np.zeros(n, dtype=np.int64)
+        distances = terms.matrix()
+        np.subtract(distances.max(), distances, out=distances)
+        np.fill_diagonal(distances, 0.0)
+        np.sqrt(distances, out=distances)
+        labels: IntArray = (
+            HDBSCAN(
+                min_cluster_size=self.min_cluster_size,
+                min_samples=self.k_,
+                metric="precomputed",
+                copy=False,
+            )
+            .fit(distances)
+            .labels_.astype(np.int64)
+        )
+        self.noise_ = labels < 0
+        if self.noise_.all():
+            return np.zeros(n, dtype=np.int64)
+        kept, lost = np.flatnonzero(~self.noise_), np.flatnonzero(self.noise_)
+        labels[kept] = by_first_appearance(labels[kept])
+        dense = PairwiseTerms(terms.U[kept], terms.bias[kept], terms.constant)
+        speakers = mean_features(dense, labels[kept])
+        scores = terms.U[lost] @ speakers.U.T + speakers.bias
+        labels[lost] = np.argmax(scores, axis=1)
+        return labels

@@ -1,0 +1,154 @@
+"""k-means of scoring vectors, with the number of clusters by silhouette."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.metrics import pairwise_distances, silhouette_score
+
+from sms_diar._validation import check_count
+from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.baselines._base import SpeakerBaseline, draw_seed
+from sms_diar.clustering.baselines._partition import partition
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import FloatArray, IntArray, RandomState
+
+_CANDIDATES = 16  # numbers of speakers that are tried at a time
+
+
+class KMeansSpeakers(SpeakerBaseline):
+    """k-means in the space of the scores.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with whitening fitted on
+        the session itself (:func:`~sms_diar.scoring.session_backend`). The
+        vectors clustered are those whose inner products the scores are made of:
+        whitened ones for cosine, those of the PLDA model, weighted by how much
+        they tell of the speaker, for PLDA.
+    spherical : bool, default=False
+        Scale these vectors to unit length first, so that only angles count. For
+        cosine they have it already; for PLDA, length is information.
+    n_init : int, default=5
+        Starts of k-means for each number of clusters; the best is kept.
+    n_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters. Without `max_speakers`, no more than a
+        fifth of the segments are looked for. Silhouettes compare clusters, so one
+        speaker is found only where bounds, or segments that are all equal, leave
+        no other choice.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Speakers found.
+    silhouettes_ : dict from int to float
+        Mean silhouette for the numbers of clusters tried.
+    n_steps_ : int
+        Numbers of clusters tried.
+    k_, converged_ : int and bool
+        0 and True.
+    backend_ : BackEnd
+        The back end used.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    Numbers of clusters are tried on a geometric grid, which is refined around the
+    best until its neighbours are tried. O(n**2) memory for the silhouettes, O(n)
+    for a given number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering.baselines import KMeansSpeakers
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
+    >>> X = speakers + 0.3 * rng.standard_normal((60, 3))
+    >>> KMeansSpeakers(random_state=0).fit(X).n_clusters_
+    3
+    """
+
+    _n_matrices = 2
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        spherical: bool = False,
+        n_init: int = 5,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.spherical = spherical
+        self.n_init = n_init
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
+
+    def _check_limits(self) -> None:
+        check_count(self._name, "n_init", self.n_init)
+        if not isinstance(self.spherical, (bool, np.bool_)):
+            raise InvalidParameterError(
+                f"{self._name}: spherical must be True or False, got {self.spherical!r}"
+            )
+
+    def _check_size(self, n: int) -> None:
+        if self.n_speakers is None:  # otherwise nothing is asked of all pairs
+            super()._check_size(n)
+
+    def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
+        rows = scale_rows(terms.U) if self.spherical else terms.U
+        seed = draw_seed(self.random_state)
+        self.silhouettes_: dict[int, float] = {}
+        most = self._most_sought(len(rows))
+        if self.n_speakers is not None or most == 1:
+            low = high = most if self.n_speakers is None else self.n_speakers
+        else:
+            # A silhouette needs two clusters, and one that has two members.
+            low = max(self.min_speakers or 1, 2)
+            high = min(most, len(np.unique(rows, axis=0)), len(rows) - 1)
+        if high <= low:
+            self.n_steps_ = 1
+            count = max(1, min(low, high))
+            return partition(rows, count, n_init=self.n_init, seed=seed)
+        return self._best(rows, low, high, seed)
+
+    def _best(self, rows: FloatArray, low: int, high: int, seed: int) -> IntArray:
+        """Labels of highest silhouette, the fewest clusters among equals."""
+        distances = pairwise_distances(rows)
+        np.fill_diagonal(distances, 0.0)
+        found: dict[int, IntArray] = {}
+        grid = np.geomspace(low, high, _CANDIDATES)
+        while True:
+            for count in sorted({round(value) for value in grid} - set(found)):
+                labels = partition(rows, count, n_init=self.n_init, seed=seed)
+                found[count] = by_first_appearance(labels)
+                self.silhouettes_[count] = _silhouette(distances, labels)
+            tried = sorted(found)
+            best = max(tried, key=lambda count: (self.silhouettes_[count], -count))
+            place = tried.index(best)
+            around = tried[max(place - 1, 0)], tried[min(place + 1, len(tried) - 1)]
+            if around[1] - around[0] <= (around[0] < best) + (best < around[1]):
+                break
+            grid = np.linspace(*around, _CANDIDATES)
+            self._tell(0.5)
+        self.n_steps_ = len(found)
+        return found[best]
+
+
+def _silhouette(distances: FloatArray, labels: IntArray) -> float:
+    if labels.min() == labels.max():  # rows that differ by rounding alone
+        return -1.0
+    return float(silhouette_score(distances, labels, metric="precomputed"))

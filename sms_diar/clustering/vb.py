@@ -1,0 +1,279 @@
+"""Variational Bayes for speakers: a mixture, or a Markov chain, of PLDA classes.
+
+In the space where a PLDA model is diagonal, a segment of speaker s is
+``sqrt(psi) * y_s`` plus white noise, and ``y_s`` is standard normal. Neither the
+``y_s`` nor who speaks when is known; variational Bayes approximates their joint
+posterior by a product and improves both factors in turn. Speakers that are not
+needed lose their prior and with it their segments, so the number of speakers is
+found, downwards, from the one at the start.
+
+The model is that of F. Landini, J. Profant, M. Diez, L. Burget, "Bayesian HMM
+clustering of x-vector sequences (VBx) in speaker diarization: theory,
+implementation and analysis on standard tasks", 2022; equation numbers are those
+of the paper. Its chain has transitions ``loop * I + (1 - loop) * pi``, which cost
+O(S) a step and not O(S**2). Without a chain, segments are independent draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp, softmax
+
+from sms_diar._validation import (
+    check_count,
+    check_not_negative,
+    check_positive,
+    is_real,
+)
+from sms_diar.errors import InvalidParameterError
+from sms_diar.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class VbResult:
+    """Posterior of speakers and of who speaks in each segment.
+
+    Parameters
+    ----------
+    gamma : ndarray of shape (n, S)
+        Responsibilities: probability of each speaker for each segment.
+    pi : ndarray of shape (S,)
+        Priors of the speakers; those not needed tend to zero.
+    elbo : ndarray of shape (n_iter,)
+        Lower bound of the evidence after each iteration; it never falls.
+    alpha : ndarray of shape (S, D)
+        Posterior means of the speakers ``y_s`` behind `gamma`.
+    variance : ndarray of shape (S, D)
+        Their posterior variances.
+    converged : bool
+        Whether the last rise of `elbo` was below the tolerance.
+    """
+
+    gamma: FloatArray
+    pi: FloatArray
+    elbo: FloatArray
+    alpha: FloatArray
+    variance: FloatArray
+    converged: bool
+
+
+def vb_mixture(
+    F: npt.ArrayLike,
+    psi: npt.ArrayLike,
+    gamma: npt.ArrayLike,
+    *,
+    Fa: float = 1.0,
+    Fb: float = 1.0,
+    pi: npt.ArrayLike | None = None,
+    loop_probability: float | None = None,
+    max_iter: int = 40,
+    tol: float = 1e-6,
+) -> VbResult:
+    """Improve responsibilities until the evidence bound rests.
+
+    Parameters
+    ----------
+    F : array-like of shape (n, D)
+        Segments in the space of the PLDA model: identity covariance within
+        speakers, ``diag(psi)`` between them.
+    psi : array-like of shape (D,)
+        Variances between speakers, not negative.
+    gamma : array-like of shape (n, S)
+        Responsibilities to start from; rows sum to one.
+    Fa : float, default=1.0
+        Weight of the data; below one where segments are not independent, as
+        overlapping windows.
+    Fb : float, default=1.0
+        Weight of the prior of the speakers; above one leaves fewer of them.
+    pi : array-like of shape (S,) or None, default=None
+        Priors to start from; None means equal ones.
+    loop_probability : float or None, default=None
+        Probability, in [0, 1), of staying with a speaker from one segment to the
+        next, for segments in order of time. None (and 0) means a mixture: the
+        order is of no account.
+    max_iter : int, default=40
+        Most iterations.
+    tol : float, default=1e-6
+        The run ends when the bound rises by less than this.
+
+    Returns
+    -------
+    result : VbResult
+        After the last iteration.
+
+    Notes
+    -----
+    An iteration costs O(n S D).
+    """
+    owner = "vb_mixture"
+    rows, weights, start, priors = _checked(owner, F, psi, gamma, pi)
+    check_positive(owner, "Fa", Fa)
+    check_positive(owner, "Fb", Fb)
+    check_count(owner, "max_iter", max_iter)
+    check_not_negative(owner, "tol", tol)
+    loop = check_loop(owner, loop_probability)
+    rho = rows * np.sqrt(weights)  # (18)
+    # What no speaker changes of the log density of a segment, in (23).
+    shared = -0.5 * (np.sum(rows**2, axis=1) + rows.shape[1] * np.log(2.0 * np.pi))
+    responsibilities, converged = start, False
+    bounds: list[float] = []
+    while len(bounds) < max_iter and not converged:
+        speakers = _speakers(rho, weights, responsibilities, Fa / Fb)
+        expected = (speakers.variance + speakers.alpha**2) @ weights
+        fit = rho @ speakers.alpha.T - 0.5 * expected  # (23)
+        density = Fa * (fit + shared[:, None])
+        step = _mixture(density, priors) if loop == 0 else _chain(density, priors, loop)
+        responsibilities, priors = step.gamma, step.pi
+        bounds.append(step.log_likelihood - Fb * _divergence(speakers))  # (25)
+        converged = len(bounds) > 1 and bounds[-1] - bounds[-2] < tol
+    return VbResult(
+        responsibilities,
+        priors,
+        np.array(bounds),
+        speakers.alpha,
+        speakers.variance,
+        converged,
+    )
+
+
+def soften(labels: IntArray, smoothing: float = 5.0) -> FloatArray:
+    """Responsibilities that favour given labels, to start from.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Speakers 0, 1, ...
+    smoothing : float, default=5.0
+        Log odds of the label against each other speaker.
+    """
+    hard = np.eye(int(labels.max()) + 1)[labels]
+    gamma: FloatArray = softmax(smoothing * hard, axis=1)
+    return gamma
+
+
+def check_loop(owner: str, value: float | None) -> float:
+    """Return a loop probability as a number; None is none, 0."""
+    if value is None:
+        return 0.0
+    if not is_real(value) or not 0.0 <= value < 1.0:
+        raise InvalidParameterError(
+            f"{owner}: loop_probability must be a number in [0, 1) or None, "
+            f"got {value!r}"
+        )
+    return float(value)
+
+
+class _Speakers(NamedTuple):
+    alpha: FloatArray
+    variance: FloatArray
+
+
+class _Step(NamedTuple):
+    gamma: FloatArray
+    pi: FloatArray
+    log_likelihood: float
+
+
+def _speakers(
+    rho: FloatArray, psi: FloatArray, gamma: FloatArray, ratio: float
+) -> _Speakers:
+    """Posterior of the speakers, given who speaks: (17) and (16)."""
+    variance = 1.0 / (1.0 + ratio * np.outer(gamma.sum(axis=0), psi))
+    return _Speakers(ratio * variance * (gamma.T @ rho), variance)
+
+
+def _divergence(speakers: _Speakers) -> float:
+    """Kullback-Leibler divergence of all speakers from their standard normal prior."""
+    alpha, variance = speakers
+    return 0.5 * float(np.sum(variance + alpha**2 - 1.0 - np.log(variance)))
+
+
+def _mixture(density: FloatArray, pi: FloatArray) -> _Step:
+    joint = density + _log(pi)
+    evidence = logsumexp(joint, axis=1, keepdims=True)
+    gamma: FloatArray = np.exp(joint - evidence)
+    return _Step(gamma, gamma.mean(axis=0), float(evidence.sum()))
+
+
+def _chain(density: FloatArray, pi: FloatArray, loop: float) -> _Step:
+    """Forward-backward: (19) to (22), and the priors of (24).
+
+    Forward values are scaled to sum to one, so that drawing a speaker anew has
+    the same log probability ``log((1 - loop) * pi)`` at every step.
+    """
+    n, n_speakers = density.shape
+    stay, draw = np.log(loop), _log((1.0 - loop) * pi)
+    forward, scale = np.empty((n, n_speakers)), np.empty(n)
+    entry = _log(pi)
+    for t in range(n):
+        joint = density[t] + entry
+        scale[t] = _log_sum(joint)
+        forward[t] = joint - scale[t]
+        entry = np.logaddexp(stay + forward[t], draw)
+    backward = np.zeros((n, n_speakers))
+    for t in range(n - 1, 0, -1):
+        ahead = density[t] + backward[t] - scale[t]
+        backward[t - 1] = np.logaddexp(stay + ahead, _log_sum(draw + ahead))
+    gamma: FloatArray = np.exp(forward + backward)
+    drawn = np.exp(draw + density[1:] + backward[1:] - scale[1:, None])
+    priors = gamma[0] + drawn.sum(axis=0)
+    return _Step(gamma, priors / priors.sum(), float(scale.sum()))
+
+
+def _log(values: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):  # a speaker without prior stays without
+        logs: FloatArray = np.log(values)
+    return logs
+
+
+def _log_sum(values: FloatArray) -> float:
+    # scipy's logsumexp spends most of its time on checks for vectors this short.
+    top = values.max()
+    return float(top + np.log(np.sum(np.exp(values - top))))
+
+
+def _checked(
+    owner: str,
+    F: npt.ArrayLike,
+    psi: npt.ArrayLike,
+    gamma: npt.ArrayLike,
+    pi: npt.ArrayLike | None,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    rows, weights, start = (np.asarray(part, np.float64) for part in (F, psi, gamma))
+    n_speakers = start.shape[1] if start.ndim == 2 else 0
+    priors = np.full(n_speakers, 1.0 / max(n_speakers, 1))
+    if pi is not None:
+        priors = np.asarray(pi, dtype=np.float64)
+    if (
+        rows.ndim != 2
+        or not rows.size
+        or weights.shape != rows.shape[1:]
+        or n_speakers < 1
+        or len(start) != len(rows)
+        or priors.shape != (n_speakers,)
+    ):
+        raise InvalidParameterError(
+            f"{owner}: F, psi, gamma and pi must be of shapes (n, D), (D,), (n, S) and "
+            f"(S,), got {rows.shape}, {weights.shape}, {start.shape} and "
+            f"{priors.shape}"
+        )
+    for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
+        if not np.isfinite(part).all():
+            raise InvalidParameterError(
+                f"{owner}: {name} must be finite, got NaN or infinity"
+            )
+        if name != "F" and (part < 0.0).any():
+            raise InvalidParameterError(
+                f"{owner}: {name} must not be negative, got {part.min():g}"
+            )
+    for name, sums in (("gamma", start.sum(axis=1)), ("pi", priors.sum())):
+        worst = float(np.max(np.abs(sums - 1.0)))
+        if worst > 1e-6:
+            raise InvalidParameterError(
+                f"{owner}: {name} must sum to one, got a sum that is off by {worst:.3g}"
+            )
+    return rows, weights, start, priors
