@@ -3,8 +3,9 @@
 Writes speech-like noise of one and of five hours (8 kHz, 16 bit) to a temporary
 folder and lets separate processes compute features of it::
 
-    python benchmarks/features.py > benchmarks/RESULTS-features.md
-    python benchmarks/features.py --hours 0.1
+    scripts/bench features               # half an hour, into RESULTS.md
+    .bench-venv/bin/python -m benchmarks.features --hours 1 5 \
+        > benchmarks/RESULTS-features.md
 
 Measured are user and system seconds and the largest resident size, as the
 operating system counts them. System time is mostly the price of fresh memory. It
@@ -21,6 +22,7 @@ import argparse
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,6 +34,9 @@ import numpy as np
 import soundfile
 from python_speech_features import delta, mfcc
 
+from benchmarks._environment import ONE_THREAD, ROOT
+from benchmarks._records import Measurement, Options
+from benchmarks._runner import plan_runs, tell
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.data_dir import DataDir
@@ -109,19 +114,63 @@ class Run(NamedTuple):
 
 def measure(case: str, folder: Path) -> Run | None:
     """One case in its own process; None if it fails."""
-    command = [sys.executable, __file__, "--case", case, "--folder", str(folder)]
-    single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    command = [sys.executable, "-m", "benchmarks.features", "--case", case]
     done = subprocess.run(  # noqa: S603
-        command,
+        [*command, "--folder", str(folder)],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **single},
+        env={**os.environ, **ONE_THREAD},
     )
     if done.returncode:
         sys.stderr.write(f"{case}: failed\n{done.stderr}")
         return None
     return Run(*map(float, done.stdout.split()))
+
+
+def run(options: Options) -> list[Measurement]:
+    """Measure half an hour (six minutes if quick) for the report of all suites."""
+    hours = 0.1 if options.quick else 0.5
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_audio(folder / "a.wav", hours)
+        (folder / "wav.scp").write_text("a a.wav\n")
+        firsts = {case: measure(case, folder) for case in CASES}
+        runs: dict[str, list[Run]] = {case: [] for case in CASES}
+        for turn in (0, 1):
+            for case in list(CASES)[:: -1 if turn else 1]:
+                first = firsts[case]
+                if first is None:
+                    continue
+                plan = plan_runs(
+                    first.user + first.system, options.budget, quick=options.quick
+                )
+                if plan.rounds[turn]:
+                    tell(f"  time        {case}")
+                if plan.counts_check and not turn:
+                    runs[case].append(first)
+                more = [measure(case, folder) for _ in range(plan.rounds[turn])]
+                runs[case] += [one for one in more if one is not None]
+    for case, mine in runs.items():
+        found.append(_measurement(case, hours, mine))
+    return found
+
+
+def _measurement(case: str, hours: float, runs: list[Run]) -> Measurement:
+    shown, n = f"{hours:g} h", round(hours * 3600)
+    if not runs:
+        return Measurement(case, shown, n, "failed", note="the process failed")
+    seconds = tuple(one.user + one.system for one in runs)
+    user = statistics.median(one.user for one in runs)
+    facts = {
+        "user": user,
+        "system": statistics.median(one.system for one in runs),
+        "factor": user / n,
+        "peak": max(one.peak for one in runs),
+    }
+    return Measurement(case, shown, n, "measured", seconds, facts=facts)
 
 
 def row(case: str, hours: float, runs: list[Run | None]) -> str:
@@ -142,7 +191,7 @@ def row(case: str, hours: float, runs: list[Run | None]) -> str:
 
 def main() -> None:
     """Measure all cases, or, in a process of its own, one."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hours", type=float, nargs="+", default=[1.0, 5.0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--case")
@@ -156,7 +205,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     print("# Features of long recordings\n")
     print(
-        f"`python benchmarks/features.py` on {platform.machine()}, {os.cpu_count()} "
+        f"`python -m benchmarks.features` on {platform.machine()}, {os.cpu_count()} "
         f"cores, load {load:.1f} at the start, Python {platform.python_version()}, "
         f"NumPy {np.__version__}; one thread, each run in its own process.\n"
         f"Times (start-up and imports included) are the least and the most of the "

@@ -3,15 +3,16 @@
 The references of the scoring cases are repeated under new names and jittered
 until there are 170 (AMI) and 448 (VoxConverse) recordings; the hypothesis is the
 reference with jittered boundaries, missed turns and confused speakers. Each tool
-runs as a process of its own, the same number of times; the least CPU seconds of
-its runs count and include start-up::
+runs as a process of its own; its CPU seconds include start-up::
 
-    python benchmarks/scoring.py --data ../shared/data/scoring \
+    scripts/bench scoring                # into RESULTS.md
+    .bench-venv/bin/python -m benchmarks.scoring --data ../shared/data/scoring \
         --python /path/to/venv/bin/python --dscore /path/to/dscore
 
-`--python` is an interpreter that has pyannote.metrics, spy-der and dscore's
-requirements, `--dscore` a checkout with md-eval-22.pl. What is not there is left
-out. No figure of another tool is stored anywhere but in RESULTS-scoring.md.
+The first finds the scoring cases below $SMS_DIAR_DATA or ../shared/data. The
+second prints a table of the least of several runs. `--python` is an interpreter
+that has pyannote.metrics, spy-der and dscore's requirements, `--dscore` a
+checkout with md-eval-22.pl. What is not there is left out.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._environment import ONE_THREAD, ROOT
+from benchmarks._records import Measurement, Options
+from benchmarks._runner import plan_runs, tell
 from sms_diar import __version__
 
 CORPORA = {
@@ -36,6 +40,7 @@ CORPORA = {
     "VoxConverse": (("pvox1", "pvox2", "pvox3"), 448),
 }
 SEED = 5
+OURS_NAME = "sms-diar (all measures)"
 
 OURS = """
 import typer
@@ -119,7 +124,7 @@ def line_of(recording: str, start: float, length: float, speaker: str) -> str:
 def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
     """CPU seconds of a process and its children, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    env = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    env = {**os.environ, **ONE_THREAD}
     done = subprocess.run(  # noqa: S603
         command, cwd=folder, env=env, capture_output=True, text=True, check=True
     )
@@ -133,7 +138,7 @@ def tools(options: argparse.Namespace) -> dict[str, list[str]]:
     files = ["ref.rttm", "hyp.rttm", "all.uem"]
     ours = [sys.executable, "-c", OURS, "score", *files[:2], "--uem", files[2]]
     ours += ["--collar", "0.25", "--json"]
-    found = {"sms-diar (all measures)": ours}
+    found = {OURS_NAME: ours}
     for convention in ("nist", "dscore", "pyannote"):
         found[f"sms-diar --convention {convention}"] = [
             *ours,
@@ -157,6 +162,82 @@ def tools(options: argparse.Namespace) -> dict[str, list[str]]:
     return found
 
 
+def run(options: Options) -> list[Measurement]:
+    """Measure the scorers that are at hand for the report of all suites."""
+    data = Path(os.environ.get("SMS_DIAR_DATA", ROOT.parent / "shared" / "data"))
+    data /= "scoring"
+    if not data.is_dir():
+        note = "no scoring cases; point SMS_DIAR_DATA to the folder that holds them"
+        return [
+            Measurement(OURS_NAME, c, n, "absent", note=note)
+            for c, (_, n) in CORPORA.items()
+        ]
+    found: list[Measurement] = []
+    for corpus, (names, size) in CORPORA.items():
+        n = min(size, 12) if options.quick else size
+        with tempfile.TemporaryDirectory() as temporary:
+            write_corpus(Path(temporary), data, names, n)
+            found += _measure_corpus(f"{corpus}, {n} recordings", n, temporary, options)
+    return found
+
+
+def _measure_corpus(
+    case: str, n: int, folder: str, options: Options
+) -> list[Measurement]:
+    """Check and time each scorer on one corpus."""
+    asked = argparse.Namespace(
+        python=sys.executable, dscore=options.paths.get("dscore")
+    )
+    commands = tools(asked)
+    checks: dict[str, tuple[float, str] | None] = {}
+    found: dict[str, Measurement] = {}
+    for name, command in commands.items():
+        tell(f"  check       {name}")
+        try:
+            checks[name] = cpu_seconds(command, Path(folder))
+        except (OSError, subprocess.CalledProcessError) as error:
+            checks[name] = None
+            note = _why(error)
+            found[name] = Measurement(name, case, n, "absent", note=note)
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for turn in (0, 1):
+        for name in list(commands)[:: -1 if turn else 1]:
+            first = checks[name]
+            if first is None:
+                continue
+            plan = plan_runs(first[0], options.budget, quick=options.quick)
+            if plan.rounds[turn]:
+                tell(f"  time        {name}")
+            if plan.counts_check and not turn:
+                times[name].append(first[0])
+            for _ in range(plan.rounds[turn]):
+                times[name].append(cpu_seconds(commands[name], Path(folder))[0])
+    for name, first in checks.items():
+        if first is not None:
+            der = float(overall(name, first[1]))
+            found[name] = Measurement(
+                name, case, n, "measured", tuple(times[name]), facts={"der": der}
+            )
+    ours = found[OURS_NAME].facts.get("der")
+    return [_judged(found[name], ours) for name in commands]
+
+
+def _judged(found: Measurement, ours: float | None) -> Measurement:
+    """Refuse a figure whose error rate is not ours, conventions apart."""
+    der = found.facts.get("der")
+    if der is None or ours is None or abs(der - ours) <= 0.02:
+        return found
+    note = f"DER {der:.4f}, ours {ours:.4f}"
+    return Measurement(found.competitor, found.case, found.n, "wrong", note=note)
+
+
+def _why(error: OSError | subprocess.CalledProcessError) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        lines = str(error.stderr).strip().splitlines()
+        return lines[-1] if lines else f"ended with {error.returncode}"
+    return "not installed"
+
+
 def overall(name: str, text: str) -> str:
     """DER that a tool printed, as far as it is easy to find."""
     if name.startswith("sms-diar"):
@@ -174,7 +255,7 @@ def overall(name: str, text: str) -> str:
 
 def main() -> None:
     """Make the corpora, run the tools, print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--python", help="interpreter with the other tools")
     parser.add_argument("--dscore", help="checkout of dscore, with md-eval")

@@ -1,0 +1,270 @@
+"""The tables of each suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks._records import Measurement
+from benchmarks._table import count, ratio, seconds, table, times, timing
+from benchmarks._targets import Figures
+
+Found = Sequence[Measurement]
+
+
+def gaussians(found: Found) -> str:
+    """Ours, the others, what all of them found, and what compiling costs."""
+    figures = Figures(found)
+    parts = [
+        "Three Gaussian clusters of covariance 0.64 (the paper's means), h = 1, "
+        "tolerance 1e-6; data seed 1, run seed 0. `auto` is what users get, `plain` "
+        "the naive compiled loop. Where both ran, `auto` was timed only after its "
+        "resting points had been found equal to those of `plain` to the last bit.\n",
+        "![ours](figures/gaussians-ours.png)\n",
+        "### Stochastic mean shift\n",
+        _pairs(figures, ("SMS",)),
+        _proof(figures),
+        "### Mean shift and blurring mean shift\n",
+        _pairs(figures, ("MS", "BMS")),
+        "### Other dimensions and kernels\n",
+        _others(found),
+        "### Beside others\n",
+        "scikit-learn: `MeanShift(bandwidth=1, cluster_all=True)`, without and with "
+        "`bin_seeding`. mlpack: `mean_shift(radius=1, max_iterations=1000)`, "
+        "`force_convergence` off, as it comes. hdbscan and fast_hdbscan (clusters of "
+        "at least n / 50 points) answer another question and are here for context; "
+        "so does the binned mode, which is approximate.\n",
+        "![peers](figures/gaussians-peers.png)\n",
+        _peers(figures),
+        "### What they found\n",
+        "Clusters, and the adjusted Rand index with the truth / with `SMS auto`.\n",
+        _findings(figures),
+        "### Compiling\n",
+        "Processor seconds of first calls beyond those of warm ones, all cases "
+        "together, with an empty cache at the start; what one has compiled, those "
+        "below find. Then the first call of a process that finds all in the cache.\n",
+        _compiling(found),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def speakers(found: Found) -> str:
+    """One row for each competitor."""
+    rows = []
+    for m in found:
+        facts = m.facts
+        steps = facts.get("steps")
+        rows.append(
+            [
+                m.competitor,
+                timing(m),
+                "" if steps is None else count(steps),
+                "" if not steps or not m.median else seconds(m.median / steps),
+                _number(facts.get("clusters"), "d"),
+                _number(facts.get("k"), ".4f"),
+                _number(facts.get("ari"), ".4f"),
+                _number(facts.get("ari_base"), ".4f"),
+            ]
+        )
+    heads = ["", "CPU", "steps", "per step", "clusters", "K", "ARI", "ARI with SMS"]
+    case = found[0].case if found else ""
+    text = (
+        f"A simulated session: {case} of 60 speakers in 100 dimensions, k = 17, PLDA "
+        f"trained on 300 other speakers. The loops in NumPy (one matrix-vector "
+        f"product and one `argpartition` for each step) were timed after their labels "
+        f"had been found identical to ours. Score matrices are part of the time of "
+        f"those who need them; AHC is average linkage, cut at a score of 0.\n"
+    )
+    return text + "\n" + table(heads, rows) + _reasons(found)
+
+
+def features(found: Found) -> str:
+    """Seconds and memory of each case."""
+    rows = []
+    for m in found:
+        factors = _number(m.facts.get("factor"), ".5f")
+        peak = _number(m.facts.get("peak"), ".0f")
+        user = _seconds(m.facts.get("user"))
+        system = _seconds(m.facts.get("system"))
+        rows.append([m.competitor, m.case, timing(m), user, system, factors, peak])
+    heads = ["", "audio", "CPU", "user", "system", "real-time factor", "peak, MiB"]
+    text = (
+        "Each run is a process of its own, start-up and imports included; the "
+        "real-time factor is that of user time, because system time depends on what "
+        "ran before. An earlier run with five hours of audio is in "
+        "[RESULTS-features.md](RESULTS-features.md).\n"
+    )
+    return text + "\n" + table(heads, rows) + _reasons(found)
+
+
+def scoring(found: Found) -> str:
+    """Seconds and error rate of each scorer, by corpus."""
+    parts = [
+        "Each run is a process of its own, start-up and imports included. Ours "
+        "compute every measure for every recording; spyder, md-eval and "
+        "pyannote.metrics only DER. An earlier run, with dscore and md-eval, is in "
+        "[RESULTS-scoring.md](RESULTS-scoring.md).\n"
+    ]
+    for case in dict.fromkeys(m.case for m in found):
+        mine = [m for m in found if m.case == case]
+        rows = [
+            [
+                m.competitor,
+                timing(m),
+                times(ratio(m, mine[0])),
+                _number(m.facts.get("der"), ".4f"),
+            ]
+            for m in mine
+        ]
+        parts.append(table([case, "CPU", "times ours", "DER %"], rows))
+    return "\n".join(parts) + _reasons(found)
+
+
+SECTIONS: dict[str, Callable[[Found], str]] = {
+    "gaussians": gaussians,
+    "speakers": speakers,
+    "features": features,
+    "scoring": scoring,
+}
+"""Sections by the names of their suites."""
+
+
+def _sizes(figures: Figures, rivals: Sequence[str]) -> list[tuple[int, str]]:
+    found = {(m.n, m.case) for rival in rivals for m in figures.of(rival)}
+    return sorted(found)
+
+
+def _pairs(figures: Figures, methods: Sequence[str]) -> str:
+    """Auto beside plain, with the ratio of their medians."""
+    heads = ["n"]
+    for method in methods:
+        heads += [f"{method} auto", f"{method} plain", "ratio", "steps / n"]
+    rows = []
+    for n, case in _sizes(figures, [f"{method} auto" for method in methods]):
+        row = [count(n)]
+        for method in methods:
+            fast = figures.get(f"{method} auto", case)
+            slow = figures.get(f"{method} plain", case)
+            about = slow is not None and slow.status == "extrapolated"
+            steps = fast.facts.get("steps") if fast is not None else None
+            row += [
+                timing(fast),
+                timing(slow),
+                times(ratio(slow, fast), about=about),
+                "" if steps is None else f"{steps / n:.1f}",
+            ]
+        rows.append(row)
+    return table(heads, rows)
+
+
+def _proof(figures: Figures) -> str:
+    """How far extrapolation is from the truth, where both are known."""
+    lines = []
+    for m in figures.of("SMS plain"):
+        if m.status == "extrapolated":
+            lines.append(f"~ n = {count(m.n)}: not run; {m.note}.")
+        elif "estimate" in m.facts and m.median:
+            guess = m.facts["estimate"][1]
+            gap = 100.0 * (guess / m.median - 1.0)
+            lines.append(
+                f"The same way to extrapolate gives {seconds(guess)} for "
+                f"n = {count(m.n)}, where {seconds(m.median)} were measured "
+                f"({gap:+.0f} %)."
+            )
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _others(found: Found) -> str:
+    """Cases that differ in dimension or kernel."""
+    figures = Figures(found)
+    names = [m.case for m in found if not m.case.startswith("n = ")]
+    sizes = {m.case: m.n for m in found}
+    rows = []
+    for case in dict.fromkeys(names):
+        row = [case, count(sizes[case])]
+        for method in ("SMS", "MS", "BMS"):
+            fast = figures.get(f"{method} auto", case)
+            slow = figures.get(f"{method} plain", case)
+            row += [_brief(fast), _brief(slow), times(ratio(slow, fast))]
+        rows.append(row)
+    heads = ["", "n"]
+    for method in ("SMS", "MS", "BMS"):
+        heads += [f"{method} auto", "plain", "ratio"]
+    return table(heads, rows)
+
+
+PEERS = (
+    "SMS auto",
+    "binned SMS",
+    "sklearn",
+    "sklearn, bins",
+    "mlpack",
+    "hdbscan",
+    "fast_hdbscan",
+    "MeanShift++",
+    "GridShift",
+)
+
+
+def _peers(figures: Figures) -> str:
+    shown = [rival for rival in PEERS if figures.of(rival)]
+    rows = [
+        [count(n), *(timing(figures.get(rival, case)) for rival in shown)]
+        for n, case in _sizes(figures, shown)
+    ]
+    fitted = [figures.exponent(rival) for rival in shown]
+    rows.append(["growth", *("" if e is None else f"n^{e:.2f}" for e in fitted)])
+    missing = [m for rival in shown for m in figures.of(rival)]
+    return table(["n", *shown], rows) + _reasons(missing)
+
+
+def _findings(figures: Figures) -> str:
+    everyone = ("SMS auto", "MS auto", "BMS auto", *PEERS[1:])
+    shown = [rival for rival in everyone if any(m.facts for m in figures.of(rival))]
+    rows = []
+    for n, case in _sizes(figures, shown):
+        row = [count(n)]
+        for rival in shown:
+            m = figures.get(rival, case)
+            if m is None or "clusters" not in m.facts:
+                row.append("")
+                continue
+            base = m.facts.get("ari_base")
+            text = f"{m.facts['clusters']}: {m.facts['ari']:.2f}"
+            row.append(text if base is None else f"{text} / {base:.2f}")
+        rows.append(row)
+    return table(["n", *shown], rows)
+
+
+def _compiling(found: Found) -> str:
+    rows = []
+    for rival in dict.fromkeys(m.competitor for m in found):
+        mine = [m for m in found if m.competitor == rival and m.facts.get("load")]
+        total = sum(m.facts["compile"] for m in mine)
+        if total:
+            rows.append([rival, seconds(total), seconds(mine[0].facts["load"])])
+    return table(["", "from nothing", "from the cache"], rows) if rows else ""
+
+
+def _brief(found: Measurement | None) -> str:
+    if found is None or found.median is None:
+        return "" if found is None else found.status
+    return seconds(found.median)
+
+
+def _reasons(found: Found) -> str:
+    """Why cells are empty, each reason once."""
+    reasons = {
+        f"{m.competitor}: {m.status}, {m.note}"
+        for m in found
+        if m.status in ("absent", "failed", "wrong")
+    }
+    lines = "".join(f"- {reason}\n" for reason in sorted(reasons))
+    return f"\n{lines}" if lines else ""
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else seconds(value)

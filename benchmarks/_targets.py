@@ -1,0 +1,215 @@
+"""What was promised, beside what was measured.
+
+Every row names a target in the words of its owner, the figure and a verdict:
+"met", "missed", "within spread" (below the mark, but the ranges of the runs of
+both sides overlap) or "not measured" with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from benchmarks._growth import growth_exponent
+from benchmarks._records import Measurement
+from benchmarks._table import count, ratio, seconds, times
+
+FIT_FROM = 1500  # points below which overhead, not the method, sets the time
+
+Suites = Mapping[str, Sequence[Measurement]]
+
+
+class Verdict(NamedTuple):
+    """One row of the table."""
+
+    what: str
+    target: str
+    measured: str
+    verdict: str
+
+
+class Figures:
+    """Measurements of one suite, by competitor and case."""
+
+    def __init__(self, found: Iterable[Measurement]) -> None:
+        self._by_key = {(m.competitor, m.case): m for m in found}
+
+    def get(self, competitor: str, case: str) -> Measurement | None:
+        """One measurement, or None."""
+        return self._by_key.get((competitor, case))
+
+    def at(self, competitor: str, n: int) -> Measurement | None:
+        """One measurement of the series of sizes."""
+        return self.get(competitor, f"n = {count(n)}")
+
+    def of(self, competitor: str) -> list[Measurement]:
+        """All measurements of a competitor in the series of sizes."""
+        return [
+            m
+            for (name, case), m in self._by_key.items()
+            if name == competitor and case.startswith("n = ")
+        ]
+
+    def exponent(self, competitor: str, *, least: int = FIT_FROM) -> float | None:
+        """Growth of a competitor from `least` points on, with three sizes or more."""
+        known = [
+            (m.n, m.median)
+            for m in self.of(competitor)
+            if m.median is not None and m.n >= least
+        ]
+        if len(known) < 3:
+            return None
+        return growth_exponent([n for n, _ in known], [s for _, s in known])
+
+
+def verdicts(suites: Suites) -> list[Verdict]:
+    """All rows that the suites at hand can fill."""
+    points = Figures(suites.get("gaussians", ()))
+    voices = Figures(suites.get("speakers", ()))
+    rows: list[Verdict] = []
+    if suites.get("gaussians"):
+        for n, least in ((4500, 8.0), (30_000, 30.0), (300_000, 100.0)):
+            rows.append(_faster(points, "SMS auto", "SMS plain", n, least))
+        rows.append(_never_slower(points, "SMS auto", ["SMS plain"]))
+        rows.append(_growth(points))
+        rows += [
+            _faster(points, "SMS auto", "mlpack", n, 1.0)
+            for n in (750, 1500, 4500, 10_000, 30_000)
+        ]
+        rows.append(_never_slower(points, "SMS auto", ["sklearn", "sklearn, bins"]))
+        rows += [
+            _faster(points, f"{method} auto", f"{method} plain", 30_000, 5.0)
+            for method in ("MS", "BMS")
+        ]
+        rows.append(_identical(points, ("SMS", "MS", "BMS"), suites["gaussians"]))
+        rows.append(
+            _under(
+                "binned SMS, n = 1,000,000", points.at("binned SMS", 1_000_000), 10.0
+            )
+        )
+        rows.append(_binned_deviation(suites["gaussians"]))
+    if suites.get("speakers"):
+        case = suites["speakers"][0].case
+        for tol, most in (("1e-2", 1.5), ("1e-6", 3.0)):
+            ours = voices.get(f"SMS, tol {tol}", case)
+            loop = voices.get(f"NumPy loop, tol {tol}", case)
+            rows.append(_labels_and_ratio(ours, loop, tol))
+            rows.append(_under(f"kNN-PLDA SMS, tol {tol}, {case}", ours, most))
+    return rows
+
+
+def _missing(what: str, target: str, *found: Measurement | None) -> Verdict:
+    reasons = [
+        f"{m.competitor}: {m.status}" + (f" ({m.note})" if m.note else "")
+        for m in found
+        if m is not None and m.median is None
+    ]
+    return Verdict(what, target, "; ".join(reasons) or "no run", "not measured")
+
+
+def _verdict(value: float, least: float, slow: Measurement, fast: Measurement) -> str:
+    if value >= least:
+        return "met"
+    if max(slow.cpu) / min(fast.cpu) >= least:
+        return "within spread"
+    return "missed"
+
+
+def _faster(figures: Figures, ours: str, other: str, n: int, least: float) -> Verdict:
+    what = f"{ours} against {other}, n = {count(n)}"
+    target = f">= {least:g}x" if least > 1.0 else "faster"
+    fast, slow = figures.at(ours, n), figures.at(other, n)
+    value = ratio(slow, fast)
+    if value is None or slow is None or fast is None:
+        return _missing(what, target, fast, slow)
+    measured = times(value, about=slow.status == "extrapolated")
+    measured += f" ({seconds(slow.median or 0)} / {seconds(fast.median or 0)})"
+    return Verdict(what, target, measured, _verdict(value, least, slow, fast))
+
+
+def _never_slower(figures: Figures, ours: str, others: Sequence[str]) -> Verdict:
+    """The least ratio over all sizes and all others."""
+    what = f"{ours} against {' and '.join(others)}, every n"
+    target = ">= 1x"
+    worst: tuple[float, Measurement, Measurement] | None = None
+    compared = 0
+    for other in others:
+        for slow in figures.of(other):
+            fast = figures.get(ours, slow.case)
+            value = ratio(slow, fast)
+            if value is None or fast is None:
+                continue
+            compared += 1
+            if worst is None or value < worst[0]:
+                worst = value, slow, fast
+    if worst is None:
+        return _missing(what, target, *(m for name in others for m in figures.of(name)))
+    value, slow, fast = worst
+    measured = (
+        f"least {times(value)} ({slow.competitor}, {slow.case}; {compared} pairs)"
+    )
+    return Verdict(what, target, measured, _verdict(value, 1.0, slow, fast))
+
+
+def _growth(figures: Figures) -> Verdict:
+    what = f"SMS auto, growth exponent from {count(FIT_FROM)} to 300,000 points"
+    exponent = figures.exponent("SMS auto")
+    largest = max((m.n for m in figures.of("SMS auto") if m.cpu), default=0)
+    if exponent is None or largest < 300_000:
+        shown = "" if exponent is None else f"{exponent:.2f} up to {count(largest)}"
+        return Verdict(what, "<= 1.6", shown, "not measured")
+    verdict = "met" if exponent <= 1.6 else "missed"
+    return Verdict(what, "<= 1.6", f"{exponent:.2f}", verdict)
+
+
+def _identical(
+    figures: Figures, methods: Sequence[str], found: Sequence[Measurement]
+) -> Verdict:
+    """Whether resting points of auto and plain are the same bits wherever both ran."""
+    what = "auto and plain: resting points equal to the last bit"
+    same, wrong = 0, []
+    for method in methods:
+        for plain in found:
+            if plain.competitor != f"{method} plain":
+                continue
+            auto = figures.get(f"{method} auto", plain.case)
+            if plain.status == "wrong":
+                wrong.append(f"{method} {plain.case}")
+            elif auto is not None and plain.status == "measured" and auto.cpu:
+                same += plain.facts["states"] == auto.facts["states"]
+    if wrong:
+        return Verdict(what, "all", f"not for {', '.join(wrong)}", "missed")
+    if not same:
+        return Verdict(what, "all", "no pairs", "not measured")
+    return Verdict(what, "all", f"all {same} pairs of runs", "met")
+
+
+def _under(what: str, found: Measurement | None, most: float) -> Verdict:
+    if found is None or found.median is None:
+        return _missing(what, f"< {most:g} s", found)
+    verdict = "met" if found.median < most else "missed"
+    return Verdict(what, f"< {most:g} s", seconds(found.median), verdict)
+
+
+def _binned_deviation(found: Sequence[Measurement]) -> Verdict:
+    what = "binned SMS against exact, n = 30,000: difference of G"
+    target = "<= 0.01"
+    figures = Figures(found)
+    exact, binned = figures.at("SMS auto", 30_000), figures.at("binned SMS", 30_000)
+    if exact is None or binned is None or not exact.cpu or not binned.cpu:
+        return _missing(what, target, exact, binned)
+    gap = abs(exact.facts["g"] - binned.facts["g"])
+    measured = f"{gap:.4f} ({exact.facts['g']:.4f} and {binned.facts['g']:.4f})"
+    return Verdict(what, target, measured, "met" if gap <= 0.01 else "missed")
+
+
+def _labels_and_ratio(
+    ours: Measurement | None, loop: Measurement | None, tol: str
+) -> Verdict:
+    what = f"kNN-PLDA SMS against the NumPy loop, tol {tol}, identical labels"
+    value = ratio(loop, ours)
+    if loop is not None and loop.status == "wrong":
+        return Verdict(what, ">= 5x", loop.note, "missed")
+    if value is None or ours is None or loop is None:
+        return _missing(what, ">= 5x", ours, loop)
+    return Verdict(what, ">= 5x", times(value), _verdict(value, 5.0, loop, ours))

@@ -1,0 +1,249 @@
+"""Mean shift on the paper's Gaussian clusters, from ten points to a million.
+
+Three clusters of covariance 0.64 and bandwidth 1. "auto" is what users get,
+"plain" the compiled loop over all points that it must agree with to the last
+bit; where a whole plain run would take too long, parts of it are timed on the
+states of a run and multiplied by the steps of that run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _peers
+from benchmarks._records import AbsentError, Case, Competitor, Data, Outcome
+from benchmarks._table import count
+from sms_diar import clustering
+from sms_diar.clustering import KERNELS
+from sms_diar.synthetic import PAPER_MEANS, draw_corner_means, draw_gaussians
+
+TITLE = "Points in two dimensions and more"
+BASE = "SMS auto"
+STD, BANDWIDTH, TOL = 0.8, 1.0, 1e-6
+DATA_SEED, RUN_SEED = 1, 0
+
+SIZES = (10, 30, 100, 300, 750, 1500, 4500, 10_000, 30_000, 100_000, 300_000)
+MILLION = 1_000_000
+DIMENSIONS = (3, 6, 12)
+OTHER_SIZE = 2000  # points where dimension or kernel is what varies
+PLAIN_UP_TO = 30_000  # for MS and BMS, whose plain runs are not extrapolated
+OTHERS_UP_TO = 100_000  # for MS, BMS and what is here for context
+
+# Sweeps after which steps of the plain loop are timed; later ones cost the same.
+KNOTS = (0, 1, 2, 4, 8, 16, 32)
+TIMED_STEPS, TIMED_RUNS = 2048, 3
+
+CHECKOUTS = {
+    "meanshiftpp": ("MeanShift++", ("MeanshiftPP", "meanshiftpp"), "MeanshiftPP"),
+    "gridshift": ("GridShift", ("GridShiftPP2", "GridShiftPP"), "GridShiftPP"),
+}
+"""Peers that are measured where a path to them is given."""
+
+
+def cases(*, quick: bool = False) -> list[Case]:
+    """Data sets in the order in which they are run."""
+    if quick:
+        return [
+            *(Case(f"n = {count(n)}", "size", n) for n in (10, 100, 300)),
+            Case("d = 3", "dimension", 100, d=3),
+            Case("biweight", "kernel", 100, kernel="biweight"),
+        ]
+    sizes, other = (*SIZES, MILLION), OTHER_SIZE
+    found = [Case(f"n = {count(n)}", "size", n) for n in sizes]
+    found += [Case(f"d = {d}", "dimension", other, d=d) for d in DIMENSIONS]
+    found += [Case(kernel, "kernel", other, kernel=kernel) for kernel in KERNELS[1:]]
+    return found
+
+
+def load(case: Case, folder: Path) -> Data:
+    """Draw the points of a case; the same ones in every process."""
+    sizes = [case.n // 3 + (part < case.n % 3) for part in range(3)]
+    means: Any = PAPER_MEANS
+    std = STD
+    if case.d != 2:
+        means = draw_corner_means(3, case.d, DATA_SEED)
+        # A ball of the bandwidth is to hold some of a cluster in any dimension.
+        std = STD * (2.0 / case.d) ** 0.5
+    sample = draw_gaussians(means, sizes, std, DATA_SEED)
+    return Data(sample.X, sample.truth)
+
+
+def competitors(paths: dict[str, str]) -> dict[str, Competitor]:
+    """Everyone, by name."""
+    every = ("size", "dimension", "kernel")
+    most = max(SIZES)
+    found = [
+        Competitor("SMS auto", _ours("StochasticMeanShift"), every, ours=True),
+        Competitor(
+            "SMS plain",
+            _ours("StochasticMeanShift", algorithm="plain"),
+            every,
+            twin="SMS auto",
+            ours=True,
+            extrapolated=True,
+        ),
+        Competitor(
+            "MS auto", _ours("MeanShift"), every, ours=True, largest=OTHERS_UP_TO
+        ),
+        Competitor(
+            "MS plain",
+            _ours("MeanShift", algorithm="plain"),
+            every,
+            twin="MS auto",
+            ours=True,
+            largest=PLAIN_UP_TO,
+        ),
+        Competitor(
+            "BMS auto",
+            _ours("BlurringMeanShift"),
+            every,
+            ours=True,
+            largest=OTHERS_UP_TO,
+        ),
+        Competitor(
+            "BMS plain",
+            _ours("BlurringMeanShift", algorithm="plain"),
+            every,
+            twin="BMS auto",
+            ours=True,
+            largest=PLAIN_UP_TO,
+        ),
+        Competitor("binned SMS", _ours("BinnedStochasticMeanShift"), ours=True),
+        Competitor("sklearn", _peers.sklearn_mean_shift(bin_seeding=False)),
+        Competitor("sklearn, bins", _peers.sklearn_mean_shift(bin_seeding=True)),
+        Competitor("mlpack", _peers.mlpack_mean_shift),
+        Competitor(
+            "hdbscan", _peers.hdbscan("hdbscan"), smallest=30, largest=OTHERS_UP_TO
+        ),
+        Competitor(
+            "fast_hdbscan",
+            _peers.hdbscan("fast_hdbscan"),
+            smallest=30,
+            largest=OTHERS_UP_TO,
+        ),
+    ]
+    for key, (name, modules, kind) in CHECKOUTS.items():
+        if paths.get(key):
+            make = _peers.built_in_place(paths[key], modules, kind)
+            found.append(Competitor(name, make))
+    # A million points are for the binned mode, which is made for them.
+    found = [
+        rival if rival.name == "binned SMS" else _at_most(rival, most)
+        for rival in found
+    ]
+    return {rival.name: rival for rival in found}
+
+
+def _at_most(rival: Competitor, n: int) -> Competitor:
+    return replace(rival, largest=min(rival.largest, n))
+
+
+def _ours(name: str, **options: Any) -> Callable[[Data, Case], Callable[[], Outcome]]:
+    """One of our estimators."""
+
+    def make(data: Data, case: Case) -> Callable[[], Outcome]:
+        build = builder(name, case, **options)
+
+        def call() -> Outcome:
+            model = build().fit(data.X)
+            states = getattr(model, "resting_points_", None)
+            return Outcome(model.labels_, states, getattr(model, "n_steps_", None))
+
+        return call
+
+    return make
+
+
+def builder(name: str, case: Case, **options: Any) -> Callable[[], Any]:
+    """Make a function that makes an estimator with the settings of all runs."""
+    module = importlib.import_module(clustering.__name__)
+    if not hasattr(module, name):
+        raise AbsentError(f"this version of sms_diar has no {name}")
+    model_class = getattr(module, name)
+    known = model_class().get_params()
+    wanted = {
+        "bandwidth": BANDWIDTH,
+        "kernel": case.kernel,
+        "tol": TOL,
+        "random_state": RUN_SEED,
+    }
+    settings = {key: value for key, value in wanted.items() if key in known}
+    if "algorithm" in options and "algorithm" not in known:
+        raise AbsentError(f"{name} of this version has one algorithm only")
+    return lambda: model_class(**settings, **options)
+
+
+def extrapolate(name: str, data: Data, case: Case, steps: int) -> dict[str, Any]:
+    """Estimate the seconds of a plain run that is too long to be made.
+
+    The cost of a step depends on how many neighbours a point has, which changes
+    while the points contract. So steps are timed on the states that a run goes
+    through, after 0, 1, 2, 4, ... sweeps, and the cost in between is taken to
+    change linearly. Only moves are counted, not the labels and the objective at
+    the end: the estimate is low rather than high.
+
+    Parameters
+    ----------
+    name : str
+        Competitor.
+    data, case
+        What the run is about.
+    steps : int
+        Moves of single points in the whole run. They are the same ones for
+        "auto", which has been run.
+    """
+    fast = builder("StochasticMeanShift", case)()
+    slow = builder("StochasticMeanShift", case, algorithm="plain")()
+    for model in (fast, slow):
+        model.bandwidth_ = BANDWIDTH
+    problem, slow_problem = (model._problem(data.X) for model in (fast, slow))
+    sweeps = [knot for knot in KNOTS if knot * case.n < steps]
+    costs: list[list[float]] = []
+    at = 0
+    for sweep in sweeps:
+        if sweep > at:
+            fast.set_params(max_steps=(sweep - at) * case.n, random_state=sweep)
+            problem = replace(problem, coords=fast._run(problem).coords)
+            at = sweep
+        here = replace(slow_problem, coords=problem.coords)
+        costs.append([])
+        slow.set_params(max_steps=TIMED_STEPS)
+        for run in range(TIMED_RUNS):
+            slow.set_params(random_state=run)
+            start = time.process_time()
+            done = slow._run(here).n_steps
+            costs[-1].append((time.process_time() - start) / done)
+    # The end of the run costs what its last knot costs.
+    x = [*(float(sweep * case.n) for sweep in sweeps), float(steps)]
+    totals = [
+        float(np.trapezoid([*y, y[-1]], x))
+        for y in (pick(costs) for pick in (_least, _middle, _most))
+    ]
+    return {
+        "cpu": totals,
+        "per_step": _middle(costs),
+        "sweeps": sweeps,
+        "note": (
+            f"{TIMED_STEPS} steps timed {TIMED_RUNS} times at each of "
+            f"{len(sweeps)} states of the run, for its {count(steps)} steps"
+        ),
+    }
+
+
+def _least(costs: list[list[float]]) -> list[float]:
+    return [min(runs) for runs in costs]
+
+
+def _middle(costs: list[list[float]]) -> list[float]:
+    return [float(np.median(runs)) for runs in costs]
+
+
+def _most(costs: list[list[float]]) -> list[float]:
+    return [max(runs) for runs in costs]

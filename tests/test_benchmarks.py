@@ -1,0 +1,235 @@
+"""The benchmark's arithmetic, on made-up figures; nothing is timed here."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from benchmarks import gaussians
+from benchmarks._growth import growth_exponent, predict_seconds
+from benchmarks._records import Case, Competitor, Measurement
+from benchmarks._report import render, save, suite_record
+from benchmarks._runner import Plan, plan_runs
+from benchmarks._table import ratio, seconds, table, times, timing
+from benchmarks._targets import Figures, verdicts
+from sms_diar.errors import MissingFileError
+
+
+def measured(competitor, n, *cpu, status="measured", **facts):
+    known = {"states": "s", "labels": "l", "g": 0.9, "steps": 20 * n}
+    known |= {"compile": 1.0, "load": 0.2, "clusters": 3, "ari": 0.5, "k": 0.7}
+    known |= facts
+    return Measurement(competitor, f"n = {n:,}", n, status, cpu, cpu, facts=known)
+
+
+def verdict_of(rows, start):
+    return next(row for row in rows if row.what.startswith(start))
+
+
+def test_exponent_is_the_slope_between_two_points():
+    # 8 times the time for 4 times the points: log 8 / log 4 = 3/2
+    assert growth_exponent([100, 400], [1.0, 8.0]) == pytest.approx(1.5)
+
+
+def test_exponent_is_a_least_squares_slope():
+    # x = 0, 1, 2 and y = 0, 1, 1 in powers of ten: slope = (1*1 + 0 - 0) / 2 = 1/2
+    assert growth_exponent([1, 10, 100], [1.0, 10.0, 10.0]) == pytest.approx(0.5)
+
+
+def test_exponent_needs_two_sizes():
+    assert growth_exponent([10, 10], [1.0, 2.0]) is None
+
+
+def test_prediction_follows_the_growth_of_the_last_two_sizes():
+    # 1 s to 4 s from 100 to 200: the square; another 100 times for ten times the points
+    assert predict_seconds([(100, 1.0), (200, 4.0)], 2000) == pytest.approx(400.0)
+    # linear at least: 1 s at both sizes still means 10 s for ten times as many
+    assert predict_seconds([(100, 1.0), (200, 1.0)], 2000) == pytest.approx(10.0)
+    # too quick to tell anything: the square
+    assert predict_seconds([(10, 1e-4), (100, 1e-4)], 1000) == pytest.approx(1e-2)
+    assert predict_seconds([], 1000) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.23456, "1.23 s"),
+        (12.3456, "12.3 s"),
+        (1234.5, "1234 s"),
+        (0.0123456, "12.3 ms"),
+        (0.9996, "1.00 s"),
+        (0.00012345, "123 µs"),
+    ],
+)
+def test_seconds_have_three_digits(value, text):
+    assert seconds(value) == text
+
+
+def test_a_cell_tells_median_range_and_how_it_was_found():
+    assert timing(measured("a", 10, 1.0, 3.0, 2.0)) == "2.00 s (1.00 to 3.00 s) [3]"
+    assert timing(measured("a", 10, *[0.5] * 5)) == "500 ms (500 to 500 ms)"
+    guess = measured("a", 10, 1.0, 2.0, 3.0, status="extrapolated")
+    assert timing(guess) == "~2.00 s (1.00 to 3.00 s)"
+    beyond = Measurement("a", "n = 10", 10, "beyond", note="> 60.0 s")
+    assert timing(beyond) == "> 60.0 s"
+    assert timing(Measurement("a", "n = 10", 10, "absent", note="why")) == "absent"
+    assert timing(None) == ""
+
+
+def test_a_ratio_is_that_of_medians():
+    slow, fast = measured("a", 10, 8.0, 9.0, 100.0), measured("b", 10, 2.0, 3.0, 4.0)
+    assert ratio(slow, fast) == 3.0
+    assert times(ratio(slow, fast)) == "3.00x"
+    assert ratio(slow, None) is None
+
+
+def test_a_table_has_a_line_for_each_row():
+    text = table(["n", "a"], [["10", "1 s"], ["20", "2 s"]])
+    lines = ["| n | a |", "| :-- | --: |", "| 10 | 1 s |", "| 20 | 2 s |"]
+    assert text.splitlines() == lines
+
+
+def test_runs_are_five_unless_the_budget_is_short():
+    assert plan_runs(1.0, 60.0) == Plan((3, 2), counts_check=False)
+    assert plan_runs(1.0, 60.0, rounds=1) == Plan((5, 0), counts_check=False)
+    assert plan_runs(0.01, 60.0) == Plan((4, 4), counts_check=False)
+    # from 2 s on the check is one of the five
+    assert plan_runs(10.0, 60.0) == Plan((2, 2), counts_check=True)
+    # 60 // 17 = 3 runs fit
+    assert plan_runs(17.0, 60.0) == Plan((2, 0), counts_check=True)
+    # never fewer than two, unless one takes ten times the budget
+    assert plan_runs(500.0, 60.0) == Plan((1, 0), counts_check=True)
+    assert plan_runs(601.0, 60.0) == Plan((0, 0), counts_check=True)
+    assert plan_runs(500.0, 60.0, quick=True) == Plan((2, 0), counts_check=False)
+
+
+def test_competitors_keep_to_their_series_and_sizes():
+    rival = Competitor("a", lambda data, case: None, largest=100)
+    assert rival.takes(Case("n = 100", "size", 100))
+    assert not rival.takes(Case("n = 101", "size", 101))
+    assert not rival.takes(Case("d = 3", "dimension", 50))
+
+
+def test_every_competitor_compared_with_a_twin_has_one():
+    known = gaussians.competitors({})
+    twins = {rival.twin for rival in known.values() if rival.twin}
+    assert twins == {"SMS auto", "MS auto", "BMS auto"}
+    assert twins < set(known)
+
+
+@pytest.mark.parametrize("n", [10, 11, 750])
+def test_cases_have_the_points_they_say(n, tmp_path):
+    data = gaussians.load(Case("x", "size", n), tmp_path)
+    assert data.X.shape == (n, 2)
+    assert np.ptp(np.bincount(data.truth)) <= 1
+
+
+@pytest.mark.parametrize(("plain", "verdict"), [(8.0, "met"), (7.0, "missed")])
+def test_a_promised_ratio_is_met_or_missed(plain, verdict):
+    found = [measured("SMS auto", 4500, 1.0), measured("SMS plain", 4500, plain)]
+    row = verdict_of(verdicts({"gaussians": found}), "SMS auto against SMS plain, n")
+    assert (row.target, row.verdict) == (">= 8x", verdict)
+
+
+def test_a_miss_within_the_spread_of_runs_is_called_so():
+    # medians 0.9 / 1.0, but the slowest plain run exceeds the quickest of ours
+    found = [
+        measured("SMS auto", 10, 0.8, 1.0, 1.1),
+        measured("SMS plain", 10, 0.7, 0.9, 1.0),
+    ]
+    rows = verdicts({"gaussians": found})
+    row = verdict_of(rows, "SMS auto against SMS plain, every n")
+    assert row.measured == "least 0.90x (SMS plain, n = 10; 1 pairs)"
+    assert row.verdict == "within spread"
+
+
+def test_what_was_not_run_is_not_called_met():
+    absent = Measurement("mlpack", "n = 750", 750, "absent", note="no wheel")
+    rows = verdicts({"gaussians": [measured("SMS auto", 750, 1.0), absent]})
+    row = verdict_of(rows, "SMS auto against mlpack, n = 750")
+    assert row[2:] == ("mlpack: absent (no wheel)", "not measured")
+
+
+def test_growth_is_fitted_where_the_method_sets_the_time():
+    sizes = (10, 1500, 30_000, 300_000)
+    found = [measured("SMS auto", n, max(1.0, n**1.5)) for n in sizes]
+    assert Figures(found).exponent("SMS auto") == pytest.approx(1.5)
+    row = verdict_of(verdicts({"gaussians": found}), "SMS auto, growth")
+    assert row[2:] == ("1.50", "met")
+
+
+def test_other_states_are_a_miss():
+    wrong = Measurement("MS plain", "n = 10", 10, "wrong", note="other states")
+    rows = verdicts({"gaussians": [measured("MS auto", 10, 1.0), wrong]})
+    row = verdict_of(rows, "auto and plain")
+    assert row[2:] == ("not for MS n = 10", "missed")
+
+
+@pytest.mark.parametrize(("g", "verdict"), [(0.892, "met"), (0.912, "missed")])
+def test_binned_deviation_is_that_of_g(g, verdict):
+    found = [
+        measured("SMS auto", 30_000, 1.0, g=0.9),
+        measured("binned SMS", 30_000, 0.1, g=g),
+    ]
+    row = verdict_of(verdicts({"gaussians": found}), "binned SMS against exact")
+    assert row.measured == f"{abs(g - 0.9):.4f} (0.9000 and {g:.4f})"
+    assert row.verdict == verdict
+
+
+ENVIRONMENT = {
+    "date": "2000-01-01",
+    "cpu": "Abacus 3000",
+    "cores": 1,
+    "memory_gib": 1.0,
+    "system": "none",
+    "python": "3",
+    "commit": "0",
+    "load": 0.0,
+    "versions": {"numpy": "2"},
+    "absent": {"mlpack": "no wheel"},
+}
+OPTIONS = {"quick": False, "full": False, "limit": 60.0, "budget": 60.0, "paths": []}
+
+
+def test_the_report_is_made_from_stored_results(tmp_path):
+    pytest.importorskip("matplotlib")
+    sizes = (1500, 4500, 30_000)
+    found = [measured("SMS auto", n, *[1e-6 * n**1.5] * 5) for n in sizes]
+    found += [measured("SMS plain", n, *[1e-8 * n**2] * 5) for n in sizes]
+    results, report = tmp_path / "results.json", tmp_path / "RESULTS.md"
+    save(results, {"gaussians": suite_record(ENVIRONMENT, OPTIONS, found, 60.0)})
+    assert [
+        Measurement.of(fields)
+        for fields in json.loads(results.read_text())["suites"]["gaussians"][
+            "measurements"
+        ]
+    ] == found
+    render(results, report)
+    text = report.read_text()
+    assert "| processor | Abacus 3000; 1 cores |" in text
+    assert "| absent peers | mlpack (no wheel) |" in text
+    assert "n^1.50" in text
+    assert (tmp_path / "figures" / "gaussians-ours.png").stat().st_size > 10_000
+
+
+def test_a_suite_that_is_run_again_leaves_the_others(tmp_path):
+    path = tmp_path / "results.json"
+    for name in ("scoring", "features"):
+        save(path, {name: suite_record(ENVIRONMENT, OPTIONS, [], 1.0)})
+    save(path, {"scoring": suite_record(ENVIRONMENT, OPTIONS, [], 2.0)})
+    stored = json.loads(path.read_text())["suites"]
+    assert [(name, suite["elapsed"]) for name, suite in stored.items()] == [
+        ("features", 1.0),
+        ("scoring", 2.0),
+    ]
+
+
+def test_a_report_needs_results(tmp_path):
+    with pytest.raises(MissingFileError, match="no results yet; run scripts/bench"):
+        render(tmp_path / "results.json", tmp_path / "RESULTS.md")
+
+
+def test_measurements_survive_json():
+    one = measured("SMS auto", 10, 1.0, 2.0)
+    assert Measurement.of(json.loads(json.dumps(asdict(one)))) == one
