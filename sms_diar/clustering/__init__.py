@@ -1,13 +1,16 @@
 """Points or embeddings to clusters: the mean-shift family for scikit-learn.
 
 Read ``_reference.py`` first: it is the paper in NumPy and defines every state.
-``_kernels.py`` repeats it as compiled loops, ``_base.py`` holds what the
-estimators share, ``_modes.py`` turns resting points into labels. For speaker
+``_kernels.py`` repeats it as compiled loops; ``_strips.py`` and ``_boxes.py`` find
+the same sums faster, and ``_index.py`` chooses among them; ``_base.py`` holds what
+the estimators share, ``_modes.py`` turns resting points into labels. For speaker
 embeddings the same story is told by ``_speaker_reference.py``,
-``_speaker_kernels.py`` and ``speaker.py``.
+``_speaker_kernels.py`` and ``speaker.py``; ``speaker_evidence.py`` is the method
+that needs neither k nor a threshold (``EVIDENCE.md``), ``baselines`` what others use.
 """
 
 from sms_diar.clustering.bandwidth import estimate_bandwidth
+from sms_diar.clustering.binned import BinnedStochasticMeanShift
 from sms_diar.clustering.blurring import BlurringMeanShift
 from sms_diar.clustering.history import History
 from sms_diar.clustering.mean_shift import MeanShift
@@ -17,6 +20,7 @@ from sms_diar.clustering.speaker import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
+from sms_diar.clustering.speaker_evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.stochastic import (
     DoublyStochasticMeanShift,
     StochasticMeanShift,
@@ -24,11 +28,13 @@ from sms_diar.clustering.stochastic import (
 
 __all__ = [
     "KERNELS",
+    "BinnedStochasticMeanShift",
     "BlurringMeanShift",
     "DoublyStochasticMeanShift",
     "History",
     "MeanShift",
     "SpeakerBlurringMeanShift",
+    "SpeakerEvidenceMeanShift",
     "SpeakerMeanShift",
     "SpeakerStochasticMeanShift",
     "StochasticMeanShift",

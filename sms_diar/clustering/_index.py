@@ -116,7 +116,7 @@ class Ways:
         if way == PLAIN:
             return self.costs[PLAIN] * float(work[0]), 0.0
         if way == STRIPS:
-            return 60.0 * work[0] + 50.0 * work[1], 0.6 * work[2]
+            return 60.0 * work[0] + 35.0 * work[1], 0.35 * work[2]
         looking = 20.0 * work[0] + (30.0 + 1.1 * self.n_dims * n_groups) * work[3]
         return looking, 45.0 * work[1] + 0.3 * self.n_dims * work[2]
 
@@ -173,6 +173,7 @@ class Walk:
         self.last_move = np.full(coords.shape[1], np.inf)
         self.resting = 0
         self._n_periods = 0
+        self._next_trial = _AGAIN
         self._is_trial = False
         self._begin(ways.best())
 
@@ -271,10 +272,13 @@ class Walk:
         self._n_periods += 1
         best = self._ways.best()
         others = self._ways.others(best)
-        is_due = best == PLAIN or self._n_periods % _AGAIN == 0
+        if self._is_trial:
+            # The worse the other way, the longer until it is tried again.
+            ratio = max(self._ways.costs.values()) / self._ways.costs[best]
+            self._next_trial = self._n_periods + int(_AGAIN * min(ratio, 8.0))
+        is_due = best == PLAIN or self._n_periods >= self._next_trial
         if others and is_due and not self._is_trial:
-            turn = self._n_periods // _AGAIN % len(others)
-            self._begin(others[turn], trial=True)
+            self._begin(others[self._n_periods % len(others)], trial=True)
         else:
             self._begin(best)
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from sms_diar._numba import kernel
+from sms_diar._numba import kernel, whole_sums
 from sms_diar.clustering._scan import BLOCK, add_run, mean_move
 from sms_diar.clustering.profiles import GAUSSIAN_RATE
 from sms_diar.types import FloatArray, IntArray
@@ -96,6 +96,75 @@ def stochastic_steps(
         length = mean_move(total, move)
         for d in range(n_dims):
             coords[d, i] = x[d] + move[d]
+        if last_move[i] < tol:
+            resting -= 1
+        if length < tol:
+            resting += 1
+        last_move[i] = length
+        if resting >= n_at_rest:
+            return step + 1, resting
+    return len(draws), resting
+
+
+@whole_sums
+def _weighted_sum(
+    coords: FloatArray,
+    d: int,
+    here: float,
+    weights: FloatArray,
+    squared: FloatArray,
+    limit: float,
+) -> float:
+    along = 0.0
+    for j in range(weights.shape[0]):
+        inside = 1.0 if squared[j] < limit else 0.0
+        along += weights[j] * ((coords[d, j] - here) * inside)
+    return along
+
+
+@whole_sums
+def _total_weight(weights: FloatArray, squared: FloatArray, limit: float) -> float:
+    total = 0.0
+    for j in range(weights.shape[0]):
+        inside = 1.0 if squared[j] < limit else 0.0
+        total += weights[j] * inside
+    return total
+
+
+@kernel
+def weighted_steps(
+    coords: FloatArray,
+    weights: FloatArray,
+    draws: IntArray,
+    bandwidth: float,
+    tol: float,
+    last_move: FloatArray,
+    resting: int,
+    n_at_rest: int,
+) -> tuple[int, int]:
+    """As ``stochastic_steps`` with the uniform kernel, points counting by weight.
+
+    Weights are whole numbers whose sum is below ``2**23``, so that sums are exact.
+    """
+    n_dims, n = coords.shape
+    squared = np.empty(n)
+    limit = bandwidth * bandwidth
+    for step in range(draws.shape[0]):
+        i = draws[step]
+        for d in range(n_dims):
+            here = coords[d, i]
+            for j in range(n):
+                gap = coords[d, j] - here
+                squared[j] = gap * gap + (squared[j] if d > 0 else 0.0)
+        total = _total_weight(weights, squared, limit)
+        length = 0.0
+        for d in range(n_dims):
+            here = coords[d, i]
+            along = _weighted_sum(coords, d, here, weights, squared, limit)
+            move = np.rint(along / total)
+            length += move * move
+            coords[d, i] = here + move
+        length = math.sqrt(length)
         if last_move[i] < tol:
             resting -= 1
         if length < tol:

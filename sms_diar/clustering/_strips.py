@@ -1,11 +1,12 @@
 """Exact sums over discs of the plane, for points that are spread out.
 
 The plane is cut into strips, strips into cells. Along each strip the sums of all
-cells to the left are kept, so that the stretch of a strip that lies wholly inside
-a disc costs two look-ups however many points it holds; only the cells that the
-circle crosses are looked at point by point. Because the radius never changes, which
-cells those are follows from the strip and from where in its strip the centre lies:
-a small table, the stencil, made once.
+cells to the left are kept (in two steps, by blocks of cells and within the block,
+so that a change has to be told to few). The stretch of a strip that lies wholly
+inside a disc then costs a few look-ups however many points it holds; only the cells
+that the circle crosses are looked at point by point. Because the radius never
+changes, how far a disc reaches in each strip follows from where in its own strip
+the centre lies: a small table of half-widths, the stencil, made once.
 
 A point that moves leaves its cell and enters another. Cells have a little room to
 spare, filled with points far away that count nowhere, so that the cells of a strip
@@ -28,9 +29,10 @@ from sms_diar._numba import kernel
 from sms_diar.clustering._scan import planar_sums
 from sms_diar.types import FloatArray, IntArray, Whole
 
-PARTS = 4  # positions within a strip that the stencil tells apart
+PARTS = 8  # positions within a strip that the stencil tells apart
 NARROWER = 2  # cells are so much shorter along a strip than the strip is high
 SPARE = 256  # points that may wait for room
+BLOCK_BITS = 4  # blocks are of 16 cells
 MARGIN = 1e-12  # relative; distances are rounded to 2**-52
 _AWAY = 1e150  # its square is finite and beyond any bandwidth
 
@@ -42,9 +44,10 @@ class Strips(NamedTuple):
 
     geometry: FloatArray  # origin, strip height and cell length
     n_columns: int
-    inner: IntArray  # stencil: half-widths in cells, wholly inside
-    outer: IntArray  # ... and touched at all; -1 for none
-    left: IntArray  # (cells + 1, 4): points, x, y left of the cell; its first place
+    inner: FloatArray  # stencil: half-widths of what is wholly inside
+    outer: FloatArray  # ... and of what is touched at all; negative for none
+    left: IntArray  # (cells + 1, 4): points, x, y left of it in its block; first place
+    blocks: IntArray  # (blocks + 1, 3): points, x, y left of the block in its strip
     used: IntArray  # points in each cell
     in_strip: IntArray  # points in each strip
     store: FloatArray  # (2, places)
@@ -68,10 +71,11 @@ def arrange(coords: FloatArray, bandwidth: float, height: float) -> Strips:
     # points themselves never leave the rectangle: means lie between their points.
     n_strips = int(extent[0] / height) + 2 * reach + 3
     n_columns = int(extent[1] / length) + 2 * wide_reach + 3
+    n_columns += -n_columns % (1 << BLOCK_BITS)
     n_cells = n_strips * n_columns
-    inner = np.empty((PARTS, 2 * reach + 1), dtype=np.int64)
-    outer = np.empty((PARTS, 2 * reach + 1), dtype=np.int64)
-    _stencil(bandwidth, height, length, inner, outer)
+    inner = np.empty((PARTS, 2 * reach + 1))
+    outer = np.empty((PARTS, 2 * reach + 1))
+    _stencil(bandwidth, height, inner, outer)
     n_places = n + n // 4 + 2 * min(n, n_cells) + 8
     origin = low - [(reach + 1) * height, (wide_reach + 1) * length]
     strips = Strips(
@@ -80,6 +84,7 @@ def arrange(coords: FloatArray, bandwidth: float, height: float) -> Strips:
         inner,
         outer,
         np.zeros((n_cells + 1, 4), dtype=np.int64),
+        np.zeros(((n_cells >> BLOCK_BITS) + 1, 3), dtype=np.int64),
         np.zeros(n_cells, dtype=np.int64),
         np.zeros(n_strips, dtype=np.int64),
         np.full((2, n_places), _AWAY),
@@ -102,13 +107,12 @@ def n_cells_needed(coords: FloatArray, height: float) -> float:
 
 @kernel
 def _stencil(
-    bandwidth: float, height: float, length: float, inner: IntArray, outer: IntArray
+    bandwidth: float, height: float, inner: FloatArray, outer: FloatArray
 ) -> None:
-    """Half-widths of the disc in each strip, in cells.
+    """Half-widths of the disc in each strip.
 
-    The centre lies in a known quarter of its strip and anywhere in its cell, hence
-    one cell more outside and one less inside. Lattice units are added or taken off
-    where a quotient might have been rounded the wrong way.
+    The centre lies in a known part of its strip. A lattice unit is added or taken
+    off, far more than what a quotient may be rounded by.
     """
     n_offsets = inner.shape[1]
     reach = n_offsets // 2
@@ -122,14 +126,12 @@ def _stencil(
             bottom = top + height
             near = max(top - high, low - bottom, 0.0)
             far = max(bottom - low, high - top)
-            outer[part, offset + reach] = -1
+            outer[part, offset + reach] = -1.0
             if near * near <= beyond:
-                half = math.sqrt(beyond - near * near) + 1.0
-                outer[part, offset + reach] = math.floor(half / length) + 1
-            inner[part, offset + reach] = -1
+                outer[part, offset + reach] = math.sqrt(beyond - near * near) + 1.0
+            inner[part, offset + reach] = -1.0
             if far * far < within:
-                half = math.sqrt(within - far * far) - 1.0
-                inner[part, offset + reach] = math.floor(half / length) - 1
+                inner[part, offset + reach] = math.sqrt(within - far * far) - 1.0
 
 
 @kernel
@@ -137,11 +139,13 @@ def _fill(coords: FloatArray, strips: Strips) -> None:
     """Give every point its place and add up the cells."""
     n = coords.shape[1]
     geometry, n_columns = strips.geometry, strips.n_columns
-    left, used, in_strip = strips.left, strips.used, strips.in_strip
+    left, blocks = strips.left, strips.blocks
+    used, in_strip = strips.used, strips.in_strip
     n_cells = used.shape[0]
+    per_length = 1.0 / geometry[3]
     for i in range(n):
         strip = int((coords[0, i] - geometry[0]) / geometry[2])
-        column = int((coords[1, i] - geometry[1]) / geometry[3])
+        column = int((coords[1, i] - geometry[1]) * per_length)
         at = strip * n_columns + column
         strips.cell[i] = at
         used[at] += 1
@@ -155,12 +159,19 @@ def _fill(coords: FloatArray, strips: Strips) -> None:
         if used[at] > 0:
             tail += used[at] + used[at] // 4 + 2
         used[at] = 0
-        if at % n_columns > 0:
+        in_block = at & ((1 << BLOCK_BITS) - 1)
+        if in_block > 0:
             for c in range(3):
                 left[at, c] += left[at - 1, c]
-        elif at > 0:  # a strip begins: nothing lies to the left
-            for c in range(3):
-                left[at, c] = 0
+            continue
+        # A block begins. What was put down here is the sum of the cell before it,
+        # which completes the block before, unless a strip begins.
+        block = at >> BLOCK_BITS
+        for c in range(3):
+            if at % n_columns > 0:
+                before = left[at, c] + left[at - 1, c]
+                blocks[block, c] = blocks[block - 1, c] + before
+            left[at, c] = 0
     left[n_cells, 3] = tail
     for i in range(n):
         at = strips.cell[i]
@@ -200,12 +211,14 @@ def strip_steps(
     """
     geometry, n_columns = strips.geometry, strips.n_columns
     inner, outer, left = strips.inner, strips.outer, strips.left
+    blocks = strips.blocks
     used, in_strip = strips.used, strips.in_strip
     store, owner = strips.store, strips.owner
     place, cell = strips.place, strips.cell
     waiting, waiting_owner = strips.waiting, strips.waiting_owner
     n_waiting = strips.n_waiting[0]
     n_offsets = inner.shape[1]
+    per_length = 1.0 / geometry[3]
     limit = bandwidth * bandwidth
     n_strips_seen = 0
     n_seen = np.int64(0)
@@ -218,7 +231,7 @@ def strip_steps(
         where = (x - geometry[0]) / geometry[2]
         strip = int(where)
         part = min(int((where - strip) * PARTS), PARTS - 1)
-        column = int((y - geometry[1]) / geometry[3])
+        along = y - geometry[1]
         count = np.int64(0)  # cells inside the disc
         sum_x = np.int64(0)
         sum_y = np.int64(0)
@@ -231,16 +244,18 @@ def strip_steps(
             if in_strip[row] == 0 or wide < 0:
                 continue
             n_strips_seen += 1
-            middle = row * n_columns + column
-            begin = left[np.uintp(middle - wide), 3]
-            end = left[np.uintp(middle + wide + 1), 3]
+            base = row * n_columns
+            begin = left[np.uintp(base + int((along - wide) * per_length)), 3]
+            end = left[np.uintp(base + int((along + wide) * per_length) + 1), 3]
             narrow = inner[part, offset]
-            if narrow >= 0:
-                a = np.uintp(middle - narrow)
-                b = np.uintp(middle + narrow + 1)
-                count += left[b, 0] - left[a, 0]
-                sum_x += left[b, 1] - left[a, 1]
-                sum_y += left[b, 2] - left[a, 2]
+            a = np.uintp(base + int((along - narrow) * per_length) + 1)
+            b = np.uintp(base + int((along + narrow) * per_length))
+            if narrow > 0.0 and a < b:
+                c = a >> np.uintp(BLOCK_BITS)
+                d = b >> np.uintp(BLOCK_BITS)
+                count += left[b, 0] - left[a, 0] + blocks[d, 0] - blocks[c, 0]
+                sum_x += left[b, 1] - left[a, 1] + blocks[d, 1] - blocks[c, 1]
+                sum_y += left[b, 2] - left[a, 2] + blocks[d, 2] - blocks[c, 2]
                 more, along_x, along_y = planar_sums(
                     store, begin, left[a, 3], x, y, limit
                 )
@@ -273,7 +288,7 @@ def strip_steps(
         new_y = y + move_y
         if is_arranged and length > 0.0:
             strip = int((new_x - geometry[0]) / geometry[2])
-            to = strip * n_columns + int((new_y - geometry[1]) / geometry[3])
+            to = strip * n_columns + int((new_y - geometry[1]) * per_length)
             at = cell[i]
             p = place[i]
             old_end = 0
@@ -284,7 +299,9 @@ def strip_steps(
             if at == to:
                 store[0, p] = new_x
                 store[1, p] = new_y
-                _add_right(left, to, new_end, 0, np.int64(move_x), np.int64(move_y))
+                _add_right(
+                    left, blocks, to, new_end, 0, np.int64(move_x), np.int64(move_y)
+                )
             elif at < 0 and not is_free:
                 waiting[0, p] = new_x
                 waiting[1, p] = new_y
@@ -303,7 +320,9 @@ def strip_steps(
                     store[1, last] = _AWAY
                     used[at] -= 1
                     in_strip[at // n_columns] -= 1
-                    _add_right(left, at, old_end, -1, -np.int64(x), -np.int64(y))
+                    _add_right(
+                        left, blocks, at, old_end, -1, -np.int64(x), -np.int64(y)
+                    )
                 else:
                     n_waiting -= 1
                     j = waiting_owner[n_waiting]
@@ -320,7 +339,9 @@ def strip_steps(
                     store[1, p] = new_y
                     used[to] += 1
                     in_strip[strip] += 1
-                    _add_right(left, to, new_end, 1, np.int64(new_x), np.int64(new_y))
+                    _add_right(
+                        left, blocks, to, new_end, 1, np.int64(new_x), np.int64(new_y)
+                    )
                 else:
                     waiting_owner[n_waiting] = i
                     waiting[0, n_waiting] = new_x
@@ -339,7 +360,7 @@ def strip_steps(
         if resting >= n_at_rest:
             status = RESTING
             break
-        if 50.0 * n_strips_seen + 0.6 * n_seen > patience:
+        if 35.0 * n_strips_seen + 0.35 * n_seen > patience:
             status = WEARY
             break
     strips.n_waiting[0] = n_waiting
@@ -351,10 +372,21 @@ def strip_steps(
 
 @kernel
 def _add_right(
-    left: IntArray, cell: int, end: int, count: int, along_x: Whole, along_y: Whole
+    left: IntArray,
+    blocks: IntArray,
+    cell: int,
+    end: int,
+    count: int,
+    along_x: Whole,
+    along_y: Whole,
 ) -> None:
-    """Tell all cells to the right of one what has changed in it."""
-    for c in range(np.uintp(cell + 1), np.uintp(end)):
+    """Tell the cells and blocks to the right of a cell what has changed in it."""
+    block = cell >> BLOCK_BITS
+    for c in range(np.uintp(cell + 1), np.uintp((block + 1) << BLOCK_BITS)):
         left[c, 0] += count
         left[c, 1] += along_x
         left[c, 2] += along_y
+    for b in range(np.uintp(block + 1), np.uintp(end >> BLOCK_BITS)):
+        blocks[b, 0] += count
+        blocks[b, 1] += along_x
+        blocks[b, 2] += along_y
