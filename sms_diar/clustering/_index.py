@@ -34,7 +34,7 @@ PLAIN, STRIPS, BOXES = "plain", "strips", "boxes"
 _SMALLEST = 100  # points; below, an index has nothing to save
 _PERIOD = 12.0  # an arrangement serves until it has cost so many of its making
 _TRIAL = 96  # steps that tell what a way costs
-_AGAIN = 4  # arrangements after which another way is tried
+_AGAIN = 3  # arrangements after which another way is tried
 
 
 class Ways:
@@ -173,7 +173,7 @@ class Walk:
         self.last_move = np.full(coords.shape[1], np.inf)
         self.resting = 0
         self._n_periods = 0
-        self._next_trial = _AGAIN
+        self._n_trials = 0
         self._is_trial = False
         self._begin(ways.best())
 
@@ -272,13 +272,11 @@ class Walk:
         self._n_periods += 1
         best = self._ways.best()
         others = self._ways.others(best)
-        if self._is_trial:
-            # The worse the other way, the longer until it is tried again.
-            ratio = max(self._ways.costs.values()) / self._ways.costs[best]
-            self._next_trial = self._n_periods + int(_AGAIN * min(ratio, 8.0))
-        is_due = best == PLAIN or self._n_periods >= self._next_trial
+        is_due = best == PLAIN or self._n_periods >= _AGAIN
         if others and is_due and not self._is_trial:
-            self._begin(others[self._n_periods % len(others)], trial=True)
+            self._n_periods = 0
+            self._n_trials += 1
+            self._begin(others[self._n_trials % len(others)], trial=True)
         else:
             self._begin(best)
 
