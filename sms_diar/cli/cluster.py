@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import warnings
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sms_diar.cli.methods import (
+    KOption,
+    MaxGap,
+    MaxSpeakers,
+    Method,
+    MethodOption,
+    MinSpeakers,
+    NumSpeakers,
+    Seed,
+    ThresholdOption,
+    session_table,
+)
 from sms_diar.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from sms_diar.clustering.speaker_base import SpeakerEstimator
     from sms_diar.experiment.session import Clustering
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import EmbeddingSet
-
-
-class Method(StrEnum):
-    """Members of the family."""
-
-    SMS = "sms"
-    MS = "ms"
-    BMS = "bms"
-    DSMS = "dsms"
 
 
 def register(app: typer.Typer) -> None:
@@ -54,12 +55,9 @@ def cluster(
         Path | None,
         typer.Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
     ] = None,
-    method: Annotated[
-        Method, typer.Option(help="Which mean shift; dsms draws k at each step.")
-    ] = Method.SMS,
-    k: Annotated[
-        int, typer.Option("-k", "--neighbours", min=1, help="Neighbours of a segment.")
-    ] = 17,
+    method: MethodOption = Method.SMS,
+    k: KOption = None,
+    threshold: ThresholdOption = None,
     per_recording: Annotated[
         bool | None,
         typer.Option(
@@ -68,20 +66,17 @@ def cluster(
             show_default="per recording if there are segments",
         ),
     ] = None,
-    num_speakers: Annotated[
-        int | None, typer.Option(min=1, help="This many speakers in each session.")
+    num_speakers: NumSpeakers = None,
+    min_speakers: MinSpeakers = None,
+    max_speakers: MaxSpeakers = None,
+    seed: Seed = 0,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            help="A move below this is rest (methods with -k).", show_default="0.001"
+        ),
     ] = None,
-    min_speakers: Annotated[
-        int | None, typer.Option(min=1, help="At least so many.")
-    ] = None,
-    max_speakers: Annotated[
-        int | None, typer.Option(min=1, help="At most so many.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    tol: Annotated[float, typer.Option(help="A move below this is rest.")] = 1e-3,
-    max_gap: Annotated[
-        float, typer.Option(min=0.0, help="Bridge pauses up to so many seconds.")
-    ] = 0.0,
+    max_gap: MaxGap = 0.0,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -104,13 +99,15 @@ def cluster(
     """Cluster embeddings into speakers.
 
     Needs nothing but the embeddings: without a PLDA model scores are cosines, with
-    whitening fitted on the session. Labels go to standard output unless -o or
+    whitening fitted on the session. The times of the segments tell the default
+    method how much windows overlap. Labels go to standard output unless -o or
     --rttm says otherwise.
 
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
     """
     from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.experiment.methods import MethodOptions, build_method
     from sms_diar.experiment.session import (
         cluster_embeddings,
         match_segments,
@@ -129,21 +126,22 @@ def cluster(
         raise InvalidParameterError(
             "--per-recording needs to know the recordings; give them with --segments"
         )
+    options = MethodOptions(k=k, tol=tol, threshold=threshold)
+    estimator = build_method(
+        method.value,
+        options=options,
+        seed=seed,
+        n_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+    )
     vectors = read_embeddings(embeddings, allow_commands=allow_commands)
     times = None if segments is None else read_segments(segments)
     if times is not None:
         unused = match_segments(vectors, times, str(segments))
         if unused:
             _note(f"{segments}: {len(unused)} segments have no embedding; left out")
-    backend = _backend(plda, transform, vectors)
-    estimator = _estimator(
-        method,
-        backend,
-        k=k,
-        tol=tol,
-        seed=seed,
-        counts=(num_speakers, min_speakers, max_speakers),
-    )
+    estimator.set_params(backend=_backend(plda, transform, vectors))
     _note(memory_note(vectors, estimator))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -161,12 +159,12 @@ def cluster(
     if rttm is not None:
         write_rttm(rttm, result.turns(max_gap))
     if as_json:
-        typer.echo(json.dumps(_summary(result), indent=2))
+        typer.echo(json.dumps(_summary(method, result), indent=2))
     elif output is None and rttm is None:
         for name, speaker in result.labels.items():
             typer.echo(f"{name} {speaker}")
     else:
-        typer.echo(_table(result))
+        typer.echo(session_table(result.sessions))
 
 
 def _note(message: str) -> None:
@@ -201,61 +199,11 @@ def _backend(
     return backend_from_transform(chain, model, vectors.dim)
 
 
-def _estimator(
-    method: Method,
-    backend: BackEnd | None,
-    *,
-    k: int,
-    tol: float,
-    seed: int,
-    counts: tuple[int | None, int | None, int | None],
-) -> SpeakerEstimator:
-    from sms_diar.clustering import (
-        SpeakerBlurringMeanShift,
-        SpeakerMeanShift,
-        SpeakerStochasticMeanShift,
-    )
-
-    number, least, most = counts
-    model: SpeakerEstimator
-    if method is Method.MS:
-        model = SpeakerMeanShift(k=k)
-    elif method is Method.BMS:
-        model = SpeakerBlurringMeanShift(k=k)
-    else:
-        # DSMS: k within two fifths of what was asked for, on either side.
-        around = (max(1, round(0.6 * k)), max(1, round(1.4 * k)))
-        model = SpeakerStochasticMeanShift(
-            k=around if method is Method.DSMS else k, random_state=seed
-        )
-    model.set_params(
-        backend=backend,
-        tol=tol,
-        n_speakers=number,
-        min_speakers=least,
-        max_speakers=most,
-    )
-    return model
-
-
-def _summary(result: Clustering) -> dict[str, object]:
+def _summary(method: Method, result: Clustering) -> dict[str, object]:
     from dataclasses import asdict
 
     return {
+        "method": method.value,
         "labels": dict(result.labels),
         "sessions": [asdict(session) for session in result.sessions],
     }
-
-
-def _table(result: Clustering) -> str:
-    from sms_diar.report.tables import Table
-
-    rows = tuple(
-        (s.session, str(s.n_segments), str(s.n_speakers), str(s.k))
-        for s in result.sessions
-    )
-    total = sum(session.n_speakers for session in result.sessions)
-    table = Table(("session", "segments", "speakers", "k"), rows).plain()
-    if len(rows) == 1:
-        return table.rstrip()
-    return f"{table}{len(rows)} sessions, {total / len(rows):.2f} speakers on average"

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from sms_diar import __version__
-from sms_diar.cli import cluster, data, features, ivectors, plda, run, score
+from sms_diar.cli import cluster, data, diarize, features, ivectors, plda, run, score
 from sms_diar.errors import SmsDiarError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+diarize.register(app)
 cluster.register(app)
 score.register(app)
 features.register(app)

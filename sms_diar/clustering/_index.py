@@ -34,7 +34,7 @@ PLAIN, STRIPS, BOXES = "plain", "strips", "boxes"
 _SMALLEST = 100  # points; below, an index has nothing to save
 _PERIOD = 12.0  # an arrangement serves until it has cost so many of its making
 _TRIAL = 96  # steps that tell what a way costs
-_AGAIN = 3  # arrangements after which another way is tried
+_AGAIN = 2  # arrangements after which another way is tried
 
 
 class Ways:

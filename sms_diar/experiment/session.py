@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
 
+from sms_diar.clustering.baselines import BASELINES
+from sms_diar.clustering.row_weight import row_weight_of
 from sms_diar.clustering.speaker import estimate_memory
 from sms_diar.clustering.speaker_base import SpeakerEstimator
+from sms_diar.clustering.speaker_evidence import SpeakerEvidenceMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.experiment.progress import Progress, Silence
 from sms_diar.labels.naming import name_speakers
@@ -27,20 +30,26 @@ class SessionSummary:
         Recording, or "all" when recordings were clustered together.
     n_segments, n_speakers : int
         Segments and speakers found.
-    k : int
-        Neighbours used; fewer than asked for in short sessions.
+    k : int or None
+        Neighbours used; fewer than asked for in short sessions. None for methods
+        that are not told any.
     n_steps : int
-        Moves of single points.
+        Moves of single points, or whatever else the method counts.
     converged : bool
-        Whether all points came to rest.
+        Whether it came to rest.
+    row_weight, weight, log_joint : float or None
+        What `SpeakerEvidenceMeanShift` found out; None for other methods.
     """
 
     session: str
     n_segments: int
     n_speakers: int
-    k: int
+    k: int | None
     n_steps: int
     converged: bool
+    row_weight: float | None = None
+    weight: float | None = None
+    log_joint: float | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,8 @@ def cluster_embeddings(
         Cloned for each session, so every session starts from the same seed and
         does not depend on its company.
     segments : mapping from str to Segment, optional
-        Where the segments lie; all ids must be there.
+        Where the segments lie; all ids must be there. They tell how much windows
+        overlap, unless the estimator's `row_weight` is a number.
     per_recording : bool, default=False
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
@@ -135,6 +145,9 @@ def cluster_embeddings(
     for session, rows in sessions.items():
         chosen = embeddings.select(rows)
         model = clone(estimator)
+        if segments is not None and model.get_params().get("row_weight") == "auto":
+            share = row_weight_of([segments[name] for name in chosen.ids])
+            model.set_params(row_weight=share)
         with listener.track(session, 100) as advance:
             model.listen(_hundredths(advance)).fit(chosen.vectors)
         names = name_speakers(
@@ -145,31 +158,49 @@ def cluster_embeddings(
             prefix=f"{session}-spk-" if per_recording else "spk-",
         )
         labels.update(zip(chosen.ids, names, strict=True))
-        summaries.append(
-            SessionSummary(
-                session,
-                len(rows),
-                model.n_clusters_,
-                model.k_,
-                model.n_steps_,
-                model.converged_,
-            )
-        )
+        summaries.append(_summary(session, model))
     return Clustering(labels, tuple(summaries), segments)
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
-    """One line that says how much memory clustering will take."""
+    """One line that says what will be clustered, and with how much memory.
+
+    Memory is left out for methods that hold scores of all pairs.
+    """
     n, d = len(embeddings), embeddings.dim
     score_dim = d if estimator.backend is None else estimator.backend.score_dim
+    if estimator.backend is not None:
+        kind = f"{estimator.backend.kind} scores of {score_dim} dimensions"
+    elif isinstance(estimator, SpeakerEvidenceMeanShift):
+        kind = "cosine scores, whitening and model fitted on the session"
+    else:
+        kind = "cosine scores, whitening fitted on the session"
+    text = f"{n} segments of {d} dimensions, {kind}"
+    if isinstance(estimator, tuple(BASELINES.values())):
+        return text
     size = estimate_memory(n, d, score_dim) / 2**20
-    text = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"
-    kind = (
-        "cosine scores, whitening fitted on the session"
-        if estimator.backend is None
-        else f"{estimator.backend.kind} scores of {score_dim} dimensions"
+    amount = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"
+    return f"{text}: about {amount} of memory"
+
+
+def _summary(session: str, model: SpeakerEstimator) -> SessionSummary:
+    """What a fitted estimator tells."""
+    found = SessionSummary(
+        session,
+        len(model.labels_),
+        model.n_clusters_,
+        model.k_ if "k" in model.get_params() else None,
+        model.n_steps_,
+        bool(model.converged_),
     )
-    return f"{n} segments of {d} dimensions, {kind}: about {text} of memory"
+    if not isinstance(model, SpeakerEvidenceMeanShift):
+        return found
+    return replace(
+        found,
+        row_weight=model.row_weight_,
+        weight=model.weight_,
+        log_joint=model.log_joint_,
+    )
 
 
 def _hundredths(advance: Callable[[], None]) -> Callable[[float], None]:

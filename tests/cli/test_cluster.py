@@ -16,7 +16,7 @@ from sms_diar.types import EmbeddingSet, Segment
 
 def vectors(n_speakers=3, per_speaker=20, seed=0):
     rng = np.random.default_rng(seed)
-    truth = np.repeat(np.arange(n_speakers), per_speaker)
+    truth = np.tile(np.arange(n_speakers), per_speaker)  # they take turns
     speakers = 3.0 * np.random.default_rng(7).standard_normal((60, 6))
     return speakers[truth] + 0.3 * rng.standard_normal((len(truth), 6)), truth
 
@@ -37,7 +37,7 @@ def speakers_of(text):
     return [line.split()[1] for line in text.splitlines()]
 
 
-EXPECTED = ["spk-01"] * 20 + ["spk-02"] * 20 + ["spk-03"] * 20
+EXPECTED = ["spk-01", "spk-02", "spk-03"] * 20
 
 
 @pytest.mark.parametrize("name", ["x.ark", "x.scp", "x.npz", "x.csv"])
@@ -53,12 +53,6 @@ def test_standard_input_is_read(folder, run_cli):
     assert speakers_of(result.stdout) == EXPECTED
 
 
-@pytest.mark.parametrize("method", ["sms", "ms", "bms", "dsms"])
-def test_every_method_runs(folder, method, run_cli):
-    result = run_cli("cluster", folder / "x.ark", "--method", method, "-k", 9)
-    assert speakers_of(result.stdout) == EXPECTED
-
-
 def test_writes_labels_and_turns(folder, run_cli):
     result = run_cli(
         "cluster", folder / "x.ark", "--segments", folder / "segments",
@@ -71,8 +65,8 @@ def test_writes_labels_and_turns(folder, run_cli):
     assert first.startswith("seg-00,call-spk-01,call,")
     turns = list(read_rttm(folder / "out.rttm"))
     # Windows overlap by half a second, so boundaries lie a quarter before its end.
-    assert [t.speaker[-1] for t in turns] == ["1", "2", "3"]
-    assert turns[0].segment.end == pytest.approx(20.25)
+    assert [t.speaker[-1] for t in turns] == ["1", "2", "3"] * 20
+    assert turns[0].segment.end == pytest.approx(1.25)
     assert turns[-1].segment.end == pytest.approx(60.5)
 
 
@@ -99,9 +93,11 @@ def test_a_kaldi_plda_model_is_used(folder, run_cli):
     assert speakers_of(result.stdout) == EXPECTED
 
 
-def test_the_seed_decides(folder, run_cli):
-    first = run_cli("cluster", folder / "x.ark", "-k", 4, "--seed", 1).stdout
-    assert first == run_cli("cluster", folder / "x.ark", "-k", 4, "--seed", 1).stdout
+@pytest.mark.parametrize("choice", [(), ("--method", "sms-paper", "-k", 4)])
+def test_the_seed_decides(folder, choice, run_cli):
+    first = run_cli("cluster", folder / "x.ark", *choice, "--seed", 1).stdout
+    assert len(first.splitlines()) == 60
+    assert first == run_cli("cluster", folder / "x.ark", *choice, "--seed", 1).stdout
 
 
 def fails(result, message):
@@ -212,22 +208,27 @@ def test_equal_vectors_are_one_speaker(folder, run_cli):
 def test_more_speakers_than_segments_is_refused(folder, run_cli):
     fails(
         run_cli("cluster", folder / "x.ark", "--num-speakers", 61),
-        "SpeakerStochasticMeanShift: n_speakers must be at most the number of segments "
+        "SpeakerEvidenceMeanShift: n_speakers must be at most the number of segments "
         "(60), got 61",
     )
 
 
 @pytest.mark.corpus
-def test_a_real_meeting_gives_a_valid_rttm(corpus_data, tmp_path, run_cli):
+@pytest.mark.parametrize(
+    ("choice", "most"), [((), 5), (("--method", "sms-paper", "-k", 100), 8)]
+)
+def test_a_real_meeting_gives_a_valid_rttm(
+    corpus_data, tmp_path, choice, most, run_cli
+):
     ami = corpus_data / "ami-es2005a"
     result = run_cli(
         "cluster", ami / "xvectors.ark", "--segments", ami / "segments",
         "--plda", ami / "plda", "--transform", ami / "transform.npz",
-        "--rttm", tmp_path / "out.rttm", "-k", 100,
+        "--rttm", tmp_path / "out.rttm", *choice,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     turns = list(read_rttm(tmp_path / "out.rttm"))
-    assert 3 <= len({turn.speaker for turn in turns}) <= 8
+    assert 3 <= len({turn.speaker for turn in turns}) <= most
     # All speech of the windows is there, once.
     speech = sum(turn.segment.duration for turn in turns)
     reference = list(read_rttm(ami / "vbx.rttm"))
