@@ -31,7 +31,7 @@ ALGORITHMS: Final = ("auto", "plain", "indexed")
 
 PLAIN, STRIPS, BOXES = "plain", "strips", "boxes"
 
-_SMALLEST = 100  # points; below, an index has nothing to save
+_SMALLEST = 500  # points; below, an index saves less than it takes to make
 _PERIOD = 12.0  # an arrangement serves until it has cost so many of its making
 _TRIAL = 96  # steps that tell what a way costs
 _AGAIN = 2  # arrangements after which another way is tried
