@@ -215,7 +215,11 @@ def test_more_speakers_than_segments_is_refused(folder, run_cli):
 
 @pytest.mark.corpus
 @pytest.mark.parametrize(
-    ("choice", "most"), [((), 5), (("--method", "sms-paper", "-k", 100), 8)]
+    ("choice", "most"),
+    [
+        pytest.param((), 5, marks=pytest.mark.slow),
+        (("--method", "sms-paper", "-k", 100), 8),
+    ],
 )
 def test_a_real_meeting_gives_a_valid_rttm(
     corpus_data, tmp_path, choice, most, run_cli

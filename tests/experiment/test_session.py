@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from sms_diar.clustering import SpeakerStochasticMeanShift
+from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.speaker_evidence import SpeakerEvidenceMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.experiment.session import (
     cluster_embeddings,
@@ -122,4 +124,44 @@ def test_memory_is_estimated_in_words():
     assert memory_note(embeddings, SMS) == (
         "120 segments of 8 dimensions, cosine scores, whitening fitted on the session: "
         "about 0 MiB of memory"
+    )
+
+
+def test_overlapping_windows_weigh_less_recording_by_recording():
+    embeddings, segments, _ = two_recordings()
+    # Recording "two" is told twice: windows of two seconds every second.
+    told = {
+        name: Segment(s.recording, s.start, s.end + (s.recording == "two"))
+        for name, s in segments.items()
+    }
+    model = SpeakerEvidenceMeanShift(random_state=0)
+    result = cluster_embeddings(embeddings, model, segments=told, per_recording=True)
+    one, two = result.sessions
+    assert one.row_weight == 1.0
+    assert two.row_weight == pytest.approx(61.0 / 120.0)
+    assert one.k is None
+    assert model.row_weight == "auto"  # the caller's stays as it was
+    fixed = SpeakerEvidenceMeanShift(row_weight=0.8, random_state=0)
+    across = cluster_embeddings(embeddings, fixed, segments=told)
+    assert across.sessions[0].row_weight == 0.8
+
+
+def test_only_what_a_method_has_is_summed_up():
+    embeddings, segments, _ = two_recordings()
+    [paper] = cluster_embeddings(embeddings, SMS, segments=segments).sessions
+    assert paper.k == 9
+    assert (paper.row_weight, paper.weight, paper.log_joint) == (None, None, None)
+    [linked] = cluster_embeddings(embeddings, AgglomerativeSpeakers()).sessions
+    assert linked.k is None
+    assert linked.converged
+
+
+def test_memory_of_all_pairs_is_not_estimated():
+    embeddings, _, _ = two_recordings()
+    words = "120 segments of 8 dimensions, cosine scores, whitening"
+    assert memory_note(embeddings, AgglomerativeSpeakers()) == (
+        f"{words} fitted on the session"
+    )
+    assert memory_note(embeddings, SpeakerEvidenceMeanShift()) == (
+        f"{words} and model fitted on the session: about 0 MiB of memory"
     )

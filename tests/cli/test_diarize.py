@@ -1,0 +1,379 @@
+"""``sms-diar diarize`` on conversations of synthetic voices."""
+
+import json
+
+import numpy as np
+import pytest
+import soundfile
+
+from sms_diar._random import named_generator
+from sms_diar.experiment.ivectors import (
+    IvectorSettings,
+    Speech,
+    train_ivectors,
+    write_ivector_model,
+)
+from sms_diar.features.cmvn import CmvnConfig
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.data_dir import DataDir
+from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.metrics.evaluation import score_diarization
+from sms_diar.synthetic.voices import Voice, converse
+from sms_diar.types import Segment, Turn
+
+RATE = 8000
+SECONDS = 48.0
+ANN = Voice(pitch=120.0, tract=1.2, tilt=0.6)
+BOB = Voice(pitch=95.0, tract=0.85, tilt=0.9)
+# Four seconds each, by turns, with pauses of 0.6 s.
+TIMES = [(0.5 + 4.6 * i, 4.5 + 4.6 * i) for i in range(10)]
+WHO = {"ann": ANN, "bob": BOB}
+
+
+def reference(recording="call"):
+    return [
+        Turn(Segment(recording, start, end), ("ann", "bob")[number % 2])
+        for number, (start, end) in enumerate(TIMES)
+    ]
+
+
+def speech(*, seed="call", rate=RATE, voices=("ann", "bob")):
+    """Turns of four sentences of a second each."""
+    spoken = [
+        (Segment("call", start, start + 1.0), WHO[turn.speaker])
+        for turn in reference()
+        if turn.speaker in voices
+        for start in turn.segment.start + np.arange(4.0)
+    ]
+    return converse(spoken, SECONDS, named_generator(6, seed), rate=rate)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A small model of the voices of other calls, two in each."""
+    folder = tmp_path_factory.mktemp("training")
+    lines = {"wav.scp": [], "segments": [], "utt2spk": []}
+    for name in (f"train{i:02d}" for i in range(20)):
+        rng = named_generator(7, name)
+        voices = Voice.draw(rng), Voice.draw(rng)
+        # Each segment is said anew: what varies within speakers must be learnt.
+        times = [Segment(name, 1.5 * i, 1.5 * (i + 1)) for i in range(16)]
+        turns = [(time, voices[i % 2]) for i, time in enumerate(times)]
+        soundfile.write(folder / f"{name}.wav", converse(turns, 24.0, rng), RATE)
+        lines["wav.scp"].append(f"{name} {folder / name}.wav")
+        for i, time in enumerate(times):
+            lines["segments"].append(f"{name}-{i:02d} {name} {time.start} {time.end}")
+            lines["utt2spk"].append(f"{name}-{i:02d} {name}-{i % 2}")
+    for table, rows in lines.items():
+        (folder / table).write_text("\n".join(rows) + "\n")
+    settings = IvectorSettings(n_components=16, rank=12, ubm_iter=4, tv_iter=3)
+    front_end = FrontEnd(cmvn=CmvnConfig(method="recording"))
+    trained = train_ivectors(
+        [Speech(DataDir(folder), front_end)], settings, backend=True
+    )
+    write_ivector_model(folder / "model.npz", trained)
+    return folder / "model.npz"
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory):
+    path = tmp_path_factory.mktemp("calls") / "call.wav"
+    soundfile.write(path, speech(), RATE)
+    return path
+
+
+def check_turns(turns, recording="call"):
+    """Two speakers, where and when they speak."""
+    assert len({turn.speaker for turn in turns}) == 2
+    scores = score_diarization(reference(recording), turns, collar=0.25)
+    assert scores.overall["der"] < 0.03
+
+
+def test_two_voices_are_two_speakers(call, model, tmp_path, run_cli):
+    out = tmp_path / "out.rttm"
+    result = run_cli("diarize", call, "--model", model, "--rttm", out)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    turns = list(read_rttm(out))
+    check_turns(turns)
+    assert {turn.speaker for turn in turns} == {"call-spk-01", "call-spk-02"}
+    # What is read is written again to the letter.
+    write_rttm(tmp_path / "again.rttm", turns)
+    assert (tmp_path / "again.rttm").read_text() == out.read_text()
+    head, line = result.stdout.splitlines()
+    assert head.split() == ["recording", "segments", "speakers", "k"]
+    assert line.split()[::2] == ["call", "2"]
+    assert line.split()[-1] == "-"
+
+
+def test_turns_go_to_standard_output_without_a_file(call, model, tmp_path, run_cli):
+    printed = run_cli("diarize", call, "--model", model)
+    run_cli("diarize", call, "--model", model, "--rttm", tmp_path / "out.rttm")
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout == (tmp_path / "out.rttm").read_text()
+
+
+def test_json_tells_turns_and_what_was_found(call, model, run_cli):
+    result = run_cli("diarize", call, "--model", model, "--json")
+    content = json.loads(result.stdout)
+    assert (content["method"], content["problems"]) == ("sms", [])
+    [recording] = content["recordings"]
+    assert (recording["recording"], recording["n_speakers"]) == ("call", 2)
+    assert recording["duration"] == SECONDS
+    assert recording["k"] is None
+    # Ten stretches of 4 s and what the detector adds: windows share half their time.
+    assert 40.0 <= recording["speech"] < 43.0
+    assert 0.5 < recording["row_weight"] < 0.7
+    turns = [
+        Turn(Segment("call", turn["start"], turn["end"]), turn["speaker"])
+        for turn in recording["turns"]
+    ]
+    check_turns(turns)
+
+
+@pytest.mark.parametrize("kind", ["flac", "ogg"])
+def test_other_formats_and_rates_are_read(model, kind, tmp_path, run_cli):
+    path = tmp_path / f"call.{kind}"
+    soundfile.write(path, speech(rate=16000), 16000)
+    result = run_cli("diarize", path, "--model", model, "--rttm", tmp_path / "o.rttm")
+    assert result.returncode == 0, result.stderr
+    check_turns(list(read_rttm(tmp_path / "o.rttm")))
+
+
+def test_sphere_is_read(model, tmp_path, run_cli):
+    samples = np.round(speech() * 32767).astype("<i2")
+    header = (
+        "NIST_1A\n   1024\n"
+        f"sample_count -i {len(samples)}\nsample_n_bytes -i 2\nchannel_count -i 1\n"
+        f"sample_byte_format -s2 01\nsample_rate -i {RATE}\nsample_coding -s3 pcm\n"
+        "end_head\n"
+    )
+    path = tmp_path / "call.sph"
+    path.write_bytes(header.encode().ljust(1024) + samples.tobytes())
+    result = run_cli("diarize", path, "--model", model, "--rttm", tmp_path / "o.rttm")
+    assert result.returncode == 0, result.stderr
+    check_turns(list(read_rttm(tmp_path / "o.rttm")))
+
+
+def test_many_files_are_many_recordings(call, model, tmp_path, run_cli):
+    other = tmp_path / "other call.wav"
+    soundfile.write(other, speech(seed="other"), RATE)
+    out = tmp_path / "out.rttm"
+    result = run_cli(
+        "diarize", call, other, "--model", model, "--rttm", out, "--num-speakers", 2
+    )
+    assert result.returncode == 0, result.stderr
+    turns = list(read_rttm(out))
+    for name in ("call", "other_call"):
+        check_turns([t for t in turns if t.segment.recording == name], name)
+    assert "2 recordings, 2.00 speakers on average" in result.stdout
+
+
+def test_data_directories_and_their_tables_are_the_same(call, model, tmp_path, run_cli):
+    (tmp_path / "wav.scp").write_text(f"abc {call}\n")
+    (tmp_path / "some.scp").write_text(f"abc {call}\n")
+    by_folder = run_cli("diarize", tmp_path, "--model", model)
+    by_table = run_cli("diarize", tmp_path / "some.scp", "--model", model)
+    by_file = run_cli("diarize", call, "--model", model)
+    assert by_folder.returncode == 0, by_folder.stderr
+    assert by_folder.stdout == by_table.stdout
+    assert by_folder.stdout.replace("abc", "call") == by_file.stdout
+
+
+def test_commands_run_only_when_allowed(call, model, tmp_path, run_cli):
+    (tmp_path / "wav.scp").write_text(f"call cat {call} |\n")
+    refused = run_cli("diarize", tmp_path, "--model", model)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "commands need --allow-commands" in refused.stderr
+    allowed = run_cli("diarize", tmp_path, "--model", model, "--allow-commands")
+    assert allowed.returncode == 0, allowed.stderr
+    assert allowed.stdout == run_cli("diarize", call, "--model", model).stdout
+
+
+@pytest.fixture
+def stereo(tmp_path):
+    """Each side of the call in a channel of its own."""
+    sides = [speech(seed=name, voices=(name,)) for name in WHO]
+    path = tmp_path / "call.wav"
+    soundfile.write(path, np.stack(sides, axis=1), RATE)
+    return path
+
+
+def test_channels_are_mixed_and_it_is_said(stereo, model, tmp_path, run_cli):
+    out = tmp_path / "out.rttm"
+    result = run_cli("diarize", stereo, "--model", model, "--rttm", out)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == (
+        "sms-diar: call: 2 channels were mixed into one; --channel chooses one, such "
+        "as a side of a telephone call\n"
+    )
+    check_turns(list(read_rttm(out)))
+
+
+def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
+    out = tmp_path / "out.rttm"
+    given = ("diarize", stereo, "--model", model)
+    result = run_cli(*given, "--rttm", out, "--channel", 2, "--num-speakers", 1)
+    assert (result.returncode, result.stderr) == (0, "")
+    turns = list(read_rttm(out))
+    assert len(turns) == 5  # bob speaks five times
+    for turn, expected in zip(turns, reference()[1::2], strict=True):
+        assert turn.segment.start == pytest.approx(expected.segment.start, abs=0.2)
+    none = run_cli(*given, "--channel", 3)
+    assert (none.returncode, none.stdout) == (1, "")
+    assert "has 2 channel(s), there is no channel 3" in none.stderr
+
+
+def test_a_channel_that_a_command_picks_is_taken_alone(
+    stereo, model, tmp_path, run_cli
+):
+    (tmp_path / "wav.scp").write_text(f"call sph2pipe -f wav -c 2 {stereo} |\n")
+    picked = run_cli("diarize", tmp_path, "--model", model, "--num-speakers", 1)
+    chosen = run_cli(
+        "diarize", stereo, "--model", model, "--channel", 2, "--num-speakers", 1
+    )
+    assert (picked.returncode, picked.stderr) == (0, "")
+    assert picked.stdout == chosen.stdout
+
+
+def test_speech_outside_the_uem_is_left_out(call, model, tmp_path, run_cli):
+    (tmp_path / "all.uem").write_text("call 1 10.0 30.0\nother 1 0 5\n")
+    result = run_cli(
+        "diarize", call, "--model", model, "--uem", tmp_path / "all.uem",
+        "--rttm", tmp_path / "out.rttm",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    turns = list(read_rttm(tmp_path / "out.rttm"))
+    assert turns[0].segment.start == 10.0
+    assert turns[-1].segment.end <= 30.0
+    (tmp_path / "none.uem").write_text("other 1 0 5\n")
+    result = run_cli("diarize", call, "--model", model, "--uem", tmp_path / "none.uem")
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"sms-diar: call: {tmp_path / 'none.uem'}: lists no region of 'call'\n"
+    )
+
+
+def test_short_pauses_can_be_bridged(call, model, run_cli):
+    given = ("diarize", call, "--model", model, "--num-speakers", 1)
+    assert len(run_cli(*given).stdout.splitlines()) == 10
+    assert len(run_cli(*given, "--max-gap", 1.0).stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("method", ["sms-paper", "ahc", "nme-sc", "vbx"])
+def test_other_methods_can_be_chosen(call, model, method, run_cli):
+    given = ("diarize", call, "--model", model, "--method", method)
+    result = run_cli(*given, "--num-speakers", 2, "--json")
+    assert result.returncode == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert content["method"] == method
+    assert content["recordings"][0]["n_speakers"] == 2
+    assert content["recordings"][0]["k"] == (17 if method == "sms-paper" else None)
+
+
+def test_the_same_seed_gives_the_same_turns(call, model, run_cli):
+    given = ("diarize", call, "--model", model, "--seed", 3)
+    assert run_cli(*given).stdout == run_cli(*given, "--workers", 2).stdout
+
+
+def test_the_embedded_model_is_used_by_default(call, tmp_path, run_cli):
+    out = tmp_path / "out.rttm"
+    # It was trained on people, so the number of such voices is told.
+    result = run_cli("diarize", call, "--num-speakers", 2, "--rttm", out)
+    assert result.returncode == 0, result.stderr
+    check_turns(list(read_rttm(out)))
+
+
+def fails(result, message, out):
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"sms-diar: {message}\n"
+    assert not out.exists()
+
+
+def broken(kind, path):
+    """Write a recording that is broken in some way, and say what is wrong."""
+    silence = np.zeros(5 * RATE)
+    if kind == "silent":
+        soundfile.write(path, silence, RATE)
+        return "no speech was found in 5.0 s; --vad none takes everything for speech"
+    if kind == "short":
+        soundfile.write(path, speech()[RATE : RATE + 400], RATE)
+        return "0.05 s are too short to tell who speaks; at least 0.1 s are needed"
+    if kind == "slow":
+        soundfile.write(path, silence, 6000)
+        return (
+            "6000 samples per second are fewer than the 8000 that the model was "
+            "trained on; record at 8000 Hz or more"
+        )
+    if kind == "empty":
+        path.write_bytes(b"")
+        return "is empty (0 bytes)"
+    path.write_text("This is a letter.\n")
+    return (
+        "cannot be read as audio (Format not recognised); WAV, FLAC, OGG and NIST "
+        "SPHERE can"
+    )
+
+
+KINDS = ["silent", "short", "slow", "empty", "letter"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_wrong_is_said_and_nothing_is_written(kind, model, tmp_path, run_cli):
+    path, out = tmp_path / "x.wav", tmp_path / "out.rttm"
+    problem = broken(kind, path)
+    result = run_cli("diarize", path, "--model", model, "--rttm", out)
+    fails(result, f"x: {path}: {problem}", out)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_broken_recording_leaves_the_others_intact(
+    kind, call, model, tmp_path, run_cli
+):
+    path = tmp_path / "x.wav"
+    problem = broken(kind, path)
+    result = run_cli("diarize", path, call, "--model", model)
+    assert result.returncode == 1
+    assert result.stderr == f"sms-diar: x: {path}: {problem}\n"
+    assert result.stdout == run_cli("diarize", call, "--model", model).stdout
+
+
+def test_what_is_missing_is_found_before_the_work(call, model, tmp_path, run_cli):
+    out, gone = tmp_path / "out.rttm", tmp_path / "gone.wav"
+    given = ("diarize", call, "--model", model)
+    fails(run_cli(*given, gone, "--rttm", out), f"{gone}: no such file or folder", out)
+    fails(
+        run_cli(*given, tmp_path, "--rttm", out),
+        f"{tmp_path / 'wav.scp'}: no such file; a folder must be a Kaldi data "
+        f"directory, name audio files one by one",
+        out,
+    )
+    fails(
+        run_cli(*given, "--rttm", tmp_path / "no" / "out.rttm"),
+        f"{tmp_path / 'no'}: no such folder to write to",
+        out,
+    )
+    fails(
+        run_cli(*given, call, "--rttm", out),
+        f"find_recordings: recordings must have different names, got 'call' for "
+        f"{call} and {call}; name them in a wav.scp",
+        out,
+    )
+
+
+def test_options_of_other_methods_are_refused(call, model, tmp_path, run_cli):
+    fails(
+        run_cli("diarize", call, "--model", model, "-k", 5),
+        "method sms: -k (k) must be left out, got 5; it is for sms-paper, ms, bms, "
+        "dsms",
+        tmp_path / "out.rttm",
+    )
+
+
+def test_more_speakers_than_windows_are_refused(call, model, tmp_path, run_cli):
+    result = run_cli("diarize", call, "--model", model, "--num-speakers", 999)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        "sms-diar: call: SpeakerEvidenceMeanShift: n_speakers must be at most the "
+        "number of segments ("
+    )
