@@ -23,6 +23,7 @@ from sms_diar._validation import (
     is_real,
 )
 from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.speaker_bounds import check_bounds, reach_bounds
 from sms_diar.clustering.speaker_count import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
@@ -149,9 +150,8 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
             if int(labels.max()) + 1 >= wanted or k == 1:
                 break
             k = max(1, k // 2)  # smaller neighbourhoods keep more groups apart
-        most = self.n_speakers or self.max_speakers
-        if most is not None and int(labels.max()) + 1 > most:
-            labels = merge_clusters(terms, labels, n_clusters=most)
+        most = min(self.n_speakers or self.max_speakers or n, n)
+        labels = reach_bounds(terms, labels, wanted, most)
         self.k_ = k
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
@@ -207,22 +207,7 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
                     f"{self._name}: merge_threshold must be a finite number, "
                     f"got {self.merge_threshold!r}"
                 )
-        for name in ("n_speakers", "min_speakers", "max_speakers"):
-            if getattr(self, name) is not None:
-                check_count(self._name, name, getattr(self, name))
-        if self.n_speakers is not None and (
-            self.min_speakers is not None or self.max_speakers is not None
-        ):
-            raise InvalidParameterError(
-                f"{self._name}: n_speakers must be given without min_speakers and "
-                f"max_speakers, got all of them"
-            )
-        low, high = self.min_speakers, self.max_speakers
-        if low is not None and high is not None and low > high:
-            raise InvalidParameterError(
-                f"{self._name}: min_speakers must be at most max_speakers, "
-                f"got {low} and {high}"
-            )
+        check_bounds(self._name, self.n_speakers, self.min_speakers, self.max_speakers)
         self._check_limits()
 
     def _check_counts(self, n: int) -> None:

@@ -21,10 +21,10 @@ from sms_diar._random import as_generator
 from sms_diar._validation import check_positive, check_rows_finite, check_share
 from sms_diar.clustering._evidence_kernels import merge_groups, move_segments
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.baselines._bounds import check_bounds, reach_bounds
 from sms_diar.clustering.row_weight import estimate_row_weight
 from sms_diar.clustering.speaker import SpeakerStochasticMeanShift
 from sms_diar.clustering.speaker_base import SpeakerEstimator
+from sms_diar.clustering.speaker_bounds import check_bounds, reach_bounds
 from sms_diar.clustering.vb import soften, vb_mixture
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -45,7 +45,7 @@ NEIGHBOURS = (3, 5, 7, 14, 28)
 GATE = 0.6
 """Share of its own score that a neighbour must reach in those runs."""
 
-COARSENING = 15.0
+COARSENING = 11.0
 """Segments of a speaker at which the model's faults weigh as much as the noise."""
 
 _FIRST_SIZES = (22.5, 8.0)  # segments per speaker that first searches expect
@@ -72,7 +72,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         Share of an observation that a row is: below one for windows that overlap
         (:func:`~sms_diar.clustering.row_weight.row_weight_of` computes it from
         times). "auto" finds it from rows in order of time.
-    coarsening : float, default=15.0
+    coarsening : float, default=11.0
         Segments of a speaker at which the model's faults weigh as much as the
         noise. More finds more speakers.
     n_speakers, min_speakers, max_speakers : int or None, default=None

@@ -116,6 +116,15 @@ def test_speakers_in_order_are_no_overlap(per_speaker, in_order):
     assert estimate_row_weight(rows) == 1.0
 
 
+@pytest.mark.parametrize(("n_speakers", "each"), [(3, 20), (30, 5)])
+def test_rows_sorted_by_speaker_are_no_overlapping_windows(n_speakers, each):
+    rng = np.random.default_rng(n_speakers)
+    speakers = 3.0 * rng.standard_normal((n_speakers, 6))
+    rows = np.repeat(speakers, each, axis=0)
+    rows = rows + 0.3 * rng.standard_normal(rows.shape)
+    assert estimate_row_weight(rows) == 1.0
+
+
 @pytest.mark.parametrize("rows", [np.zeros((40, 3)), np.eye(5), np.ones((1, 2))])
 def test_equal_or_few_rows_count_in_full(rows):
     assert estimate_row_weight(rows) == 1.0

@@ -458,3 +458,16 @@ def test_memory_does_not_grow_with_the_square():
     two = speaker_module.estimate_memory(100_000, 128, 128)
     assert one < 2**30
     assert two < 2.2 * one
+
+
+@pytest.mark.parametrize(
+    "kind", [SpeakerMeanShift, SpeakerBlurringMeanShift, SpeakerStochasticMeanShift]
+)
+@pytest.mark.parametrize("bound", ["n_speakers", "min_speakers"])
+def test_more_speakers_than_tight_clusters_are_reached_all_the_same(kind, bound):
+    rng = np.random.default_rng(0)
+    X = np.repeat(3.0 * rng.standard_normal((4, 6)), 10, axis=0)
+    X = X + 1e-3 * rng.standard_normal(X.shape)
+    model = kind(**{bound: 8}).fit(X)
+    assert model.n_clusters_ == 8
+    assert sorted(set(model.labels_.tolist())) == list(range(8))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
-from sms_diar.clustering.baselines._dendrogram import link
 from sms_diar.clustering.baselines.calibration import two_gaussian_threshold
+from sms_diar.clustering.dendrogram import link
 from sms_diar.clustering.speaker_count import merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain

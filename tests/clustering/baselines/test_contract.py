@@ -18,7 +18,7 @@ from sms_diar.clustering.baselines import (
     VbxSpeakers,
 )
 from sms_diar.clustering.baselines import _base as base_module
-from sms_diar.clustering.baselines._bounds import reach_bounds
+from sms_diar.clustering.speaker_bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError
 from sms_diar.experiment.session import cluster_embeddings
 from sms_diar.preprocessing import FoldedChain

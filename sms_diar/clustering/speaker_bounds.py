@@ -6,7 +6,7 @@ import numpy as np
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.baselines._dendrogram import link
+from sms_diar.clustering.dendrogram import link
 from sms_diar.clustering.speaker_count import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.scorer import PairwiseTerms
