@@ -95,6 +95,7 @@ class Config:
     seed: int
     until: str
     runs: int
+    runs_corpora: int
     runs_simulated: int
     runs_large: int
     runs_meeting: int
@@ -131,7 +132,13 @@ class Config:
                     f"'{name}' must be some of {', '.join(known)}, got "
                     f"{', '.join(given)}"
                 )
-        for name in ("runs", "runs_simulated", "runs_large", "runs_meeting"):
+        for name in (
+            "runs",
+            "runs_corpora",
+            "runs_simulated",
+            "runs_large",
+            "runs_meeting",
+        ):
             if getattr(self, name) < 1:
                 raise ConfigError(
                     f"'{name}' must be a number >= 1, got {getattr(self, name)}"
@@ -154,8 +161,13 @@ class Config:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sessions of conditions of a corpus."""
+        """Sessions of conditions of the test."""
         return {"runs": self.runs, "runs_large": self.runs_large, "large": self.large}
+
+    @property
+    def development_sizes(self) -> dict[str, int]:
+        """Sessions of conditions of a corpus of development."""
+        return {**self.sizes, "runs": self.runs_corpora}
 
 
 def corpora_of(config: Config) -> tuple[list[str], list[str]]:
@@ -239,7 +251,7 @@ def conditions_of_development(config: Config) -> list[Condition]:
                 f"{label}",
                 speakers,
                 laws,
-                **config.sizes,
+                **config.development_sizes,
             )
     if "hard" in there:
         for index, disturbance in enumerate(HARD):
@@ -250,7 +262,7 @@ def conditions_of_development(config: Config) -> list[Condition]:
                 "hard",
                 (),
                 [(number, "uneven") for number in numbers],
-                **config.sizes,
+                **config.development_sizes,
             )
     return rows
 
