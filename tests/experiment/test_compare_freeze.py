@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sms_diar.errors import ExperimentError
+from sms_diar.clustering import speaker_evidence
 from sms_diar.experiment import compare_freeze as frozen
 
 SETTINGS = {"methods": {"sms": {"coarsening": 15.0}}, "program": {"a.py": "12"}}
@@ -33,7 +34,7 @@ def test_code_does(old, new):
 
 def test_methods_constants_program_and_versions_are_frozen():
     settings = frozen.settings_to_freeze(["sms", "vbx"], {"model": "ab"}, {"seed": 1})
-    assert settings["methods"]["sms"]["coarsening"] == 15.0
+    assert settings["methods"]["sms"]["coarsening"] == speaker_evidence.COARSENING
     assert settings["methods"]["vbx"]["Fb"] == 1.0
     prefix = "sms_diar.clustering.speaker_evidence."
     assert settings["constants"][f"{prefix}NEIGHBOURS"] == [3, 5, 7, 14, 28]
