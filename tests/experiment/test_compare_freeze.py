@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from sms_diar.errors import ExperimentError
 from sms_diar.clustering import speaker_evidence
+from sms_diar.errors import ExperimentError
 from sms_diar.experiment import compare_freeze as frozen
 
 SETTINGS = {"methods": {"sms": {"coarsening": 15.0}}, "program": {"a.py": "12"}}
