@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 
 from sms_diar.clustering import _kernels
-from sms_diar.clustering._boxes import Boxes, box_moves, box_steps, enclose
+from sms_diar.clustering._box_walk import box_moves, box_steps
+from sms_diar.clustering._boxes import Boxes, enclose
 from sms_diar.clustering._strips import (
     DONE,
     RESTING,
@@ -34,6 +35,7 @@ PLAIN, STRIPS, BOXES = "plain", "strips", "boxes"
 _SMALLEST = 500  # points; below, an index saves less than it takes to make
 _PERIOD = 12.0  # an arrangement serves until it has cost so many of its making
 _TRIAL = 96  # steps that tell what a way costs
+_WORTH = 16.0  # arrangements that an iteration must cost before others are tried
 _AGAIN = 2  # arrangements after which another way is tried
 
 
@@ -76,8 +78,8 @@ class Ways:
             self.costs[PLAIN] = 20.0 + 0.18 * self.n_dims * self.n_points
         if is_indexed:
             # Guesses, until a trial tells: strips are good while points are spread
-            # out, boxes once they have drawn together.
-            self.costs[BOXES] = 150.0 * self.n_dims + 0.1 * self.n_dims * self.n_points
+            # out, boxes once they have drawn together and seldom before.
+            self.costs[BOXES] = 150.0 * self.n_dims + 0.4 * self.n_dims * self.n_points
             if self.n_dims == 2 and shortest == longest:
                 self.costs[STRIPS] = 250.0 + 7.0 * float(np.sqrt(self.n_points))
 
@@ -316,7 +318,9 @@ class Survey:
     ) -> None:
         """Move the queries named in `moving` once, in place."""
         best = self._ways.best()
-        if is_trial and len(moving) > 4 * _TRIAL:
+        # A trial has to pay for an arrangement.
+        expected = len(moving) * self._ways.costs[best]
+        if is_trial and expected > _WORTH * self._ways.making():
             for way in self._ways.others(best):
                 some, moving = moving[:_TRIAL], moving[_TRIAL:]
                 self._move(way, queries, some, lengths)

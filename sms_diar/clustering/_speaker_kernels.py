@@ -26,6 +26,14 @@ from typing import NamedTuple
 import numpy as np
 
 from sms_diar._numba import kernel
+from sms_diar.clustering._speaker_selection import (
+    mean_of,
+    offer,
+    pass_gate,
+    rise,
+    select,
+    sink,
+)
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
@@ -108,129 +116,6 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
         bias += chain.square[c] * u[c] * u[c]
         u[c] *= chain.gain[c]
     return bias
-
-
-@kernel
-def _sink(heap: FloatArray, items: IntArray, size: int) -> None:
-    """Restore the order of a heap whose root is new.
-
-    The root is the worst: the lowest key, of equal ones the highest item.
-    """
-    key, item = heap[0], items[0]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            heap[right] < heap[child]
-            or (heap[right] == heap[child] and items[right] > items[child])
-        ):
-            child = right
-        if heap[child] > key or (heap[child] == key and items[child] < item):
-            break
-        heap[at], items[at] = heap[child], items[child]
-        at = child
-    heap[at], items[at] = key, item
-
-
-@kernel
-def _rise(heap: FloatArray, items: IntArray, at: int) -> None:
-    """Restore the order of a heap whose last entry, at `at`, is new."""
-    key, item = heap[at], items[at]
-    while at > 0:
-        parent = (at - 1) // 2
-        if heap[parent] < key or (heap[parent] == key and items[parent] > item):
-            break
-        heap[at], items[at] = heap[parent], items[parent]
-        at = parent
-    heap[at], items[at] = key, item
-
-
-@kernel
-def _offer(
-    heap: FloatArray, items: IntArray, size: int, k: int, key: float, item: int
-) -> int:
-    """Put an entry into the heap of the k best if it is one of them."""
-    if size < k:
-        heap[size], items[size] = key, item
-        _rise(heap, items, size)
-        return size + 1
-    if key > heap[0] or (key == heap[0] and item < items[0]):
-        heap[0], items[0] = key, item
-        _sink(heap, items, size)
-    return size
-
-
-@kernel
-def _select(scores: FloatArray, k: int, best: IntArray, heap: FloatArray) -> int:
-    """Find the k highest scores; ties go to the lower index. Sorted by index."""
-    size = 0
-    for j in range(scores.shape[0]):
-        # Most scores are below the worst of the best and cost one comparison.
-        if size < k or scores[j] > heap[0]:
-            size = _offer(heap, best, size, k, scores[j], j)
-    best[:size].sort()
-    return size
-
-
-@kernel
-def _gate(
-    scores: FloatArray,
-    best: IntArray,
-    size: int,
-    limit: float,
-    least: int,
-    heap: FloatArray,
-) -> int:
-    """Keep those of the best that reach the limit, and the `least` best anyway.
-
-    Both are prefixes of the ranking, so the longer of them is what remains.
-    """
-    if least >= size:
-        return size
-    passed = 0
-    for b in range(size):
-        if scores[best[b]] >= limit:
-            passed += 1
-    if passed >= least:
-        at = 0
-        for b in range(size):
-            if scores[best[b]] >= limit:
-                best[at] = best[b]
-                at += 1
-        return passed
-    ranked = np.empty(size)
-    chosen = np.empty(least, dtype=np.int64)
-    for b in range(size):
-        ranked[b] = scores[best[b]]
-    _select(ranked, least, chosen, heap)
-    for b in range(least):
-        best[b] = best[chosen[b]]
-    return least
-
-
-@kernel
-def _mean_of(
-    states: FloatArray,
-    best: IntArray,
-    size: int,
-    scores: FloatArray,
-    threshold: float,
-    target: FloatArray,
-) -> None:
-    """Plain mean of the chosen states that reach the threshold, in index order."""
-    target[:] = 0.0
-    count = 0
-    for b in range(size):
-        j = best[b]
-        if scores[j] >= threshold:
-            count += 1
-            for d in range(target.shape[0]):
-                target[d] += states[j, d]
-    for d in range(target.shape[0]):
-        target[d] /= count
 
 
 @kernel
@@ -384,7 +269,7 @@ def _reached(
         if c == low.shape[0]:
             break
         heap[size], items[size] = low[c], c
-        _rise(heap, items, size)
+        rise(heap, items, size)
         size += 1
         total += count[c]
         c += 1
@@ -392,7 +277,7 @@ def _reached(
             total -= count[items[0]]
             size -= 1
             heap[0], items[0] = heap[size], items[size]
-            _sink(heap, items, size)
+            sink(heap, items, size)
     return float(heap[0]) if total >= k else -np.inf
 
 
@@ -436,13 +321,13 @@ def _nearest(
     limit = _reached(low, cells.sizes, k, room.heap, room.items)
     scores, heap, best = room.scores, room.heap, room.best
     scores[i] = np.inf
-    size = _offer(heap, best, 0, k, np.inf, i)
+    size = offer(heap, best, 0, k, np.inf, i)
     scored = m // 8 + cells.tally[1]  # a centre costs about an eighth of a point
     for s in range(cells.tally[1]):
         j = cells.outside[s]
         if j != i:
             scores[j] = _dot(U[j], U[i]) + bias[j]
-            size = _offer(heap, best, size, k, scores[j], j)
+            size = offer(heap, best, size, k, scores[j], j)
     c = _next_above(high, 0, limit)
     while c < m:
         scored += cells.sizes[c]
@@ -450,7 +335,7 @@ def _nearest(
             j = cells.order[at]
             if j != i:
                 scores[j] = _dot(U[j], U[i]) + bias[j]
-                size = _offer(heap, best, size, k, scores[j], j)
+                size = offer(heap, best, size, k, scores[j], j)
         if size == k:
             limit = max(limit, heap[0])
         c = _next_above(high, c + 1, limit)
@@ -522,9 +407,9 @@ def stochastic_batch(
         # Limits are about whole scores; the part all scores of i share comes off.
         common = bias[i] + constant
         limit = gate * (own + common) - common
-        size = _gate(room.scores, room.best, size, limit, least, room.heap)
+        size = pass_gate(room.scores, room.best, size, limit, least, room.heap)
         limit = thresholds[step] - common
-        _mean_of(trails, room.best, size, room.scores, limit, target)
+        mean_of(trails, room.best, size, room.scores, limit, target)
         length = _distance(target[:dim], trails[i, :dim])
         trails[i] = target
         bias[i] = _map_state(target, dim, chain, U[i])
@@ -542,86 +427,6 @@ def stochastic_batch(
         if resting >= n_at_rest:
             return step + 1, scored
     return len(draws), scored
-
-
-class Search:
-    """Cells for the kernel, and when to group the points anew.
-
-    Nothing here changes what is found, only how fast.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, r)
-        Scoring vectors. The kernel moves them.
-    bias : ndarray of shape (n,)
-        And their biases.
-    """
-
-    def __init__(self, U: FloatArray, bias: FloatArray) -> None:
-        n, r = U.shape
-        self.U, self.bias = U, bias
-        norms = np.linalg.norm(U, axis=1)
-        # Outside this range single precision would lose more than digits.
-        top = max(float(norms.max()) ** 2, float(np.abs(bias).max()))
-        dtype = np.float32 if 1e-12 < top < 1e12 else np.float64
-        # u_i . u_c + b_c is a sum of r + 1 terms of rounded numbers. In any order,
-        # it is off by at most (r + 4) eps/2 times |u_i| |u_c| + |b_c|. So is the
-        # kernel's own sum, and the lengths in its bounds: eight times is plenty.
-        self.precision = 4 * (r + 8) * float(np.finfo(dtype).eps)
-        self.cells = Cells(
-            centers=np.empty((n, r), dtype),
-            center_bias=np.empty(n, dtype),
-            reach=np.empty(n),
-            spread=np.empty(n),
-            start=np.empty(n, dtype=np.int64),
-            sizes=np.empty(n, dtype=np.int64),
-            order=np.empty(n, dtype=np.int64),
-            position=np.empty(n, dtype=np.int64),
-            cell=np.empty(n, dtype=np.int64),
-            outside=np.empty(n, dtype=np.int64),
-            tally=np.zeros(2, dtype=np.int64),
-            top=np.zeros(2),
-        )
-        self.friends = np.arange(n)
-        self.radius = 0.0
-        # Of the typical length; from 0.15 to 0.5, all are about as fast.
-        self._wide = 0.3 * float(np.sqrt(np.mean(norms**2)))
-        self._age = 0
-
-    @property
-    def grouped(self) -> bool:
-        """Whether cells hold more than one point."""
-        return self.radius > 0.0
-
-    def snapshot(self, draws: IntArray) -> AnyArray:
-        """Scores of drawn points with the centres of all cells."""
-        if self._is_due():
-            self._age = 0
-            self.radius = self._wide
-            most = min(256 + len(self.U) // 8, len(self.U) // 2)
-            if not group_cells(
-                self.U, self.bias, self.radius, most, self.friends, self.cells
-            ):
-                self.radius = 0.0
-        if not self.grouped:
-            single_cells(self.U, self.bias, self.cells)
-        m = int(self.cells.tally[0])
-        drawn = self.U[draws].astype(self.cells.centers.dtype)
-        scores: AnyArray = drawn @ self.cells.centers[:m].T
-        scores += self.cells.center_bias[:m]
-        return scores
-
-    def _is_due(self) -> bool:
-        n = len(self.U)
-        if self.grouped:
-            return self._age >= n or int(self.cells.tally[1]) > 64 + n // 200
-        return self._wide > 0.0 and self._age >= n // 4
-
-    def learn(self, steps: int, scored: int) -> None:
-        """Take note of a batch; give up cells that did not spare much."""
-        self._age += steps
-        if scored > steps * len(self.U) / 6:
-            self.radius = 0.0
 
 
 @kernel
@@ -644,6 +449,6 @@ def shift_rows(
     for row in range(scores.shape[0]):
         if own[row] >= 0:
             scores[row, own[row]] = np.inf
-        size = _select(scores[row], k, best, heap)
-        size = _gate(scores[row], best, size, gates[row], least, heap)
-        _mean_of(states, best, size, scores[row], -np.inf, moved[row])
+        size = select(scores[row], k, best, heap)
+        size = pass_gate(scores[row], best, size, gates[row], least, heap)
+        mean_of(states, best, size, scores[row], -np.inf, moved[row])

@@ -21,13 +21,9 @@ import numpy as np
 
 from sms_diar._random import as_generator
 from sms_diar._validation import check_count, check_share, is_real
-from sms_diar.clustering._speaker_kernels import (
-    Map,
-    Search,
-    shift_rows,
-    stochastic_batch,
-)
-from sms_diar.clustering.speaker_base import SpeakerEstimator
+from sms_diar.clustering._speaker_kernels import Map, shift_rows, stochastic_batch
+from sms_diar.clustering._speaker_search import Search
+from sms_diar.clustering.speaker_knn import KnnMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
@@ -36,7 +32,7 @@ from sms_diar.types import FloatArray, IntArray, RandomState
 _SCORES = 16_000_000  # scores held at a time: 128 MB
 
 
-class SpeakerMeanShift(SpeakerEstimator):
+class SpeakerMeanShift(KnnMeanShift):
     """Mean shift: each segment climbs on its own; the others stay in place.
 
     Parameters
@@ -117,6 +113,7 @@ class SpeakerMeanShift(SpeakerEstimator):
         self.max_speakers = max_speakers
 
     def _check_limits(self) -> None:
+        super()._check_limits()
         check_count(self._name, "k", self.k)
         check_count(self._name, "max_iter", self.max_iter)
 
@@ -187,7 +184,7 @@ class SpeakerBlurringMeanShift(SpeakerMeanShift):
         return states, self.n_iter_ * n, longest
 
 
-class SpeakerStochasticMeanShift(SpeakerEstimator):
+class SpeakerStochasticMeanShift(KnnMeanShift):
     """Stochastic mean shift: one randomly drawn segment moves at a time.
 
     Parameters
@@ -275,6 +272,7 @@ class SpeakerStochasticMeanShift(SpeakerEstimator):
         self.random_state = random_state
 
     def _check_limits(self) -> None:
+        super()._check_limits()
         ends = self.k if isinstance(self.k, (tuple, list)) else (self.k, self.k)
         if len(ends) != 2:
             raise InvalidParameterError(

@@ -8,33 +8,26 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from sms_diar._random import as_generator
-from sms_diar._validation import check_positive, check_rows_finite, check_share
-from sms_diar.clustering._evidence_kernels import merge_groups, move_segments
+from sms_diar._validation import check_positive, check_share
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.evidence_search import Found, Search, Start
 from sms_diar.clustering.row_weight import estimate_row_weight
 from sms_diar.clustering.speaker import SpeakerStochasticMeanShift
 from sms_diar.clustering.speaker_base import SpeakerEstimator
-from sms_diar.clustering.speaker_bounds import check_bounds, reach_bounds
+from sms_diar.clustering.speaker_bounds import reach_bounds
 from sms_diar.clustering.vb import soften, vb_mixture
-from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.scoring.session_model import (
-    SessionModel,
     SessionPrior,
-    adapt_session,
-    log_joint,
 )
 from sms_diar.scoring.untrained import model_space, untrained_backend
 from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState
@@ -50,7 +43,6 @@ COARSENING = 11.0
 
 _FIRST_SIZES = (22.5, 8.0)  # segments per speaker that first searches expect
 _CENTRING = 100.0  # segments at which the runs trust the session's mean half
-_ROUNDS = 4  # of adapting and searching, from one start
 _SEARCHES = 3  # each with the weight that follows from the one before
 _SWEEPS = 5  # of refinement, for rows that are whole observations
 _KEPT = 3  # starts that later searches repeat
@@ -141,54 +133,12 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         self.max_speakers = max_speakers
         self.random_state = random_state
 
-    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
-        """Cluster the rows of `X`.
+    def _default_backend(self, X: FloatArray) -> BackEnd:
+        return untrained_backend(X)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_segments, n_features)
-            Raw embeddings, one per segment; in order of time if they overlap.
-        y : Ignored
-            Present so that the estimator fits scikit-learn pipelines.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._check_parameters()
-        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
-        check_rows_finite(self._name, rows)
-        if self.backend is not None and self.backend.dim != rows.shape[1]:
-            raise InvalidParameterError(
-                f"{self._name}: X must have the {self.backend.dim} dimensions of the "
-                f"back end, got {rows.shape[1]}"
-            )
-        self._check_counts(len(rows))
-        with threadpool_limits(limits=1):  # see SpeakerEstimator.fit
-            self.backend_ = self.backend or untrained_backend(rows)
-            self._fit_rows(rows)
-        return self
-
-    def predict(self, X: npt.ArrayLike) -> IntArray:
-        """Give new segments to the speakers who most probably said them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_segments, n_features)
-            Raw embeddings.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_segments,)
-            Clusters found by ``fit``.
-        """
-        check_is_fitted(self)
-        rows = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite=False, reset=False
-        )
-        check_rows_finite(self._name, rows)
-        vectors = self._space.vectors(rows)
+    def _assign(self, X: FloatArray) -> IntArray:
+        """Speaker who most probably said it."""
+        vectors = self._space.vectors(X)
         U = (vectors - self.model_.mean) @ self.model_.transform.T
         # Row by row, so that the answer does not depend on the company.
         best = [int(np.argmax(_log_densities(u, *self._next))) for u in U]
@@ -204,9 +154,8 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             else float(share)
         )
         n = len(X)
-        low = self.n_speakers or self.min_speakers or 1
-        high = min(self.n_speakers or self.max_speakers or n, n)
-        search = _Search(vectors, SessionPrior(self._space.psi), low, high)
+        low, high = self._bounds(n)
+        search = Search(vectors, SessionPrior(self._space.psi), low, high)
         starts = list(self._starts(X, vectors, low))
         best = self._best(search, starts, low, high)
         labels = by_first_appearance(self._refine(vectors, best, low))
@@ -226,9 +175,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         size = self.row_weight_ * n / n_groups
         return self.row_weight_ * self.coarsening / (self.coarsening + size)
 
-    def _best(
-        self, search: _Search, starts: list[_Start], low: int, high: int
-    ) -> _Found:
+    def _best(self, search: Search, starts: list[Start], low: int, high: int) -> Found:
         n = len(search.rows)
         found = []
         for size in _FIRST_SIZES:
@@ -241,16 +188,16 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             return search.fixed(np.zeros(n, np.int64), self._weight(n, 1))
         return best
 
-    def _settle(self, search: _Search, starts: list[_Start], weight: float) -> _Found:
+    def _settle(self, search: Search, starts: list[Start], weight: float) -> Found:
         """Search until the weight is that of the number of speakers found."""
         found = [search.climb(start, weight, None) for start in starts]
         order = np.argsort([-one.value for one in found], kind="stable")
-        best: _Found = found[order[0]]
+        best: Found = found[order[0]]
         self.converged_ = False
         for _ in range(_SEARCHES - 1):
             weight = self._weight(len(search.rows), best.n_groups)
             again = [starts[i] for i in order[:_KEPT]]
-            again.append(_Start(best.labels, best.k))
+            again.append(Start(best.labels, best.k))
             found = [search.climb(start, weight, best) for start in again]
             best = max(found, key=lambda one: one.value)
             settled = self._weight(len(search.rows), best.n_groups)
@@ -259,7 +206,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
                 break
         return best
 
-    def _refine(self, vectors: FloatArray, best: _Found, low: int) -> IntArray:
+    def _refine(self, vectors: FloatArray, best: Found, low: int) -> IntArray:
         """Let segments belong to several speakers in part, and decide at the end.
 
         A segment tells as much about who speaks as its share of an observation.
@@ -277,7 +224,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         labels = np.unique(np.argmax(result.gamma, axis=1), return_inverse=True)[1]
         return labels if int(labels.max()) + 1 >= low else best.labels
 
-    def _starts(self, X: FloatArray, vectors: FloatArray, low: int) -> Iterator[_Start]:
+    def _starts(self, X: FloatArray, vectors: FloatArray, low: int) -> Iterator[Start]:
         """Partitions that gated runs propose."""
         n = len(X)
         rng = as_generator(self.random_state)
@@ -308,139 +255,12 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
                 labels = run.fit(X).labels_
             self.n_steps_ += run.n_steps_
             self._tell(0.7 * (number + 1) / len(NEIGHBOURS))
-            yield _Start(_at_least(terms, labels, low), wide)
-
-    def _check_parameters(self) -> None:
-        if self.backend is not None and not isinstance(self.backend, BackEnd):
-            raise InvalidParameterError(
-                f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
-            )
-        check_bounds(self._name, self.n_speakers, self.min_speakers, self.max_speakers)
-        self._check_limits()
+            yield Start(_at_least(terms, labels, low), wide)
 
     def _check_limits(self) -> None:
         if self.row_weight != "auto":
             check_share(self._name, "row_weight", self.row_weight)
         check_positive(self._name, "coarsening", self.coarsening)
-
-    def _move(
-        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
-    ) -> tuple[FloatArray, int, float]:
-        raise NotImplementedError  # the runs move states
-
-    def _remedy(self) -> str:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, eq=False)
-class _Start:
-    """A proposed partition, and the k of the run that made it."""
-
-    labels: IntArray
-    k: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Where a climb ended."""
-
-    labels: IntArray
-    model: SessionModel
-    weight: float
-    value: float
-    k: int
-
-    @property
-    def n_groups(self) -> int:
-        return int(self.labels.max()) + 1
-
-
-class _Search:
-    """Climbs of the joint probability of groups and model, between bounds."""
-
-    def __init__(
-        self, rows: FloatArray, prior: SessionPrior, low: int, high: int
-    ) -> None:
-        self.rows = rows
-        self.prior = prior
-        self.low = low
-        self.high = high
-
-    def climb(self, start: _Start, weight: float, known: _Found | None) -> _Found:
-        """Adapt, merge and move in turn, until that gains little."""
-        labels = start.labels
-        model = self.prior.start if known is None else known.model
-        value = -np.inf
-        for number in range(_ROUNDS):
-            model = adapt_session(
-                self.prior,
-                model,
-                self.rows,
-                labels,
-                weight=weight,
-                n_iter=3 if number == 0 else 1,
-            )
-            labels = self._improve(labels, model, weight)
-            before, value = value, self._value(model, labels, weight)
-            if value - before < 1e-3 * len(labels):
-                break
-        return _Found(labels, model, weight, value, start.k)
-
-    def fixed(self, labels: IntArray, weight: float) -> _Found:
-        """Adapt the model to groups that stay as they are."""
-        model = adapt_session(
-            self.prior, self.prior.start, self.rows, labels, weight=weight, n_iter=6
-        )
-        return _Found(labels, model, weight, self._value(model, labels, weight), 0)
-
-    def prefers(self, one: _Found, other: _Found) -> bool:
-        """Whether `one` explains the session better than `other`.
-
-        Each is at rest with its own weight. At both weights the two are compared,
-        and log probabilities are put on the scale of whole observations.
-        """
-        if np.array_equal(one.labels, other.labels):
-            return False
-        margin = 0.0
-        for weight in (one.weight, other.weight):
-            values = [self.fixed(it.labels, weight).value for it in (one, other)]
-            margin += (values[0] - values[1]) / weight
-        return margin > 0.0
-
-    def beats_one_speaker(self, found: _Found) -> bool:
-        """Whether several speakers gain what it costs to say who speaks when.
-
-        Between two speakers that is the entropy of the labels. Of more speakers no
-        more than 1 nat per segment is asked: in hard sessions much of who speaks
-        when stays open, and need not be said.
-        """
-        n = len(self.rows)
-        shares = np.bincount(found.labels) / n
-        cost = min(1.0, -float(np.sum(shares * np.log(shares))))
-        single = self.fixed(np.zeros(n, np.int64), found.weight).value
-        gain = self.fixed(found.labels, found.weight).value - single
-        return gain > cost * found.weight * n
-
-    def _value(self, model: SessionModel, labels: IntArray, weight: float) -> float:
-        return log_joint(self.prior, model, self.rows, labels, weight=weight)
-
-    def _improve(
-        self, labels: IntArray, model: SessionModel, weight: float
-    ) -> IntArray:
-        U = np.ascontiguousarray(model.project(self.rows))
-        psi = model.psi
-        counts = np.arange(len(U) + 1)[:, None]
-        log_dets = 0.5 * np.sum(np.log1p(weight * counts * psi), axis=1)
-        groups, sums = group_sums(U, labels)
-        sizes = groups.astype(np.int64)
-        parent = merge_groups(sizes, sums, psi, log_dets, weight, self.low, self.high)
-        labels = np.unique(parent[labels], return_inverse=True)[1].astype(np.int64)
-        kept = sizes > 0
-        move_segments(
-            U, labels, sizes[kept], sums[kept], psi, log_dets, weight, self.low, 4
-        )
-        renamed: IntArray = np.unique(labels, return_inverse=True)[1].astype(np.int64)
-        return renamed
 
 
 def _at_least(terms: PairwiseTerms, labels: IntArray, low: int) -> IntArray:

@@ -71,7 +71,11 @@ def program_digest(text: str) -> str:
 
 def constants_of(methods: Sequence[str]) -> dict[str, Any]:
     """Numbers and texts in capitals in the modules of the methods."""
-    names = {"sms_diar.clustering.row_weight", "sms_diar.scoring.session_model"}
+    names = {
+        "sms_diar.clustering.evidence_search",
+        "sms_diar.clustering.row_weight",
+        "sms_diar.scoring.session_model",
+    }
     names |= {compare_methods.KINDS[method][0].__module__ for method in methods}
     found = {}
     for name in sorted(names):

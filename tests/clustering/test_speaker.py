@@ -17,7 +17,7 @@ from sms_diar.clustering import (
     _speaker_reference,
 )
 from sms_diar.clustering import speaker as speaker_module
-from sms_diar.clustering._speaker_kernels import _select
+from sms_diar.clustering._speaker_selection import select
 from sms_diar.clustering.speaker_count import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
@@ -171,7 +171,7 @@ scores_with_ties = st.lists(st.integers(0, 5), min_size=1, max_size=40)
 def test_selection_keeps_the_best_and_the_lower_index_of_ties(values, k):
     scores = np.array(values, dtype=float)
     best, heap = np.empty(k, dtype=np.int64), np.empty(k)
-    size = _select(scores, k, best, heap)
+    size = select(scores, k, best, heap)
     want = np.sort(np.argsort(-scores, kind="stable")[:k])
     np.testing.assert_array_equal(best[:size], want)
 

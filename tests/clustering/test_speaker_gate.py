@@ -15,8 +15,8 @@ from sms_diar.clustering import (
     SpeakerStochasticMeanShift,
     _speaker_reference,
 )
-from sms_diar.clustering._speaker_kernels import _gate, _select
 from sms_diar.clustering._speaker_reference import Gate
+from sms_diar.clustering._speaker_selection import pass_gate, select
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
 
@@ -82,8 +82,8 @@ ranks = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 def test_the_kernel_passes_whom_the_reference_passes(values, k, limit, least):
     scores = np.array(values, dtype=float)
     best, heap = np.empty(k, dtype=np.int64), np.empty(k)
-    size = _select(scores, k, best, heap)
-    size = _gate(scores, best, size, float(limit), least, heap)
+    size = select(scores, k, best, heap)
+    size = pass_gate(scores, best, size, float(limit), least, heap)
     ranked = np.argsort(-scores, kind="stable")[:k]
     want = ranked[Gate(1.0, least).choose(scores[ranked], float(limit))]
     np.testing.assert_array_equal(best[:size], np.sort(want))

@@ -13,6 +13,7 @@ from sms_diar.clustering import SpeakerStochasticMeanShift, _speaker_reference
 from sms_diar.clustering import _speaker_kernels as kernels
 from sms_diar.clustering import speaker as speaker_module
 from sms_diar.clustering._speaker_reference import Gate
+from sms_diar.clustering._speaker_search import Search
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
 from sms_diar.synthetic import PldaWorld
@@ -82,7 +83,7 @@ def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
     U, bias = table[:, :2].copy(), table[:, 2].copy()
     n = len(U)
     k = min(k, n)
-    search = kernels.Search(U, bias)
+    search = Search(U, bias)
     search.snapshot(np.arange(n))
     if radius:
         assert kernels.group_cells(U, bias, radius, n, search.friends, search.cells)
@@ -99,7 +100,7 @@ def test_points_that_moved_are_found_where_they_are(rows, k, seed):
     n = len(U)
     k = min(k, n)
     rng = np.random.default_rng(seed)
-    search = kernels.Search(U, bias)
+    search = Search(U, bias)
     cells = search.cells
     assert kernels.group_cells(U, bias, 1.5, n, search.friends, cells)
     for j in rng.permutation(n)[: n // 2]:
@@ -119,7 +120,7 @@ def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
     n = len(U)
-    search = kernels.Search(U, bias)
+    search = Search(U, bias)
     cells = search.cells
     assert kernels.group_cells(U, bias, 1.0, n, search.friends, cells)
     m = int(cells.tally[0])
@@ -135,7 +136,7 @@ def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
 
 def test_grouping_gives_up_when_there_would_be_too_many_cells():
     U, bias = np.arange(10.0)[:, None], np.zeros(10)
-    search = kernels.Search(U, bias)
+    search = Search(U, bias)
     assert kernels.group_cells(U, bias, 0.5, 10, search.friends, search.cells)
     assert not kernels.group_cells(U, bias, 0.5, 9, search.friends, search.cells)
     assert search.snapshot(np.arange(3)).shape == (3, 10)
@@ -150,7 +151,7 @@ def test_single_precision_never_hides_a_neighbour(seed, scale):
     U[:5] *= 1e-40
     U *= np.sqrt(scale)
     bias = 1e-8 * scale * rng.standard_normal(60)
-    search = kernels.Search(U, bias)
+    search = Search(U, bias)
     rows = search.snapshot(np.arange(60))
     for i in range(60):
         scores = np.array([kernels._dot(U[j], U[i]) + bias[j] for j in range(60)])
@@ -184,8 +185,8 @@ def test_precision_of_the_search_does_not_show():
     # Powers of two change no digit, but the larger scores leave single precision.
     X, _ = session(n_speakers=3, per_speaker=40, dim=3, spread=0.3)
     no_bias = np.zeros(len(X))
-    assert kernels.Search(X, no_bias).cells.centers.dtype == np.float32
-    assert kernels.Search(X * 2.0**40, no_bias).cells.centers.dtype == np.float64
+    assert Search(X, no_bias).cells.centers.dtype == np.float32
+    assert Search(X * 2.0**40, no_bias).cells.centers.dtype == np.float64
     near = SpeakerStochasticMeanShift(
         backend=linear_backend(), k=9, tol=1e-6, random_state=0
     ).fit(X)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speaker_base import SpeakerEstimator
-from sms_diar.clustering.speaker_bounds import check_bounds, reach_bounds
+from sms_diar.clustering.speaker_bounds import reach_bounds
 from sms_diar.clustering.speaker_count import mean_features
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -37,14 +37,15 @@ class SpeakerBaseline(SpeakerEstimator):
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
         """Speakers of all segments, whatever their numbers."""
 
-    def _fit_states(self, states: FloatArray, backend: BackEnd) -> None:
-        self._check_size(len(states))
-        terms = backend.features(states)
+    def _fit_rows(self, X: FloatArray) -> None:
+        self._check_size(len(X))
+        backend = self.backend_
+        terms = backend.features(backend.prepare(X))
         self.k_ = 0  # no neighbourhoods
         self.n_steps_ = 0
         self.converged_ = True
         labels = by_first_appearance(self._label(terms, backend))
-        labels = reach_bounds(terms, labels, *self._bounds(len(states)))
+        labels = reach_bounds(terms, labels, *self._bounds(len(X)))
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
         self._speakers = mean_features(terms, labels)
@@ -52,11 +53,6 @@ class SpeakerBaseline(SpeakerEstimator):
 
     def _check_size(self, n: int) -> None:
         check_memory(self._name, n, self._n_matrices)
-
-    def _bounds(self, n: int) -> tuple[int, int]:
-        """Fewest and most speakers of n segments."""
-        low = self.n_speakers or self.min_speakers or 1
-        return low, min(self.n_speakers or self.max_speakers or n, n)
 
     def _most_sought(self, n: int) -> int:
         """Most speakers to look for when nobody says: a fifth of the segments.
@@ -68,22 +64,6 @@ class SpeakerBaseline(SpeakerEstimator):
         if self.max_speakers is not None:
             return high
         return max(1, low, n // 5)
-
-    def _check_parameters(self) -> None:
-        if self.backend is not None and not isinstance(self.backend, BackEnd):
-            raise InvalidParameterError(
-                f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
-            )
-        check_bounds(self._name, self.n_speakers, self.min_speakers, self.max_speakers)
-        self._check_limits()
-
-    def _move(
-        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
-    ) -> tuple[FloatArray, int, float]:
-        raise NotImplementedError  # nothing moves
-
-    def _remedy(self) -> str:
-        raise NotImplementedError
 
 
 def check_memory(owner: str, n: int, n_matrices: int) -> None:
