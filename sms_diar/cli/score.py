@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from sms_diar.metrics.bootstrap import Comparison
     from sms_diar.metrics.evaluation import Evaluation
     from sms_diar.report.tables import Table
+
+
+_HOLDERS = (dict, list)
+"""Values of JSON that hold others."""
 
 
 class Rules(StrEnum):
@@ -197,7 +202,7 @@ def score(
 
         write_text(errors, error_rttm(next(iter(results.values()))))
     if as_json:
-        typer.echo(json.dumps(report.record(), indent=2, ensure_ascii=False))
+        typer.echo(_json_text(report.record()))
     else:
         report.show(
             layout, everything=everything, only_overall=only_overall, mapping=mapping
@@ -393,6 +398,34 @@ def _formed(table: Table, layout: Layout) -> str:
         Layout.csv: table.csv,
     }[layout]
     return form()
+
+
+def _json_text(value: Any, line: str = "\n") -> str:
+    """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
+
+    With an indent that function does everything in Python, which takes as long as
+    the scoring of a small corpus. Here only values that hold others are taken
+    apart; runs of plain ones are written at once. `line` begins a line of `value`.
+    """
+    inner = line + "  "
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
+    if not isinstance(value, _HOLDERS) or not value:
+        return encoder.encode(value)
+    if isinstance(value, list):
+        items = [_json_text(item, inner) for item in value]
+        return f"[{inner}{f',{inner}'.join(items)}{line}]"
+    pieces = []
+    for holds_others, run in groupby(
+        value.items(), key=lambda item: isinstance(item[1], _HOLDERS)
+    ):
+        if holds_others:
+            pieces += [
+                f"{encoder.encode(name)}: {_json_text(item, inner)}"
+                for name, item in run
+            ]
+        else:
+            pieces.append(encoder.encode(dict(run))[1:-1])
+    return f"{{{inner}{f',{inner}'.join(pieces)}{line}}}"
 
 
 def _distinct(results: Any) -> list[Remark]:

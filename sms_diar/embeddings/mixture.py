@@ -165,11 +165,21 @@ class GaussianMixture:
         total = joint.sum(axis=1, keepdims=True)
         log_likelihoods: FloatArray = (highest + np.log(total))[:, 0]
         if top is not None and top < self.n_components:
-            rest = np.argpartition(joint, -top, axis=1)[:, :-top]
-            np.put_along_axis(joint, rest, 0.0, axis=1)
+            _keep_largest(joint, top)
             total = joint.sum(axis=1, keepdims=True)
         joint /= total
         return joint, log_likelihoods
+
+
+def _keep_largest(values: FloatArray, top: int) -> None:
+    """Set all but the `top` largest of each row to zero."""
+    n, c = values.shape
+    is_rest = values < np.partition(values, -top, axis=1)[:, -top, None]
+    if np.count_nonzero(is_rest) == n * (c - top):
+        np.copyto(values, 0.0, where=is_rest)
+    else:  # some are equal: places decide, which take longer to find
+        rest = np.argpartition(values, -top, axis=1)[:, :-top]
+        np.put_along_axis(values, rest, 0.0, axis=1)
 
 
 def check_frames(owner: str, X: FloatArray, dim: int, name: str = "frames") -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.io._lines import BLANK, check_fields, scan_lines, split_fields
+from sms_diar.io._words import Letters, Words, runs_of
 from sms_diar.io.remarks import Remark, refuse_errors
 from sms_diar.io.rttm import OTHER_TYPES
 from sms_diar.io.ticks import distinct, parse_one, parse_ticks, ticks_of
@@ -32,6 +33,7 @@ LIST_SUFFIXES = (".lst", ".list", ".scp", ".flist")
 
 _EXCLUDING = frozenset({"NOSCORE", "NON-LEX"})
 _WIDTHS = (10, 9)
+_SPEAKER = np.frombuffer(b"SPEAKER", dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,50 +242,39 @@ def _read_all(
 
 def _read_uniform(path: Path, columns: _Columns) -> bool:
     """Read RTTM whose lines all look alike; False if they do not."""
-    data = path.read_bytes()
-    words = data.split()
-    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    if not words or len(words) % n_lines or b"\0" in data or not data.isascii():
+    words = Words.of(path.read_bytes())
+    if words is None or words.width not in _WIDTHS:
         return False
-    width = len(words) // n_lines
-    # As many SPEAKER as lines, each at the place where a line should begin: then
-    # no line is longer or shorter than the others.
-    if (
-        width not in _WIDTHS
-        or words.count(b"SPEAKER") != n_lines
-        or words[::width].count(b"SPEAKER") != n_lines
-        or not data.startswith(b"SPEAKER")
-        or data.count(b"\nSPEAKER") != n_lines - 1
-        or data.count(b"\x0b")
-        or data.count(b"\x0c")
-        or data.count(b"\r") != data.count(b"\r\n")
-    ):
+    kind = words.column(0)
+    if kind.shape[1] != len(_SPEAKER) or (kind != _SPEAKER).any():
         return False
-    onset, plain_onset = parse_ticks(words[3::width])
-    duration, plain_duration = parse_ticks(words[4::width])
+    onset, plain_onset = parse_ticks(words.column(3))
+    duration, plain_duration = parse_ticks(words.column(4))
     if not (plain_onset.all() and plain_duration.all()):
         return False
     columns.add_block(
         str(path),
         (
-            _codes(words[1::width], columns.recordings),
-            _codes(words[2::width], columns.channels),
-            _codes(words[7::width], columns.speakers),
+            _codes(words.column(1), columns.recordings),
+            _codes(words.column(2), columns.channels),
+            _codes(words.column(7), columns.speakers),
             onset,
             onset + duration,
-            np.arange(1, n_lines + 1),
+            np.arange(1, len(onset) + 1),
         ),
     )
     return True
 
 
-def _codes(words: list[bytes], index: dict[str, int]) -> IntArray:
+def _codes(column: Letters, index: dict[str, int]) -> IntArray:
     """Places of names in an index, to which new ones are added."""
+    words, run = runs_of(column)
     places = {
         word: index.setdefault(word.decode(), len(index))
         for word in dict.fromkeys(words)
     }
-    return np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+    codes = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+    return codes[run]
 
 
 def _read_lines(
@@ -454,21 +445,13 @@ def _self_overlaps(annotation: Annotation) -> list[tuple[int, bool]]:
     keep = np.flatnonzero(annotation.end > annotation.start)
     if not len(keep):
         return []
-    columns = (
-        annotation.end[keep],
-        annotation.start[keep],
-        annotation.speaker[keep],
-        annotation.channel[keep],
-        annotation.recording[keep],
-    )
+    owner = annotation.recording * len(annotation.channels) + annotation.channel
+    owner = owner * len(annotation.speakers) + annotation.speaker
+    columns = annotation.end[keep], annotation.start[keep], owner[keep]
     order = np.lexsort(columns)
-    end, start, speaker, channel, recording = (column[order] for column in columns)
+    end, start, owner = (column[order] for column in columns)
     same = np.zeros(len(order), dtype=np.bool_)
-    same[1:] = (
-        (speaker[1:] == speaker[:-1])
-        & (channel[1:] == channel[:-1])
-        & (recording[1:] == recording[:-1])
-    )
+    same[1:] = owner[1:] == owner[:-1]
     latest = running_maximum(end, ~same)
     found = np.flatnonzero(same[1:] & (start[1:] < latest[:-1])) + 1
     copies = (start[found] == start[found - 1]) & (end[found] == end[found - 1])

@@ -9,11 +9,11 @@ recording longer than an hour.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import parse_seconds
@@ -25,6 +25,7 @@ MAX_SECONDS = 10**6
 """Longest recording: with 9 times that, int64 would overflow."""
 
 _WHOLE_DIGITS = 7  # of the seconds of a time that is read the quick way
+_POWERS = 10 ** np.arange(DECIMALS + 1, dtype=np.uint64)
 _MICRO = 10 ** (DECIMALS - 6)
 
 
@@ -67,13 +68,13 @@ def seconds_array(ticks: IntArray) -> FloatArray:
     return seconds
 
 
-def parse_ticks(texts: Sequence[bytes]) -> tuple[IntArray, BoolArray]:
+def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
     """Read many times at once.
 
     Parameters
     ----------
-    texts : sequence of bytes
-        Numbers of seconds, without NUL bytes.
+    letters : ndarray of shape (n, width)
+        A number of seconds in each row, with NUL behind it where it is shorter.
 
     Returns
     -------
@@ -83,37 +84,29 @@ def parse_ticks(texts: Sequence[bytes]) -> tuple[IntArray, BoolArray]:
         Which were plain decimals within the limits; the others must be read one
         by one, with `parse_one`.
     """
-    if not texts:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
-    table = np.array(texts, dtype=np.bytes_)
-    width = table.dtype.itemsize
-    letters = table.view(np.uint8).reshape(len(texts), width)
-    whole = np.zeros(len(texts), dtype=np.int64)
-    part = np.zeros(len(texts), dtype=np.int64)
-    n_whole = np.zeros(len(texts), dtype=np.int64)
-    n_part = np.zeros(len(texts), dtype=np.int64)
-    n_dots = np.zeros(len(texts), dtype=np.int64)
-    plain = np.ones(len(texts), dtype=np.bool_)
-    for column in range(min(width, _WHOLE_DIGITS + DECIMALS + 2)):
-        letter = letters[:, column]
-        digit = letter.astype(np.int64) - ord("0")
-        is_digit = (digit >= 0) & (digit <= 9)
-        is_dot = letter == ord(".")
+    n, width = letters.shape
+    value = np.zeros(n, dtype=np.uint64)
+    n_digits, n_part, n_dots = (np.zeros(n, dtype=np.uint8) for _ in range(3))
+    plain = np.ones(n, dtype=np.bool_)
+    longest = _WHOLE_DIGITS + DECIMALS + 1
+    for letter in np.ascontiguousarray(letters[:, :longest].T):
+        digit = letter - np.uint8(ord("0"))  # other letters are beyond 9
+        is_digit, is_dot = digit <= 9, letter == ord(".")
         plain &= is_digit | is_dot | (letter == 0)
-        before, after = is_digit & (n_dots == 0), is_digit & (n_dots > 0)
-        whole = np.where(before, whole * 10 + digit, whole)
-        part = np.where(after, part * 10 + digit, part)
-        n_whole += before
-        n_part += after
+        value = np.where(is_digit, value * np.uint64(10) + digit, value)
+        n_digits += is_digit
+        n_part += is_digit & (n_dots > 0)
         n_dots += is_dot
-    if width > _WHOLE_DIGITS + DECIMALS + 1:
-        plain &= letters[:, _WHOLE_DIGITS + DECIMALS + 1] == 0
-    plain &= (n_dots <= 1) & (n_whole + n_part > 0)
-    plain &= (n_whole <= _WHOLE_DIGITS) & (n_part <= DECIMALS)
-    scale = 10 ** (DECIMALS - np.minimum(n_part, DECIMALS))
-    whole[~plain] = part[~plain] = 0
-    plain &= whole < MAX_SECONDS
-    return np.where(plain, whole * TICKS_PER_SECOND + part * scale, 0), plain
+    if width > longest:
+        plain &= letters[:, longest] == 0
+    plain &= (n_dots <= 1) & (n_digits > 0)
+    plain &= (n_digits - n_part <= _WHOLE_DIGITS) & (n_part <= DECIMALS)
+    # So many digits fit into 64 bits without sign; what does not is not plain.
+    scale = _POWERS[DECIMALS - np.minimum(n_part, DECIMALS)]
+    ticks = np.where(plain, value * scale, 0)
+    plain &= ticks < MAX_SECONDS * TICKS_PER_SECOND
+    ticks[~plain] = 0
+    return ticks.astype(np.int64), plain
 
 
 def parse_one(name: str, text: str) -> tuple[int, bool]:

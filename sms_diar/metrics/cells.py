@@ -76,8 +76,9 @@ class Cells:
         tables = zip(self._matrices(primary), self._matrices(secondary), strict=True)
         for (unit, first), (_, second) in tables:
             choice = best_mapping(first, second)
-            place = self._first_ref[unit] + np.arange(len(choice))
-            mapped[place] = np.where(choice >= 0, choice + self._first_hyp[unit], -1)
+            choice[choice >= 0] += self._first_hyp[unit]
+            place = int(self._first_ref[unit])
+            mapped[place : place + len(choice)] = choice
         return mapped
 
     def best_jer(

@@ -6,11 +6,16 @@ that differ by less than a float can tell, the better one is still found.
 
 from __future__ import annotations
 
+import itertools
+import math
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from sms_diar.types import AnyArray, IntArray
 
-_SAFE = 2**62
+Table: TypeAlias = list[list[Any]]
+"""Rows of numbers of one kind, ints or floats."""
 
 
 def best_assignment(weights: AnyArray) -> IntArray:
@@ -34,18 +39,7 @@ def best_assignment(weights: AnyArray) -> IntArray:
     n, m = weights.shape
     if not n or not m:
         return np.full(n, -1, dtype=np.int64)
-    choice = np.asarray(weights.argmax(axis=1), dtype=np.int64)
-    used = choice[weights[np.arange(n), choice] > 0]
-    if len(set(used.tolist())) < len(used):  # rows compete
-        if n <= m:
-            choice = _shortest_paths(weights)
-        else:
-            choice = np.full(n, -1, dtype=np.int64)
-            rows = _shortest_paths(weights.T)
-            choice[rows] = np.arange(m)
-    gain = np.where(choice >= 0, weights[np.arange(n), choice], 0)
-    choice[gain == 0] = -1
-    return choice
+    return np.array(_assign(weights.tolist()), dtype=np.int64)
 
 
 def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
@@ -63,77 +57,122 @@ def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
     """
     if not primary.size:
         return best_assignment(primary)
-    if primary is secondary or np.array_equal(primary, secondary):
-        return best_assignment(primary)
-    # Common factors (times of few decimals) go, so that both fit into one int64.
-    first = primary // max(1, int(np.gcd.reduce(primary, axis=None)))
-    second = secondary // max(1, int(np.gcd.reduce(secondary, axis=None)))
-    scale = int(second.max()) * min(primary.shape) + 1
-    if (int(first.max()) * scale + scale) * min(primary.shape) < _SAFE:
-        joint: AnyArray = first * scale + second
-    else:
-        joint = first.astype(object) * scale + second.astype(object)
-    return best_assignment(joint)
+    first = primary.tolist()
+    choice = _clear_choice(first)
+    if choice is None:
+        second = secondary.tolist()
+        choice = _assign(first if first == second else _joint(first, second))
+    return np.array(choice, dtype=np.int64)
 
 
-def _shortest_paths(weights: AnyArray) -> IntArray:
+# Tables are small, a few speakers by a few: lists are quicker here than arrays,
+# and their ints do not overflow.
+
+
+def _clear_choice(weights: Table) -> list[int] | None:
+    """Best column of each row, where these are plain and no two the same."""
+    choice = []
+    for row in weights:
+        top = max(row)
+        if not top or row.count(top) > 1:
+            return None
+        choice.append(row.index(top))
+    return choice if len(set(choice)) == len(choice) else None
+
+
+def _joint(first: Table, second: Table) -> Table:
+    """Weights whose sums are in the order of `first`, among equals of `second`."""
+    # Common factors (times of few decimals) go: small ints are quicker.
+    one = math.gcd(*itertools.chain.from_iterable(first)) or 1
+    other = math.gcd(*itertools.chain.from_iterable(second)) or 1
+    scale = max(map(max, second)) // other * min(len(first), len(first[0])) + 1
+    return [
+        [a // one * scale + b // other for a, b in zip(*rows, strict=True)]
+        for rows in zip(first, second, strict=True)
+    ]
+
+
+def _assign(weights: Table) -> list[int]:
+    """Column of each row for the largest sum, -1 where the row gains nothing."""
+    best = [max(row) for row in weights]
+    choice = [row.index(top) for row, top in zip(weights, best, strict=True)]
+    used = [column for column, top in zip(choice, best, strict=True) if top > 0]
+    if len(set(used)) < len(used):  # rows compete
+        if len(weights) <= len(weights[0]):
+            choice = _shortest_paths(weights)
+        else:
+            choice = [-1] * len(weights)
+            turned = [list(column) for column in zip(*weights, strict=True)]
+            for column, row in enumerate(_shortest_paths(turned)):
+                choice[row] = column
+    return [
+        column if column >= 0 and row[column] > 0 else -1
+        for column, row in zip(choice, weights, strict=True)
+    ]
+
+
+def _shortest_paths(weights: Table) -> list[int]:
     """Hungarian method by shortest augmenting paths, for n <= m."""
-    n, m = weights.shape
+    n, m = len(weights), len(weights[0])
+    most = max(map(max, weights))
     # Column 0 and row 0 are the method's auxiliary ones.
-    cost = weights.max() - weights
-    row_price = np.zeros(n + 1, dtype=cost.dtype)
-    row_price[1:] = cost.min(axis=1)
-    column_price = np.zeros(m + 1, dtype=cost.dtype)
-    row_of = np.zeros(m + 1, dtype=np.int64)
+    cost = [[most - weight for weight in row] for row in weights]
+    row_price: list[float] = [0, *map(min, cost)]
+    column_price: list[float] = [0] * (m + 1)
+    row_of = [0] * (m + 1)
     # Rows whose best column is free take it; only the others need a path.
     waiting = []
-    for row, column in enumerate(cost.argmin(axis=1).tolist(), start=1):
-        if row_of[column + 1]:
+    for row, costs in enumerate(cost, start=1):
+        column = costs.index(row_price[row]) + 1
+        if row_of[column]:
             waiting.append(row)
         else:
-            row_of[column + 1] = row
+            row_of[column] = row
     for row in waiting:
         _augment(cost, row, row_price, column_price, row_of)
-    choice = np.full(n, -1, dtype=np.int64)
-    taken = np.flatnonzero(row_of[1:])
-    choice[row_of[1:][taken] - 1] = taken
+    choice = [-1] * n
+    for column, row in enumerate(row_of[1:]):
+        if row:
+            choice[row - 1] = column
     return choice
 
 
 def _augment(
-    cost: AnyArray,
+    cost: Table,
     row: int,
-    row_price: AnyArray,
-    column_price: AnyArray,
-    row_of: IntArray,
+    row_price: list[float],
+    column_price: list[float],
+    row_of: list[int],
 ) -> None:
     """Give one more row a column, moving others along the cheapest path."""
-    m = len(column_price) - 1
     row_of[0] = row
     column = 0
-    distance = np.zeros(m, dtype=cost.dtype)
-    is_reached = np.zeros(m, dtype=np.bool_)
-    came_from = np.zeros(m, dtype=np.int64)
-    is_done = np.zeros(m + 1, dtype=np.bool_)
+    free = list(range(1, len(row_of)))
+    done = []
+    distance = [math.inf] * len(row_of)
+    came_from = [0] * len(row_of)
     while True:
-        is_done[column] = True
-        at = int(row_of[column])
-        reduced = cost[at - 1] - row_price[at] - column_price[1:]
-        better = ~is_done[1:] & (~is_reached | (reduced < distance))
-        distance[better] = reduced[better]
-        came_from[better] = column
-        is_reached |= better
-        free = np.flatnonzero(~is_done[1:])
-        nearest = int(free[int(np.argmin(distance[free]))])
-        step = distance[nearest]
-        done = np.flatnonzero(is_done)
-        row_price[row_of[done]] += step
-        column_price[done] -= step
-        distance[free] -= step
-        column = nearest + 1
+        done.append(column)
+        at = row_of[column]
+        costs, price = cost[at - 1], row_price[at]
+        step, nearest = math.inf, 0
+        for other in free:
+            reduced = costs[other - 1] - price - column_price[other]
+            if reduced < distance[other]:
+                distance[other] = reduced
+                came_from[other] = column
+            if distance[other] < step:
+                step, nearest = distance[other], other
+        for other in done:
+            row_price[row_of[other]] += step
+            column_price[other] -= step
+        free.remove(nearest)
+        for other in free:
+            distance[other] -= step
+        column = nearest
         if not row_of[column]:
             break
     while column:
-        previous = int(came_from[column - 1])
+        previous = came_from[column]
         row_of[column] = row_of[previous]
         column = previous

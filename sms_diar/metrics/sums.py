@@ -111,13 +111,13 @@ class _Side:
     ) -> _Side:
         present = _positive(turns)
         sets = merge_turns(present, touching=True)
-        n_sets = sweep.cover(sets.start, sets.end)
         boundaries = np.concatenate([turns.start, turns.end])
         if counts_turns:
-            entries = sweep.entries(present, merged=False)
-            n_counted = sweep.cover(present.start, present.end)
+            n_sets = sweep.cover(sets.start, sets.end)
+            entries, n_counted = sweep.entries(present, merged=False)
         else:
-            entries, n_counted = sweep.entries(sets, merged=True), n_sets
+            entries, n_sets = sweep.entries(sets, merged=True)
+            n_counted = n_sets
         return cls(speakers, present, boundaries, entries, n_sets, n_counted)
 
     def time(self, weight: IntArray) -> IntArray:

@@ -150,14 +150,19 @@ class Sweep:
 
     def cover(self, start: IntArray, end: IntArray) -> IntArray:
         """How many of the stretches cover each interval."""
+        return self._count(
+            np.searchsorted(self.cuts, start), np.searchsorted(self.cuts, end)
+        )
+
+    def _count(self, first: IntArray, stop: IntArray) -> IntArray:
         n = len(self.cuts)
-        change = np.bincount(np.searchsorted(self.cuts, start), minlength=n)
-        change = change - np.bincount(np.searchsorted(self.cuts, end), minlength=n)
+        change = np.bincount(first, minlength=n)
+        change -= np.bincount(stop, minlength=n)
         count: IntArray = np.cumsum(change)[:-1]
         return count
 
-    def entries(self, turns: Turns, *, merged: bool) -> Entries:
-        """Who speaks in which interval.
+    def entries(self, turns: Turns, *, merged: bool) -> tuple[Entries, IntArray]:
+        """Who speaks in which interval, and how many turns cover each.
 
         Parameters
         ----------
@@ -168,19 +173,20 @@ class Sweep:
         """
         first = np.searchsorted(self.cuts, turns.start)
         stop = np.searchsorted(self.cuts, turns.end)
+        count = self._count(first, stop)
         source, interval = expand(first, stop - first)
         speaker = turns.speaker[source]
         if merged:
             order = np.argsort(interval, kind="stable")
-            return Entries(interval[order], speaker[order], np.ones_like(order))
+            found = Entries(interval[order], speaker[order], np.ones_like(order))
+            return found, count
         order = np.lexsort((speaker, interval))
         interval, speaker = interval[order], speaker[order]
         is_new = np.ones(len(order), dtype=np.bool_)
         is_new[1:] = (interval[1:] != interval[:-1]) | (speaker[1:] != speaker[:-1])
         first = np.flatnonzero(is_new)
-        return Entries(
-            interval[first], speaker[first], np.diff(np.append(first, len(order)))
-        )
+        times = np.diff(np.append(first, len(order)))
+        return Entries(interval[first], speaker[first], times), count
 
     def pairs(self, reference: Entries, hypothesis: Entries) -> Pairs:
         """All pairs of speakers in the intervals where both sides speak."""

@@ -20,6 +20,8 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring._arrays import as_rows
 from sms_diar.types import FloatArray
 
+_ROWS = 64
+
 
 @dataclass(frozen=True, eq=False)
 class PairwiseTerms:
@@ -54,8 +56,11 @@ class PairwiseTerms:
         """Scores of all vectors against those of `other`, or among themselves."""
         right = self if other is None else other
         scores: FloatArray = self.U @ right.U.T
-        scores += self.bias[:, None] + right.bias
-        scores += self.constant
+        # A few rows at a time: the sums of biases of all would be as large again.
+        for start in range(0, len(scores), _ROWS):
+            some = scores[start : start + _ROWS]
+            some += self.bias[start : start + _ROWS, None] + right.bias
+            some += self.constant
         return scores
 
     def select(self, rows: slice) -> PairwiseTerms:
