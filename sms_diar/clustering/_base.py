@@ -32,7 +32,7 @@ from sms_diar.clustering._modes import average_clusters, merge_resting_points
 from sms_diar.clustering.bandwidth import estimate_bandwidth
 from sms_diar.clustering.history import Recorder
 from sms_diar.clustering.profiles import KERNELS
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 Bandwidth = float | Literal["auto"]
 Record = Literal["objective", "states"] | None
@@ -132,10 +132,9 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         if self.merge_threshold is not None:
             check_positive(self._name, "merge_threshold", self.merge_threshold)
         self._check_limits()
-        given = validate_data(
-            self, X, dtype=(np.float64, np.float32), ensure_all_finite=False
-        )
-        check_rows_finite(self._name, given)
+        given = self._take(X)
+        if not np.isfinite(given).all():  # far cheaper than finding the first row
+            check_rows_finite(self._name, given)
         data = np.asarray(given, dtype=np.float64)
         self.bandwidth_ = self._resolve_bandwidth(data)
 
@@ -187,6 +186,24 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         nearest = cKDTree(self._resting).query(queries.T)[1]
         labels: IntArray = self.labels_[nearest]
         return labels
+
+    def _take(self, X: npt.ArrayLike) -> AnyArray:
+        """Turn what was given to ``fit`` into an array; remember its columns."""
+        # Converting and naming columns costs as much as clustering fifty points, and
+        # an array of floats asks for neither.
+        if (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and X.size > 0
+            and not hasattr(self, "feature_names_in_")
+        ):
+            self.n_features_in_ = X.shape[1]
+            return X
+        given: AnyArray = validate_data(
+            self, X, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        return given
 
     def _resolve_bandwidth(self, data: FloatArray) -> Any:
         if isinstance(self.bandwidth, str):
@@ -243,12 +260,12 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self._fit_X = data
         self.labels_ = merge_resting_points(self._resting, threshold)
         # Points that never moved are where they were, to the last digit.
-        resting = lattice.restore(self._resting)
+        resting = np.ascontiguousarray(lattice.restore(run.coords.T))
         has_stayed = np.all(run.coords == problem.coords, axis=0)
         resting[has_stayed] = data[has_stayed]
         centers = average_clusters(resting, self.labels_)
-        self.cluster_centers_ = centers.astype(dtype)
-        self.resting_points_ = resting.astype(dtype)
+        self.cluster_centers_ = centers.astype(dtype, copy=False)
+        self.resting_points_ = resting.astype(dtype, copy=False)
         self.n_clusters_ = len(centers)
         self.n_steps_ = run.n_steps
         self.converged_ = run.converged

@@ -50,9 +50,11 @@ class Lattice:
     @classmethod
     def around(cls, data: FloatArray, bandwidth: float) -> Lattice:
         """Choose the lattice for the rows of `data`."""
-        largest = float(np.max(np.abs(data)))
+        by_coordinate = np.asfortranarray(data)  # NumPy is slow along short rows
+        least, most = by_coordinate.min(axis=0), by_coordinate.max(axis=0)
+        largest = float(max(most.max(), -least.min()))
         # Halves, because the extent of finite numbers may be infinite.
-        half_extent = float(np.max(data.max(axis=0) / 2.0 - data.min(axis=0) / 2.0))
+        half_extent = float((most / 2.0 - least / 2.0).max())
         exponent = max(
             math.frexp(bandwidth)[1] - _FINENESS,
             math.frexp(half_extent)[1] + 1 - _PRECISION if half_extent else -1000,
@@ -60,11 +62,12 @@ class Lattice:
             -1000,
         )
         unit = math.ldexp(1.0, exponent)
-        return cls(unit, data.min(axis=0) / unit)
+        return cls(unit, least / unit)
 
     def place(self, data: FloatArray) -> FloatArray:
         """Round rows of `data` to the lattice; one row per coordinate comes back."""
-        return np.ascontiguousarray(np.rint(data / self.unit - self.corner).T)
+        by_coordinate = np.asfortranarray(data)
+        return np.ascontiguousarray(np.rint(by_coordinate / self.unit - self.corner).T)
 
     def restore(self, points: FloatArray) -> FloatArray:
         """Turn lattice points, one per row, into data units."""

@@ -1,23 +1,25 @@
 """Resting points to clusters: connected components of "closer than a threshold".
 
 Thousands of points rest at almost the same place, so comparing all pairs would
-cost more than the clustering. Points are first sorted into cells so small that
-any two points of one cell are neighbours; only cells whose points might touch
-are then compared, and one touching pair decides.
+cost more than the clustering. Equal points are looked at once; as a rule a handful
+of places is left, and these are compared directly. Where many are left, they are
+first sorted into cells so small that any two points of one cell are neighbours;
+only cells whose points might touch are then compared, and one touching pair
+decides.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from sms_diar._numba import kernel
+from sms_diar._numba import inlined, kernel
 from sms_diar.clustering._hash import mix
 from sms_diar.types import FloatArray, IntArray
 
 _BLOCK = 2048  # cells whose candidate neighbours are listed at a time
+_FEW = 1024  # places or cells that are faster compared all with all
+_TABLE = 256  # entries of a hash table at first
 
 
 def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
@@ -36,29 +38,45 @@ def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
     labels : ndarray of shape (n,)
         Clusters, numbered from 0 by first appearance.
     """
-    # Many points rest at the very same place; each place is looked at once.
-    at = number_rows(points)
-    places = points[np.unique(at, return_index=True)[1]]
+    points = np.ascontiguousarray(points)
+    at, firsts = _number_rows(_bits(points))
+    places = points[firsts]
+    # Places and cells are numbered by first appearance, and so are components.
+    labels: IntArray
+    if len(places) <= _FEW:
+        labels = _join_all(places, np.arange(len(places) + 1), threshold)[at]
+        return labels
     cells = _cells(places, threshold)
     order = np.argsort(cells, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells))]).astype(np.int64)
-    components = _join_cells(places[order], starts, threshold)
-    return by_first_appearance(components[cells][at])
+    join = _join_all if len(starts) <= _FEW else _join_near
+    labels = join(places[order], starts, threshold)[cells][at]
+    return labels
 
 
 def average_clusters(points: FloatArray, labels: IntArray) -> FloatArray:
     """Mean of the points of each cluster, labels being 0, 1, ..."""
-    n_clusters = int(labels.max()) + 1
+    return _average(points, labels, int(labels.max()) + 1)
+
+
+@kernel
+def _average(points: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
+    n, n_dims = points.shape
+    sizes = np.zeros(n_clusters, dtype=np.int64)
+    anchors = np.zeros(n_clusters, dtype=np.int64)
+    means = np.zeros((n_clusters, n_dims))
     # Averaging offsets from one member keeps equal points exactly where they are.
-    anchors = points[np.unique(labels, return_index=True)[1]]
-    sizes = np.bincount(labels, minlength=n_clusters)
-    offsets = points - anchors[labels]
-    return np.column_stack(
-        [
-            anchors[:, d] + np.bincount(labels, offsets[:, d], n_clusters) / sizes
-            for d in range(points.shape[1])
-        ]
-    )
+    for i in range(n):
+        label = labels[i]
+        if sizes[label] == 0:
+            anchors[label] = i
+        sizes[label] += 1
+        for d in range(n_dims):
+            means[label, d] += points[i, d] - points[anchors[label], d]
+    for label in range(n_clusters):
+        for d in range(n_dims):
+            means[label, d] = points[anchors[label], d] + means[label, d] / sizes[label]
+    return means
 
 
 def _cells(points: FloatArray, threshold: float) -> IntArray:
@@ -75,79 +93,145 @@ def _cells(points: FloatArray, threshold: float) -> IntArray:
     return number_rows(grid)
 
 
-def _join_cells(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
+def _join_near(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
     """Component of each cell; cell c owns the rows starts[c]:starts[c + 1]."""
     representatives = grouped[starts[:-1]]
     n_cells = len(representatives)
-    if n_cells == 1:
-        return np.zeros(1, dtype=np.int64)
     tree = cKDTree(representatives)
     # Each representative is within half a threshold of its cell's other points.
     reach = 2.0 * threshold * (1.0 + 1e-9)
-    firsts: list[IntArray] = []
-    seconds: list[IntArray] = []
+    parents = np.arange(n_cells)
     for begin in range(0, n_cells, _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, n_cells))
         near = tree.query_ball_point(representatives[block], reach)
         first = np.repeat(block, [len(found) for found in near])
         second = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
-        first, second = first[first < second], second[first < second]
-        touching = _touching(grouped, starts, first, second, threshold * threshold)
-        firsts.append(first[touching])
-        seconds.append(second[touching])
-    pairs = np.concatenate(firsts), np.concatenate(seconds)
-    graph = coo_array((np.ones(len(pairs[0]), dtype=np.int8), pairs), (n_cells,) * 2)
-    components: IntArray = connected_components(graph, directed=False)[1]
-    return components
+        pairs = first[first > second], second[first > second]
+        _join_pairs(grouped, starts, *pairs, threshold * threshold, parents)
+    return _components(parents)
+
+
+@inlined
+def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) -> bool:
+    """Tell whether some pair of points of two cells is near."""
+    for i in range(starts[a], starts[a + 1]):
+        for j in range(starts[b], starts[b + 1]):
+            squared = 0.0
+            for d in range(grouped.shape[1]):
+                gap = grouped[j, d] - grouped[i, d]
+                squared += gap * gap
+            if squared < limit:
+                return True
+    return False
+
+
+@inlined
+def _root(parents: IntArray, cell: int) -> int:
+    """Least cell known to be of the same component; paths to it are halved."""
+    while parents[cell] != cell:
+        parents[cell] = parents[parents[cell]]
+        cell = parents[cell]
+    return cell
 
 
 @kernel
-def _touching(
+def _join_pairs(
     grouped: FloatArray,
     starts: IntArray,
     first: IntArray,
     second: IntArray,
     limit: float,
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tell for each pair of cells whether some pair of their points is near."""
-    touching = np.zeros(first.shape[0], dtype=np.bool_)
-    for pair in range(first.shape[0]):
-        a, b = first[pair], second[pair]
-        for i in range(starts[a], starts[a + 1]):
-            for j in range(starts[b], starts[b + 1]):
-                squared = 0.0
-                for d in range(grouped.shape[1]):
-                    gap = grouped[j, d] - grouped[i, d]
-                    squared += gap * gap
-                if squared < limit:
-                    touching[pair] = True
-                    break
-            if touching[pair]:
-                break
-    return touching
+    parents: IntArray,
+) -> None:
+    """Join those pairs of cells that touch."""
+    # Near first points need no search, and most other pairs are joined then.
+    for reach in (limit, np.inf):
+        for pair in range(first.shape[0]):
+            a, b = first[pair], second[pair]
+            squared = 0.0
+            for d in range(grouped.shape[1]):
+                gap = grouped[starts[a], d] - grouped[starts[b], d]
+                squared += gap * gap
+            if squared > reach:
+                continue
+            root, other = _root(parents, a), _root(parents, b)
+            if root != other and _touch(grouped, starts, a, b, limit):
+                parents[max(root, other)] = min(root, other)
+
+
+@kernel
+def _join_all(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
+    """Do what `_join_near` does by comparing each cell with each."""
+    limit = threshold * threshold
+    reach = 4.0 * limit * (1.0 + 1e-8)
+    parents = np.arange(starts.shape[0] - 1)
+    for a in range(parents.shape[0]):
+        for b in range(a):
+            # Written out here as well: most pairs are out of reach, and a call for
+            # each of them takes five times as long.
+            squared = 0.0
+            for d in range(grouped.shape[1]):
+                gap = grouped[starts[a], d] - grouped[starts[b], d]
+                squared += gap * gap
+            if squared > reach:
+                continue
+            root, other = _root(parents, a), _root(parents, b)
+            if root != other and _touch(grouped, starts, a, b, limit):
+                parents[max(root, other)] = min(root, other)
+    return _components(parents)
+
+
+@kernel
+def _components(parents: IntArray) -> IntArray:
+    """Number the trees of a forest in which no cell comes before its parent."""
+    components = np.empty_like(parents)
+    n_components = 0
+    for cell in range(parents.shape[0]):
+        if parents[cell] == cell:
+            components[cell] = n_components
+            n_components += 1
+        else:
+            components[cell] = components[parents[cell]]
+    return components
 
 
 def number_rows(rows: FloatArray) -> IntArray:
     """Number distinct rows 0, 1, ... in the order in which they first occur."""
+    return _number_rows(_bits(rows))[0]
+
+
+def _bits(rows: FloatArray) -> IntArray:
     # Adding zero makes -0.0 and 0.0 the same bits.
-    bits = np.ascontiguousarray(rows + 0.0).view(np.int64)
-    size = 1 << (2 * len(rows)).bit_length()
-    return _number_rows(bits, np.full(size, -1, dtype=np.int64))
+    return np.ascontiguousarray(rows + 0.0).view(np.int64)
+
+
+@inlined
+def _key(bits: IntArray, row: int) -> int:
+    key = 0
+    for c in range(bits.shape[1]):
+        key = mix(key, int(bits[row, c]))
+    return key
 
 
 @kernel
-def _number_rows(bits: IntArray, table: IntArray) -> IntArray:
-    """Hash rows into `table`, whose size is a power of two above their number."""
+def _number_rows(bits: IntArray) -> tuple[IntArray, IntArray]:
+    """Numbers of the rows, and where each number first occurs."""
     n, n_columns = bits.shape
-    mask = table.shape[0] - 1
     numbers = np.empty(n, dtype=np.int64)
     firsts = np.empty(n, dtype=np.int64)
+    # Few distinct rows are the rule, and a small table stays in the cache.
+    table = np.full(_TABLE, -1, dtype=np.int64)
     count = 0
     for i in range(n):
-        key = 0
-        for c in range(n_columns):
-            key = mix(key, int(bits[i, c]))
-        at = key & mask
+        if 2 * count >= table.shape[0]:
+            table = np.full(4 * table.shape[0], -1, dtype=np.int64)
+            for number in range(count):
+                at = _key(bits, firsts[number]) & (table.shape[0] - 1)
+                while table[at] >= 0:
+                    at = (at + 1) & (table.shape[0] - 1)
+                table[at] = number
+        mask = table.shape[0] - 1
+        at = _key(bits, i) & mask
         while table[at] >= 0:
             same = True
             for c in range(n_columns):
@@ -160,7 +244,7 @@ def _number_rows(bits: IntArray, table: IntArray) -> IntArray:
             firsts[count] = i
             count += 1
         numbers[i] = table[at]
-    return numbers
+    return numbers, firsts[:count]
 
 
 def by_first_appearance(values: IntArray) -> IntArray:

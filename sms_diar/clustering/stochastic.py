@@ -28,7 +28,8 @@ from sms_diar.clustering._index import Walk
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, RandomState
 
-_CHUNK = 4096  # draws made at a time; states do not depend on it
+_CHUNK = 4096  # least and most draws made at a time; states do not depend on them
+_LONG_CHUNK = 65536
 
 
 class StochasticMeanShift(MeanShiftEstimator):
@@ -158,10 +159,9 @@ class StochasticMeanShift(MeanShiftEstimator):
         rng = as_generator(self.random_state)
         # A stream of its own, so that SMS and DSMS draw the same indices.
         bandwidth_rng = rng.spawn(1)[0]
-        state = problem.coords.copy()
-        n = state.shape[1]
+        n = problem.coords.shape[1]
         walk = Walk(
-            state,
+            problem.coords,
             problem.ways(),
             code=problem.code,
             levels=problem.levels,
@@ -169,17 +169,26 @@ class StochasticMeanShift(MeanShiftEstimator):
             n_at_rest=math.ceil(self.rest_share * n),
         )
         limit = self.max_steps or max(10_000_000, 1000 * n)
+        chunk = min(max(_CHUNK, 8 * n), _LONG_CHUNK)
+        if isinstance(self.random_state, np.random.Generator | np.random.BitGenerator):
+            chunk = _CHUNK  # its owner sees how many draws were made
+        has_one_bandwidth = problem.shortest == problem.longest
+        if has_one_bandwidth:
+            bandwidths = self._draw_bandwidths(
+                problem, bandwidth_rng, min(chunk, limit)
+            )
         recorder = problem.recorder
         step = 0
         while step < limit and not walk.is_over:
-            size = min(_CHUNK, limit - step)
+            size = min(chunk, limit - step)
             if recorder is not None:
-                recorder.offer(step, state)
+                recorder.offer(step, walk.coords)
                 size = min(size, recorder.steps_to_next(step))
             draws = rng.integers(n, size=size)
-            bandwidths = self._draw_bandwidths(problem, bandwidth_rng, size)
-            step += walk.advance(draws, bandwidths)
-        return Run(state, step, float(np.max(walk.last_move)), walk.is_over)
+            if not has_one_bandwidth:
+                bandwidths = self._draw_bandwidths(problem, bandwidth_rng, size)
+            step += walk.advance(draws, bandwidths[:size])
+        return Run(walk.coords, step, float(np.max(walk.last_move)), walk.is_over)
 
 
 class DoublyStochasticMeanShift(StochasticMeanShift):
