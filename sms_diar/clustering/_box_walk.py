@@ -7,42 +7,47 @@ from __future__ import annotations
 
 import numpy as np
 
-from sms_diar._numba import inlined, kernel
+from sms_diar._numba import borrowing, inlined
 from sms_diar.clustering._boxes import (
     CLOSED,
     FIRST,
     GROUP,
+    LARGE,
+    PARENT,
     PART,
     PARTS,
     ROOM,
     STALE,
     Boxes,
+    empty_places,
     gap,
     give,
     part_of,
 )
-from sms_diar.clustering._scan import BLOCK, add_run, mean_move, planar_sums
-from sms_diar.clustering._strips import DONE, FULL, MARGIN, RESTING, WEARY
+from sms_diar.clustering._lane_code import LANE_BITS, LANES
+from sms_diar.clustering._lanes import (
+    add_blocks,
+    fetch,
+    list_run,
+    look,
+    nearest,
+    slot,
+    tighten,
+)
+from sms_diar.clustering._records import (
+    DONE,
+    FULL,
+    LAST_MOVE,
+    MARGIN,
+    PLACE,
+    RESTING,
+    WEARY,
+)
+from sms_diar.clustering._scan import mean_move
 from sms_diar.types import FloatArray, IntArray
 
 
-@kernel
-def _tighten(
-    corners: FloatArray, b: int, store: FloatArray, begin: int, end: int
-) -> None:
-    """Fit a box to its points again."""
-    n_dims = store.shape[0]
-    for d in range(n_dims):
-        least = np.inf
-        most = -np.inf
-        for p in range(np.uintp(begin), np.uintp(end)):
-            least = min(least, store[d, p])
-            most = max(most, store[d, p])
-        corners[d, b] = least
-        corners[n_dims + d, b] = most
-
-
-@kernel
+@borrowing
 def _unite(corners: FloatArray, g: int, begin: int, end: int) -> None:
     """Fit the box of a group to those of its parts again."""
     n_dims = corners.shape[0] // 2
@@ -57,112 +62,68 @@ def _unite(corners: FloatArray, g: int, begin: int, end: int) -> None:
 
 
 @inlined
-def _look(
+def _sum_ball(
     dims: tuple[int, ...],
-    corners: FloatArray,
-    tally: IntArray,
-    begin: int,
-    end: int,
-    x: FloatArray,
-    limit: float,
-    listed: IntArray,
-    total: IntArray,
-) -> int:
-    """Add the boxes that lie inside the ball; list those that meet the sphere."""
-    n_dims = len(dims)
-    within = limit * (1.0 - MARGIN)
-    beyond = limit * (1.0 + MARGIN)
-    n_listed = 0
-    for b in range(np.uintp(begin), np.uintp(end)):
-        near = 0.0
-        far = 0.0
-        for d in range(n_dims):
-            below = corners[d, b] - x[d]
-            above = x[d] - corners[n_dims + d, b]
-            to_near = max(below, above, 0.0)
-            to_far = min(below, above)
-            near += to_near * to_near
-            far += to_far * to_far
-        if far < within:
-            total[0] += tally[0, b]
-            for d in range(n_dims):
-                total[1 + d] += tally[1 + d, b] - tally[0, b] * np.int64(x[d])
-        elif near <= beyond:
-            listed[n_listed] = np.int64(b)
-            n_listed += 1
-    return n_listed
-
-
-@inlined
-def _compare(
-    dims: tuple[int, ...],
-    corners: FloatArray,
-    tally: IntArray,
-    layout: IntArray,
-    b: int,
-    store: FloatArray,
-    x: FloatArray,
-    limit: float,
-    squared: FloatArray,
-    total: IntArray,
-) -> None:
-    """Look at the points of a box one by one, and fit the box if it may be loose."""
-    begin = layout[FIRST, b]
-    end = begin + tally[0, b]
-    if len(dims) == 2:
-        count, along_x, along_y = planar_sums(store, begin, end, x[0], x[1], limit)
-        total[0] += np.int64(count)
-        total[1] += np.int64(along_x)
-        total[2] += np.int64(along_y)
-    else:
-        add_run(store, begin, end, x, limit, 0, 1.0, squared, total)
-    if 8 * layout[STALE, b] > tally[0, b]:
-        _tighten(corners, b, store, begin, end)
-        layout[STALE, b] = 0
-
-
-@kernel
-def _examine(
-    dims: tuple[int, ...],
-    x: FloatArray,
-    limit: float,
-    n_crossed: int,
-    listed: IntArray,
+    n_groups: int,
     corners: FloatArray,
     tally: IntArray,
     layout: IntArray,
     store: FloatArray,
-    listed_parts: IntArray,
-    squared: FloatArray,
+    x: FloatArray,
+    limit: float,
+    listed: IntArray,
+    blocks: IntArray,
     total: IntArray,
     work: IntArray,
 ) -> None:
-    """Add what lies inside the ball of the groups whose boxes meet the sphere.
-
-    Not part of the loops that call it: numba counts references to all these arrays
-    on each call, which most steps are spared, as they meet no box.
-    """
-    work[1] += n_crossed
-    for c in range(n_crossed):
-        g = listed[c]
-        begin = layout[PART, g]
-        if begin < 0:
-            _compare(dims, corners, tally, layout, g, store, x, limit, squared, total)
-            work[2] += tally[0, g]
+    """Count the points within reach of `x` and add up their differences."""
+    n_dims = len(dims)
+    within = limit * (1.0 - MARGIN)
+    beyond = limit * (1.0 + MARGIN)
+    for c in range(1 + n_dims):
+        total[c] = 0
+    # Boxes that meet the sphere; parts of such boxes join the list at its end.
+    n_listed = look(dims, corners, tally, 0, n_groups, x, within, beyond, listed, total)
+    n_blocks = 0
+    at = 0
+    while at < n_listed:
+        b = listed[at]
+        at += 1
+        begin = layout[b, PART]
+        if begin >= 0:
+            n_listed += look(
+                dims,
+                corners,
+                tally,
+                begin,
+                begin + PARTS,
+                x,
+                within,
+                beyond,
+                listed[n_listed:],
+                total,
+            )
+            work[1] += PARTS // 8
+            if layout[b, STALE] > PARTS // 4:
+                _unite(corners, b, begin, begin + PARTS)
+                layout[b, STALE] = 0
             continue
-        end = begin + PARTS
-        n_parts = _look(dims, corners, tally, begin, end, x, limit, listed_parts, total)
-        work[1] += n_parts + PARTS // 20
-        for p in range(n_parts):
-            b = listed_parts[p]
-            _compare(dims, corners, tally, layout, b, store, x, limit, squared, total)
-            work[2] += tally[0, b]
-        if layout[STALE, g] > PARTS // 4:
-            _unite(corners, g, begin, end)
-            layout[STALE, g] = 0
+        first = layout[b, FIRST] * LANES
+        size = tally[0, b]
+        if 8 * layout[b, STALE] > size:
+            end = layout[b, FIRST] + ((size + LANES - 1) >> LANE_BITS)
+            tighten(dims, corners, b, store, layout[b, FIRST], end)
+            layout[b, STALE] = 0
+        n_blocks = list_run(blocks, n_blocks, first, first + size)
+    work[1] += n_listed
+    work[2] += n_blocks
+    for d in range(n_dims):
+        total[1 + d] -= total[0] * np.int64(x[d])
+    if n_blocks > 0:
+        add_blocks(dims, store, blocks, n_blocks, x, limit, total)
 
 
-@kernel
+@borrowing
 def box_moves(
     queries: FloatArray,
     moving: IntArray,
@@ -175,38 +136,27 @@ def box_moves(
     n_groups, corners, tally = boxes.n_groups, boxes.corners, boxes.tally
     layout, store = boxes.layout, boxes.store
     n_dims = len(boxes.dims)
-    listed = np.empty(n_groups + 1, dtype=np.int64)
-    listed_parts = np.empty(PARTS + 1, dtype=np.int64)
-    squared = np.empty(BLOCK)
-    total = np.empty(1 + n_dims, dtype=np.int64)
-    move = np.empty(n_dims)
-    x = np.empty(n_dims)
+    listed, blocks, total = boxes.rooms[0], boxes.rooms[1], boxes.rooms[2]
+    x, move = boxes.vectors[0], boxes.vectors[1]
     limit = bandwidth * bandwidth
     for m in range(moving.shape[0]):
         q = moving[m]
         for d in range(n_dims):
             x[d] = queries[d, q]
-        for c in range(1 + n_dims):
-            total[c] = 0
-        n_crossed = _look(
-            boxes.dims, corners, tally, 0, n_groups, x, limit, listed, total
+        _sum_ball(
+            boxes.dims,
+            n_groups,
+            corners,
+            tally,
+            layout,
+            store,
+            x,
+            limit,
+            listed,
+            blocks,
+            total,
+            work,
         )
-        if n_crossed > 0:
-            _examine(
-                boxes.dims,
-                x,
-                limit,
-                n_crossed,
-                listed,
-                corners,
-                tally,
-                layout,
-                store,
-                listed_parts,
-                squared,
-                total,
-                work,
-            )
         lengths[q] = mean_move(total, move)
         for d in range(n_dims):
             queries[d, q] = x[d] + move[d]
@@ -214,161 +164,172 @@ def box_moves(
     work[3] += moving.shape[0]
 
 
-@kernel
+@borrowing
 def box_steps(
-    coords: FloatArray,
+    points: FloatArray,
     draws: IntArray,
     first_step: int,
     bandwidths: FloatArray,
     boxes: Boxes,
     tol: float,
-    last_move: FloatArray,
     resting: int,
     n_at_rest: int,
+    prices: tuple[float, ...],
     patience: float,
     work: IntArray,
 ) -> tuple[int, int, int]:
     """Move drawn points one after the other; return the next step and why it stops.
 
     As ``strip_steps``, but bandwidths may change from step to step within the
-    range that the boxes were made for.
+    range that the boxes were made for. `work` counts steps, boxes that met the
+    sphere, blocks, and looks at all groups.
     """
     n_groups, corners, tally = boxes.n_groups, boxes.corners, boxes.tally
     layout, store, cut, axes = boxes.layout, boxes.store, boxes.cut, boxes.axes
-    owner, place, box, tail = boxes.owner, boxes.place, boxes.box, boxes.tail
-    apart = boxes.apart
+    owner, home, tail = boxes.owner, boxes.home, boxes.tail
+    apart, near = boxes.apart, boxes.near
     n_dims = len(boxes.dims)
-    listed = np.empty(n_groups + 1, dtype=np.int64)
-    listed_parts = np.empty(PARTS + 1, dtype=np.int64)
-    squared = np.empty(BLOCK)
-    total = np.empty(1 + n_dims, dtype=np.int64)
-    move = np.empty(n_dims)
-    x = np.empty(n_dims)
-    y = np.empty(n_dims)
-    done = np.zeros(4, dtype=np.int64)
+    listed, blocks, total = boxes.rooms[0], boxes.rooms[1], boxes.rooms[2]
+    x, move, y = boxes.vectors[0], boxes.vectors[1], boxes.vectors[2]
+    is_outdated = False
     status = DONE
     step = first_step
     while step < draws.shape[0]:
         i = draws[step]
-        b = box[i]
-        g = layout[GROUP, b]
+        fetch(points, draws[min(step + 4, draws.shape[0] - 1)])
+        q = int(points[draws[min(step + 2, draws.shape[0] - 1)], PLACE])
+        fetch(home, q >> LANE_BITS)
+        fetch(store, slot(q, n_dims))
+        fetch(owner, q)
+        p = int(points[i, PLACE])
+        b = home[np.uintp(p >> LANE_BITS)]
+        g = layout[b, GROUP]
+        is_closed = layout[g, CLOSED] > 0
         for d in range(n_dims):
-            x[d] = coords[d, i]
-        if layout[CLOSED, g]:
+            x[d] = points[i, d]
+        if is_closed:
+            # All its points are within reach, and no other.
             total[0] = tally[0, g]
             for d in range(n_dims):
                 total[1 + d] = tally[1 + d, g] - tally[0, g] * np.int64(x[d])
         else:
-            done[3] += 1
-            limit = bandwidths[step] * bandwidths[step]
-            for c in range(1 + n_dims):
-                total[c] = 0
-            n_crossed = _look(
-                boxes.dims, corners, tally, 0, n_groups, x, limit, listed, total
+            work[3] += 1
+            _sum_ball(
+                boxes.dims,
+                n_groups,
+                corners,
+                tally,
+                layout,
+                store,
+                x,
+                bandwidths[step] * bandwidths[step],
+                listed,
+                blocks,
+                total,
+                work,
             )
-            if n_crossed > 0:
-                _examine(
-                    boxes.dims,
-                    x,
-                    limit,
-                    n_crossed,
-                    listed,
-                    corners,
-                    tally,
-                    layout,
-                    store,
-                    listed_parts,
-                    squared,
-                    total,
-                    done,
-                )
         length = mean_move(total, move)
-        if length > 0.0:
-            has_left = False
+        if length > 0.0 and is_closed:
+            # The mean is inside the box. Places are brought up when it is opened.
+            for d in range(n_dims):
+                points[i, d] = x[d] + move[d]
+                tally[1 + d, g] += np.int64(move[d])
+        elif length > 0.0:
+            outside = 0.0
             for d in range(n_dims):
                 y[d] = x[d] + move[d]
-                has_left |= y[d] < corners[d, g]
-                has_left |= y[d] > corners[n_dims + d, g]
+                beside = max(corners[d, g] - y[d], y[d] - corners[n_dims + d, g], 0.0)
+                outside += beside * beside
             new_group = g
-            if has_left:
-                done[3] += 1
-                new_group = _nearest(boxes.dims, corners, n_groups, y)
+            if outside > near:
+                work[3] += 1
+                new_group = nearest(boxes.dims, corners, n_groups, y)
+                if layout[new_group, CLOSED]:
+                    is_outdated |= _open(boxes, points, new_group)
             to = new_group
-            if layout[PART, to] >= 0:
-                to = layout[PART, to] + part_of(cut, axes, to, y)
-            p = place[i]
+            while layout[to, PART] >= 0:
+                to = layout[to, PART] + part_of(cut, axes, to, y)
             if to != b:
-                if tally[0, to] == layout[ROOM, to]:
-                    if tail[0] + 2 * tally[0, to] + 8 > store.shape[1]:
+                if tally[0, to] == layout[to, ROOM] * LANES:
+                    if tail[0] + (tally[0, to] >> 1) + 2 > home.shape[0]:
                         status = FULL
                         break
-                    _make_room(tally, layout, to, tail, store, owner, place)
-                last = layout[FIRST, b] + tally[0, b] - 1
+                    _make_room(boxes, points, to)
+                last = layout[b, FIRST] * LANES + tally[0, b] - 1
                 j = owner[last]
                 owner[p] = j
-                place[j] = p
+                points[j, PLACE] = p
+                q = slot(p, n_dims)
+                r = slot(last, n_dims)
                 for d in range(n_dims):
-                    store[d, p] = store[d, last]
-                p = layout[FIRST, to] + tally[0, to]
+                    store[q + d * LANES] = store[r + d * LANES]
+                    store[r + d * LANES] = np.nan
+                p = layout[to, FIRST] * LANES + tally[0, to]
                 owner[p] = i
-                place[i] = p
-                box[i] = to
+                points[i, PLACE] = p
+            q = slot(p, n_dims)
             for d in range(n_dims):
-                store[d, p] = y[d]
-                coords[d, i] = y[d]
-            _take(boxes.dims, corners, tally, b, x)
-            give(boxes.dims, corners, tally, to, y)
-            layout[STALE, b] += 1
-            if b != g:
-                _take(boxes.dims, corners, tally, g, x)
-                layout[STALE, g] += 1
-            if to != new_group:
-                give(boxes.dims, corners, tally, new_group, y)
-            if new_group != g:
-                layout[CLOSED, new_group] = 0
-            if has_left:
-                for k in range(n_groups):
-                    is_seen = layout[CLOSED, k] and k != new_group
-                    if is_seen and gap(corners, k, new_group) <= apart:
-                        layout[CLOSED, k] = 0
-        if last_move[i] < tol:
+                store[q + d * LANES] = y[d]
+                points[i, d] = y[d]
+            if to == b:
+                # The box and those that it is part of keep the point.
+                while b >= 0:
+                    layout[b, STALE] += 1
+                    for d in range(n_dims):
+                        tally[1 + d, b] += np.int64(move[d])
+                        corners[d, b] = min(corners[d, b], y[d])
+                        corners[n_dims + d, b] = max(corners[n_dims + d, b], y[d])
+                    b = layout[b, PARENT]
+                to = -1
+            while b >= 0:
+                _take(boxes.dims, corners, tally, b, x)
+                layout[b, STALE] += 1
+                b = layout[b, PARENT]
+            while to >= 0:
+                give(boxes.dims, corners, tally, to, y)
+                to = layout[to, PARENT]
+            if outside > 0.0:
+                k = boxes.closed[0]
+                while k > 0:
+                    if gap(corners, boxes.closed[k], new_group) <= apart:
+                        is_outdated |= _open(boxes, points, boxes.closed[k])
+                    k -= 1
+        if points[i, LAST_MOVE] < tol:
             resting -= 1
         if length < tol:
             resting += 1
-        last_move[i] = length
+        points[i, LAST_MOVE] = length
         step += 1
         if resting >= n_at_rest:
             status = RESTING
             break
-        spent = 20.0 * (step - first_step) + (30.0 + 1.1 * n_dims * n_groups) * done[3]
-        if spent + 45.0 * done[1] + 0.3 * n_dims * done[2] > patience:
+        spent = prices[1] * work[1] + prices[2] * work[2] + prices[3] * work[3]
+        spent += prices[0] * (work[0] + step - first_step)
+        if spent > patience or is_outdated:
             status = WEARY
             break
     work[0] += step - first_step
-    for c in range(1, 4):
-        work[c] += done[c]
     return step, resting, status
 
 
-@inlined
-def _nearest(
-    dims: tuple[int, ...], corners: FloatArray, n_groups: int, y: FloatArray
-) -> int:
-    """The group whose box has to grow least: any group would do."""
-    n_dims = len(dims)
-    best = 0
-    least = np.inf
-    for g in range(n_groups):
-        near = 0.0
+@borrowing
+def _open(boxes: Boxes, points: FloatArray, g: int) -> bool:
+    """End that a group is closed; bring the places of its points up to date.
+
+    Tells whether the group is so large that it should have had parts.
+    """
+    n_dims = len(boxes.dims)
+    boxes.layout[g, CLOSED] = 0
+    for k in range(1, boxes.closed[0] + 1):
+        if boxes.closed[k] == g:
+            boxes.closed[k] = boxes.closed[boxes.closed[0]]
+    boxes.closed[0] -= 1
+    begin = boxes.layout[g, FIRST] * LANES
+    for p in range(begin, begin + boxes.tally[0, g]):
+        q = slot(p, n_dims)
         for d in range(n_dims):
-            below = corners[d, g] - y[d]
-            above = y[d] - corners[n_dims + d, g]
-            to_near = max(below, above, 0.0)
-            near += to_near * to_near
-        if near < least:
-            least = near
-            best = g
-    return best
+            boxes.store[q + d * LANES] = points[boxes.owner[p], d]
+    return bool(boxes.tally[0, g] >= LARGE)
 
 
 @inlined
@@ -385,25 +346,26 @@ def _take(
             corners[n_dims + d, b] = -np.inf
 
 
-@kernel
-def _make_room(
-    tally: IntArray,
-    layout: IntArray,
-    b: int,
-    tail: IntArray,
-    store: FloatArray,
-    owner: IntArray,
-    place: IntArray,
-) -> None:
+@borrowing
+def _make_room(boxes: Boxes, points: FloatArray, b: int) -> None:
     """Move the points of a full box to the free end of the store."""
-    begin = layout[FIRST, b]
-    target = tail[0]
-    for q in range(tally[0, b]):
-        for d in range(store.shape[0]):
-            store[d, target + q] = store[d, begin + q]
-        j = owner[begin + q]
-        owner[target + q] = j
-        place[j] = target + q
-    layout[FIRST, b] = target
-    layout[ROOM, b] = 2 * tally[0, b] + 8
-    tail[0] = target + layout[ROOM, b]
+    n_dims = len(boxes.dims)
+    layout, owner, store = boxes.layout, boxes.owner, boxes.store
+    begin = layout[b, FIRST] * LANES
+    first = boxes.tail[0]
+    for k in range(boxes.tally[0, b]):
+        q = slot(begin + k, n_dims)
+        r = slot(first * LANES + k, n_dims)
+        for d in range(n_dims):
+            store[r + d * LANES] = store[q + d * LANES]
+        j = owner[begin + k]
+        owner[first * LANES + k] = j
+        points[j, PLACE] = first * LANES + k
+    room = (boxes.tally[0, b] >> 1) + 2
+    for block in range(first, first + room):
+        boxes.home[block] = b
+    end = (first + room) * LANES
+    empty_places(store, n_dims, first * LANES + boxes.tally[0, b], end)
+    layout[b, FIRST] = first
+    layout[b, ROOM] = room
+    boxes.tail[0] = first + room

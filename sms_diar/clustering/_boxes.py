@@ -25,56 +25,73 @@ from typing import NamedTuple
 import numpy as np
 
 from sms_diar._numba import inlined, kernel
+from sms_diar.clustering._buffers import Buffers
 from sms_diar.clustering._hash import mix
-from sms_diar.clustering._strips import MARGIN
+from sms_diar.clustering._lane_code import AHEAD, LANES
+from sms_diar.clustering._lanes import slot
+from sms_diar.clustering._records import MARGIN, PLACE
 from sms_diar.types import FloatArray, IntArray
 
 MOST_GROUPS = 512
-_JOIN_BELOW = 64  # groups are joined only when there are no more than this
-_LARGE = 768  # points from which a group is cut into parts
-PARTS = 64  # 8 along the two longest edges of its box
+_JOIN_BELOW = 128  # groups are joined or closed when there are no more than this
+LARGE = 512  # points from which a box is cut into parts
+PARTS = 64  # 8 along the two longest edges of the box
+LEVELS = 2  # how often boxes are cut, at most
 
 
-# Rows of ``Boxes.layout``.
-FIRST, ROOM, GROUP, PART, STALE, CLOSED = range(6)
+# Columns of ``Boxes.layout``; the last is not used: eight make a cache line.
+FIRST, ROOM, GROUP, PARENT, PART, STALE, CLOSED = range(7)
 
 
 class Boxes(NamedTuple):
     """The grouping: groups come first, the parts of large ones after them.
 
-    Both are called boxes; points belong to a part, or to a group that has none. Few
-    arrays with many rows, because handing arrays to a helper costs time.
+    Both are called boxes; points belong to one that has no parts. Few arrays with
+    many rows, because handing arrays to compiled code costs time.
     """
 
     dims: tuple[int, ...]  # 0, 1, ..., d - 1: its length is known to the compiler
     n_groups: int
     corners: FloatArray  # (2 d, boxes): low corners, then high corners
     tally: IntArray  # (1 + d, boxes): points, and the sums of their coordinates
-    layout: IntArray  # (6, boxes): first place, places, group, first part or -1,
-    #                   moves since the box was fitted, whether it is closed
-    cut: FloatArray  # (groups, 4): corner and steps along the two edges that are cut
-    axes: IntArray  # (groups, 2): which edges
-    tail: IntArray  # one number: the first place that nobody owns
-    store: FloatArray  # (d, places)
+    layout: IntArray  # (boxes, 8): first block, blocks, group, box of which it is a
+    #                   part or -1, first part or -1, moves since the box was fitted,
+    #                   whether it is closed
+    closed: IntArray  # how many groups are closed, then which
+    cut: FloatArray  # (boxes, 4): corner and steps along the two edges that are cut
+    axes: IntArray  # (boxes, 2): which edges
+    tail: IntArray  # one number: the first block that nobody owns
+    store: FloatArray  # blocks of places; out of date for points of closed groups
     owner: IntArray  # point at each place
-    place: IntArray  # of each point
-    box: IntArray  # of each point
+    home: IntArray  # box of each block
+    rooms: IntArray  # (3, ...): room for lists of boxes and of blocks, and for sums
+    vectors: FloatArray  # (3, d): room for a position, a move and where it leads
     apart: float  # squared distance at which a box cannot be seen from another
+    near: float  # squared distance below which a point need not change its group
 
 
 def enclose(
-    coords: FloatArray, side: float, shortest: float, longest: float
+    points: FloatArray,
+    side: float,
+    shortest: float,
+    longest: float,
+    buffers: Buffers,
+    levels: int = LEVELS,
 ) -> tuple[Boxes, float]:
-    """Group lattice points by the cells of a grid.
+    """Group points by the cells of a grid.
 
     Parameters
     ----------
-    coords : ndarray of shape (d, n)
-        Lattice points.
+    points : ndarray of shape (n, d + 2)
+        Records of lattice points.
     side : float
         Wanted side of the cells; grows until there are MOST_GROUPS at most.
     shortest, longest : float
         Range of the bandwidths to come, for which groups are to be closed.
+    buffers : Buffers
+        Memory to use.
+    levels : int, default=LEVELS
+        How often large boxes are cut into parts.
 
     Returns
     -------
@@ -83,45 +100,55 @@ def enclose(
     side : float
         Side of the cells it was made of.
     """
-    n_dims, n = coords.shape
-    box = np.empty(n, dtype=np.int64)
-    keys = np.empty(4 * MOST_GROUPS, dtype=np.int64)
-    numbers = np.empty(4 * MOST_GROUPS, dtype=np.int64)
+    n, n_dims = points.shape[0], points.shape[1] - 2
+    take = buffers.take
+    box = take("box", (n,))
+    keys, numbers = take("keys", (2, 4 * MOST_GROUPS))
     while True:
-        n_groups = _number_cells(coords, side, MOST_GROUPS, keys, numbers, box)
+        n_groups = _number_cells(points, side, MOST_GROUPS, keys, numbers, box)
         if n_groups >= 0:
             break
         side *= 1.5
-    n_boxes = n_groups + PARTS * min(n_groups, n // _LARGE)
-    corners = np.full((2 * n_dims, n_boxes), np.inf)
+    # Boxes are looked at LANES at a time: an empty few end the groups.
+    n_boxes = n_groups + LANES + PARTS * levels * (n // LARGE)
+    corners = take("corners", (2 * n_dims, n_boxes), float)
+    corners[:n_dims] = np.inf
     corners[n_dims:] = -np.inf
-    _bound(coords, box, corners)
+    _bound(points, box, corners)
+    apart = longest * longest * (1.0 + MARGIN)
+    within = shortest * shortest * (1.0 - MARGIN)
     if 1 < n_groups <= _JOIN_BELOW:
-        n_groups = _join(corners, n_groups, (0.25 * shortest) ** 2, box)
-    n_places = 3 * n + n // 4 + 8 * n_boxes + 1024
+        n_groups = _join(corners, n_groups, apart, within, box)
+    n_blocks = n // 2 + 3 * min(n, n_boxes) + 256
     boxes = Boxes(
-        tuple(range(n_dims)),
-        n_groups,
-        corners,
-        np.zeros((1 + n_dims, n_boxes), dtype=np.int64),
-        np.zeros((6, n_boxes), dtype=np.int64),
-        np.zeros((n_groups, 4)),
-        np.zeros((n_groups, 2), dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.empty((n_dims, n_places)),
-        np.empty(n_places, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        box,
-        longest * longest * (1.0 + MARGIN),
+        dims=tuple(range(n_dims)),
+        n_groups=n_groups,
+        corners=corners,
+        tally=take("tally", (1 + n_dims, n_boxes)),
+        layout=take("layout", (n_boxes, 8)),
+        closed=np.zeros(1 + n_groups, dtype=np.int64),
+        cut=take("cut", (n_boxes, 4), float),
+        axes=take("axes", (n_boxes, 2)),
+        tail=np.zeros(1, dtype=np.int64),
+        store=take("store", (n_blocks * n_dims * LANES,), float),
+        owner=take("owner", (n_blocks * LANES,)),
+        home=take("home", (n_blocks,)),
+        rooms=take("rooms", (3, n_blocks + 2 * AHEAD)),
+        vectors=np.empty((3, n_dims)),
+        apart=apart,
+        near=(shortest / 64.0) ** 2,
     )
-    _fill(coords, boxes)
-    _close(boxes, shortest)
+    boxes.tally[:] = 0
+    boxes.layout[:] = 0
+    if n_groups <= _JOIN_BELOW:
+        _close(boxes, within)
+    _fill(points, box, boxes, levels)
     return boxes, side
 
 
 @kernel
 def _number_cells(
-    coords: FloatArray,
+    points: FloatArray,
     side: float,
     most: int,
     keys: IntArray,
@@ -132,14 +159,15 @@ def _number_cells(
 
     Two cells of one key become one group, which costs time but no precision.
     """
-    n_dims, n = coords.shape
+    n, n_dims = points.shape[0], points.shape[1] - 2
+    per_side = 1.0 / side
     mask = keys.shape[0] - 1
     numbers[:] = -1
     n_groups = 0
     for i in range(n):
         key = 0
         for d in range(n_dims):
-            key = mix(key, math.floor(coords[d, i] / side))
+            key = mix(key, math.floor(points[i, d] * per_side))
         at = key & mask
         while numbers[at] >= 0 and keys[at] != key:
             at = (at + 1) & mask
@@ -154,121 +182,216 @@ def _number_cells(
 
 
 @kernel
-def _bound(coords: FloatArray, box: IntArray, corners: FloatArray) -> None:
-    n_dims, n = coords.shape
-    for d in range(n_dims):
-        for i in range(n):
-            b = box[i]
-            corners[d, b] = min(corners[d, b], coords[d, i])
-            corners[n_dims + d, b] = max(corners[n_dims + d, b], coords[d, i])
+def _bound(points: FloatArray, box: IntArray, corners: FloatArray) -> None:
+    n_dims = corners.shape[0] // 2
+    for i in range(points.shape[0]):
+        b = box[i]
+        for d in range(n_dims):
+            corners[d, b] = min(corners[d, b], points[i, d])
+            corners[n_dims + d, b] = max(corners[n_dims + d, b], points[i, d])
 
 
 @kernel
-def _join(corners: FloatArray, n_groups: int, limit: float, group: IntArray) -> int:
-    """Join boxes as long as the common diagonal stays short; return how many remain."""
+def _join(
+    corners: FloatArray, n_groups: int, apart: float, within: float, group: IntArray
+) -> int:
+    """Join groups where that pays; return how many remain.
+
+    Groups that see each other and no others, all of them within reach of each other,
+    become one, which is closed. Others are joined as long as the common diagonal
+    stays below a quarter of the bandwidth.
+    """
     n_dims = corners.shape[0] // 2
-    target = np.arange(n_groups)
+    target = np.full(n_groups, -1)
+    joint = np.empty((2 * n_dims, n_groups))
+    seen = np.empty(n_groups, dtype=np.int64)
     kept = 0
     for g in range(n_groups):
-        into = -1
-        for k in range(kept):
-            diagonal = 0.0
-            for d in range(n_dims):
-                top = max(corners[n_dims + d, g], corners[n_dims + d, k])
-                edge = top - min(corners[d, g], corners[d, k])
-                diagonal += edge * edge
-            if diagonal < limit:
-                into = k
-                break
-        if into < 0:
-            into = kept
+        if target[g] >= 0:
+            continue
+        # All groups that are linked with this one, by others or directly.
+        seen[0] = g
+        n_seen = 1
+        target[g] = kept
+        at = 0
+        while at < n_seen:
+            for k in range(n_groups):
+                if target[k] < 0 and gap(corners, seen[at], k) <= apart:
+                    target[k] = kept
+                    seen[n_seen] = k
+                    n_seen += 1
+            at += 1
+        joint[:n_dims, kept] = np.inf
+        joint[n_dims:, kept] = -np.inf
+        for m in range(n_seen):
+            _widen(joint, kept, corners, seen[m])
+        if _diagonal(joint, kept, joint, kept) < within:
             kept += 1
-            for c in range(2 * n_dims):
-                corners[c, into] = corners[c, g]
-        for d in range(n_dims):
-            corners[d, into] = min(corners[d, into], corners[d, g])
-            high = max(corners[n_dims + d, into], corners[n_dims + d, g])
-            corners[n_dims + d, into] = high
-        target[g] = into
+            continue
+        first = kept
+        for m in range(n_seen):
+            into = -1
+            for k in range(first, kept):
+                if _diagonal(joint, k, corners, seen[m]) < within / 16.0:
+                    into = k
+                    break
+            if into < 0:
+                into = kept
+                kept += 1
+                joint[:, into] = corners[:, seen[m]]
+            _widen(joint, into, corners, seen[m])
+            target[seen[m]] = into
     for i in range(group.shape[0]):
         group[i] = target[group[i]]
-    for d in range(n_dims):
-        corners[d, kept:n_groups] = np.inf
-        corners[n_dims + d, kept:n_groups] = -np.inf
+    corners[:, :kept] = joint[:, :kept]
+    corners[:n_dims, kept:n_groups] = np.inf
+    corners[n_dims:, kept:n_groups] = -np.inf
     return kept
 
 
+@inlined
+def _widen(boxes: FloatArray, b: int, others: FloatArray, k: int) -> None:
+    """Let a box hold another."""
+    n_dims = boxes.shape[0] // 2
+    for d in range(n_dims):
+        boxes[d, b] = min(boxes[d, b], others[d, k])
+        boxes[n_dims + d, b] = max(boxes[n_dims + d, b], others[n_dims + d, k])
+
+
+@inlined
+def _diagonal(boxes: FloatArray, b: int, others: FloatArray, k: int) -> float:
+    """Squared diagonal of the box around two boxes."""
+    n_dims = boxes.shape[0] // 2
+    squared = 0.0
+    for d in range(n_dims):
+        high = max(boxes[n_dims + d, b], others[n_dims + d, k])
+        edge = high - min(boxes[d, b], others[d, k])
+        squared += edge * edge
+    return squared
+
+
 @kernel
-def _fill(coords: FloatArray, boxes: Boxes) -> None:
+def _fill(points: FloatArray, box: IntArray, boxes: Boxes, levels: int) -> None:
     """Cut large groups, give every point its place, and add everything up."""
-    n_dims, n = coords.shape
-    tally, layout, box = boxes.tally, boxes.layout, boxes.box
-    n_groups = boxes.n_groups
-    x = np.empty(n_dims)
-    for i in range(n):
+    tally, layout = boxes.tally, boxes.layout
+    n_dims = len(boxes.dims)
+    for i in range(points.shape[0]):
         tally[0, box[i]] += 1
         for d in range(n_dims):
-            tally[1 + d, box[i]] += np.int64(coords[d, i])
-    n_boxes = n_groups
-    for g in range(n_groups):
-        layout[GROUP, g] = g
-        layout[PART, g] = -1
-        if tally[0, g] >= _LARGE and _cut(boxes.corners, boxes.cut, boxes.axes, g):
-            layout[PART, g] = n_boxes
-            for b in range(n_boxes, n_boxes + PARTS):
-                layout[GROUP, b] = g
-                layout[PART, b] = -1
-            n_boxes += PARTS
-    for i in range(n):
-        g = box[i]
-        if layout[PART, g] >= 0:
-            for d in range(n_dims):
-                x[d] = coords[d, i]
-            box[i] = layout[PART, g] + part_of(boxes.cut, boxes.axes, g, x)
-            give(boxes.dims, boxes.corners, tally, box[i], x)
-    tail = 0
-    for b in range(n_boxes):
-        layout[FIRST, b] = tail
-        if layout[PART, b] < 0 and tally[0, b] > 0:
-            layout[ROOM, b] = tally[0, b] + tally[0, b] // 4 + 8
-            tail += layout[ROOM, b]
-    boxes.tail[0] = tail
-    used = np.zeros(n_boxes, dtype=np.int64)
-    for i in range(n):
-        b = box[i]
-        p = layout[FIRST, b] + used[b]
-        used[b] += 1
-        boxes.place[i] = p
-        boxes.owner[p] = i
-        for d in range(n_dims):
-            boxes.store[d, p] = coords[d, i]
+            tally[1 + d, box[i]] += np.int64(points[i, d])
+    for g in range(boxes.n_groups):
+        layout[g, GROUP] = g
+        layout[g, PARENT] = -1
+        layout[g, PART] = -1
+    n_boxes = first_part(boxes.n_groups)
+    begin = 0
+    for _ in range(levels):
+        end = n_boxes
+        n_boxes = _cut_large(points, box, boxes, begin, end)
+        begin = end
+    _settle(points, box, boxes, n_boxes)
 
 
 @kernel
-def _cut(corners: FloatArray, cut: FloatArray, axes: IntArray, g: int) -> bool:
+def _cut_large(
+    points: FloatArray, box: IntArray, boxes: Boxes, begin: int, end: int
+) -> int:
+    """Cut the large ones of some boxes; return how many boxes there are then."""
+    tally, layout = boxes.tally, boxes.layout
+    n_dims = len(boxes.dims)
+    x = np.empty(n_dims)
+    n_boxes = end
+    for b in range(begin, end):
+        # Points of a closed group are not compared with others.
+        is_large = tally[0, b] >= LARGE and not layout[layout[b, GROUP], CLOSED]
+        if is_large and _cut(boxes.corners, boxes.cut, boxes.axes, b):
+            layout[b, PART] = n_boxes
+            for part in range(n_boxes, n_boxes + PARTS):
+                layout[part, GROUP] = layout[b, GROUP]
+                layout[part, PARENT] = b
+                layout[part, PART] = -1
+            n_boxes += PARTS
+    if n_boxes == end:
+        return n_boxes
+    for i in range(points.shape[0]):
+        b = box[i]
+        if layout[b, PART] >= 0:
+            for d in range(n_dims):
+                x[d] = points[i, d]
+            box[i] = layout[b, PART] + part_of(boxes.cut, boxes.axes, b, x)
+            give(boxes.dims, boxes.corners, tally, box[i], x)
+    return n_boxes
+
+
+@kernel
+def _settle(points: FloatArray, box: IntArray, boxes: Boxes, n_boxes: int) -> None:
+    """Give every point its place."""
+    tally, layout, store = boxes.tally, boxes.layout, boxes.store
+    n_dims = len(boxes.dims)
+    tail = 0
+    for b in range(n_boxes):
+        layout[b, FIRST] = tail
+        if layout[b, PART] < 0 and tally[0, b] > 0:
+            room = (tally[0, b] + tally[0, b] // 4) // LANES + 2
+            layout[b, ROOM] = room
+            boxes.home[tail : tail + room] = b
+            tail += room
+    boxes.tail[0] = tail
+    used = np.zeros(n_boxes, dtype=np.int64)
+    for i in range(points.shape[0]):
+        b = box[i]
+        p = layout[b, FIRST] * LANES + used[b]
+        used[b] += 1
+        points[i, PLACE] = p
+        boxes.owner[p] = i
+        q = slot(p, n_dims)
+        for d in range(n_dims):
+            store[q + d * LANES] = points[i, d]
+    for b in range(n_boxes):
+        first = layout[b, FIRST] * LANES
+        empty_places(store, n_dims, first + used[b], first + layout[b, ROOM] * LANES)
+
+
+@inlined
+def empty_places(store: FloatArray, n_dims: int, first: int, end: int) -> None:
+    """Mark places as free."""
+    for p in range(first, end):
+        q = slot(p, n_dims)
+        for d in range(n_dims):
+            store[q + d * LANES] = np.nan
+
+
+@inlined
+def first_part(n_groups: int) -> int:
+    """Where the parts begin: the groups before them are padded to whole LANES."""
+    return (n_groups + LANES - 1) // LANES * LANES
+
+
+@kernel
+def _cut(corners: FloatArray, cut: FloatArray, axes: IntArray, b: int) -> bool:
     """Lay a grid over the two longest edges of a box; False if it is a point."""
     n_dims = corners.shape[0] // 2
-    edges = corners[n_dims:, g] - corners[:n_dims, g]
+    edges = corners[n_dims:, b] - corners[:n_dims, b]
     longest = int(np.argmax(edges))
     length = edges[longest]
     if length <= 0.0:
         return False
     edges[longest] = -1.0
     second = int(np.argmax(edges))
-    axes[g, 0] = longest
-    axes[g, 1] = second
-    cut[g, 0] = corners[longest, g]
-    cut[g, 1] = corners[second, g]
-    cut[g, 2] = 8.0 / length
-    cut[g, 3] = 8.0 / max(edges[second], 1.0)
+    axes[b, 0] = longest
+    axes[b, 1] = second
+    cut[b, 0] = corners[longest, b]
+    cut[b, 1] = corners[second, b]
+    cut[b, 2] = 8.0 / length
+    cut[b, 3] = 8.0 / max(edges[second], 1.0)
     return True
 
 
 @inlined
-def part_of(cut: FloatArray, axes: IntArray, g: int, x: FloatArray) -> int:
-    """Part of a group that a position belongs to, be it outside or not."""
-    along = (x[axes[g, 0]] - cut[g, 0]) * cut[g, 2]
-    across = (x[axes[g, 1]] - cut[g, 1]) * cut[g, 3]
+def part_of(cut: FloatArray, axes: IntArray, b: int, x: FloatArray) -> int:
+    """Part of a box that a position belongs to, be it outside or not."""
+    along = (x[axes[b, 0]] - cut[b, 0]) * cut[b, 2]
+    across = (x[axes[b, 1]] - cut[b, 1]) * cut[b, 3]
     row = int(min(max(along, 0.0), 7.0))
     column = int(min(max(across, 0.0), 7.0))
     return 8 * row + column
@@ -288,21 +411,19 @@ def gap(corners: FloatArray, a: int, b: int) -> float:
 
 
 @kernel
-def _close(boxes: Boxes, shortest: float) -> None:
+def _close(boxes: Boxes, within: float) -> None:
     """Find the groups that are closed for all bandwidths of the range."""
     corners, n_groups = boxes.corners, boxes.n_groups
-    n_dims = corners.shape[0] // 2
-    within = shortest * shortest * (1.0 - MARGIN)
     for g in range(n_groups):
-        diagonal = 0.0
-        for d in range(n_dims):
-            diagonal += (corners[n_dims + d, g] - corners[d, g]) ** 2
-        is_closed = diagonal < within
+        is_closed = _diagonal(corners, g, corners, g) < within
         for k in range(n_groups):
             if not is_closed:
                 break
             is_closed = k == g or gap(corners, g, k) > boxes.apart
-        boxes.layout[CLOSED, g] = is_closed
+        boxes.layout[g, CLOSED] = is_closed
+        if is_closed:
+            boxes.closed[0] += 1
+            boxes.closed[boxes.closed[0]] = g
 
 
 @inlined

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from sms_diar._numba import kernel, whole_sums
+from sms_diar._numba import inlined, kernel, whole_sums
 from sms_diar.clustering.profiles import GAUSSIAN_RATE, GAUSSIAN_TERMS
 from sms_diar.types import FloatArray, IntArray
 
@@ -174,7 +174,7 @@ def add_run(
             _add_weighted(store, begin, size, x, limit, code, levels, squared, total)
 
 
-@kernel
+@inlined
 def mean_move(total: IntArray, move: FloatArray) -> float:
     """Turn sums into the move they stand for, and return its length."""
     length = 0.0

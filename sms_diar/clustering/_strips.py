@@ -1,17 +1,17 @@
 """Exact sums over discs of the plane, for points that are spread out.
 
 The plane is cut into strips, strips into cells. Along each strip the sums of all
-cells to the left are kept (in two steps, by blocks of cells and within the block,
-so that a change has to be told to few). The stretch of a strip that lies wholly
-inside a disc then costs a few look-ups however many points it holds; only the cells
-that the circle crosses are looked at point by point. Because the radius never
-changes, how far a disc reaches in each strip follows from where in its own strip
-the centre lies: a small table of half-widths, the stencil, made once.
+cells to the left are kept (in two steps, by stretches of cells and within the
+stretch, so that a change has to be told to few). The part of a strip that lies
+wholly inside a disc then costs a few look-ups however many points it holds; only
+the cells that the circle crosses are looked at point by point. Because the radius
+never changes, how many cells a disc covers in each strip follows from where in its
+own cell the centre lies: a small table, the stencil, made once.
 
-A point that moves leaves its cell and enters another. Cells have a little room to
-spare, filled with points far away that count nowhere, so that the cells of a strip
-are one run through memory. Points that find no room wait in a short list of their
-own until everything is arranged anew.
+A point that moves leaves its cell and enters another. The cells of a strip are one
+run through memory with a free place here and there; a full cell gets the next free
+place of the strip, handed on by the cells between. Points that find no room wait
+in places of their own until everything is arranged anew.
 
 Sums are of whole numbers and exact (``_lattice``), so states are those of the plain
 loop. Whether a cell is inside, outside or crossed is decided with a margin far
@@ -26,367 +26,207 @@ from typing import NamedTuple
 import numpy as np
 
 from sms_diar._numba import kernel
-from sms_diar.clustering._scan import planar_sums
-from sms_diar.types import FloatArray, IntArray, Whole
+from sms_diar.clustering._buffers import Buffers
+from sms_diar.clustering._lane_code import AHEAD, LANE_BITS, LANES, STRETCH_BITS
+from sms_diar.clustering._lanes import slot
+from sms_diar.clustering._records import MARGIN, PLACE
+from sms_diar.types import FloatArray, IntArray
 
-PARTS = 8  # positions within a strip that the stencil tells apart
+PARTS = 8  # positions within a cell that the stencil tells apart, along each edge
 NARROWER = 2  # cells are so much shorter along a strip than the strip is high
 SPARE = 256  # points that may wait for room
-BLOCK_BITS = 4  # blocks are of 16 cells
-MARGIN = 1e-12  # relative; distances are rounded to 2**-52
-_AWAY = 1e150  # its square is finite and beyond any bandwidth
-
-DONE, FULL, RESTING, WEARY = 0, 1, 2, 3
+SLACK = 4  # points for which there is one free place
 
 
 class Strips(NamedTuple):
     """The arrangement. Cells are numbered strip by strip."""
 
-    geometry: FloatArray  # origin, strip height and cell length
+    geometry: FloatArray  # origin, strips per unit and cells per unit
     n_columns: int
-    inner: FloatArray  # stencil: half-widths of what is wholly inside
-    outer: FloatArray  # ... and of what is touched at all; negative for none
-    left: IntArray  # (cells + 1, 4): points, x, y left of it in its block; first place
-    blocks: IntArray  # (blocks + 1, 3): points, x, y left of the block in its strip
+    stencil: IntArray  # (PARTS, PARTS, strips, 4): first cell touched, first and
+    #                    end of those inside, end of those touched; from the centre's
+    left: IntArray  # (cells + 1, 4): points, x, y left of it in its stretch; its
+    #                 first place
+    stretches: IntArray  # (stretches + 1, 4): points, x, y left of it in its strip; 0
     used: IntArray  # points in each cell
     in_strip: IntArray  # points in each strip
-    store: FloatArray  # (2, places)
+    store: FloatArray  # blocks of places
     owner: IntArray  # point at each place
-    waiting: FloatArray  # (2, SPARE)
-    waiting_owner: IntArray
     n_waiting: IntArray  # one number
-    place: IntArray  # of each point, or its position in the list of waiting ones
-    cell: IntArray  # of each point; -1 while it waits
+    listed: IntArray  # room for a list of blocks
+    total: IntArray  # ... for sums
+    x: FloatArray  # ... for a position
 
 
-def arrange(coords: FloatArray, bandwidth: float, height: float) -> Strips:
-    """Arrange lattice points of the plane in strips of the given height."""
-    n = coords.shape[1]
+def arrange(
+    points: FloatArray, bandwidth: float, height: float, buffers: Buffers
+) -> Strips:
+    """Arrange points of the plane, given by their records, in strips."""
     length = height / NARROWER
-    reach = int(bandwidth / height) + 2
+    reach = int(bandwidth / height) + 1
     wide_reach = int(bandwidth / length) + 3
-    low = coords.min(axis=1)
-    extent = coords.max(axis=1) - low
+    low, extent = _rectangle(points)
     # Empty cells all around, so that no disc around a point leaves the table. The
     # points themselves never leave the rectangle: means lie between their points.
     n_strips = int(extent[0] / height) + 2 * reach + 3
     n_columns = int(extent[1] / length) + 2 * wide_reach + 3
-    n_columns += -n_columns % (1 << BLOCK_BITS)
+    n_columns += -n_columns % (1 << STRETCH_BITS)
     n_cells = n_strips * n_columns
-    inner = np.empty((PARTS, 2 * reach + 1))
-    outer = np.empty((PARTS, 2 * reach + 1))
-    _stencil(bandwidth, height, inner, outer)
-    n_places = n + n // 4 + 2 * min(n, n_cells) + 8
     origin = low - [(reach + 1) * height, (wide_reach + 1) * length]
+    take = buffers.take
+    geometry = np.array([origin[0], origin[1], 1.0 / height, 1.0 / length])
+    stencil = take("stencil", (PARTS, PARTS, 2 * reach + 1, 4))
+    _draw_stencil(bandwidth, height, length, stencil)
+    left = take("left", (n_cells + 1, 4))
+    stretches = take("stretches", ((n_cells >> STRETCH_BITS) + 1, 4))
+    used = take("used", (n_cells,))
+    in_strip = take("in_strip", (n_strips,))
+    for table in (left, stretches, used, in_strip):
+        table[...] = 0
+    n_places = _add_up(points, geometry, n_columns, left, stretches, used, in_strip)
+    n_blocks = (n_places + LANES - 1) >> LANE_BITS
     strips = Strips(
-        np.array([origin[0], origin[1], height, length]),
-        n_columns,
-        inner,
-        outer,
-        np.zeros((n_cells + 1, 4), dtype=np.int64),
-        np.zeros(((n_cells >> BLOCK_BITS) + 1, 3), dtype=np.int64),
-        np.zeros(n_cells, dtype=np.int64),
-        np.zeros(n_strips, dtype=np.int64),
-        np.full((2, n_places), _AWAY),
-        np.empty(n_places, dtype=np.int64),
-        np.empty((2, SPARE)),
-        np.empty(SPARE, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
+        geometry=geometry,
+        n_columns=n_columns,
+        stencil=stencil,
+        left=left,
+        stretches=stretches,
+        used=used,
+        in_strip=in_strip,
+        store=take("strip store", (n_blocks * 2 * LANES,), float),
+        owner=take("strip owner", (n_blocks * LANES,)),
+        n_waiting=np.zeros(1, dtype=np.int64),
+        listed=take("strip blocks", (n_blocks + 2 * AHEAD,)),
+        total=np.empty(4, dtype=np.int64),
+        x=np.empty(2),
     )
-    _fill(coords, strips)
+    strips.store[:] = np.nan
+    _settle(points, strips)
     return strips
 
 
-def n_cells_needed(coords: FloatArray, height: float) -> float:
+def n_cells_needed(points: FloatArray, height: float) -> float:
     """Tell how many cells strips of this height would take, padding aside."""
-    extent = coords.max(axis=1) - coords.min(axis=1)
+    _, extent = _rectangle(points)
     return float((extent[0] / height + 1.0) * (extent[1] * NARROWER / height + 1.0))
 
 
 @kernel
-def _stencil(
-    bandwidth: float, height: float, inner: FloatArray, outer: FloatArray
-) -> None:
-    """Half-widths of the disc in each strip.
+def _rectangle(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least coordinates of the points, and how far they spread from there."""
+    low = np.full(2, np.inf)
+    high = np.full(2, -np.inf)
+    for i in range(points.shape[0]):
+        for d in range(2):
+            low[d] = min(low[d], points[i, d])
+            high[d] = max(high[d], points[i, d])
+    return low, high - low
 
-    The centre lies in a known part of its strip. A lattice unit is added or taken
-    off, far more than what a quotient may be rounded by.
+
+@kernel
+def _draw_stencil(
+    bandwidth: float, height: float, length: float, stencil: IntArray
+) -> None:
+    """Find the cells that discs cover, for centres anywhere in a part of a cell.
+
+    A lattice unit is added or taken off, far more than what a quotient may be
+    rounded by.
     """
-    n_offsets = inner.shape[1]
+    n_offsets = stencil.shape[2]
     reach = n_offsets // 2
     within = bandwidth * bandwidth * (1.0 - MARGIN)
     beyond = bandwidth * bandwidth * (1.0 + MARGIN)
     for part in range(PARTS):
         low = part * height / PARTS - 1.0
         high = (part + 1) * height / PARTS + 1.0
-        for offset in range(-reach, reach + 1):
-            top = offset * height
+        for offset in range(n_offsets):
+            top = (offset - reach) * height
             bottom = top + height
             near = max(top - high, low - bottom, 0.0)
             far = max(bottom - low, high - top)
-            outer[part, offset + reach] = -1.0
-            if near * near <= beyond:
-                outer[part, offset + reach] = math.sqrt(beyond - near * near) + 1.0
-            inner[part, offset + reach] = -1.0
-            if far * far < within:
-                inner[part, offset + reach] = math.sqrt(within - far * far) - 1.0
+            for across in range(PARTS):
+                first = across * length / PARTS - 2.0
+                last = (across + 1) * length / PARTS + 2.0
+                cells = stencil[part, across, offset]
+                cells[:] = 0
+                if near * near <= beyond:
+                    wide = math.sqrt(beyond - near * near)
+                    cells[0] = math.floor((first - wide) / length)
+                    cells[3] = math.floor((last + wide) / length) + 1
+                    cells[1] = cells[2] = cells[3]
+                if far * far < within:
+                    narrow = math.sqrt(within - far * far)
+                    begin = math.floor((last - narrow) / length) + 1
+                    end = math.floor((first + narrow) / length)
+                    if begin < end:
+                        cells[1] = begin
+                        cells[2] = end
 
 
 @kernel
-def _fill(coords: FloatArray, strips: Strips) -> None:
-    """Give every point its place and add up the cells."""
-    n = coords.shape[1]
-    geometry, n_columns = strips.geometry, strips.n_columns
-    left, blocks = strips.left, strips.blocks
-    used, in_strip = strips.used, strips.in_strip
-    n_cells = used.shape[0]
-    per_length = 1.0 / geometry[3]
-    for i in range(n):
-        strip = int((coords[0, i] - geometry[0]) / geometry[2])
-        column = int((coords[1, i] - geometry[1]) * per_length)
-        at = strip * n_columns + column
-        strips.cell[i] = at
+def _add_up(
+    points: FloatArray,
+    geometry: FloatArray,
+    n_columns: int,
+    left: IntArray,
+    stretches: IntArray,
+    used: IntArray,
+    in_strip: IntArray,
+) -> int:
+    """Find the cell of each point, add up the cells, and return the places needed."""
+    for i in range(points.shape[0]):
+        x, y = points[i, 0], points[i, 1]
+        strip = int((x - geometry[0]) * geometry[2])
+        at = strip * n_columns + int((y - geometry[1]) * geometry[3])
+        points[i, PLACE] = at
         used[at] += 1
         in_strip[strip] += 1
-        left[at + 1, 0] += 1
-        left[at + 1, 1] += np.int64(coords[0, i])
-        left[at + 1, 2] += np.int64(coords[1, i])
-    tail = 0
-    for at in range(n_cells):
-        left[at, 3] = tail
-        if used[at] > 0:
-            tail += used[at] + used[at] // 4 + 2
-        used[at] = 0
-        in_block = at & ((1 << BLOCK_BITS) - 1)
-        if in_block > 0:
-            for c in range(3):
-                left[at, c] += left[at - 1, c]
+        left[at, 1] += np.int64(x)
+        left[at, 2] += np.int64(y)
+    tail = SPARE
+    for strip in range(in_strip.shape[0]):
+        begin = strip * n_columns
+        if in_strip[strip] == 0:
+            for at in range(begin, begin + n_columns):
+                left[at, 3] = tail
             continue
-        # A block begins. What was put down here is the sum of the cell before it,
-        # which completes the block before, unless a strip begins.
-        block = at >> BLOCK_BITS
-        for c in range(3):
-            if at % n_columns > 0:
-                before = left[at, c] + left[at - 1, c]
-                blocks[block, c] = blocks[block - 1, c] + before
-            left[at, c] = 0
-    left[n_cells, 3] = tail
-    for i in range(n):
-        at = strips.cell[i]
+        count, sum_x, sum_y = 0, np.int64(0), np.int64(0)
+        all_count, all_x, all_y = 0, np.int64(0), np.int64(0)
+        for at in range(begin, begin + n_columns):
+            if at & ((1 << STRETCH_BITS) - 1) == 0:
+                all_count += count
+                all_x += sum_x
+                all_y += sum_y
+                stretch = at >> STRETCH_BITS
+                stretches[stretch, 0] = all_count
+                stretches[stretch, 1] = all_x
+                stretches[stretch, 2] = all_y
+                count, sum_x, sum_y = 0, np.int64(0), np.int64(0)
+            x, y = left[at, 1], left[at, 2]
+            left[at, 0] = count
+            left[at, 1] = sum_x
+            left[at, 2] = sum_y
+            left[at, 3] = tail
+            if used[at] > 0:
+                count += used[at]
+                sum_x += x
+                sum_y += y
+                tail += used[at] + (count // SLACK - (count - used[at]) // SLACK)
+    left[used.shape[0], 3] = tail
+    return tail
+
+
+@kernel
+def _settle(points: FloatArray, strips: Strips) -> None:
+    """Give every point its place."""
+    left, used, store, owner = strips.left, strips.used, strips.store, strips.owner
+    used[:] = 0
+    for i in range(points.shape[0]):
+        at = int(points[i, PLACE])
         p = left[at, 3] + used[at]
         used[at] += 1
-        strips.place[i] = p
-        strips.owner[p] = i
-        strips.store[0, p] = coords[0, i]
-        strips.store[1, p] = coords[1, i]
-
-
-@kernel
-def strip_steps(
-    coords: FloatArray,
-    draws: IntArray,
-    first: int,
-    bandwidth: float,
-    strips: Strips,
-    tol: float,
-    last_move: FloatArray,
-    resting: int,
-    n_at_rest: int,
-    patience: float,
-    work: IntArray,
-    is_arranged: bool,  # noqa: FBT001 - compiled code takes no keywords
-) -> tuple[int, int, int]:
-    """Move drawn points one after the other; return the next step and why it stops.
-
-    The points are those of the arrangement, which follows their moves, unless
-    `is_arranged` is false; then they must lie within its rectangle. The second
-    number returned is that of the points at rest. The loop stops when draws are
-    used up (DONE), no room is left (FULL), enough points rest (RESTING), or the
-    work done exceeds `patience` (WEARY), for the caller to arrange anew.
-
-    One long function: numba would count references to all arrays on each call of a
-    helper, which takes as long as a short step.
-    """
-    geometry, n_columns = strips.geometry, strips.n_columns
-    inner, outer, left = strips.inner, strips.outer, strips.left
-    blocks = strips.blocks
-    used, in_strip = strips.used, strips.in_strip
-    store, owner = strips.store, strips.owner
-    place, cell = strips.place, strips.cell
-    waiting, waiting_owner = strips.waiting, strips.waiting_owner
-    n_waiting = strips.n_waiting[0]
-    n_offsets = inner.shape[1]
-    per_length = 1.0 / geometry[3]
-    limit = bandwidth * bandwidth
-    n_strips_seen = 0
-    n_seen = np.int64(0)
-    status = DONE
-    step = first
-    while step < draws.shape[0]:
-        i = draws[step]
-        x = coords[0, i]
-        y = coords[1, i]
-        where = (x - geometry[0]) / geometry[2]
-        strip = int(where)
-        part = min(int((where - strip) * PARTS), PARTS - 1)
-        along = y - geometry[1]
-        count = np.int64(0)  # cells inside the disc
-        sum_x = np.int64(0)
-        sum_y = np.int64(0)
-        rim = 0.0  # points of the cells that its rim crosses
-        rim_x = 0.0
-        rim_y = 0.0
-        for offset in range(n_offsets):
-            row = strip + offset - n_offsets // 2
-            wide = outer[part, offset]
-            if in_strip[row] == 0 or wide < 0:
-                continue
-            n_strips_seen += 1
-            base = row * n_columns
-            begin = left[np.uintp(base + int((along - wide) * per_length)), 3]
-            end = left[np.uintp(base + int((along + wide) * per_length) + 1), 3]
-            narrow = inner[part, offset]
-            a = np.uintp(base + int((along - narrow) * per_length) + 1)
-            b = np.uintp(base + int((along + narrow) * per_length))
-            if narrow > 0.0 and a < b:
-                c = a >> np.uintp(BLOCK_BITS)
-                d = b >> np.uintp(BLOCK_BITS)
-                count += left[b, 0] - left[a, 0] + blocks[d, 0] - blocks[c, 0]
-                sum_x += left[b, 1] - left[a, 1] + blocks[d, 1] - blocks[c, 1]
-                sum_y += left[b, 2] - left[a, 2] + blocks[d, 2] - blocks[c, 2]
-                more, along_x, along_y = planar_sums(
-                    store, begin, left[a, 3], x, y, limit
-                )
-                rim += more
-                rim_x += along_x
-                rim_y += along_y
-                n_seen += left[a, 3] - begin
-                begin = left[b, 3]
-            n_seen += end - begin
-            more, along_x, along_y = planar_sums(store, begin, end, x, y, limit)
-            rim += more
-            rim_x += along_x
-            rim_y += along_y
-        n_seen += n_waiting
-        if n_waiting > 0:
-            more, along_x, along_y = planar_sums(waiting, 0, n_waiting, x, y, limit)
-            rim += more
-            rim_x += along_x
-            rim_y += along_y
-        sum_x += np.int64(rim_x) - count * np.int64(x)
-        sum_y += np.int64(rim_y) - count * np.int64(y)
-        count += np.int64(rim)
-        move_x = 0.0
-        move_y = 0.0
-        if count > 0:
-            move_x = np.rint(float(sum_x) / float(count))
-            move_y = np.rint(float(sum_y) / float(count))
-        length = math.sqrt(move_x * move_x + move_y * move_y)
-        new_x = x + move_x
-        new_y = y + move_y
-        if is_arranged and length > 0.0:
-            strip = int((new_x - geometry[0]) / geometry[2])
-            to = strip * n_columns + int((new_y - geometry[1]) * per_length)
-            at = cell[i]
-            p = place[i]
-            old_end = 0
-            if at >= 0:
-                old_end = (at // n_columns + 1) * n_columns
-            new_end = (strip + 1) * n_columns
-            is_free = left[to, 3] + used[to] < left[to + 1, 3]
-            if at == to:
-                store[0, p] = new_x
-                store[1, p] = new_y
-                _add_right(
-                    left, blocks, to, new_end, 0, np.int64(move_x), np.int64(move_y)
-                )
-            elif at < 0 and not is_free:
-                waiting[0, p] = new_x
-                waiting[1, p] = new_y
-            elif not is_free and n_waiting == SPARE:
-                status = FULL
-                break
-            else:
-                if at >= 0:
-                    last = left[at, 3] + used[at] - 1
-                    j = owner[last]
-                    owner[p] = j
-                    place[j] = p
-                    store[0, p] = store[0, last]
-                    store[1, p] = store[1, last]
-                    store[0, last] = _AWAY
-                    store[1, last] = _AWAY
-                    used[at] -= 1
-                    in_strip[at // n_columns] -= 1
-                    _add_right(
-                        left, blocks, at, old_end, -1, -np.int64(x), -np.int64(y)
-                    )
-                else:
-                    n_waiting -= 1
-                    j = waiting_owner[n_waiting]
-                    waiting_owner[p] = j
-                    place[j] = p
-                    waiting[0, p] = waiting[0, n_waiting]
-                    waiting[1, p] = waiting[1, n_waiting]
-                if is_free:
-                    p = left[to, 3] + used[to]
-                    owner[p] = i
-                    place[i] = p
-                    cell[i] = to
-                    store[0, p] = new_x
-                    store[1, p] = new_y
-                    used[to] += 1
-                    in_strip[strip] += 1
-                    _add_right(
-                        left, blocks, to, new_end, 1, np.int64(new_x), np.int64(new_y)
-                    )
-                else:
-                    waiting_owner[n_waiting] = i
-                    waiting[0, n_waiting] = new_x
-                    waiting[1, n_waiting] = new_y
-                    place[i] = n_waiting
-                    cell[i] = -1
-                    n_waiting += 1
-        coords[0, i] = new_x
-        coords[1, i] = new_y
-        if last_move[i] < tol:
-            resting -= 1
-        if length < tol:
-            resting += 1
-        last_move[i] = length
-        step += 1
-        if resting >= n_at_rest:
-            status = RESTING
-            break
-        if 35.0 * n_strips_seen + 0.35 * n_seen > patience:
-            status = WEARY
-            break
-    strips.n_waiting[0] = n_waiting
-    work[0] += step - first
-    work[1] += n_strips_seen
-    work[2] += n_seen
-    return step, resting, status
-
-
-@kernel
-def _add_right(
-    left: IntArray,
-    blocks: IntArray,
-    cell: int,
-    end: int,
-    count: int,
-    along_x: Whole,
-    along_y: Whole,
-) -> None:
-    """Tell the cells and blocks to the right of a cell what has changed in it."""
-    block = cell >> BLOCK_BITS
-    for c in range(np.uintp(cell + 1), np.uintp((block + 1) << BLOCK_BITS)):
-        left[c, 0] += count
-        left[c, 1] += along_x
-        left[c, 2] += along_y
-    for b in range(np.uintp(block + 1), np.uintp(end >> BLOCK_BITS)):
-        blocks[b, 0] += count
-        blocks[b, 1] += along_x
-        blocks[b, 2] += along_y
+        points[i, PLACE] = p
+        owner[p] = i
+        q = slot(p, 2)
+        store[q] = points[i, 0]
+        store[q + LANES] = points[i, 1]

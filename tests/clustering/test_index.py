@@ -63,17 +63,17 @@ def ways_of(coords, h, way, code=0, longest=None):
 
 def walk(coords, h, way, draws, bandwidths, code=0, longest=None):
     """Walk along the draws; return the state and the steps made."""
-    state = coords.copy()
     ways = ways_of(coords, h, way, code, longest)
     run = Walk(
-        state,
+        coords,
         ways,
         code=code,
         levels=weight_levels(coords.shape[1]),
         tol=1e-6 * h,
         n_at_rest=coords.shape[1],
     )
-    return state, run.advance(draws, bandwidths)
+    steps = run.advance(draws, bandwidths)
+    return run.coords, steps
 
 
 def reference(coords, h, draws, bandwidths, kernel="uniform"):
@@ -166,7 +166,8 @@ family = pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__na
 @pytest.mark.parametrize("dim", [1, 2, 3, 6])
 def test_estimators_do_not_depend_on_the_algorithm(model, dim, monkeypatch):
     # Short periods, so that arrangements are made anew and ways are changed often.
-    monkeypatch.setattr(index_module, "_PERIOD", 0.2)
+    short = dict.fromkeys(index_module._PERIODS, (0.2, 0.2))
+    monkeypatch.setattr(index_module, "_PERIODS", short)
     rng = np.random.default_rng(dim)
     centres = 2.0 * rng.standard_normal((3, dim))
     n = 60 if numba.config.DISABLE_JIT else 400

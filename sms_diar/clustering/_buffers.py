@@ -1,0 +1,32 @@
+"""Arrays that are made again and again, in the same memory.
+
+Fresh memory comes from the system page by page, which takes longer than filling it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sms_diar.types import AnyArray
+
+_LINE = 64  # bytes of a cache line
+
+
+class Buffers:
+    """Memory by name. What was taken under a name is overwritten by the next."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, AnyArray] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.int64) -> Any:
+        """Return an array with arbitrary entries that begins a cache line."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        room = self._bytes.get(name)
+        if room is None or len(room) < size + _LINE:
+            room = np.empty(size + size // 4 + _LINE, dtype=np.uint8)
+            self._bytes[name] = room
+        begin = -room.ctypes.data % _LINE
+        return room[begin : begin + size].view(dtype).reshape(shape)
