@@ -35,6 +35,7 @@ from sms_diar.clustering._lanes import (
     tighten,
 )
 from sms_diar.clustering._records import (
+    CHECKED,
     DONE,
     FULL,
     LAST_MOVE,
@@ -303,11 +304,14 @@ def box_steps(
         if resting >= n_at_rest:
             status = RESTING
             break
-        spent = prices[1] * work[1] + prices[2] * work[2] + prices[3] * work[3]
-        spent += prices[0] * (work[0] + step - first_step)
-        if spent > patience or is_outdated:
+        if is_outdated:
             status = WEARY
             break
+        if step % CHECKED == 0:
+            spent = prices[1] * work[1] + prices[2] * work[2] + prices[3] * work[3]
+            if spent + prices[0] * (work[0] + step - first_step) > patience:
+                status = WEARY
+                break
     work[0] += step - first_step
     return step, resting, status
 

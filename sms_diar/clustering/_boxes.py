@@ -9,8 +9,9 @@ boxes, so groups start as the cells of a grid, and small neighbours are joined.
 
 A group is *closed* when its points are all within reach of each other and of no
 other point. Such a point moves to the mean of its group, which is known: a step
-costs next to nothing. A mean lies inside the box of its points, so a closed group
-stays closed until another group's box grows towards it.
+costs next to nothing. A mean lies in the convex hull of its points, in which none are
+farther from each other than the farthest of them, so a closed group stays closed until
+another group's box grows towards it.
 
 Sums are of whole numbers and exact (``_lattice``), so states are those of the plain
 loop. Boxes are compared with a margin far above the rounding of the distances that
@@ -33,7 +34,7 @@ from sms_diar.clustering._records import MARGIN, PLACE
 from sms_diar.types import FloatArray, IntArray
 
 MOST_GROUPS = 512
-_JOIN_BELOW = 128  # groups are joined or closed when there are no more than this
+_JOIN_BELOW = 64  # groups are joined or closed when there are no more than this
 LARGE = 512  # points from which a box is cut into parts
 PARTS = 64  # 8 along the two longest edges of the box
 LEVELS = 2  # how often boxes are cut, at most
@@ -117,8 +118,10 @@ def enclose(
     _bound(points, box, corners)
     apart = longest * longest * (1.0 + MARGIN)
     within = shortest * shortest * (1.0 - MARGIN)
-    if 1 < n_groups <= _JOIN_BELOW:
-        n_groups = _join(corners, n_groups, apart, within, box)
+    closed = take("closed", (1 + n_groups,))
+    closed[0] = 0
+    if n_groups <= _JOIN_BELOW:
+        n_groups = _join(corners, n_groups, apart, within, box, closed)
     n_blocks = n // 2 + 3 * min(n, n_boxes) + 256
     boxes = Boxes(
         dims=tuple(range(n_dims)),
@@ -126,7 +129,7 @@ def enclose(
         corners=corners,
         tally=take("tally", (1 + n_dims, n_boxes)),
         layout=take("layout", (n_boxes, 8)),
-        closed=np.zeros(1 + n_groups, dtype=np.int64),
+        closed=closed,
         cut=take("cut", (n_boxes, 4), float),
         axes=take("axes", (n_boxes, 2)),
         tail=np.zeros(1, dtype=np.int64),
@@ -140,8 +143,7 @@ def enclose(
     )
     boxes.tally[:] = 0
     boxes.layout[:] = 0
-    if n_groups <= _JOIN_BELOW:
-        _close(boxes, within)
+    boxes.layout[closed[1 : 1 + closed[0]], CLOSED] = 1
     _fill(points, box, boxes, levels)
     return boxes, side
 
@@ -193,13 +195,18 @@ def _bound(points: FloatArray, box: IntArray, corners: FloatArray) -> None:
 
 @kernel
 def _join(
-    corners: FloatArray, n_groups: int, apart: float, within: float, group: IntArray
+    corners: FloatArray,
+    n_groups: int,
+    apart: float,
+    within: float,
+    group: IntArray,
+    closed: IntArray,
 ) -> int:
-    """Join groups where that pays; return how many remain.
+    """Join groups where that pays; return how many remain, and list the closed ones.
 
-    Groups that see each other and no others, all of them within reach of each other,
-    become one, which is closed. Others are joined as long as the common diagonal
-    stays below a quarter of the bandwidth.
+    Groups that see each other and no others, all of whose points are within reach of
+    each other, become one, which is closed. Others are joined as long as the common
+    diagonal stays below a quarter of the bandwidth.
     """
     n_dims = corners.shape[0] // 2
     target = np.full(n_groups, -1)
@@ -209,30 +216,17 @@ def _join(
     for g in range(n_groups):
         if target[g] >= 0:
             continue
-        # All groups that are linked with this one, by others or directly.
-        seen[0] = g
-        n_seen = 1
-        target[g] = kept
-        at = 0
-        while at < n_seen:
-            for k in range(n_groups):
-                if target[k] < 0 and gap(corners, seen[at], k) <= apart:
-                    target[k] = kept
-                    seen[n_seen] = k
-                    n_seen += 1
-            at += 1
-        joint[:n_dims, kept] = np.inf
-        joint[n_dims:, kept] = -np.inf
+        n_seen = _link(corners, n_groups, apart, g, target, seen)
+        is_closed = True
         for m in range(n_seen):
-            _widen(joint, kept, corners, seen[m])
-        if _diagonal(joint, kept, joint, kept) < within:
-            kept += 1
-            continue
+            for k in range(m + 1):
+                is_closed &= _farthest(corners, seen[m], seen[k]) < within
         first = kept
         for m in range(n_seen):
             into = -1
             for k in range(first, kept):
-                if _diagonal(joint, k, corners, seen[m]) < within / 16.0:
+                is_near = _diagonal(joint, k, corners, seen[m]) < within / 16.0
+                if is_closed or is_near:
                     into = k
                     break
             if into < 0:
@@ -241,12 +235,56 @@ def _join(
                 joint[:, into] = corners[:, seen[m]]
             _widen(joint, into, corners, seen[m])
             target[seen[m]] = into
+        if is_closed:
+            closed[0] += 1
+            closed[closed[0]] = first
     for i in range(group.shape[0]):
         group[i] = target[group[i]]
     corners[:, :kept] = joint[:, :kept]
     corners[:n_dims, kept:n_groups] = np.inf
     corners[n_dims:, kept:n_groups] = -np.inf
     return kept
+
+
+@inlined
+def _link(
+    corners: FloatArray,
+    n_groups: int,
+    apart: float,
+    g: int,
+    target: IntArray,
+    seen: IntArray,
+) -> int:
+    """Find the groups that are linked with one, by others or directly.
+
+    They are written to `seen`, and `target`, negative for groups not linked so far,
+    is made 0 for them. Returns how many there are.
+    """
+    seen[0] = g
+    target[g] = 0
+    n_seen = 1
+    at = 0
+    while at < n_seen:
+        for k in range(n_groups):
+            if target[k] < 0 and gap(corners, seen[at], k) <= apart:
+                target[k] = 0
+                seen[n_seen] = k
+                n_seen += 1
+        at += 1
+    return n_seen
+
+
+@inlined
+def _farthest(corners: FloatArray, a: int, b: int) -> float:
+    """Squared distance of those corners of two boxes that are farthest apart."""
+    n_dims = corners.shape[0] // 2
+    squared = 0.0
+    for d in range(n_dims):
+        one = corners[n_dims + d, a] - corners[d, b]
+        other = corners[n_dims + d, b] - corners[d, a]
+        edge = max(one, other)
+        squared += edge * edge
+    return squared
 
 
 @inlined
@@ -408,22 +446,6 @@ def gap(corners: FloatArray, a: int, b: int) -> float:
         apart = max(below, above, 0.0)
         squared += apart * apart
     return squared
-
-
-@kernel
-def _close(boxes: Boxes, within: float) -> None:
-    """Find the groups that are closed for all bandwidths of the range."""
-    corners, n_groups = boxes.corners, boxes.n_groups
-    for g in range(n_groups):
-        is_closed = _diagonal(corners, g, corners, g) < within
-        for k in range(n_groups):
-            if not is_closed:
-                break
-            is_closed = k == g or gap(corners, g, k) > boxes.apart
-        boxes.layout[g, CLOSED] = is_closed
-        if is_closed:
-            boxes.closed[0] += 1
-            boxes.closed[boxes.closed[0]] = g
 
 
 @inlined

@@ -13,6 +13,7 @@ import numpy as np
 from sms_diar.types import AnyArray
 
 _LINE = 64  # bytes of a cache line
+_SIZES = {np.int64: 8, float: 8}  # bytes of a number
 
 
 class Buffers:
@@ -23,10 +24,10 @@ class Buffers:
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.int64) -> Any:
         """Return an array with arbitrary entries that begins a cache line."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
+        size = math.prod(shape) * _SIZES[dtype]
         room = self._bytes.get(name)
-        if room is None or len(room) < size + _LINE:
+        if room is None or len(room) < size:
             room = np.empty(size + size // 4 + _LINE, dtype=np.uint8)
+            room = room[-room.ctypes.data % _LINE :]
             self._bytes[name] = room
-        begin = -room.ctypes.data % _LINE
-        return room[begin : begin + size].view(dtype).reshape(shape)
+        return room[:size].view(dtype).reshape(shape)

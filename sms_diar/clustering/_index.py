@@ -28,7 +28,8 @@ ALGORITHMS: Final = ("auto", "plain", "indexed")
 
 PLAIN, STRIPS, BOXES = "plain", "strips", "boxes"
 
-_SMALLEST = 500  # points; below, an index saves less than it takes to make
+_SMALLEST = 400  # points; below, an index saves less than it takes to make
+_SOME = 1000  # points; below, strips do
 # An arrangement serves for one move of each point, but at least and at most until it
 # has cost so many times its making.
 _PERIODS = {PLAIN: (6.0, 6.0), STRIPS: (6.0, 24.0), BOXES: (8.0, 8.0)}
@@ -41,10 +42,10 @@ _SELDOM = 16  # ... and at most
 
 # Nanoseconds of a step, a strip (and more for tables that outgrow the caches, by the
 # square root of the number of points) and a block of points.
-STRIP_PRICES = (60.0, 20.0, 0.07, 2.6)
+STRIP_PRICES = (60.0, 11.0, 0.09, 2.6)
 # Nanoseconds of a step, a box that meets the sphere, a block of points and a look at
 # the groups; blocks for each dimension, looks for each dimension and group as well.
-BOX_PRICES = (33.0, 18.0, 1.25, 45.0, 0.95)
+BOX_PRICES = (33.0, 16.0, 1.25, 35.0, 0.6)
 
 
 class Ways:
@@ -90,7 +91,8 @@ class Ways:
             # Guesses, until a trial tells: strips are good while points are spread
             # out, boxes once they have drawn together and seldom before.
             self.costs[BOXES] = 150.0 * self.n_dims + 0.4 * self.n_dims * self.n_points
-            if self.n_dims == 2 and shortest == longest:
+            is_many = self.n_points >= _SOME or algorithm != "auto"
+            if self.n_dims == 2 and shortest == longest and is_many:
                 self.costs[STRIPS] = 140.0 + 8.5 * float(np.sqrt(self.n_points))
 
     def best(self) -> str:

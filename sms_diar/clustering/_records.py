@@ -14,6 +14,8 @@ LAST_MOVE, PLACE = -2, -1
 # arrangement has served long enough.
 DONE, FULL, RESTING, WEARY = range(4)
 
+CHECKED = 32  # steps after which a walk asks whether it has served long enough
+
 MARGIN = 1e-12
 """What counts as surely inside or outside, relative to squared distances.
 

@@ -20,6 +20,7 @@ from sms_diar.clustering._lanes import (
     slot,
 )
 from sms_diar.clustering._records import (
+    CHECKED,
     DONE,
     FULL,
     LAST_MOVE,
@@ -269,10 +270,11 @@ def strip_steps(
         if resting >= n_at_rest:
             status = RESTING
             break
-        spent = prices[1] * work[1] + prices[2] * work[2]
-        if spent + prices[0] * (work[0] + step - first) > patience:
-            status = WEARY
-            break
+        if step % CHECKED == 0:
+            spent = prices[1] * work[1] + prices[2] * work[2]
+            if spent + prices[0] * (work[0] + step - first) > patience:
+                status = WEARY
+                break
     strips.n_waiting[0] = n_waiting
     work[0] += step - first
     return step, resting, status

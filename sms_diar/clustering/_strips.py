@@ -85,6 +85,7 @@ def arrange(
         table[...] = 0
     n_places = _add_up(points, geometry, n_columns, left, stretches, used, in_strip)
     n_blocks = (n_places + LANES - 1) >> LANE_BITS
+    n_runs = 2 * stencil.shape[2] + 1  # which may share blocks where they end
     strips = Strips(
         geometry=geometry,
         n_columns=n_columns,
@@ -96,7 +97,7 @@ def arrange(
         store=take("strip store", (n_blocks * 2 * LANES,), float),
         owner=take("strip owner", (n_blocks * LANES,)),
         n_waiting=np.zeros(1, dtype=np.int64),
-        listed=take("strip blocks", (n_blocks + 2 * AHEAD,)),
+        listed=take("strip blocks", (n_blocks + 2 * n_runs + AHEAD,)),
         total=np.empty(4, dtype=np.int64),
         x=np.empty(2),
     )
