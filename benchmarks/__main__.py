@@ -99,14 +99,14 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=Options.limit,
         metavar="S",
-        help="leave out what is expected to take longer for one run (default 40)",
+        help="leave out what is expected to take longer for one run (default 15)",
     )
     parser.add_argument(
         "--budget",
         type=float,
         default=Options.budget,
         metavar="S",
-        help="fewer than five runs where five take longer (default 45)",
+        help="fewer than five runs where five take longer (default 10)",
     )
     for name, what in (
         ("meanshiftpp", "MeanShift++, its extension built in place"),

@@ -32,6 +32,13 @@ class Case:
         Dimensions.
     kernel : str, default="uniform"
         Kernel of our estimators.
+    seed : int, default=0
+        Run seed of competitors that draw.
+    seeds : int, default=1
+        Run seeds, from 0 on, over which the quality of results is averaged, for
+        competitors that are to show it. Times are those of `seed`.
+    runs : int, default=5
+        Timed runs at most, short calls apart.
     """
 
     name: str
@@ -39,6 +46,9 @@ class Case:
     n: int
     d: int = 2
     kernel: str = "uniform"
+    seed: int = 0
+    seeds: int = 1
+    runs: int = 5
 
 
 class Data(NamedTuple):
@@ -75,7 +85,12 @@ class Competitor:
     twin_by : {"states", "labels"}, default="states"
         What of the results, bit by bit.
     ours : bool, default=False
-        Ours are given more time, for more runs.
+        Ours may take longer before they are left out.
+    promised : bool, default=False
+        Whether a target is about it. It may take longer, too, and is given more
+        time, for more runs, in two processes.
+    over_seeds : bool, default=False
+        Whether it is run with all run seeds of a case, to compare results.
     largest, smallest : int
         Cases beyond are left out.
     extrapolated : bool, default=False
@@ -88,6 +103,8 @@ class Competitor:
     twin: str | None = None
     twin_by: Literal["states", "labels"] = "states"
     ours: bool = False
+    promised: bool = False
+    over_seeds: bool = False
     largest: int = 10**9
     smallest: int = 0
     extrapolated: bool = False
@@ -154,17 +171,18 @@ class Options:
         Few small cases and two runs: shows that everything works.
     full : bool, default=False
         Run what would otherwise be extrapolated.
-    limit : float, default=40.0
-        Seconds that one run of a competitor may be expected to take.
-    budget : float, default=45.0
-        Seconds for the runs of one competitor on one case. Of both, ours get
-        more.
+    limit : float, default=15.0
+        Seconds that one run of a competitor may be expected to take; more for ours
+        and for those that targets are about.
+    budget : float, default=10.0
+        Seconds for the runs of one competitor on one case; more for those that
+        targets are about.
     paths : mapping
         Checkouts of peers that have to be given: name to folder.
     """
 
     quick: bool = False
     full: bool = False
-    limit: float = 40.0
-    budget: float = 45.0
+    limit: float = 15.0
+    budget: float = 10.0
     paths: Mapping[str, str] = field(default_factory=dict)

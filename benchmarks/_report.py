@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks._figures import draw_growth
 from benchmarks._records import Measurement
-from benchmarks._runner import OURS_BUDGET, OURS_LIMIT
+from benchmarks._runner import MORE_LIMIT, PROMISED_BUDGET
 from benchmarks._sections import SECTIONS
 from benchmarks._table import table
 from benchmarks._targets import verdicts
@@ -135,15 +135,14 @@ def _how(options: Mapping[str, Any]) -> str:
     return (
         "Processor seconds, one thread on one core. Each competitor runs in processes "
         "of its own: one that checks its results, then one that is timed when warm "
-        "(ours two, the second in reverse order). Figures are medians (least to most) "
-        "of five runs, eight for calls below 0.1 s, each run then the mean of enough "
-        "calls to last 0.05 s. Where five runs would take more than "
-        f"{_limits(options['budget'], OURS_BUDGET)} there are fewer, two at least, and "
-        "their number is in square brackets. What was expected to take more than "
-        f"{_limits(options['limit'], OURS_LIMIT)} was not run. `~` marks "
-        "extrapolations.\n"
+        "(those that targets are about in two, the second in reverse order). Figures "
+        "are medians (least to most) of five runs, eight for calls below 0.1 s, each "
+        "run then the mean of enough calls to last 0.05 s. There are fewer, and their "
+        "number is in square brackets, on the largest data, where dimension or kernel "
+        "varies, and where five would take more than "
+        f"{options['budget']:g} s ({options['budget'] * PROMISED_BUDGET:g} s for those "
+        "that targets are about): two at least, or one of more than twice that time. "
+        f"What was expected to take more than {options['limit']:g} s "
+        f"({options['limit'] * MORE_LIMIT:g} s for ours and those that targets are "
+        "about) was not run. `~` marks extrapolations.\n"
     )
-
-
-def _limits(value: float, more: float) -> str:
-    return f"{value:g} s ({value * more:g} s for ours)"

@@ -1,10 +1,10 @@
 """Check all competitors against each other, then time them.
 
 Each competitor has a process for its checks and another for its runs, with all
-its cases in them, from small to large. Ours have two for their runs, the second
-ones in reverse order, so that what drifts (the clock, the neighbours on the
-machine) touches all alike. numba's disk cache is a new folder: checks compile, which
-is counted apart, and runs load.
+its cases in them, from small to large. Those that targets are about have two for
+their runs, the second ones in reverse order, so that what drifts (the clock, the
+neighbours on the machine) touches all alike. numba's disk cache is a new folder: checks
+compile, which is counted apart, and runs load.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from benchmarks._environment import ONE_THREAD, ROOT
 from benchmarks._records import Case, Competitor, Measurement, Options
 from benchmarks._worker import WARM, Job, labels_path
 
-RUNS = 5
+RUNS = Case.runs
 SHORT = 0.1  # seconds: calls so short get more runs, their differences are small
 SHORT_RUNS = 8
-OURS_BUDGET, OURS_LIMIT = 2.0, 2.5  # times as much for ours
+PROMISED_BUDGET = 10.0  # times as much for those that targets are about
+MORE_LIMIT = 5.0  # for them and for ours
 PATIENCE = 20.0  # limits after which a process is stopped: its cases add up
 
 
@@ -44,12 +45,17 @@ class Plan:
 
 
 def plan_runs(
-    first: float, budget: float, *, quick: bool = False, rounds: int = 2
+    first: float,
+    budget: float,
+    *,
+    quick: bool = False,
+    rounds: int = 2,
+    most: int = RUNS,
 ) -> Plan:
     """Five runs, or as many as the budget holds, two at least.
 
-    A check that took long enough to be warm is the first of the runs. Ten times
-    the budget is too much for a second one: the check is then all.
+    A check that took long enough to be warm is the first of the runs. More than
+    twice the budget is too much for a second one: the check is then all.
 
     Parameters
     ----------
@@ -61,13 +67,15 @@ def plan_runs(
         Two runs, whatever they take.
     rounds : int, default=2
         Processes that the runs are shared by.
+    most : int, default=5
+        Runs, where a call is not short.
     """
     if quick:
         return Plan((2, 0), counts_check=False)
     total = SHORT_RUNS
     if first >= SHORT:
-        least = 2 if first <= 10.0 * budget else 1
-        total = int(min(max(budget // first, least), RUNS))
+        least = 2 if first <= 2.0 * budget else 1
+        total = int(min(max(budget // first, least), most))
     counts_check = first >= WARM
     left = total - counts_check
     second = left // 2 if rounds == 2 and total >= RUNS else 0
@@ -98,6 +106,7 @@ class Runner:
             parts = runs.get((name, case), [])
             found.append(self._measured(checks[name][case], parts, plan, name, case))
         found += self._extrapolate(found)
+        found = self._over_seeds(found)
         order = {rival.name: place for place, rival in enumerate(self.competitors)}
         cases = {case.name: place for place, case in enumerate(self.cases)}
         return sorted(found, key=lambda m: (cases[m.case], order[m.competitor]))
@@ -116,7 +125,9 @@ class Runner:
     def _limit(self, rival: Competitor) -> float:
         if self.options.full and rival.extrapolated:
             return float("inf")
-        return self.options.limit * (OURS_LIMIT if rival.ours else 1.0)
+        return self.options.limit * (
+            MORE_LIMIT if rival.ours or rival.promised else 1.0
+        )
 
     def _plan(
         self, checks: dict[str, dict[str, dict[str, Any]]]
@@ -124,6 +135,7 @@ class Runner:
         """Decide what is timed; the rest has its reason told already."""
         plans, found = {}, []
         sizes = {case.name: case.n for case in self.cases}
+        most = {case.name: case.runs for case in self.cases}
         for rival in self.competitors:
             for case, told in checks[rival.name].items():
                 blank = Measurement(rival.name, case, sizes[case], "failed")
@@ -143,10 +155,11 @@ class Runner:
                     budget = self.options.budget
                     plans[rival.name, case] = plan_runs(
                         told["cpu"],
-                        budget * OURS_BUDGET if rival.ours else budget,
+                        budget * PROMISED_BUDGET if rival.promised else budget,
                         quick=self.options.quick,
-                        # Ours are compared with each other, down to small ratios.
-                        rounds=2 if rival.ours else 1,
+                        # Targets are about small ratios, too.
+                        rounds=2 if rival.promised else 1,
+                        most=most[case],
                     )
         return plans, found
 
@@ -275,6 +288,27 @@ class Runner:
         """Whether this is the largest size that was really run."""
         run = [m.n for m in mine.values() if m.status == "measured"]
         return known.status == "measured" and known.n == max(run) and known.n > 1000
+
+    def _over_seeds(self, found: list[Measurement]) -> list[Measurement]:
+        """Add how good results are with each run seed, where that is to be shown."""
+        told: dict[tuple[str, str], dict[str, Any]] = {}
+        known = {(m.competitor, m.case) for m in found if m.status == "measured"}
+        for rival in self.competitors:
+            if not rival.over_seeds:
+                continue
+            wanted = [
+                case
+                for case in self.cases
+                if case.seeds > 1 and (rival.name, case.name) in known
+            ]
+            for line in self._work(rival, "seeds", wanted):
+                if "case" in line:
+                    more = {"seeds": line["seeds"], "g_of_seeds": line["g"]}
+                    told[rival.name, line["case"]] = more
+        return [
+            replace(m, facts={**m.facts, **told.get((m.competitor, m.case), {})})
+            for m in found
+        ]
 
     def _work(
         self, rival: Competitor, phase: str, cases: Sequence[Case], **more: Any

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks._records import Measurement
+from benchmarks._seeds import gap_of_g, named
 from benchmarks._table import count, ratio, seconds, table, times, timing
 from benchmarks._targets import Figures
 
@@ -38,6 +39,7 @@ def gaussians(found: Found) -> str:
         "### What they found\n",
         "Clusters, and the adjusted Rand index with the truth / with `SMS auto`.\n",
         _findings(figures),
+        _exact_and_binned(figures),
         "### Compiling\n",
         "Processor seconds of first calls beyond those of warm ones, all cases "
         "together, with an empty cache at the start; what one has compiled, those "
@@ -233,6 +235,39 @@ def _findings(figures: Figures) -> str:
             row.append(text if base is None else f"{text} / {base:.2f}")
         rows.append(row)
     return table(["n", *shown], rows)
+
+
+def _exact_and_binned(figures: Figures) -> str:
+    """Quality of the approximate mode beside the exact one, over run seeds."""
+    rows = []
+    for n, case in _sizes(figures, ["SMS auto"]):
+        exact, binned = (figures.get(name, case) for name in ("SMS auto", "binned SMS"))
+        gap = gap_of_g(exact, binned)
+        if gap is None or exact is None or binned is None:
+            continue
+        values = exact.facts["g_of_seeds"], binned.facts["g_of_seeds"]
+        spans = [f"({min(g):.4f} to {max(g):.4f})" for g in values]
+        rows.append(
+            [
+                count(n),
+                named(gap.seeds),
+                f"{gap.first:.4f} {spans[0]}",
+                f"{gap.second:.4f} {spans[1]}",
+                f"{round(gap.difference, 4) + 0.0:+.4f}",  # no negative zero
+                f"{gap.error:.4f}",
+            ]
+        )
+    if not rows:
+        return ""
+    heads = ["n", "run seeds", "SMS auto", "binned SMS", "difference"]
+    return (
+        "### Exact and binned\n\n"
+        "G, the geometric mean of both purities: mean over run seeds (least to most), "
+        "the same seeds and the same data for both. Whether clusters merge at this "
+        "bandwidth depends on the run seed, too, so that one run says little. The "
+        "standard error is that of the mean of the differences seed by seed.\n\n"
+        + table([*heads, "standard error"], rows)
+    )
 
 
 def _compiling(found: Found) -> str:
