@@ -81,7 +81,14 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
     -----
     A step costs O(n_bins * n_features). In the plane the number of bins does not
     grow with that of the points; in more than three dimensions there are soon as
-    many bins as points, and nothing is gained.
+    many bins as points, and nothing is gained. Below some 50,000 points of the plane
+    `StochasticMeanShift` is the faster of the two.
+
+    How far results differ was measured on three clusters of 10,000 points each (3 data
+    seeds, 4 run seeds). On average G is within 0.006 of that of stochastic mean shift,
+    at most 0.016 off in a run, while clusters clearly stay apart or clearly merge.
+    Near the bandwidth at which they begin to merge, a bin more or less on the way
+    decides: there single runs differ by a whole cluster (``benchmarks/RESULTS.md``).
 
     Examples
     --------
