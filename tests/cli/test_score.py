@@ -4,6 +4,8 @@ import json
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sms_diar.cli import score
@@ -188,3 +190,17 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
     report = json.loads(bad.stdout)
     assert (report["errors"], report["warnings"]) == (1, 1)
     assert report["problems"][1]["line"] == 1
+
+
+plain_values = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+records = st.recursive(
+    plain_values,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(records)
+def test_json_is_laid_out_as_the_library_does(record):
+    expected = json.dumps(record, indent=2, ensure_ascii=False)
+    assert score._json_text(record) == expected
