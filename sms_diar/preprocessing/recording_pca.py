@@ -23,6 +23,8 @@ from sms_diar.preprocessing.axes import (
     resolve_shrinkage,
 )
 
+_ROUNDING = 1e-12
+
 
 class RecordingPca(AffineTransformer):
     """Project on the directions that hold a share of a recording's variance.
@@ -102,7 +104,8 @@ class RecordingPca(AffineTransformer):
             shrunk = (1.0 - self.shrinkage_) * variances + self.shrinkage_ * even
             # Unseen directions hold a part of the shrunk energy but are not kept.
             shares = np.cumsum(shrunk) / np.sum(variances)
-            needed = int(np.count_nonzero(shares <= target)) + 1
+            # To rounding: even directions share exactly, whatever the last bits say.
+            needed = int(np.count_nonzero(shares <= target + _ROUNDING)) + 1
             self.components_ = axes[: min(rank, needed + extra)]
             kept = variances[: len(self.components_)]
             self.energy_ = float(kept.sum() / variances.sum())
