@@ -14,7 +14,17 @@ from typing import Annotated
 import typer
 
 from sms_diar import __version__
-from sms_diar.cli import cluster, data, diarize, features, ivectors, plda, run, score
+from sms_diar.cli import (
+    cluster,
+    data,
+    diarize,
+    features,
+    ivectors,
+    plda,
+    run,
+    score,
+    validate_rttm,
+)
 from sms_diar.errors import SmsDiarError
 
 app = typer.Typer(
@@ -27,6 +37,7 @@ app = typer.Typer(
 diarize.register(app)
 cluster.register(app)
 score.register(app)
+validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)
 plda.register(app)

@@ -1,14 +1,12 @@
-"""``sms-diar score`` and ``sms-diar validate-rttm``."""
+"""``sms-diar score``: diarization or labels against a reference."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +17,6 @@ if TYPE_CHECKING:
     from sms_diar.metrics.bootstrap import Comparison
     from sms_diar.metrics.evaluation import Evaluation
     from sms_diar.report.tables import Table
-
-
-_HOLDERS = (dict, list)
-"""Values of JSON that hold others."""
 
 
 class Rules(StrEnum):
@@ -58,9 +52,8 @@ class Resampling(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the application."""
+    """Add the command of this file to the application."""
     app.command()(score)
-    app.command("validate-rttm")(validate_rttm)
 
 
 def score(
@@ -202,7 +195,9 @@ def score(
 
         write_text(errors, error_rttm(next(iter(results.values()))))
     if as_json:
-        typer.echo(_json_text(report.record()))
+        from sms_diar.report.json_text import json_text
+
+        typer.echo(json_text(report.record()))
     else:
         report.show(
             layout, everything=everything, only_overall=only_overall, mapping=mapping
@@ -400,34 +395,6 @@ def _formed(table: Table, layout: Layout) -> str:
     return form()
 
 
-def _json_text(value: Any, line: str = "\n") -> str:
-    """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
-
-    With an indent that function does everything in Python, which takes as long as
-    the scoring of a small corpus. Here only values that hold others are taken
-    apart; runs of plain ones are written at once. `line` begins a line of `value`.
-    """
-    inner = line + "  "
-    encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
-    if not isinstance(value, _HOLDERS) or not value:
-        return encoder.encode(value)
-    if isinstance(value, list):
-        items = [_json_text(item, inner) for item in value]
-        return f"[{inner}{f',{inner}'.join(items)}{line}]"
-    pieces = []
-    for holds_others, run in groupby(
-        value.items(), key=lambda item: isinstance(item[1], _HOLDERS)
-    ):
-        if holds_others:
-            pieces += [
-                f"{encoder.encode(name)}: {_json_text(item, inner)}"
-                for name, item in run
-            ]
-        else:
-            pieces.append(encoder.encode(dict(run))[1:-1])
-    return f"{{{inner}{f',{inner}'.join(pieces)}{line}}}"
-
-
 def _distinct(results: Any) -> list[Remark]:
     """Remarks of all results, each once."""
     return list(dict.fromkeys(r for result in results for r in result.remarks))
@@ -468,63 +435,3 @@ def _score_labels(
         (key, *(f"{figures[key]:.6g}" for figures in found.values())) for key in keys
     )
     typer.echo(_formed(Table(("measure", *found), rows), layout), nl=False)
-
-
-def validate_rttm(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE...", help="RTTM, CTM, CSV or UEM files, folders or patterns."
-        ),
-    ],
-    *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print an object for machines.")
-    ] = False,
-) -> None:
-    """List all problems of files of turns; exit code 1 if there are errors.
-
-    Example: sms-diar validate-rttm ref/*.rttm all.uem
-    """
-    from sms_diar.io.annotation import check_annotation
-    from sms_diar.io.uem import scan_uem
-
-    remarks: list[Remark] = []
-    for name in files:
-        if Path(name).suffix == ".uem":
-            remarks += scan_uem(name).remarks
-        else:
-            remarks += check_annotation(name)
-    count = Counter(remark.severity for remark in remarks)
-    if as_json:
-        rows = [
-            {
-                "path": remark.path,
-                "line": remark.line,
-                "severity": remark.severity,
-                "kind": remark.kind,
-                "text": remark.text,
-            }
-            for remark in remarks
-        ]
-        typer.echo(
-            json.dumps(
-                {
-                    "errors": count["error"],
-                    "warnings": count["warning"],
-                    "notes": count["note"],
-                    "problems": rows,
-                },
-                indent=2,
-                ensure_ascii=False,
-            )
-        )
-    else:
-        for remark in remarks:
-            typer.echo(str(remark))
-        typer.echo(
-            f"{count['error']} errors, {count['warning']} warnings, "
-            f"{count['note']} notes"
-        )
-    if count["error"]:
-        raise typer.Exit(1)

@@ -20,10 +20,10 @@ from sms_diar.clustering._boxes import (
     STALE,
     Boxes,
     empty_places,
-    gap,
     give,
     part_of,
 )
+from sms_diar.clustering._groups import gap
 from sms_diar.clustering._lane_code import LANE_BITS, LANES
 from sms_diar.clustering._lanes import (
     add_blocks,

@@ -212,15 +212,7 @@ def strip_steps(
                 else:
                     n_waiting -= 1
                     last = n_waiting
-                j = owner[last]
-                owner[p] = j
-                points[j, PLACE] = p
-                q = slot(p, 2)
-                r = slot(last, 2)
-                store[q] = store[r]
-                store[q + LANES] = store[r + LANES]
-                store[r] = np.nan
-                store[r + LANES] = np.nan
+                _move_place(points, store, owner, last, p)
                 free = to
                 while free < end and used[free] == left[free + 1, 3] - left[free, 3]:
                     free += 1
@@ -311,7 +303,7 @@ def _shift(
 def _move_place(
     points: FloatArray, store: FloatArray, owner: IntArray, p: int, to: int
 ) -> None:
-    """Move what is stored at a place to a free one."""
+    """Move what is stored at place `p` to place `to`, and free `p`."""
     j = owner[p]
     owner[to] = j
     points[j, PLACE] = to

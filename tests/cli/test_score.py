@@ -4,16 +4,15 @@ import json
 
 import pytest
 import typer
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from sms_diar.cli import score
+from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
 from sms_diar.io.rttm import read_rttm
 
 app = typer.Typer()
 score.register(app)
+validate_rttm.register(app)
 runner = CliRunner()
 
 LINE = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"
@@ -190,17 +189,3 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
     report = json.loads(bad.stdout)
     assert (report["errors"], report["warnings"]) == (1, 1)
     assert report["problems"][1]["line"] == 1
-
-
-plain_values = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-records = st.recursive(
-    plain_values,
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
-)
-
-
-@given(records)
-def test_json_is_laid_out_as_the_library_does(record):
-    expected = json.dumps(record, indent=2, ensure_ascii=False)
-    assert score._json_text(record) == expected

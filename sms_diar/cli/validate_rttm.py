@@ -1,0 +1,78 @@
+"""``sms-diar validate-rttm``: all problems of files of turns at once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sms_diar.io.remarks import Remark
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file to the application."""
+    app.command("validate-rttm")(validate_rttm)
+
+
+def validate_rttm(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="RTTM, CTM, CSV or UEM files, folders or patterns."
+        ),
+    ],
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print an object for machines.")
+    ] = False,
+) -> None:
+    """List all problems of files of turns; exit code 1 if there are errors.
+
+    Example: sms-diar validate-rttm ref/*.rttm all.uem
+    """
+    from sms_diar.io.annotation import check_annotation
+    from sms_diar.io.uem import scan_uem
+
+    remarks: list[Remark] = []
+    for name in files:
+        if Path(name).suffix == ".uem":
+            remarks += scan_uem(name).remarks
+        else:
+            remarks += check_annotation(name)
+    count = Counter(remark.severity for remark in remarks)
+    if as_json:
+        rows = [
+            {
+                "path": remark.path,
+                "line": remark.line,
+                "severity": remark.severity,
+                "kind": remark.kind,
+                "text": remark.text,
+            }
+            for remark in remarks
+        ]
+        typer.echo(
+            json.dumps(
+                {
+                    "errors": count["error"],
+                    "warnings": count["warning"],
+                    "notes": count["note"],
+                    "problems": rows,
+                },
+                indent=2,
+                ensure_ascii=False,
+            )
+        )
+    else:
+        for remark in remarks:
+            typer.echo(str(remark))
+        typer.echo(
+            f"{count['error']} errors, {count['warning']} warnings, "
+            f"{count['note']} notes"
+        )
+    if count["error"]:
+        raise typer.Exit(1)
