@@ -39,8 +39,8 @@ from benchmarks._records import Measurement, Options
 from benchmarks._runner import plan_runs, tell
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.data_dir import DataDir
-from sms_diar.io.feature_ark import FeatureArk
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.feature_ark import FeatureArk
 
 RATE = 8000
 

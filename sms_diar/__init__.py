@@ -7,7 +7,7 @@ The package is a pipeline, and the folders are its stages in order::
 
 A module may import from stages to its left, never from stages to its right.
 Start reading at :mod:`sms_diar.types`, the few values that travel along, and
-:mod:`sms_diar.clustering._reference`, the algorithms as the paper writes them.
+:mod:`sms_diar.clustering.points._reference`, the algorithms as the paper writes them.
 Importing the package itself is cheap; each stage loads what it needs when it is
 imported.
 """

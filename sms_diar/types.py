@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,53 @@ Whole: TypeAlias = int | np.signedinteger[Any]
 """A whole number of compiled code."""
 AnyArray: TypeAlias = npt.NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong with an input, or worth knowing about it.
+
+    Readers that do not stop at the first problem collect these.
+
+    Parameters
+    ----------
+    text : str
+        What it is, in a sentence.
+    path : str, optional
+        The file it is in.
+    line : int, optional
+        1-based line; None where it concerns the whole file.
+    recording, segment : str, optional
+        What it concerns, where that is known by name rather than by place.
+    severity : {"error", "warning", "note"}
+        With an error the input cannot be used; a warning may change a figure or
+        trouble other tools; a note only informs.
+    kind : str, optional
+        Short name, the same for all problems of a kind.
+    content : str, optional
+        The offending line.
+    """
+
+    text: str
+    path: str | None = None
+    line: int | None = None
+    recording: str | None = None
+    segment: str | None = None
+    severity: Severity = "error"
+    kind: str = ""
+    content: str | None = None
+
+    def __str__(self) -> str:
+        """Where it is, then what it is."""
+        where = self.segment or self.recording or self.path
+        if where is None:
+            return self.text
+        if where == self.path and self.line is not None:
+            where = f"{where}:{self.line}"
+        return f"{where}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -18,20 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import ConfigError
-from sms_diar.experiment import diarization, diarization_report
-from sms_diar.experiment.diarization import COUNTS, SPEECH, Clusterer, Windows
-from sms_diar.experiment.extraction import (
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.features.vad import VadConfig
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.tables import read_segments
+from sms_diar.studies._shared.extraction import (
     BACKEND,
     IVECTORS,
     ModelChoice,
     Training,
     write_ivectors,
 )
-from sms_diar.experiment.speaker_sources import file_digest
-from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.features.vad import VadConfig
-from sms_diar.io.data_dir import DataDir
-from sms_diar.io.tables import read_segments
+from sms_diar.studies._shared.speaker_sources import file_digest
+from sms_diar.studies.callhome import report as diarization_report
+from sms_diar.studies.callhome import steps as diarization
+from sms_diar.studies.callhome.steps import COUNTS, SPEECH, Clusterer
+from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import Turn
 
 OVERLAPS = ("ignored", "scored")
@@ -73,7 +75,7 @@ class Config:
     merge_threshold: float
     speakers: str
     max_gap: float
-    windows: Windows
+    windows: WindowLayout
     vad: Vad
     training: Training
 

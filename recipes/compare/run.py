@@ -17,16 +17,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sms_diar.experiment import compare
-from sms_diar.experiment.compare_freeze import program_digests
-from sms_diar.experiment.compare_plan import (
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.studies.compare import steps as compare
+from sms_diar.studies.compare.freeze import program_digests
+from sms_diar.studies.compare.settings import (
     HARD,
     Config,
     conditions_of_development,
     conditions_of_test,
 )
-from sms_diar.experiment.compare_sources import development_digests
-from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.studies.compare.sources import development_digests
 
 __all__ = ["Config", "stages"]
 

@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sms_diar.experiment import digits, speaker_report
-from sms_diar.experiment.speaker_sources import BACKEND, CORPUS, Training
-from sms_diar.experiment.speakers import Method, session_repetition
 from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.studies._shared import speaker_report
+from sms_diar.studies._shared.speaker_sessions import Method, session_repetition
+from sms_diar.studies._shared.speaker_sources import BACKEND, CORPUS, Training
+from sms_diar.studies.digits import steps as digits
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 

@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import ConfigError
-from sms_diar.experiment import speaker_report
-from sms_diar.experiment.speaker_sources import (
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.studies._shared import speaker_report
+from sms_diar.studies._shared.speaker_sessions import (
+    METHODS,
+    Method,
+    session_repetition,
+)
+from sms_diar.studies._shared.speaker_sources import (
     BACKEND,
     CORPUS,
     SOURCES,
@@ -36,8 +42,6 @@ from sms_diar.experiment.speaker_sources import (
     prepare_simulated,
     read_record,
 )
-from sms_diar.experiment.speakers import METHODS, Method, session_repetition
-from sms_diar.experiment.stages import Stage, StageRun
 
 PRINTED = Path(__file__).parent / "paper.csv"
 

@@ -19,17 +19,25 @@ from typing import Any
 
 from sms_diar.embeddings.cuts import SegmentLaw
 from sms_diar.errors import ConfigError
-from sms_diar.experiment import speaker_report
-from sms_diar.experiment.extraction import (
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.features.vad import VadConfig
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.studies._shared import speaker_report
+from sms_diar.studies._shared.extraction import (
     BACKEND as MODEL_BACKEND,
 )
-from sms_diar.experiment.extraction import (
+from sms_diar.studies._shared.extraction import (
     IVECTORS,
     ModelChoice,
     Training,
     write_ivectors,
 )
-from sms_diar.experiment.speaker_sources import (
+from sms_diar.studies._shared.speaker_sessions import (
+    METHODS,
+    Method,
+    session_repetition,
+)
+from sms_diar.studies._shared.speaker_sources import (
     BACKEND,
     CORPUS,
     Files,
@@ -38,11 +46,7 @@ from sms_diar.experiment.speaker_sources import (
     prepare_data,
     read_record,
 )
-from sms_diar.experiment.speakers import METHODS, Method, session_repetition
-from sms_diar.experiment.sre08 import DATA, Tree, write_data, write_report
-from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.features.vad import VadConfig
-from sms_diar.io.data_dir import DataDir
+from sms_diar.studies.sre08.steps import DATA, Tree, write_data, write_report
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 

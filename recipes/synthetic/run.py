@@ -15,13 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sms_diar.experiment import gaussian_report
-from sms_diar.experiment.gaussians import (
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.studies.gaussians import report as gaussian_report
+from sms_diar.studies.gaussians.repetitions import (
     Method,
     sweep_repetition,
     table_repetition,
 )
-from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.synthetic import PAPER_SETS
 
 PRINTED = Path(__file__).parent / "paper.csv"

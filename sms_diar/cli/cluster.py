@@ -24,7 +24,7 @@ from sms_diar.cli.methods import (
 from sms_diar.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from sms_diar.experiment.session import Clustering
+    from sms_diar.pipeline.cluster import Clustering
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import EmbeddingSet
 
@@ -107,16 +107,16 @@ def cluster(
     --transform transform.npz --rttm out.rttm
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.experiment.methods import MethodOptions, build_method
-    from sms_diar.experiment.session import (
+    from sms_diar.clustering.methods import MethodOptions, build_method
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.kaldi.tables import read_segments
+    from sms_diar.io.labels import write_labels
+    from sms_diar.io.rttm import write_rttm
+    from sms_diar.pipeline.cluster import (
         cluster_embeddings,
         match_segments,
         memory_note,
     )
-    from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.labels import write_labels
-    from sms_diar.io.rttm import write_rttm
-    from sms_diar.io.tables import read_segments
 
     if rttm is not None and segments is None:
         raise InvalidParameterError(
@@ -174,10 +174,10 @@ def _note(message: str) -> None:
 def _backend(
     plda: Path | None, transform: Path | None, vectors: EmbeddingSet
 ) -> BackEnd | None:
-    from sms_diar.experiment.ivectors import backend_for, read_backend
+    from sms_diar.io.kaldi.plda import read_plda
+    from sms_diar.io.kaldi.transform import read_transform
     from sms_diar.io.model import is_model
-    from sms_diar.io.plda import read_plda
-    from sms_diar.io.transform import read_transform
+    from sms_diar.pipeline.ivectors import backend_for, read_backend
     from sms_diar.scoring import backend_from_transform
 
     if plda is None and transform is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sms_diar.io.validate import Problem
+    from sms_diar.io.kaldi.validate import Problem
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +51,7 @@ def validate_data(
 
     Example: sms-diar validate-data data/train --fix data/train_fixed
     """
-    from sms_diar.io.validate import fix_data_dir, validate_data_dir
+    from sms_diar.io.kaldi.validate import fix_data_dir, validate_data_dir
 
     require = ["wav.scp"] * audio + ["utt2spk", "spk2utt"] * speakers
     problems = validate_data_dir(directory, require=require)

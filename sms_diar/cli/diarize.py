@@ -26,9 +26,9 @@ from sms_diar.cli.methods import (
 from sms_diar.errors import MissingFileError
 
 if TYPE_CHECKING:
-    from sms_diar.experiment.ivectors import IvectorModel
-    from sms_diar.experiment.recording import Diarized
     from sms_diar.features.extract import FeatureProblem
+    from sms_diar.pipeline.diarize import Diarized
+    from sms_diar.pipeline.ivectors import IvectorModel
 
 _NAMED = 10  # problems that are shown before they are only counted
 
@@ -105,15 +105,15 @@ def diarize(
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.experiment.methods import MethodOptions, build_method
-    from sms_diar.experiment.recording import (
+    from sms_diar.clustering.methods import MethodOptions, build_method
+    from sms_diar.features import neural_vad
+    from sms_diar.io.rttm import write_rttm
+    from sms_diar.io.uem import read_uem
+    from sms_diar.pipeline.diarize import (
         DiarizeSettings,
         diarize_all,
         find_recordings,
     )
-    from sms_diar.features import neural_vad
-    from sms_diar.io.rttm import write_rttm
-    from sms_diar.io.uem import read_uem
 
     # Whatever can be wrong is found now rather than after the work.
     if rttm is not None and not rttm.parent.is_dir():
@@ -167,7 +167,7 @@ def diarize(
 
 
 def _model(path: Path | None) -> IvectorModel:
-    from sms_diar.experiment.ivectors import embedded_model_path, read_ivector_model
+    from sms_diar.pipeline.ivectors import embedded_model_path, read_ivector_model
 
     chosen = embedded_model_path() if path is None else path
     if chosen is None:

@@ -112,8 +112,8 @@ def features(
     """
     from sms_diar._files import replacing, write_text
     from sms_diar.features.extract import features_of_segments
-    from sms_diar.io.data_dir import DataDir
-    from sms_diar.io.feature_ark import FeatureArk
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.io.kaldi.feature_ark import FeatureArk
 
     settings = _settings(config, cmvn=cmvn, deltas=deltas, vad=vad)
     problems: list[FeatureProblem] = []

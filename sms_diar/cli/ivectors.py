@@ -14,9 +14,9 @@ import typer
 from sms_diar.errors import MissingFileError
 
 if TYPE_CHECKING:
-    from sms_diar.experiment.ivectors import IvectorModel
     from sms_diar.features.extract import FeatureProblem
     from sms_diar.features.front_end import FrontEnd
+    from sms_diar.pipeline.ivectors import IvectorModel
 
 _NAMED = 10  # problems that are shown before they are only counted
 
@@ -140,13 +140,13 @@ def train(
     Example: sms-diar ivectors train data/train -o model.npz --backend
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.experiment.ivectors import (
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.pipeline.ivectors import (
         IvectorSettings,
         Speech,
         train_ivectors,
         write_ivector_model,
     )
-    from sms_diar.io.data_dir import DataDir
 
     _check_folder(output)
     front_end = _changed(_front_end(config), vad, cmvn)
@@ -224,14 +224,14 @@ def extract(
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.experiment.ivectors import (
+    from sms_diar.io.embeddings import write_embeddings
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.pipeline.ivectors import (
         Speech,
         extract_ivectors,
         front_end_of,
         read_ivector_model,
     )
-    from sms_diar.io.data_dir import DataDir
-    from sms_diar.io.embeddings import write_embeddings
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         raise typer.BadParameter(
@@ -282,7 +282,7 @@ def info(
     as_json: _Json = False,
 ) -> None:
     """Show what an i-vector model is and what it was trained on."""
-    from sms_diar.experiment.ivectors import read_ivector_model
+    from sms_diar.pipeline.ivectors import read_ivector_model
 
     path = _embedded() if model is None else model
     record = {"model": str(path), **_record(read_ivector_model(path))}
@@ -344,7 +344,7 @@ def _changed(front_end: FrontEnd, vad: Vad | None, cmvn: Cmvn | None) -> FrontEn
 
 
 def _embedded() -> Path:
-    from sms_diar.experiment.ivectors import embedded_model_path
+    from sms_diar.pipeline.ivectors import embedded_model_path
 
     path = embedded_model_path()
     if path is None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from sms_diar.experiment.session import SessionSummary
+    from sms_diar.pipeline.cluster import SessionSummary
 
 
 class Method(StrEnum):
-    """Names of `sms_diar.experiment.methods`, known without loading it."""
+    """Names of `sms_diar.clustering.methods`, known without loading it."""
 
     SMS = "sms"
     SMS_PAPER = "sms-paper"

@@ -117,7 +117,7 @@ def train(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.plda import write_plda
+    from sms_diar.io.kaldi.plda import write_plda
 
     share = _parse_shrinkage(shrinkage)
     n_components = _parse_components(dim, energy)
@@ -219,7 +219,7 @@ def adapt(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.plda import write_plda
+    from sms_diar.io.kaldi.plda import write_plda
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.scoring.backend_plda import phi_of, plda_of, with_plda
     from sms_diar.scoring.plda_adaptation import adapt_plda

@@ -68,8 +68,8 @@ def check_output(path: Path | None) -> None:
 def load_model(path: Path) -> tuple[BackEnd | PldaModel, str | None]:
     """Model in a file, and the fingerprint if it has one."""
     from sms_diar.io._source import open_source
+    from sms_diar.io.kaldi.plda import read_plda
     from sms_diar.io.model import read_model
-    from sms_diar.io.plda import read_plda
     from sms_diar.scoring.backend_training import KIND, backend_from_model
 
     with open_source(path) as source:
@@ -90,7 +90,7 @@ def backend_for(
     """Back end for these embeddings, which are checked."""
     from dataclasses import replace
 
-    from sms_diar.io.transform import VbxTransform, read_transform
+    from sms_diar.io.kaldi.transform import VbxTransform, read_transform
     from sms_diar.scoring.backend import BackEnd, backend_from_transform
 
     if isinstance(loaded, BackEnd):

@@ -25,7 +25,7 @@ from sms_diar.cli.plda_model import (
 from sms_diar.errors import DataFormatError
 
 if TYPE_CHECKING:
-    from sms_diar.io.trials import Trials
+    from sms_diar.io.kaldi.trials import Trials
     from sms_diar.scoring.backend_plda import TrialTerms
     from sms_diar.types import BoolArray, FloatArray, IntArray
 
@@ -86,7 +86,7 @@ def score(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.trials import read_trials
+    from sms_diar.io.kaldi.trials import read_trials
     from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:
@@ -148,8 +148,8 @@ def _enrolment(
     """Each vector as a speaker of its own, or speakers by their means."""
     import numpy as np
 
+    from sms_diar.io.kaldi.tables import invert, read_spk2utt
     from sms_diar.io.labels import read_labels
-    from sms_diar.io.tables import invert, read_spk2utt
 
     if average is None:
         return _Enrolment(ids, phi, np.ones(len(ids), dtype=np.int64))

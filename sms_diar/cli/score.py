@@ -14,8 +14,8 @@ import typer
 
 if TYPE_CHECKING:
     from sms_diar.io.remarks import Remark
-    from sms_diar.metrics.bootstrap import Comparison
-    from sms_diar.metrics.evaluation import Evaluation
+    from sms_diar.metrics.diarization.bootstrap import Comparison
+    from sms_diar.metrics.diarization.evaluation import Evaluation
     from sms_diar.report.tables import Table
 
 
@@ -195,7 +195,7 @@ def score(
 
         write_text(errors, error_rttm(next(iter(results.values()))))
     if as_json:
-        from sms_diar.report.json_text import json_text
+        from sms_diar._json import json_text
 
         typer.echo(json_text(report.record()))
     else:
@@ -209,7 +209,7 @@ def score(
 
 
 def _check_measure(measure: str) -> None:
-    from sms_diar.metrics.rates import RATES
+    from sms_diar.metrics.diarization.rates import RATES
 
     if measure not in RATES:
         raise typer.BadParameter(
@@ -223,7 +223,7 @@ def _evaluate(
     from sms_diar.errors import DataFormatError
     from sms_diar.io.annotation import read_annotation
     from sms_diar.io.uem import read_uem
-    from sms_diar.metrics.evaluation import score_diarization
+    from sms_diar.metrics.diarization.evaluation import score_diarization
 
     true = read_annotation(reference)
     if not len(true):
@@ -267,7 +267,7 @@ class _Report:
         return next(iter(self.results.values()))
 
     def resample(self, options: dict[str, Any]) -> None:
-        from sms_diar.metrics.bootstrap import compare, confidence_interval
+        from sms_diar.metrics.diarization.bootstrap import compare, confidence_interval
 
         for name, result in self.results.items():
             self.intervals[name] = confidence_interval(result, self.measure, **options)
@@ -411,7 +411,7 @@ def _score_labels(
     reference: str, hypotheses: Sequence[str], layout: Layout, *, as_json: bool
 ) -> None:
     from sms_diar.io.labels import read_labels
-    from sms_diar.metrics.labels import score_labels
+    from sms_diar.metrics.labels.tables import score_labels
     from sms_diar.report.tables import Table
 
     truth = read_labels(reference)

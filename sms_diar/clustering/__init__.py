@@ -10,21 +10,21 @@ embeddings the same story is told by ``_speaker_reference.py``,
 that needs neither k nor a threshold (``EVIDENCE.md``), ``baselines`` what others use.
 """
 
-from sms_diar.clustering.bandwidth import estimate_bandwidth
-from sms_diar.clustering.binned import BinnedStochasticMeanShift
-from sms_diar.clustering.blurring import BlurringMeanShift
-from sms_diar.clustering.history import History
-from sms_diar.clustering.mean_shift import MeanShift
-from sms_diar.clustering.profiles import KERNELS
-from sms_diar.clustering.speaker import (
+from sms_diar.clustering.points.bandwidth import estimate_bandwidth
+from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
+from sms_diar.clustering.points.blurring import BlurringMeanShift
+from sms_diar.clustering.points.history import History
+from sms_diar.clustering.points.mean_shift import MeanShift
+from sms_diar.clustering.points.profiles import KERNELS
+from sms_diar.clustering.points.stochastic import (
+    DoublyStochasticMeanShift,
+    StochasticMeanShift,
+)
+from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.clustering.speakers.mean_shift import (
     SpeakerBlurringMeanShift,
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
-)
-from sms_diar.clustering.speaker_evidence import SpeakerEvidenceMeanShift
-from sms_diar.clustering.stochastic import (
-    DoublyStochasticMeanShift,
-    StochasticMeanShift,
 )
 
 __all__ = [

@@ -21,9 +21,9 @@ from typing import Any
 
 import sms_diar
 from sms_diar._files import write_text
+from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.config import load_config
-from sms_diar.experiment.progress import Progress
 from sms_diar.experiment.stages import Stage, run_stages
 from sms_diar.report.record import stamp
 

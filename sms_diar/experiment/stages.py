@@ -19,8 +19,8 @@ from typing import Any
 
 from sms_diar import __version__
 from sms_diar._files import write_text
+from sms_diar._progress import Progress, Silence
 from sms_diar.errors import ExperimentError
-from sms_diar.experiment.progress import Progress, Silence
 from sms_diar.experiment.tasks import Arguments, run_tasks
 
 STAMP = "stage.json"

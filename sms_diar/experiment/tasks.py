@@ -20,7 +20,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from sms_diar._files import write_text
-from sms_diar.experiment.progress import Progress, Silence
+from sms_diar._progress import Progress, Silence
 
 Arguments = Mapping[str, Any]
 

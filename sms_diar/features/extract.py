@@ -20,16 +20,16 @@ from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, InvalidParameterError, SmsDiarError
 from sms_diar.features import neural_vad
 from sms_diar.features.cmvn import CmvnStats, row_blocks, sliding_cmvn_rows
+from sms_diar.features.decisions import speech_mask
 from sms_diar.features.deltas import add_deltas
 from sms_diar.features.framing import frame_count
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import mfcc
-from sms_diar.features.regions import speech_mask
 from sms_diar.features.resample import at_rate
 from sms_diar.features.vad import VadConfig, detect_speech
 from sms_diar.io.audio import BLOCK, Samples, blocks, stretch
-from sms_diar.io.data_dir import DataDir
-from sms_diar.io.recordings import (
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.recordings import (
     Piece,
     Recording,
     list_recordings,

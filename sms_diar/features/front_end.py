@@ -16,9 +16,9 @@ from typing import Any
 
 from sms_diar.errors import ConfigError, InvalidParameterError
 from sms_diar.features.cmvn import CmvnConfig
+from sms_diar.features.decisions import FrameGrid
 from sms_diar.features.deltas import DeltaConfig
 from sms_diar.features.mfcc import MfccConfig
-from sms_diar.features.regions import FrameGrid
 from sms_diar.features.vad import VadConfig
 
 _SECTIONS: dict[str, type] = {

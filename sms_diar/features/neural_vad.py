@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sms_diar.errors import InvalidParameterError, MissingExtraError
-from sms_diar.features.regions import FrameGrid
+from sms_diar.features.decisions import FrameGrid
 from sms_diar.types import BoolArray, FloatArray
 
 RATES = (8000, 16000)

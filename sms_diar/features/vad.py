@@ -23,9 +23,9 @@ from sms_diar._validation import (
 )
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features import neural_vad
+from sms_diar.features.decisions import FrameGrid, tidy, to_segments
 from sms_diar.features.framing import frame_chunks, frames_of
 from sms_diar.features.mfcc import SCALE
-from sms_diar.features.regions import FrameGrid, tidy, to_segments
 from sms_diar.types import BoolArray, FloatArray, Segment
 
 METHODS = ("energy", "neural", "none")

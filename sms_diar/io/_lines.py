@@ -9,11 +9,9 @@ do not.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
@@ -26,7 +24,6 @@ CRLF = (
 BLANK = "the line is blank; remove it"
 
 _FIELD = re.compile(r"[^ \t]+")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +107,6 @@ def check_fields(fields: list[str]) -> list[str]:
                 f"{field!r} contains white space other than spaces and tabs; remove it"
             )
     return fields
-
-
-def parse_seconds(name: str, text: str) -> Decimal:
-    """Read a time in decimal, so that sums of two times are exact.
-
-    Raises a plain ValueError, as `check_fields` does.
-    """
-    if not _NUMBER.fullmatch(text):  # float() would take nan, inf and 1_0
-        raise ValueError(f"{name} must be a number of seconds, got {text!r}")
-    seconds = Decimal(text)
-    if not math.isfinite(float(seconds)):
-        raise ValueError(f"{name} must be a finite number of seconds, got {text!r}")
-    return seconds
-
-
-def format_seconds(value: float) -> str:
-    """Write a time with as many decimals as bring the same float back."""
-    return format(Decimal(repr(float(value))), "f")
 
 
 def check_field(owner: str, name: str, value: str, *, format: str) -> str:

@@ -22,7 +22,7 @@ from sms_diar.io._lines import BLANK, check_fields, scan_lines, split_fields
 from sms_diar.io._words import Letters, Words, runs_of
 from sms_diar.io.remarks import Remark, refuse_errors
 from sms_diar.io.rttm import OTHER_TYPES
-from sms_diar.io.ticks import distinct, parse_one, parse_ticks, ticks_of
+from sms_diar.timeline.ticks import distinct, parse_one, parse_ticks, ticks_of
 from sms_diar.types import IntArray, Turn
 
 SUFFIXES = (".rttm", ".ctm", ".csv")

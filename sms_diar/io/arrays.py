@@ -23,7 +23,7 @@ import numpy as np
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._source import Readable, open_seekable
-from sms_diar.io.kaldi_object import narrowed
+from sms_diar.io.kaldi.binary import narrowed
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
 ID_KEYS = ("ids", "utt", "utts", "id", "names", "segments")

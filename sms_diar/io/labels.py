@@ -16,8 +16,9 @@ from typing import Any, Literal, TypeAlias, cast
 from sms_diar._files import write_text
 from sms_diar._validation import check_choice
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import format_seconds, scan_lines
-from sms_diar.io.tables import read_utt2spk, write_utt2spk
+from sms_diar.io._lines import scan_lines
+from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
+from sms_diar.timeline.seconds import format_seconds
 from sms_diar.types import Segment
 
 LabelFormat: TypeAlias = Literal["utt2spk", "csv", "json"]

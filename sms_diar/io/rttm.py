@@ -19,10 +19,10 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import (
     check_field,
     check_fields,
-    parse_seconds,
     scan_lines,
     split_fields,
 )
+from sms_diar.timeline.seconds import parse_seconds
 from sms_diar.types import Segment, Turn
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sms_diar.io._lines import check_fields, scan_lines, split_fields
 from sms_diar.io.remarks import Remark, refuse_errors
-from sms_diar.io.ticks import parse_one
+from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import IntArray
 
 

@@ -3,24 +3,24 @@
 Judges do not know the accused: nothing here imports a clustering method.
 """
 
-from sms_diar.metrics.bootstrap import (
+from sms_diar.metrics.diarization.bootstrap import (
     Comparison,
     Interval,
     compare,
     confidence_interval,
 )
-from sms_diar.metrics.contingency import ContingencyTable, contingency_table
-from sms_diar.metrics.conventions import CONVENTIONS, Convention, Settings
-from sms_diar.metrics.counting import MAJOR_SHARE, ClusterSizes, DetectedSpeakers
-from sms_diar.metrics.evaluation import (
+from sms_diar.metrics.diarization.conventions import CONVENTIONS, Convention, Settings
+from sms_diar.metrics.diarization.evaluation import (
     Evaluation,
     RecordingScore,
     score_diarization,
 )
-from sms_diar.metrics.labels import score_labels
-from sms_diar.metrics.purity import MajorityPurity, Purity, WeightedPurity
-from sms_diar.metrics.rates import RATES
-from sms_diar.metrics.scores import ClusteringScores, score_clustering
+from sms_diar.metrics.diarization.rates import RATES
+from sms_diar.metrics.labels.clustering import ClusteringScores, score_clustering
+from sms_diar.metrics.labels.contingency import ContingencyTable, contingency_table
+from sms_diar.metrics.labels.counting import MAJOR_SHARE, ClusterSizes, DetectedSpeakers
+from sms_diar.metrics.labels.purity import MajorityPurity, Purity, WeightedPurity
+from sms_diar.metrics.labels.tables import score_labels
 from sms_diar.metrics.verification import (
     DetCurve,
     all_pairs,

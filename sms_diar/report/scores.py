@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sms_diar.io.ticks import TICKS_PER_SECOND
-from sms_diar.metrics.bootstrap import Comparison, Interval
-from sms_diar.metrics.evaluation import Evaluation, Figures, error_intervals
-from sms_diar.metrics.rates import RATES
+from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
+from sms_diar.metrics.diarization.evaluation import Evaluation, Figures, error_intervals
+from sms_diar.metrics.diarization.rates import RATES
 from sms_diar.report.tables import Table
+from sms_diar.timeline.ticks import TICKS_PER_SECOND
 
 MAIN = (
     "der",

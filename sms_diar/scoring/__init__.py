@@ -28,7 +28,7 @@ from sms_diar.scoring.plda_adaptation import adapt_plda
 from sms_diar.scoring.plda_estimator import Plda
 from sms_diar.scoring.plda_scorer import PldaScorer
 from sms_diar.scoring.plda_training import PldaFit, fit_plda, plda_log_likelihood
-from sms_diar.scoring.recording import recording_scorer
+from sms_diar.scoring.recording_scorer import recording_scorer
 from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms, Scorer
 
 __all__ = [

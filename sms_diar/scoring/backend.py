@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.transform import Centering, LinearTransform, Transform
+from sms_diar.io.kaldi.transform import Centering, LinearTransform, Transform
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring._arrays import as_rows
 from sms_diar.scoring.plda import pair_coefficients
@@ -268,7 +268,7 @@ def backend_from_transform(
     Parameters
     ----------
     transform : Transform or None
-        What ``sms_diar.io.transform.read_transform`` gives; None for vectors that
+        What ``sms_diar.io.kaldi.transform.read_transform`` gives; None for vectors that
         the PLDA model takes as they are.
     plda : PldaModel or None
         The model; None scores by cosine.

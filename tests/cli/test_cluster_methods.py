@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sms_diar.cli.methods import Method
-from sms_diar.clustering.row_weight import row_weight_of
+from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.io.embeddings import write_embeddings
-from sms_diar.io.plda import write_plda
-from sms_diar.io.tables import write_segments
+from sms_diar.io.kaldi.plda import write_plda
+from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.scoring import plda_from_covariances
 from sms_diar.types import EmbeddingSet, Segment
 

@@ -8,8 +8,8 @@ import pytest
 import soundfile
 
 from sms_diar.cli.main import main
-from sms_diar.io.data_dir import DataDir
-from sms_diar.io.validate import validate_data_dir
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.validate import validate_data_dir
 
 SOUND = {
     "wav.scp": "r1 wav/r1.wav\n",

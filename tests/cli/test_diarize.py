@@ -7,17 +7,17 @@ import pytest
 import soundfile
 
 from sms_diar._random import named_generator
-from sms_diar.experiment.ivectors import (
+from sms_diar.features.cmvn import CmvnConfig
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.metrics.diarization.evaluation import score_diarization
+from sms_diar.pipeline.ivectors import (
     IvectorSettings,
     Speech,
     train_ivectors,
     write_ivector_model,
 )
-from sms_diar.features.cmvn import CmvnConfig
-from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.data_dir import DataDir
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.metrics.evaluation import score_diarization
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 

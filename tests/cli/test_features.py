@@ -13,7 +13,7 @@ from sms_diar.cli.features import register
 from sms_diar.errors import ConfigError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.data_dir import DataDir
+from sms_diar.io.kaldi.data_dir import DataDir
 
 app = typer.Typer()
 register(app)

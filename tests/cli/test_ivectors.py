@@ -16,9 +16,9 @@ from sms_diar.errors import (
     InvalidParameterError,
     MissingFileError,
 )
-from sms_diar.experiment import ivectors as glue
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.model import read_model, write_model
+from sms_diar.pipeline import ivectors as glue
 from sms_diar.scoring import backend_to_model
 
 RATE = 8000

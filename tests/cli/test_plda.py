@@ -11,14 +11,14 @@ import pytest
 from sms_diar.cli.main import main
 from sms_diar.io.arrays import write_npz
 from sms_diar.io.embeddings import read_embeddings, write_embeddings
-from sms_diar.io.model import ModelFile, read_model, write_model
-from sms_diar.io.plda import read_plda, write_plda
-from sms_diar.io.transform import (
+from sms_diar.io.kaldi.plda import read_plda, write_plda
+from sms_diar.io.kaldi.transform import (
     Centering,
     LinearTransform,
     VbxTransform,
     write_transform,
 )
+from sms_diar.io.model import ModelFile, read_model, write_model
 from sms_diar.preprocessing import paper_chain
 from sms_diar.scoring import PldaScorer, adapt_plda, fit_plda
 from sms_diar.scoring.backend import backend_from_transform

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from sms_diar.clustering import _modes, _reference
+from sms_diar.clustering import _modes
 from sms_diar.clustering._modes import (
     average_clusters,
     merge_resting_points,
     number_rows,
 )
+from sms_diar.clustering.points import _reference
 
 # Places compared all with all; cells compared so; cells that a tree finds.
 WAYS = {"places": 1024, "cells": 100, "tree": 0}

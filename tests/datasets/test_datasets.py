@@ -8,8 +8,8 @@ from sms_diar.datasets import (
     digits_ivectors_path,
     load_digits_ivectors,
 )
-from sms_diar.experiment.ivectors import backend_for, read_ivector_model
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
+from sms_diar.pipeline.ivectors import backend_for, read_ivector_model
 
 
 def test_the_files_are_small_enough():

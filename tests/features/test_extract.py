@@ -15,7 +15,7 @@ from sms_diar.features.extract import (
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import mfcc
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.data_dir import DataDir
+from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.types import Segment
 
 RATE = 8000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError, MissingExtraError
 from sms_diar.features import neural_vad
-from sms_diar.features.regions import FrameGrid, speech_mask, tidy, to_segments
+from sms_diar.features.decisions import FrameGrid, speech_mask, tidy, to_segments
 from sms_diar.features.vad import (
     VadConfig,
     detect_speech,

@@ -14,7 +14,7 @@ from sms_diar.io.annotation import (
 )
 from sms_diar.io.remarks import Remark, summarised
 from sms_diar.io.sniff import is_label_table
-from sms_diar.io.ticks import TICKS_PER_SECOND
+from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.types import Segment, Turn
 
 LINE = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"

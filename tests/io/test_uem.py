@@ -5,8 +5,8 @@ import re
 import pytest
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.ticks import ticks_of
 from sms_diar.io.uem import read_uem, scan_uem
+from sms_diar.timeline.ticks import ticks_of
 
 
 def test_regions_are_read_in_file_order(tmp_path):

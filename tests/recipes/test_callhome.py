@@ -9,15 +9,15 @@ import soundfile
 
 from sms_diar._random import named_generator
 from sms_diar.errors import ConfigError, DataFormatError
-from sms_diar.experiment.diarization import (
+from sms_diar.experiment.recipe import find_recipe, run_recipe
+from sms_diar.io.kaldi.tables import read_segments, read_utt2spk, write_vad_lab
+from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.studies.callhome.steps import (
     Clusterer,
     count_speakers,
     read_turns,
     speech_of_turns,
 )
-from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.tables import read_segments, read_utt2spk, write_vad_lab
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 

@@ -6,14 +6,15 @@ import pytest
 
 from sms_diar.datasets import DigitsIvectors
 from sms_diar.errors import ConfigError, ExperimentError
-from sms_diar.experiment import compare_freeze, compare_sources
-from sms_diar.experiment.compare_plan import corpora_of
-from sms_diar.experiment.compare_sources import TEST
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.experiment.speaker_sources import VECTORS
 from sms_diar.io.arrays import write_npz
 from sms_diar.scoring import train_backend
+from sms_diar.studies._shared.speaker_sources import VECTORS
+from sms_diar.studies.compare import freeze as compare_freeze
+from sms_diar.studies.compare import sources as compare_sources
+from sms_diar.studies.compare.settings import corpora_of
+from sms_diar.studies.compare.sources import TEST
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet
 

@@ -8,9 +8,9 @@ import pytest
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.kaldi.plda import write_plda
+from sms_diar.io.kaldi.tables import write_utt2spk
 from sms_diar.io.model import write_model
-from sms_diar.io.plda import write_plda
-from sms_diar.io.tables import write_utt2spk
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet

@@ -10,11 +10,11 @@ import soundfile
 from sms_diar._random import named_generator
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.data_dir import DataDir
 from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.tables import write_utt2spk
+from sms_diar.io.kaldi.validate import validate_data_dir
 from sms_diar.io.sre08 import MODEL_KEY, TRIAL_KEY
-from sms_diar.io.tables import write_utt2spk
-from sms_diar.io.validate import validate_data_dir
 from sms_diar.synthetic import PldaWorld
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import EmbeddingSet, Segment

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sms_diar.report import printed_tables
 from sms_diar.report.record import describe, git_revision, stamp
 from sms_diar.report.tables import Table
+from sms_diar.studies.gaussians import tables as printed_tables
 
 TABLE = Table(("set", "K", "≥5 %"), (("a_1", ".92", "3"), ("b", "1.00", "12")))
 

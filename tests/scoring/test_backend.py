@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.transform import Centering, LinearTransform, VbxTransform
+from sms_diar.io.kaldi.transform import Centering, LinearTransform, VbxTransform
 from sms_diar.preprocessing import FoldedChain, fold, paper_chain
 from sms_diar.scoring import CosineScorer, PldaScorer, plda_from_covariances
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend

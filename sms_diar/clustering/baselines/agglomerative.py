@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sms_diar._validation import check_choice, check_count, is_real
 from sms_diar.clustering.baselines._base import SpeakerBaseline
 from sms_diar.clustering.baselines.calibration import two_gaussian_threshold
-from sms_diar.clustering.dendrogram import Linkage, link
+from sms_diar.clustering.speakers.dendrogram import Linkage, link
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms

@@ -1,0 +1,46 @@
+"""JSON for people and machines alike: the one way it is written here."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sms_diar._files import write_text
+
+_HOLDERS = (dict, list)
+"""Values of JSON that hold others."""
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write a value as a file of JSON, whole or not at all."""
+    write_text(path, json_text(value) + "\n")
+
+
+def json_text(value: Any, line: str = "\n") -> str:
+    """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
+
+    With an indent that function does everything in Python, which takes as long as
+    the scoring of a small corpus. Here only values that hold others are taken
+    apart; runs of plain ones are written at once. `line` begins a line of `value`.
+    """
+    inner = line + "  "
+    encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
+    if not isinstance(value, _HOLDERS) or not value:
+        return encoder.encode(value)
+    if isinstance(value, list):
+        items = [json_text(item, inner) for item in value]
+        return f"[{inner}{f',{inner}'.join(items)}{line}]"
+    pieces = []
+    for holds_others, run in groupby(
+        value.items(), key=lambda item: isinstance(item[1], _HOLDERS)
+    ):
+        if holds_others:
+            pieces += [
+                f"{encoder.encode(name)}: {json_text(item, inner)}"
+                for name, item in run
+            ]
+        else:
+            pieces.append(encoder.encode(dict(run))[1:-1])
+    return f"{{{inner}{f',{inner}'.join(pieces)}{line}}}"

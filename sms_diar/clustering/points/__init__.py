@@ -1,0 +1,1 @@
+"""Mean shift of points: the paper's definitions, estimators and loops."""

@@ -1,0 +1,318 @@
+"""What all mean-shift estimators share: checks, units, labels and prediction.
+
+Work is done on a lattice whose unit is a power of two far below the bandwidth
+(``_lattice``), so that sums are exact, and squares neither overflow nor vanish
+whatever the scale of the data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sms_diar._validation import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_rows_finite,
+)
+from sms_diar.clustering._modes import average_clusters, merge_resting_points
+from sms_diar.clustering.points._index.choice import ALGORITHMS, Survey, Ways
+from sms_diar.clustering.points._kernels import objective
+from sms_diar.clustering.points._lattice import Lattice, weight_levels
+from sms_diar.clustering.points.bandwidth import estimate_bandwidth
+from sms_diar.clustering.points.history import Recorder
+from sms_diar.clustering.points.profiles import KERNELS
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+Bandwidth = float | Literal["auto"]
+Record = Literal["objective", "states"] | None
+Algorithm = Literal["auto", "plain", "indexed"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended, in lattice units."""
+
+    coords: FloatArray  # (d, n) resting points
+    n_steps: int  # moves of single points
+    longest_move: float  # the longest last move among all points
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a run needs to know, in lattice units."""
+
+    coords: FloatArray  # (d, n), never written to
+    lattice: Lattice
+    bandwidth: float
+    shortest: float  # ends of the range of bandwidths
+    longest: float
+    code: int  # position of the kernel in KERNELS
+    levels: float  # steps into which weights are rounded
+    tol: float
+    recorder: Recorder | None
+    algorithm: str
+
+    def ways(self) -> Ways:
+        """Ways of finding neighbours that are open to this problem."""
+        return Ways(
+            self.coords.shape,
+            shortest=self.shortest,
+            longest=self.longest,
+            code=self.code,
+            algorithm=self.algorithm,
+        )
+
+    def survey(self, coords: FloatArray, ways: Ways) -> Survey:
+        """Make ready to move past points that stay where they are."""
+        return Survey(coords, ways, code=self.code, levels=self.levels)
+
+
+class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Skeleton of ``fit`` and ``predict``; subclasses supply the run itself."""
+
+    # Constructor arguments of every subclass.
+    bandwidth: Any
+    kernel: str
+    tol: float
+    merge_threshold: float | None
+    record: Record
+    max_records: int
+    algorithm: Algorithm
+
+    @abstractmethod
+    def _run(self, problem: Problem) -> Run:
+        """Move the points until they rest or the limit is reached."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Name the parameter that ends runs, for the warning that it did."""
+
+    @abstractmethod
+    def _check_limits(self) -> None:
+        """Check the parameters that only this subclass has."""
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
+        """Cluster the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            One point per row. Computation is in float64 whatever the input;
+            float32 input gets float32 centres back.
+        y : Ignored
+            Present so that the estimator fits scikit-learn pipelines.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_choice(self._name, "kernel", self.kernel, KERNELS)
+        check_positive(self._name, "tol", self.tol)
+        check_count(self._name, "max_records", self.max_records, least=3)
+        check_choice(self._name, "algorithm", self.algorithm, ALGORITHMS)
+        if self.record is not None:
+            check_choice(self._name, "record", self.record, ("objective", "states"))
+        if self.merge_threshold is not None:
+            check_positive(self._name, "merge_threshold", self.merge_threshold)
+        self._check_limits()
+        given = self._take(X)
+        if not np.isfinite(given).all():  # far cheaper than finding the first row
+            check_rows_finite(self._name, given)
+        data = np.asarray(given, dtype=np.float64)
+        self.bandwidth_ = self._resolve_bandwidth(data)
+
+        problem = self._problem(data)
+        run = self._run(problem)
+        self._store(run, problem, data, given.dtype)
+        if not self.converged_:
+            warnings.warn(
+                f"{self._name}: the longest last move is still "
+                f"{run.longest_move / problem.bandwidth:.2g} bandwidths after "
+                f"{run.n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> IntArray:
+        """Tell which cluster new points climb to.
+
+        A new point climbs the density of the points given to ``fit``, which stay
+        where they were, and takes the label of the resting point nearest to
+        where it stops. This is exactly what `MeanShift` does to its own points.
+        The other members of the family move the data while they climb, so for
+        points seen in ``fit`` their ``labels_`` are the answer, and this is an
+        approximation for new ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points to label.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Index into ``cluster_centers_``.
+        """
+        check_is_fitted(self)
+        given = validate_data(
+            self,
+            X,
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            reset=False,
+        )
+        check_rows_finite(self._name, given)
+        problem = self._problem(self._fit_X)
+        queries = problem.lattice.place(np.asarray(given, dtype=np.float64))
+        climb(queries, problem, max_iter=10_000)
+        nearest = cKDTree(self._resting).query(queries.T)[1]
+        labels: IntArray = self.labels_[nearest]
+        return labels
+
+    def _take(self, X: npt.ArrayLike) -> AnyArray:
+        """Turn what was given to ``fit`` into an array; remember its columns."""
+        # Converting and naming columns costs as much as clustering fifty points, and
+        # an array of floats asks for neither.
+        if (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and X.size > 0
+            and not hasattr(self, "feature_names_in_")
+        ):
+            self.n_features_in_ = X.shape[1]
+            return X
+        given: AnyArray = validate_data(
+            self, X, dtype=(np.float64, np.float32), ensure_all_finite=False
+        )
+        return given
+
+    def _resolve_bandwidth(self, data: FloatArray) -> Any:
+        if isinstance(self.bandwidth, str):
+            check_choice(self._name, "bandwidth", self.bandwidth, ("auto",))
+            return estimate_bandwidth(data)
+        return check_positive(self._name, "bandwidth", self.bandwidth)
+
+    def _central_bandwidth(self) -> float:
+        """Bandwidth that stands for the run where one number is needed."""
+        return float(self.bandwidth_)
+
+    def _bandwidth_range(self) -> tuple[float, float]:
+        """Shortest and longest bandwidth of the run."""
+        return self._central_bandwidth(), self._central_bandwidth()
+
+    def _problem(self, data: FloatArray) -> Problem:
+        lattice = Lattice.around(data, self._central_bandwidth())
+        bandwidth = lattice.measure(self._central_bandwidth())
+        shortest, longest = map(lattice.measure, self._bandwidth_range())
+        code = KERNELS.index(self.kernel)
+        recorder = None
+        if self.record is not None:
+            recorder = Recorder(
+                lambda coords: objective(coords, bandwidth, code),
+                interval=self._record_interval(len(data)),
+                limit=self.max_records,
+                keep_states=self.record == "states",
+            )
+        return Problem(
+            coords=lattice.place(data),
+            lattice=lattice,
+            bandwidth=bandwidth,
+            shortest=shortest,
+            longest=longest,
+            code=code,
+            levels=weight_levels(len(data)),
+            tol=self.tol * bandwidth,
+            recorder=recorder,
+            algorithm=self.algorithm,
+        )
+
+    def _record_interval(self, n_points: int) -> int:
+        """Steps between recorded moments at first: one move of every point."""
+        return n_points
+
+    def _store(
+        self, run: Run, problem: Problem, data: FloatArray, dtype: np.dtype[Any]
+    ) -> None:
+        lattice = problem.lattice
+        threshold = problem.bandwidth / 3.0
+        if self.merge_threshold is not None:
+            threshold = lattice.measure(float(self.merge_threshold))
+        self._resting = np.ascontiguousarray(run.coords.T)
+        self._fit_X = data
+        self.labels_ = merge_resting_points(self._resting, threshold)
+        # Points that never moved are where they were, to the last digit.
+        resting = np.ascontiguousarray(lattice.restore(run.coords.T))
+        has_stayed = np.all(run.coords == problem.coords, axis=0)
+        resting[has_stayed] = data[has_stayed]
+        centers = average_clusters(resting, self.labels_)
+        self.cluster_centers_ = centers.astype(dtype, copy=False)
+        self.resting_points_ = resting.astype(dtype, copy=False)
+        self.n_clusters_ = len(centers)
+        self.n_steps_ = run.n_steps
+        self.converged_ = run.converged
+        self._objective: float | None = None
+        if problem.recorder is not None:
+            self.history_ = problem.recorder.finish(
+                run.n_steps, run.coords, lattice.restore
+            )
+
+    @property
+    def objective_(self) -> float:
+        """L of the resting points; computed when asked for, comparing all pairs."""
+        check_is_fitted(self)
+        if self._objective is None:
+            coords = np.ascontiguousarray(self._resting.T)
+            problem = self._problem(self._fit_X)
+            self._objective = objective(coords, problem.bandwidth, problem.code)
+        return self._objective
+
+
+def climb(
+    queries: FloatArray, problem: Problem, max_iter: int
+) -> tuple[int, int, FloatArray]:
+    """Iterate the mean-shift operator on `queries`, in place, against fixed data.
+
+    Each query stops for itself, at its first move below the tolerance.
+
+    Returns
+    -------
+    n_iter : int
+        Iterations of the query that took longest.
+    n_steps : int
+        Moves of single queries in total.
+    lengths : ndarray of shape (n_queries,)
+        Last move of each query.
+    """
+    recorder = problem.recorder
+    lengths = np.full(queries.shape[1], np.inf)
+    moving = np.arange(queries.shape[1])
+    survey = problem.survey(problem.coords, problem.ways())
+    n_steps = 0
+    for iteration in range(max_iter):
+        if recorder is not None:
+            recorder.offer(iteration * queries.shape[1], queries)
+        survey.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
+        n_steps += len(moving)
+        moving = moving[lengths[moving] >= problem.tol]
+        if not len(moving):
+            break
+    return iteration + 1, n_steps, lengths

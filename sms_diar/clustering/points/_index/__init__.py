@@ -1,0 +1,1 @@
+"""Exact sums over neighbours without looking at every point."""

@@ -1,0 +1,1 @@
+"""Mean shift of embeddings, and what decides on the number of speakers."""

@@ -1,0 +1,454 @@
+"""Inner loops of kNN mean shift on speaker embeddings.
+
+A step needs the k best partners of one point. Scoring all points to find them is
+a matrix-vector product, which waits for memory. Instead, points lie in *cells*:
+balls around centres that stay where they are while points move. For all members
+j of a cell with centre c, by Cauchy and Schwarz,
+
+    |score(i, j) - score(i, c)| <= |u_i| max_j |u_j - u_c| + max_j |b_j - b_c|,
+
+so a score with the centre bounds the scores of the members from both sides. Cells
+that cannot hold one of the k best stay closed; members of the others are scored
+one by one, in double precision and always by the same sum. The scores of a batch
+of coming draws with all centres are one matrix product, in single precision: its
+rounding errors have a bound too, and the cells are widened by it. What is chosen
+therefore never depends on cells, batches, precision or threads.
+
+At first every point is a cell of its own. When points have gathered, a cell holds
+most of a speaker, and a step looks at a few dozen points however many there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sms_diar._numba import kernel
+from sms_diar.clustering.speakers._selection import (
+    mean_of,
+    offer,
+    pass_gate,
+    rise,
+    select,
+    sink,
+)
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+
+class Cells(NamedTuple):
+    """Disjoint groups of points; those in none of them are scored always.
+
+    The members of cell c are ``order[start[c] : start[c] + sizes[c]]``; point j is
+    at ``order[position[j]]``. ``tally`` holds the numbers of cells and of the
+    points outside, which ``outside`` lists; ``cell`` is -1 for these. ``top`` is
+    at least the length and the absolute bias of any centre.
+    """
+
+    centers: AnyArray
+    center_bias: AnyArray
+    reach: FloatArray
+    spread: FloatArray
+    start: IntArray
+    sizes: IntArray
+    order: IntArray
+    position: IntArray
+    cell: IntArray
+    outside: IntArray
+    tally: IntArray
+    top: FloatArray
+
+
+class Map(NamedTuple):
+    """What is left of a back end once its matrices have been applied."""
+
+    offset: FloatArray
+    projected_offset: FloatArray
+    out_length: float
+    shift: FloatArray
+    norm_weights: FloatArray
+    has_norm: bool
+    gain: FloatArray
+    square: FloatArray
+    normalize_state: bool
+
+
+@kernel
+def _dot(a: AnyArray, b: AnyArray) -> float:
+    total = 0.0
+    for c in range(a.shape[0]):
+        total += a[c] * b[c]
+    return total
+
+
+@kernel
+def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
+    """Write the scoring vector of one state into `u`, gain included; return bias.
+
+    ``trail`` is the state and its images: ``x, matrix @ x, projection @ matrix @ x``.
+    """
+    q, r = chain.offset.shape[0], u.shape[0]
+    scale = 1.0
+    if chain.normalize_state:
+        length = math.sqrt(_dot(trail[:dim], trail[:dim]))
+        if length > 0.0:
+            scale = 1.0 / length
+    gain = 1.0
+    if chain.out_length > 0.0:
+        total = 0.0
+        for c in range(q):
+            entry = trail[dim + c] * scale + chain.offset[c]
+            total += entry * entry
+        if total > 0.0:
+            gain = chain.out_length / math.sqrt(total)
+    for c in range(r):
+        entry = trail[dim + q + c] * scale + chain.projected_offset[c]
+        u[c] = entry * gain + chain.shift[c]
+    if chain.has_norm:
+        energy = 0.0
+        for c in range(r):
+            energy += chain.norm_weights[c] * u[c] * u[c]
+        if energy > 0.0:
+            u *= math.sqrt(r / energy)
+    bias = 0.0
+    for c in range(r):
+        bias += chain.square[c] * u[c] * u[c]
+        u[c] *= chain.gain[c]
+    return bias
+
+
+@kernel
+def single_cells(U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+    """Make a cell of every point that is in no such cell; no ball has a width."""
+    n = U.shape[0]
+    fresh = cells.tally[0] != n
+    cells.tally[0] = n
+    n_stale = n if fresh else cells.tally[1]
+    for s in range(n_stale):
+        j = s if fresh else cells.outside[s]
+        cells.cell[j] = cells.start[j] = cells.order[j] = cells.position[j] = j
+        cells.sizes[j] = 1
+        _put_center(j, j, U, bias, cells)
+    cells.tally[1] = 0
+
+
+@kernel
+def _put_center(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+    """Put the centre of cell c where point j is."""
+    cells.centers[c] = U[j]
+    cells.center_bias[c] = bias[j]
+    cells.reach[c] = cells.spread[c] = 0.0
+    # Half a per cent for what rounding to single precision may add.
+    cells.top[0] = max(cells.top[0], 1.005 * math.sqrt(_dot(U[j], U[j])))
+    cells.top[1] = max(cells.top[1], 1.005 * abs(bias[j]))
+
+
+@kernel
+def _distance(u: FloatArray, center: AnyArray) -> float:
+    total = 0.0
+    for c in range(u.shape[0]):
+        gap = u[c] - center[c]
+        total += gap * gap
+    return math.sqrt(total)
+
+
+@kernel
+def _widen(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+    """Let cell c reach point j."""
+    cells.reach[c] = max(cells.reach[c], _distance(U[j], cells.centers[c]))
+    cells.spread[c] = max(cells.spread[c], abs(bias[j] - cells.center_bias[c]))
+
+
+@kernel
+def group_cells(
+    U: FloatArray,
+    bias: FloatArray,
+    radius: float,
+    most: int,
+    friends: IntArray,
+    cells: Cells,
+) -> bool:
+    """Give each point to the closest cell within the radius, or start one there.
+
+    ``friends`` names a neighbour of each point, whose cell is tried first and is
+    good enough: most points need no search. Gives up when there would be more
+    than `most` cells, and leaves them to ``single_cells``.
+    """
+    n = U.shape[0]
+    half_squares = np.empty(most, dtype=cells.centers.dtype)
+    m = 0
+    for j in range(n):
+        found = -1
+        if friends[j] < j:
+            hint = cells.cell[friends[j]]
+            if _distance(U[j], cells.centers[hint]) <= radius:
+                found = hint
+        if found < 0 and m > 0:
+            # Closest is the largest u . c - |c|^2 / 2.
+            u = U[j].astype(cells.centers.dtype)
+            closest = int(np.argmax(cells.centers[:m] @ u - half_squares[:m]))
+            if _distance(U[j], cells.centers[closest]) <= radius:
+                found = closest
+        if found < 0:
+            if m == most:
+                cells.tally[0] = 0
+                return False
+            found = m
+            m += 1
+            _put_center(found, j, U, bias, cells)
+            half_squares[found] = _dot(U[j], U[j]) / 2
+            cells.sizes[found] = 0
+        cells.cell[j] = found
+        cells.sizes[found] += 1
+        _widen(found, j, U, bias, cells)
+    total = 0
+    for c in range(m):
+        cells.start[c] = total
+        total += cells.sizes[c]
+        cells.sizes[c] = 0
+    for j in range(n):
+        c = cells.cell[j]
+        at = cells.start[c] + cells.sizes[c]
+        cells.order[at] = j
+        cells.position[j] = at
+        cells.sizes[c] += 1
+    cells.tally[0] = m
+    cells.tally[1] = 0
+    return True
+
+
+@kernel
+def _leave(j: int, cells: Cells) -> None:
+    """Take point j out of its cell."""
+    c = cells.cell[j]
+    at = cells.position[j]
+    cells.sizes[c] -= 1
+    last = cells.order[cells.start[c] + cells.sizes[c]]
+    cells.order[at] = last
+    cells.position[last] = at
+    cells.cell[j] = -1
+    cells.outside[cells.tally[1]] = j
+    cells.tally[1] += 1
+
+
+@kernel
+def _next_above(values: FloatArray, at: int, limit: float) -> int:
+    """First index from `at` on whose value is not below the limit, or the length.
+
+    Few are, so whole blocks are asked whether any is, which compiles to wide
+    instructions.
+    """
+    n = values.shape[0]
+    while at + 32 <= n:
+        some = False
+        for v in range(at, at + 32):
+            some |= values[v] >= limit
+        if some:
+            break
+        at += 32
+    while at < n and values[at] < limit:
+        at += 1
+    return at
+
+
+@kernel
+def _reached(
+    low: FloatArray, count: IntArray, k: int, heap: FloatArray, items: IntArray
+) -> float:
+    """A score that at least k points reach: members of cells bounded from below.
+
+    Keeps the fewest cells, best first, that hold k points.
+    """
+    size = 0
+    total = 0
+    c = 0
+    while True:
+        if total >= k:
+            c = _next_above(low, c, heap[0])
+        if c == low.shape[0]:
+            break
+        heap[size], items[size] = low[c], c
+        rise(heap, items, size)
+        size += 1
+        total += count[c]
+        c += 1
+        while total - count[items[0]] >= k:
+            total -= count[items[0]]
+            size -= 1
+            heap[0], items[0] = heap[size], items[size]
+            sink(heap, items, size)
+    return float(heap[0]) if total >= k else -np.inf
+
+
+class Scratch(NamedTuple):
+    """Room for one search."""
+
+    low: FloatArray
+    high: FloatArray
+    heap: FloatArray
+    items: IntArray
+    scores: FloatArray
+    best: IntArray
+
+
+@kernel
+def _nearest(
+    i: int,
+    k: int,
+    row: AnyArray,
+    precision: float,
+    U: FloatArray,
+    bias: FloatArray,
+    cells: Cells,
+    room: Scratch,
+) -> tuple[int, int]:
+    """Find the k best partners of i; return their number and that of points scored.
+
+    ``row`` holds the scores with the centres; for the precision see ``Search``.
+    Leaves the partners in ``room.best``, sorted, their scores in ``room.scores``.
+    """
+    m = cells.tally[0]
+    low, high = room.low[:m], room.high[:m]
+    norm = math.sqrt(_dot(U[i], U[i]))
+    longest, largest = cells.top
+    # A vector next to nothing has lost its digits; hence the 1e-15.
+    error = precision * ((norm + 1e-15 * longest) * longest + largest)
+    for c in range(m):
+        slack = norm * cells.reach[c] + cells.spread[c] + error
+        low[c] = row[c] - slack
+        high[c] = row[c] + slack
+    limit = _reached(low, cells.sizes, k, room.heap, room.items)
+    scores, heap, best = room.scores, room.heap, room.best
+    scores[i] = np.inf
+    size = offer(heap, best, 0, k, np.inf, i)
+    scored = m // 8 + cells.tally[1]  # a centre costs about an eighth of a point
+    for s in range(cells.tally[1]):
+        j = cells.outside[s]
+        if j != i:
+            scores[j] = _dot(U[j], U[i]) + bias[j]
+            size = offer(heap, best, size, k, scores[j], j)
+    c = _next_above(high, 0, limit)
+    while c < m:
+        scored += cells.sizes[c]
+        for at in range(cells.start[c], cells.start[c] + cells.sizes[c]):
+            j = cells.order[at]
+            if j != i:
+                scores[j] = _dot(U[j], U[i]) + bias[j]
+                size = offer(heap, best, size, k, scores[j], j)
+        if size == k:
+            limit = max(limit, heap[0])
+        c = _next_above(high, c + 1, limit)
+    best[:size].sort()
+    return size, scored
+
+
+@kernel
+def stochastic_batch(
+    trails: FloatArray,
+    U: FloatArray,
+    bias: FloatArray,
+    cells: Cells,
+    radius: float,
+    friends: IntArray,
+    snapshot: AnyArray,
+    precision: float,
+    constant: float,
+    draws: IntArray,
+    ks: IntArray,
+    thresholds: FloatArray,
+    gate: float,
+    least: int,
+    chain: Map,
+    tol: float,
+    last_move: FloatArray,
+    n_at_rest: int,
+) -> tuple[int, int]:
+    """Move the drawn points one after the other.
+
+    ``trails`` holds the states and, beside them, their images by the matrices of
+    the back end. Images of a mean are means of images, so they move along, and no
+    step multiplies by a matrix.
+
+    ``snapshot`` holds, row by row, the scores of the drawn points with the centres
+    before the batch. Points that end farther than the radius from their centres
+    leave their cells. A `least` of n or more is no gate. Returns the steps made
+    and the points scored.
+    """
+    n = len(trails)
+    dim = trails.shape[1] - len(chain.offset) - len(chain.gain)
+    m = cells.tally[0]
+    widest = max(1, ks.max())
+    room = Scratch(
+        np.empty(m),
+        np.empty(m),
+        np.empty(max(widest, m) + 1),
+        np.empty(m + 1, dtype=np.int64),
+        np.empty(n),
+        np.empty(widest, dtype=np.int64),
+    )
+    target = np.empty(trails.shape[1])
+    has_moved = np.zeros(n, dtype=np.bool_)
+    resting = 0
+    for j in range(n):
+        if last_move[j] < tol:
+            resting += 1
+    scored = 0
+    for step in range(draws.shape[0]):
+        i = draws[step]
+        row = snapshot[step]
+        if has_moved[i]:
+            u = U[i].astype(cells.centers.dtype)
+            row[:] = cells.centers[:m] @ u + cells.center_bias[:m]
+        own = _dot(U[i], U[i]) + bias[i]
+        size, looked = _nearest(i, ks[step], row, precision, U, bias, cells, room)
+        scored += looked
+        friends[i] = room.best[0]
+        # Limits are about whole scores; the part all scores of i share comes off.
+        common = bias[i] + constant
+        limit = gate * (own + common) - common
+        size = pass_gate(room.scores, room.best, size, limit, least, room.heap)
+        limit = thresholds[step] - common
+        mean_of(trails, room.best, size, room.scores, limit, target)
+        length = _distance(target[:dim], trails[i, :dim])
+        trails[i] = target
+        bias[i] = _map_state(target, dim, chain, U[i])
+        has_moved[i] = True
+        if cells.cell[i] >= 0:
+            if radius > 0.0 and _distance(U[i], cells.centers[cells.cell[i]]) <= radius:
+                _widen(cells.cell[i], i, U, bias, cells)
+            else:
+                _leave(i, cells)
+        if last_move[i] < tol:
+            resting -= 1
+        if length < tol:
+            resting += 1
+        last_move[i] = length
+        if resting >= n_at_rest:
+            return step + 1, scored
+    return len(draws), scored
+
+
+@kernel
+def shift_rows(
+    scores: FloatArray,
+    own: IntArray,
+    states: FloatArray,
+    k: int,
+    gates: FloatArray,
+    least: int,
+    moved: FloatArray,
+) -> None:
+    """Write the mean of the k best of each row of scores into `moved`.
+
+    ``own[row]`` is the point that is always among them, or -1. Scores below
+    ``gates[row]`` count only if among the `least` best.
+    """
+    best = np.empty(k, dtype=np.int64)
+    heap = np.empty(k)
+    for row in range(scores.shape[0]):
+        if own[row] >= 0:
+            scores[row, own[row]] = np.inf
+        size = select(scores[row], k, best, heap)
+        size = pass_gate(scores[row], best, size, gates[row], least, heap)
+        mean_of(states, best, size, scores[row], -np.inf, moved[row])

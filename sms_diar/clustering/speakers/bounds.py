@@ -1,0 +1,89 @@
+"""Bounds on the number of speakers: checked, and reached by any clustering."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sms_diar._validation import check_count
+from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.speakers.count import mean_features, merge_clusters
+from sms_diar.clustering.speakers.dendrogram import link
+from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import IntArray
+
+
+def check_bounds(
+    owner: str,
+    n_speakers: int | None,
+    min_speakers: int | None,
+    max_speakers: int | None,
+) -> None:
+    """Refuse numbers of speakers that are none, or contradict each other."""
+    given = {
+        "n_speakers": n_speakers,
+        "min_speakers": min_speakers,
+        "max_speakers": max_speakers,
+    }
+    for name, value in given.items():
+        if value is not None:
+            check_count(owner, name, value)
+    if n_speakers is not None and not min_speakers is max_speakers is None:
+        raise InvalidParameterError(
+            f"{owner}: n_speakers must be given without min_speakers and "
+            f"max_speakers, got all of them"
+        )
+    if min_speakers is None or max_speakers is None:
+        return
+    if min_speakers > max_speakers:
+        raise InvalidParameterError(
+            f"{owner}: min_speakers must be at most max_speakers, "
+            f"got {min_speakers} and {max_speakers}"
+        )
+
+
+def reach_bounds(
+    terms: PairwiseTerms, labels: IntArray, low: int, high: int
+) -> IntArray:
+    """Merge or split clusters until there are `low` to `high` of them.
+
+    Parameters
+    ----------
+    terms : PairwiseTerms
+        Scores of the points.
+    labels : ndarray of shape (n,)
+        Clusters 0, 1, ..., each with at least one point.
+    low, high : int
+        Bounds, with ``1 <= low <= high`` and ``low <= n``.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,)
+        Clusters, numbered by first appearance. Too many: those of highest mean
+        score are merged. Too few: the cluster of lowest mean score within is
+        split in two by average linkage. Equal points are split last, but they
+        are split where the bounds leave no choice.
+    """
+    if int(labels.max()) + 1 > high:
+        return merge_clusters(terms, labels, n_clusters=high)
+    while int(labels.max()) + 1 < low:
+        members = np.flatnonzero(labels == _loosest(terms, labels))
+        part = PairwiseTerms(terms.U[members], terms.bias[members], terms.constant)
+        halves = link(part.matrix()).labels_of(2)
+        labels = labels.copy()
+        labels[members[halves == 1]] = labels.max() + 1
+    return by_first_appearance(labels)
+
+
+def _loosest(terms: PairwiseTerms, labels: IntArray) -> int:
+    """Cluster whose members score lowest with each other on average."""
+    sizes = np.bincount(labels).astype(np.float64)
+    own = np.sum(terms.U**2, axis=1) + 2.0 * terms.bias + terms.constant
+    means = mean_features(terms, labels)
+    every = np.sum(means.U**2, axis=1) + 2.0 * means.bias + terms.constant
+    # The mean over all pairs counts each member with itself; those are taken out.
+    total = every * sizes**2 - np.bincount(labels, own)
+    within = np.full(len(sizes), np.inf)
+    many = sizes > 1.0
+    within[many] = total[many] / (sizes[many] * (sizes[many] - 1.0))
+    return int(np.argmin(within))

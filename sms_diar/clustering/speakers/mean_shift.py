@@ -1,0 +1,394 @@
+"""kNN mean shift of speaker embeddings.
+
+The neighbours of a segment are the k segments whose PLDA (or cosine) scores with
+it are highest, so no radius has to be known and dense and sparse speakers are
+treated alike. The state is the length-normalised embedding; scores are
+recomputed from it as it moves. See ``_speaker_reference.py`` for the definition.
+
+Sessions with no more segments than k would end as one cluster whatever they
+hold, because every neighbourhood is the whole session. There, k is lowered to
+half of the session, rounded up, so that two groups can form. A speaker with
+fewer than k segments is swallowed by its neighbours: that is the method, and the
+reason to choose a smaller k where speakers say little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from sms_diar._random import as_generator
+from sms_diar._validation import check_count, check_share, is_real
+from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
+from sms_diar.clustering.speakers._search import Search
+from sms_diar.clustering.speakers.neighbourhood import KnnMeanShift
+from sms_diar.errors import InvalidParameterError
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.scorer import PairwiseTerms
+from sms_diar.types import FloatArray, IntArray, RandomState
+
+_SCORES = 16_000_000  # scores held at a time: 128 MB
+
+
+class SpeakerMeanShift(KnnMeanShift):
+    """Mean shift: each segment climbs on its own; the others stay in place.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with centring, PCA and
+        whitening fitted on the session itself
+        (:func:`~sms_diar.scoring.session_backend`).
+    k : int, default=17
+        Neighbours, the segment itself among them.
+    gate : float or None, default=None
+        Of the k neighbours, leave out those whose score is below this share of
+        the score of the segment with itself, where it now is. None leaves out
+        none, as the paper does.
+    gate_least : int, default=5
+        Neighbours that pass any gate: the best, the segment itself among them.
+    tol : float, default=1e-3
+        Rest: a move shorter than this, embeddings being of unit length.
+    max_iter : int, default=200
+        Most moves of a segment.
+    merge : {"distance", "score"}, default="distance"
+        How resting points become clusters: the connected components of those
+        closer than `merge_threshold`, or by average-linkage merging of places
+        whose mean score exceeds it.
+    merge_threshold : float or None, default=None
+        None means 0.2 (for unit lengths) for distances and 0 for scores.
+    n_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters. Too many: those of highest mean score
+        are merged. Too few: k is halved until there are enough.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Speakers found.
+    resting_points_ : ndarray of shape (n_segments, n_features)
+        States at rest.
+    k_ : int
+        Neighbours used; less than `k` in short sessions.
+    n_iter_ : int
+        Moves of the point that took longest.
+    n_steps_ : int
+        Moves of single points.
+    converged_ : bool
+        Whether all points came to rest.
+    backend_ : BackEnd
+        The back end used.
+    n_features_in_ : int
+        Columns of the data.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        k: int = 17,
+        gate: float | None = None,
+        gate_least: int = 5,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        merge: Literal["distance", "score"] = "distance",
+        merge_threshold: float | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+    ) -> None:
+        self.backend = backend
+        self.k = k
+        self.gate = gate
+        self.gate_least = gate_least
+        self.tol = tol
+        self.max_iter = max_iter
+        self.merge = merge
+        self.merge_threshold = merge_threshold
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+
+    def _check_limits(self) -> None:
+        super()._check_limits()
+        check_count(self._name, "k", self.k)
+        check_count(self._name, "max_iter", self.max_iter)
+
+    def _row_gates(self, here: PairwiseTerms, n: int) -> tuple[FloatArray, int]:
+        """Least scores of the rows, without the part that all of a row share."""
+        gate, least = self._gate(n)
+        common = here.bias + here.constant
+        own = np.einsum("ij,ij->i", here.U, here.U) + here.bias + common
+        return gate * own - common, least
+
+    def _remedy(self) -> str:
+        return f"raise max_iter (now {self.max_iter}) or tol"
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        n = len(states)
+        fixed = states.copy()
+        lengths = np.full(n, np.inf)
+        moving = np.arange(n)
+        n_steps = 0
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = iteration
+            for rows in _blocks(moving, n):
+                here = backend.features(states[rows])
+                moved = np.empty((len(rows), states.shape[1]))
+                scores = here.U @ terms.U.T + terms.bias
+                gates, least = self._row_gates(here, n)
+                nobody = np.full(len(rows), -1)
+                shift_rows(scores, nobody, fixed, k, gates, least, moved)
+                lengths[rows] = np.linalg.norm(moved - states[rows], axis=1)
+                states[rows] = moved
+            n_steps += len(moving)
+            moving = moving[lengths[moving] >= self.tol]
+            self._tell(1.0 - len(moving) / n)
+            if not len(moving):
+                break
+        return states, n_steps, float(lengths.max())
+
+
+class SpeakerBlurringMeanShift(SpeakerMeanShift):
+    """Blurring mean shift: all segments move together, and their states with them.
+
+    Parameters and attributes are those of `SpeakerMeanShift`.
+    """
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        n = len(states)
+        longest = np.inf
+        for iteration in range(1, self.max_iter + 1):
+            self.n_iter_ = iteration
+            moved = np.empty_like(states)
+            for rows in _blocks(np.arange(n), n):
+                scores = terms.U[rows] @ terms.U.T + terms.bias
+                here = terms.select(slice(rows[0], rows[-1] + 1))
+                gates, least = self._row_gates(here, n)
+                out = moved[rows[0] : rows[-1] + 1]
+                shift_rows(scores, rows, states, k, gates, least, out)
+            longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
+            states = moved
+            # Moves shrink geometrically, so their logarithm tells how far it is.
+            self._tell(math.log(max(longest, self.tol)) / math.log(self.tol))
+            if longest < self.tol:
+                break
+            terms = backend.features(states)
+        return states, self.n_iter_ * n, longest
+
+
+class SpeakerStochasticMeanShift(KnnMeanShift):
+    """Stochastic mean shift: one randomly drawn segment moves at a time.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Where scores come from; None is cosine scoring with centring, PCA and
+        whitening fitted on the session itself
+        (:func:`~sms_diar.scoring.session_backend`).
+    k : int or pair of ints, default=17
+        Neighbours, the segment itself among them; of a pair, the number is drawn
+        uniformly, ends included, at each step (the doubly stochastic idea).
+    gate, gate_least
+        As for `SpeakerMeanShift`.
+    score_range : pair of floats or None, default=None
+        Draw a score uniformly from this range at each step and leave out
+        neighbours that score less.
+    tol : float, default=1e-3
+        Rest: a last move shorter than this, embeddings being of unit length.
+    rest_share : float, default=1.0
+        The run ends when this share of the segments rests.
+    max_steps : int or None, default=None
+        Most moves of single segments; None means 200 for each.
+    merge, merge_threshold, n_speakers, min_speakers, max_speakers
+        As for `SpeakerMeanShift`.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the draws. An int makes the labels reproducible.
+
+    Attributes
+    ----------
+    labels_, n_clusters_, resting_points_, k_, n_steps_, converged_, backend_
+        As for `SpeakerMeanShift`; `k_` is the largest number of neighbours.
+    n_features_in_ : int
+        Columns of the data.
+
+    Notes
+    -----
+    A step costs O(n r + k (d + q + r)) at first, for n segments, d dimensions, q
+    after the PCA and r of scores. When segments have gathered around their
+    speakers, bounds spare most scores, and n becomes the number of speakers and
+    of the segments of one. Some ten to thirty steps for each segment are usual.
+    Memory is O(n (d + q + r)): no matrix of all pairs is ever made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering import SpeakerStochasticMeanShift
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
+    >>> X = speakers + 0.3 * rng.standard_normal((60, 3))
+    >>> SpeakerStochasticMeanShift(random_state=0).fit(X).n_clusters_
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        k: int | tuple[int, int] = 17,
+        gate: float | None = None,
+        gate_least: int = 5,
+        score_range: tuple[float, float] | None = None,
+        tol: float = 1e-3,
+        rest_share: float = 1.0,
+        max_steps: int | None = None,
+        merge: Literal["distance", "score"] = "distance",
+        merge_threshold: float | None = None,
+        n_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.k = k
+        self.gate = gate
+        self.gate_least = gate_least
+        self.score_range = score_range
+        self.tol = tol
+        self.rest_share = rest_share
+        self.max_steps = max_steps
+        self.merge = merge
+        self.merge_threshold = merge_threshold
+        self.n_speakers = n_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
+
+    def _check_limits(self) -> None:
+        super()._check_limits()
+        ends = self.k if isinstance(self.k, (tuple, list)) else (self.k, self.k)
+        if len(ends) != 2:
+            raise InvalidParameterError(
+                f"{self._name}: k must be a whole number or a pair, got {self.k!r}"
+            )
+        for end in ends:
+            check_count(self._name, "k", end)
+        if ends[0] > ends[1]:
+            raise InvalidParameterError(
+                f"{self._name}: k must be a pair with low <= high, got {self.k!r}"
+            )
+        if self.score_range is not None:
+            pair = self.score_range
+            good = len(pair) == 2 and all(is_real(end) for end in pair)
+            if not good or pair[0] > pair[1]:
+                raise InvalidParameterError(
+                    f"{self._name}: score_range must be a pair of numbers with "
+                    f"low <= high, got {pair!r}"
+                )
+        check_share(self._name, "rest_share", self.rest_share)
+        if self.max_steps is not None:
+            check_count(self._name, "max_steps", self.max_steps)
+
+    def _remedy(self) -> str:
+        return "raise max_steps or tol, or lower rest_share"
+
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        rng = as_generator(self.random_state)
+        # Streams of their own, so that the draws of segments are those of plain SMS.
+        k_rng, score_rng = rng.spawn(2)
+        n, d = states.shape
+        low_k = int(np.min(self.k) * k / self._largest_k()) or 1
+        U, bias = terms.U.copy(), terms.bias.copy()
+        search = Search(U, bias)
+        chain = _map_of(backend)
+        images = states @ backend.matrix.T
+        trails = np.hstack([states, images, images @ backend.projection.T])
+        gate, least = self._gate(n)
+        last_move = np.full(n, np.inf)
+        n_at_rest = math.ceil(self.rest_share * n)
+        limit = self.max_steps or 200 * n
+        step = 0
+        resting = 0
+        while step < limit and resting < n_at_rest:
+            # Many at once are no burden when there are few centres to score.
+            size = batch_size(n) * (4 if search.grouped else 1)
+            size = min(size, limit - step)
+            draws = rng.integers(n, size=size)
+            ks = k_rng.integers(low_k, k + 1, size=size)
+            thresholds = np.full(size, -np.inf)
+            if self.score_range is not None:
+                thresholds = score_rng.uniform(*self.score_range, size=size)
+            snapshot = search.snapshot(draws)
+            done, scored = stochastic_batch(
+                trails,
+                U,
+                bias,
+                search.cells,
+                search.radius,
+                search.friends,
+                snapshot,
+                search.precision,
+                backend.constant,
+                draws,
+                ks,
+                thresholds,
+                gate,
+                least,
+                chain,
+                self.tol,
+                last_move,
+                n_at_rest,
+            )
+            step += done
+            search.learn(done, scored)
+            resting = int(np.count_nonzero(last_move < self.tol))
+            self._tell(resting / n_at_rest)
+        longest = float(np.sort(last_move)[n_at_rest - 1])
+        return trails[:, :d].copy(), step, longest
+
+
+def batch_size(n: int) -> int:
+    """Draws whose scores are computed at once.
+
+    Few enough that a drawn point seldom has moved since the snapshot, and that
+    the snapshot stays small.
+    """
+    return int(np.clip(min(n // 16, _SCORES // n), 8, 256))
+
+
+def estimate_memory(n: int, dim: int, score_dim: int) -> int:
+    """Bytes that clustering n embeddings needs at its peak, about.
+
+    Raw vectors, states with their images, resting points and their copies,
+    scoring vectors with the temporaries of computing them, one batch of scores.
+    """
+    scores = max(batch_size(n) * n, min(_SCORES, n * n))
+    return 8 * (7 * n * dim + 7 * n * score_dim + 2 * scores)
+
+
+def _blocks(rows: IntArray, n: int) -> list[IntArray]:
+    size = max(1, _SCORES // n)
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _map_of(backend: BackEnd) -> Map:
+    return Map(
+        backend.offset,
+        backend.projection @ backend.offset,
+        float(backend.out_length),
+        backend.shift,
+        backend.norm_weights,
+        bool(backend.norm_weights.any()),
+        backend.gain,
+        backend.square,
+        backend.normalize_state,
+    )

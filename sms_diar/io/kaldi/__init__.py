@@ -1,0 +1,1 @@
+"""Kaldi's own formats: arks, tables, data directories, PLDA models."""

@@ -1,0 +1,238 @@
+"""Tables read in spite of their problems, which are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import soundfile
+
+from sms_diar.errors import MissingFileError
+from sms_diar.io._lines import BLANK, BOM, CRLF, scan_lines
+from sms_diar.io.kaldi.data_dir import audio_path
+from sms_diar.io.kaldi.tables import (
+    AudioSource,
+    Parser,
+    Span,
+    parse_audio,
+    parse_count,
+    parse_duration,
+    parse_gender,
+    parse_pair,
+    parse_span,
+    parse_speaker,
+)
+
+V = TypeVar("V")
+Severity = Literal["error", "warning", "note"]
+
+MAX_OVERSHOOT = 0.5
+"""Kaldi shortens segments that end less than this after the recording."""
+
+UNSORTED = "ids must be in C locale order"
+
+REPAIRABLE = (BOM, CRLF, BLANK, UNSORTED)
+"""Beginnings of problems for which no line is lost in repair."""
+
+ROUNDING = 0.01
+"""Seconds by which tables may differ from the audio: reco2dur has two decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something to know about a data directory.
+
+    Parameters
+    ----------
+    path : Path
+        The file it is in.
+    line : int or None
+        1-based line; None where it concerns the whole file.
+    severity : {"error", "warning", "note"}
+        Errors make the directory unusable; warnings are worth a look or trouble
+        other tools; notes only inform.
+    text : str
+        What it is.
+    """
+
+    path: Path
+    line: int | None
+    severity: Severity
+    text: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
+        return f"{where}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[V]):
+    """A line that could be parsed."""
+
+    line: int
+    value: V
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[V]):
+    """Rows of a table by id, in file order, the first of each id."""
+
+    path: Path
+    rows: dict[str, Row[V]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    exists: bool = True
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.rows
+
+    def report(self, line: int | None, severity: Severity, text: str) -> None:
+        """Add a problem."""
+        self.problems.append(Problem(self.path, line, severity, text))
+
+
+def scan_table(path: Path, parse: Parser[V]) -> Table[V]:
+    """Read what can be read of a table; a missing file gives an empty one."""
+    if not path.is_file():
+        return Table(path, exists=False)
+    table: Table[V] = Table(path)
+    byte_problems: dict[str, list[int]] = {}
+    previous: str | None = None
+    is_sorted, last = True, 0
+    for line in scan_lines(path):
+        last = line.number
+        for problem in line.problems:
+            byte_problems.setdefault(problem, []).append(line.number)
+        if not line.is_readable:
+            continue
+        try:
+            key, value = parse(line.text)
+        except ValueError as error:
+            table.report(line.number, "error", str(error))
+            continue
+        if key in table.rows:
+            first = table.rows[key].line
+            text = f"id {key!r} is given twice, first on line {first}"
+            table.report(line.number, "error", text)
+            continue
+        if is_sorted and previous is not None and key < previous:
+            is_sorted = False
+            table.report(
+                line.number,
+                "error",
+                f"{UNSORTED}, got {key!r} after {previous!r}; sort "
+                f"the file with LC_ALL=C sort",
+            )
+        previous = key
+        table.rows[key] = Row(line.number, value)
+    for problem, lines in byte_problems.items():
+        more = f" ({len(lines)} such lines)" if len(lines) > 1 else ""
+        table.report(lines[0], "error", problem + more)
+    if last == 0:
+        table.report(None, "error", "the file is empty")
+    elif not path.read_bytes().endswith(b"\n"):
+        table.report(
+            last, "warning", "the last line has no line end; Kaldi refuses that"
+        )
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All tables of a directory, read in spite of their problems."""
+
+    path: Path
+    wav_scp: Table[AudioSource]
+    segments: Table[Span]
+    utt2spk: Table[str]
+    spk2utt: Table[tuple[str, ...]]
+    reco2num_spk: Table[int]
+    spk2gender: Table[str]
+    reco2dur: Table[float]
+
+    @classmethod
+    def of(cls, path: str | Path) -> Scan:
+        """Read a directory."""
+        path = Path(path)
+        if not path.is_dir():
+            raise MissingFileError(f"{path}: no such data directory")
+        return cls(
+            path,
+            scan_table(path / "wav.scp", parse_audio),
+            scan_table(path / "segments", parse_span),
+            scan_table(path / "utt2spk", parse_pair("utt2spk")),
+            scan_table(path / "spk2utt", parse_speaker),
+            scan_table(path / "reco2num_spk", parse_count),
+            scan_table(path / "spk2gender", parse_gender),
+            scan_table(path / "reco2dur", parse_duration),
+        )
+
+    @property
+    def tables(self) -> Sequence[Table[Any]]:
+        """The tables, in the order in which to read them."""
+        return (
+            self.wav_scp,
+            self.segments,
+            self.utt2spk,
+            self.spk2utt,
+            self.reco2num_spk,
+            self.spk2gender,
+            self.reco2dur,
+        )
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The problems of all tables, by table and line."""
+        return [
+            problem
+            for table in self.tables
+            for problem in sorted(table.problems, key=lambda problem: problem.line or 0)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """What is known of the audio of a recording.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file, where the source is a plain path to one that exists.
+    duration : float or None
+        Seconds, by `reco2dur` or else by the header of the file.
+    problem : str or None
+        Why the audio cannot be used.
+    """
+
+    path: Path | None
+    duration: float | None
+    problem: str | None
+
+
+def look_up_audio(scan: Scan) -> dict[str, Audio]:
+    """Look for the audio of every recording in wav.scp; run no commands."""
+    found = {}
+    for name, row in scan.wav_scp.rows.items():
+        stated = scan.reco2dur.rows.get(name)
+        duration = None if stated is None else stated.value
+        path, problem = None, None
+        if row.value.is_command or row.value.is_archive:
+            pass
+        elif row.value.text.startswith("~"):
+            problem = (
+                f"the path {row.value.text!r} begins with ~, which only shells "
+                f"understand; write it in full"
+            )
+        elif (path := audio_path(row.value, scan.path)) is None:
+            problem = f"no audio file {row.value.text!r}"
+        else:
+            try:
+                info = soundfile.info(str(path))
+            except (soundfile.LibsndfileError, OSError) as error:
+                problem = f"{row.value.text!r} cannot be read as audio: {error}"
+            else:
+                measured = info.frames / info.samplerate
+                duration = measured if duration is None else duration
+        found[name] = Audio(path, duration, problem)
+    return found

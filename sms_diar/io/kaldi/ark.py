@@ -1,0 +1,200 @@
+r"""Arks of embeddings: an id, a space, a vector, and so on to the end.
+
+Read in one pass, from a file or a pipe. Everything that would only show up as a
+strange result later is refused here, with the id and the place: vectors of
+different dimensions, ids that occur twice, NaN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar._files import replacing, write_text
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._source import ByteSource, Readable, open_source
+from sms_diar.io.kaldi.binary import (
+    BINARY,
+    BLANK,
+    object_bytes,
+    read_object,
+)
+from sms_diar.types import AnyArray, EmbeddingSet
+
+_ID_END = re.compile(rb"\s")
+_LONGEST_ID = 4096
+
+
+class VectorChecks:
+    """What the vectors of one file must have in common.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, for messages.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        self._seen: set[str] = set()
+        self._dim: int | None = None
+
+    def check(
+        self, name: str, vector: AnyArray, *, where: str = "", line: int | None = None
+    ) -> None:
+        """Refuse a repeated id, another dimension and numbers that are not finite.
+
+        Parameters
+        ----------
+        name : str
+            Id of the vector.
+        vector : ndarray of shape (d,)
+            The vector.
+        where : str, optional
+            Its place in a binary file, such as ``" at byte 20"``.
+        line : int, optional
+            Its place in a text file.
+        """
+        problem = None
+        if name in self._seen:
+            problem = f"id {name!r}{where} occurs a second time; ids must be unique"
+        elif not len(vector):
+            problem = f"vector of {name!r}{where} has no numbers"
+        elif self._dim not in (None, len(vector)):
+            problem = (
+                f"vector of {name!r}{where} has {len(vector)} dimensions, the ones "
+                f"before it have {self._dim}"
+            )
+        elif not np.isfinite(vector).all():
+            what = "NaN" if np.isnan(vector).any() else "infinity"
+            problem = f"vector of {name!r}{where} holds {what}; remove or repair it"
+        if problem:
+            raise DataFormatError(problem, path=self._path, line=line)
+        self._seen.add(name)
+        self._dim = len(vector)
+
+
+def read_ark(source: Readable) -> Iterator[tuple[str, AnyArray]]:
+    """Yield the ids and vectors of an ark, in file order.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        A file, ``-`` for standard input, or an open stream. Binary and text
+        vectors are accepted, even in one file.
+
+    Yields
+    ------
+    id : str
+        Anything without blanks.
+    vector : ndarray of shape (d,)
+        ``float32`` or ``float64`` as stored; text gives ``float64``.
+
+    Raises
+    ------
+    DataFormatError
+        The file is damaged, holds matrices, or its vectors do not fit together.
+    """
+    with open_source(source) as opened:
+        yield from iterate_ark(opened)
+
+
+def iterate_ark(source: ByteSource) -> Iterator[tuple[str, AnyArray]]:
+    """Do the work of `read_ark` on a source that is already open."""
+    checks = VectorChecks(source.name)
+    while True:
+        source.skip(BLANK)
+        if not source.peek(1):
+            return
+        name = _read_id(source)
+        binary = source.peek(2) == BINARY
+        place = f" at byte {source.position}" if binary else ""
+        line = None if binary else source.line
+        vector = read_object(source, f"vector of {name!r}", ndim=1)
+        checks.check(name, vector, where=place, line=line)
+        yield name, vector
+
+
+def write_ark(
+    path: str | Path,
+    ids: Sequence[str],
+    vectors: npt.ArrayLike,
+    *,
+    dtype: str = "double",
+    text: bool = False,
+    scp: str | Path | None = None,
+) -> None:
+    """Write vectors as an ark and, if wanted, the scp that points into it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The ark.
+    ids : sequence of str
+        One for each vector: unique, not empty, without blanks.
+    vectors : array-like of shape (n, d)
+        Finite.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers. Kaldi's own extractors write floats.
+    text : bool, default=False
+        Write text, which is larger and can be read by eye.
+    scp : str or Path, optional
+        Write this file too. It names the ark the way `path` does: a relative
+        path stays relative, as in Kaldi.
+    """
+    rows = EmbeddingSet(
+        tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"
+    )
+    for name in rows.ids:
+        if not name or name.split() != [name] or "\0" in name:
+            raise InvalidParameterError(
+                f"write_ark: ids must be words without blanks, got {name!r}"
+            )
+    header = b"" if text else BINARY
+    offsets = []
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        for name, vector in zip(rows.ids, rows.vectors, strict=True):
+            out.write(f"{name} ".encode())
+            offsets.append(out.tell())
+            out.write(header)
+            out.write(
+                object_bytes(vector, owner="write_ark", dtype=dtype, binary=not text)
+            )
+    if scp is not None:
+        lines = zip(rows.ids, offsets, strict=True)
+        write_text(scp, "".join(f"{name} {path}:{at}\n" for name, at in lines))
+
+
+def _read_id(source: ByteSource) -> str:
+    start, line = source.position, source.line
+    raw = source.until(_ID_END, limit=_LONGEST_ID)
+    if raw.startswith(BINARY):
+        raise DataFormatError(
+            f"the object at byte {start} has no id before it; this is a single Kaldi "
+            f"object (a mean, a transform or a model), not an ark of embeddings",
+            path=source.name,
+        )
+    if b"\0" in raw or len(raw) > _LONGEST_ID:
+        raise DataFormatError(
+            f"no id at byte {start}; the file is damaged or not a Kaldi ark",
+            path=source.name,
+        )
+    try:
+        name = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise DataFormatError(
+            f"the id at byte {start} is not UTF-8: {raw[:40]!r}", path=source.name
+        ) from None
+    source.skip(b" \t")
+    if not source.peek(1).strip(b"\r\n"):
+        raise DataFormatError(
+            f"id {name!r} at byte {start} has no vector after it; the file is "
+            f"truncated or damaged",
+            path=source.name,
+            line=line,
+        )
+    return name

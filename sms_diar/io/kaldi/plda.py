@@ -1,0 +1,127 @@
+r"""PLDA models in Kaldi's files.
+
+The token ``<Plda>``, the mean, the transform, psi and ``</Plda>``, after ``\0B`` in
+binary files. Kaldi writes doubles; floats are read too and can be written again.
+A file that Kaldi wrote comes back with the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar._files import replacing
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io.kaldi.binary import (
+    BINARY,
+    BLANK,
+    object_bytes,
+    read_binary,
+    read_text,
+    read_token,
+)
+from sms_diar.types import PldaModel
+
+_OTHER_OBJECTS = {
+    "FV": "a plain vector",
+    "DV": "a plain vector",
+    "FM": "a plain matrix",
+    "DM": "a plain matrix",
+    "[": "a plain vector or matrix",
+}
+
+
+def read_plda(path: str | Path) -> PldaModel:
+    """Read a model, binary or text, floats or doubles.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that Kaldi's ``ivector-compute-plda`` or `write_plda` wrote.
+
+    Raises
+    ------
+    DataFormatError
+        The file is something else, damaged, or its parts do not fit together.
+    """
+    with open_source(path) as source:
+        binary = source.peek(2) == BINARY
+        if binary:
+            source.read(2)
+        _expect_start(source)
+        read = read_binary if binary else read_text
+        mean = read(source, "the mean", ndim=1)
+        transform = read(source, "the transform", ndim=2)
+        psi = read(source, "psi", ndim=1)
+        _expect_end(source)
+        try:
+            return PldaModel(
+                mean.astype(np.float64),
+                transform.astype(np.float64),
+                psi.astype(np.float64),
+            )
+        except InvalidParameterError as error:
+            raise DataFormatError(str(error), path=path) from None
+
+
+def write_plda(
+    path: str | Path, model: PldaModel, *, binary: bool = True, dtype: str = "double"
+) -> None:
+    """Write a model in Kaldi's format.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    model : PldaModel
+        What to write.
+    binary : bool, default=True
+        Binary, else text with enough digits to restore every number.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers. ``float`` restores a file that held floats, and
+        rounds any other model.
+    """
+    parts = [BINARY if binary else b"", b"<Plda> "]
+    parts += [
+        object_bytes(part, owner="write_plda", dtype=dtype, binary=binary)
+        for part in (model.mean, model.transform, model.psi)
+    ]
+    parts.append(b"</Plda> ")
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"".join(parts))
+
+
+def _expect_start(source: ByteSource) -> None:
+    source.skip(BLANK)
+    token = read_token(source)
+    if token == "<Plda>":  # noqa: S105 - a token of the format, not a secret
+        return
+    if token in _OTHER_OBJECTS:
+        found = f"{_OTHER_OBJECTS[token]} ({token})"
+    else:
+        found = f"{token!r} at its start" if token else "nothing"
+    raise DataFormatError(
+        f"not a Kaldi PLDA model: found {found} where <Plda> must stand",
+        path=source.name,
+    )
+
+
+def _expect_end(source: ByteSource) -> None:
+    source.skip(BLANK)
+    start = source.position
+    token = read_token(source)
+    if token != "</Plda>":  # noqa: S105
+        problem = f"found {token!r}" if token else "the file ends"
+        raise DataFormatError(
+            f"{problem} at byte {start} where </Plda> must stand; it is truncated or "
+            f"damaged",
+            path=source.name,
+        )
+    source.skip(BLANK)
+    if source.peek(1):
+        raise DataFormatError(
+            f"the model ends with </Plda>, but more follows at byte {source.position}",
+            path=source.name,
+        )

@@ -1,0 +1,209 @@
+"""Repaired copies of data directories.
+
+As Kaldi's fix_data_dir.sh, but never in place: the copy keeps what is sound in
+all tables, and `spk2utt` follows from `utt2spk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io.kaldi._scan import (
+    MAX_OVERSHOOT,
+    REPAIRABLE,
+    ROUNDING,
+    Audio,
+    Problem,
+    Row,
+    Scan,
+    Table,
+    look_up_audio,
+)
+from sms_diar.io.kaldi.tables import (
+    TO_THE_END,
+    AudioSource,
+    end_of,
+    write_reco2dur,
+    write_reco2num_spk,
+    write_segments,
+    write_spk2gender,
+    write_spk2utt,
+    write_utt2spk,
+    write_wav_scp,
+)
+from sms_diar.types import Segment
+
+V = TypeVar("V")
+
+
+def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
+    """Write a repaired copy of a data directory.
+
+    Sorts the tables, keeps the first line of each id, drops lines that cannot be
+    read, recordings without audio and segments outside their recording, keeps
+    only the ids all tables share, and makes `spk2utt` anew. A segment that ends
+    less than half a second after its recording is shortened to it. Tables other
+    than those of :class:`sms_diar.io.kaldi.data_dir.DataDir` are not copied, nor is
+    audio: paths relative to `source` become absolute.
+
+    Parameters
+    ----------
+    source : str or Path
+        Directory to repair; it is only read.
+    target : str or Path
+        Directory of the copy, which must not exist or be empty.
+
+    Returns
+    -------
+    dropped : list of Problem
+        What was dropped or changed, with its place in `source`.
+    """
+    target = Path(target)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidParameterError(
+            f"fix_data_dir: target must be a new or empty directory, got {target}"
+        )
+    scan = Scan.of(source)
+    labelled = _labels(scan)
+    dropped = _unreadable(scan, labelled)
+    audio = _usable_audio(scan, dropped)
+    sources = {
+        name: _copied_source(scan.wav_scp.rows[name].value, known)
+        for name, known in audio.items()
+    }
+    segments = _usable_segments(scan, audio, dropped)
+    speakers = _values(labelled)
+
+    has_segments, has_audio = scan.segments.exists, scan.wav_scp.exists
+    units: dict[str, Any] = segments if has_segments else sources
+    if labelled.exists and (has_segments or has_audio):
+        table: Table[Any] = scan.segments if has_segments else scan.wav_scp
+        keep = units.keys() & speakers.keys()
+        _drop(table, units, keep, "has no speaker", dropped)
+        _drop(labelled, speakers, keep, "has no usable segment", dropped)
+    recordings = set(sources) if has_audio else set(speakers)
+    if has_segments:
+        recordings = {segment.recording for segment in segments.values()}
+        _drop(scan.wav_scp, sources, recordings, "has no segments left", dropped)
+    if not recordings:
+        raise DataFormatError(
+            f"no segment is left after repair, nothing is written; the first of "
+            f"{len(dropped)} problems: {dropped[0] if dropped else 'empty tables'}",
+            path=scan.path,
+        )
+
+    counts, durations = _values(scan.reco2num_spk), _values(scan.reco2dur)
+    genders = _values(scan.spk2gender)
+    _drop(scan.reco2num_spk, counts, recordings, "is no recording left", dropped)
+    _drop(scan.reco2dur, durations, recordings, "is no recording left", dropped)
+    if labelled.exists:
+        left = set(speakers.values())
+        _drop(scan.spk2gender, genders, left, "is no speaker left", dropped)
+
+    target.mkdir(parents=True, exist_ok=True)
+    writers: tuple[tuple[str, Callable[..., None], Mapping[str, Any]], ...] = (
+        ("wav.scp", write_wav_scp, sources),
+        ("segments", write_segments, segments),
+        ("utt2spk", write_utt2spk, speakers),
+        ("spk2utt", write_spk2utt, speakers),
+        ("reco2num_spk", write_reco2num_spk, counts),
+        ("spk2gender", write_spk2gender, genders),
+        ("reco2dur", write_reco2dur, durations),
+    )
+    for name, write, values in writers:
+        if values:
+            write(target / name, values)
+    order = {table.path: place for place, table in enumerate(scan.tables)}
+    return sorted(dropped, key=lambda problem: (order[problem.path], problem.line or 0))
+
+
+def _labels(scan: Scan) -> Table[str]:
+    """Speaker of each id by utt2spk, or by spk2utt if that is all there is."""
+    if scan.utt2spk.exists or not scan.spk2utt.exists:
+        return scan.utt2spk
+    rows: dict[str, Row[str]] = {}
+    for speaker, row in scan.spk2utt.rows.items():
+        for name in row.value:
+            rows.setdefault(name, Row(row.line, speaker))
+    return Table(scan.spk2utt.path, rows)
+
+
+def _values(table: Table[V]) -> dict[str, V]:
+    return {name: row.value for name, row in table.rows.items()}
+
+
+def _unreadable(scan: Scan, labelled: Table[str]) -> list[Problem]:
+    """Lines that the scan could not use."""
+    derived = scan.spk2utt.path if labelled is scan.utt2spk else None
+    return [
+        Problem(problem.path, problem.line, "note", f"dropped: {problem.text}")
+        for table in scan.tables
+        if table.path != derived  # made anew anyway
+        for problem in table.problems
+        if problem.severity == "error"
+        and problem.line is not None
+        and not problem.text.startswith(REPAIRABLE)
+    ]
+
+
+def _usable_audio(scan: Scan, dropped: list[Problem]) -> dict[str, Audio]:
+    audio = look_up_audio(scan)
+    for name, row in scan.wav_scp.rows.items():
+        problem = audio[name].problem
+        if problem is not None:
+            text = f"dropped {name!r}: {problem}"
+            dropped.append(Problem(scan.wav_scp.path, row.line, "note", text))
+    return {name: known for name, known in audio.items() if known.problem is None}
+
+
+def _usable_segments(
+    scan: Scan, audio: dict[str, Audio], dropped: list[Problem]
+) -> dict[str, Segment]:
+    durations = {name: row.value for name, row in scan.reco2dur.rows.items()}
+    for name, known in audio.items():
+        if known.duration is not None:
+            durations[name] = known.duration
+    segments = {}
+    for name, row in scan.segments.rows.items():
+        span, why = row.value, ""
+        duration = durations.get(span.recording, float("inf"))
+        if scan.wav_scp.exists and span.recording not in audio:
+            why = f"dropped {name!r}: recording {span.recording!r} has no usable audio"
+        elif span.start >= duration:
+            why = f"dropped {name!r}: it starts after the end of its recording"
+        elif span.end >= duration + MAX_OVERSHOOT:
+            why = f"dropped {name!r}: it ends long after its recording"
+        elif span.end > duration + ROUNDING:
+            why = f"shortened {name!r}: it ended after its recording"
+            segments[name] = Segment(span.recording, span.start, duration)
+        elif span.end == TO_THE_END and span.recording not in durations:
+            why = f"dropped {name!r}: the length of its recording is not known"
+        else:
+            segments[name] = end_of(span, durations)
+        if why:
+            dropped.append(Problem(scan.segments.path, row.line, "note", why))
+    return segments
+
+
+def _copied_source(source: AudioSource, known: Audio) -> AudioSource:
+    # A path that was found from the data directory would be lost in the copy.
+    if known.path is None or known.path == Path(source.text):
+        return source
+    return AudioSource(str(known.path.resolve()))
+
+
+def _drop(
+    table: Table[Any],
+    values: dict[str, V],
+    keep: Collection[str],
+    why: str,
+    dropped: list[Problem],
+) -> None:
+    """Remove from `values` what is not in `keep`, and say so."""
+    for name in [name for name in values if name not in keep]:
+        del values[name]
+        text = f"dropped {name!r}: it {why}"
+        dropped.append(Problem(table.path, table.rows[name].line, "note", text))

@@ -1,0 +1,216 @@
+"""Lists of where each vector lies: ``id path``, ``id path:offset`` and ranges.
+
+A line may also be ``id command |``, whose output is the vector. Such a file is a
+program: it runs only where the caller says so, and never through a shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.io._source import ByteSource, Readable, open_file, open_source
+from sms_diar.io.command import run_command
+from sms_diar.io.kaldi.ark import VectorChecks
+from sms_diar.io.kaldi.binary import read_object
+from sms_diar.types import AnyArray
+
+_RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")
+_OFFSET = re.compile(r"(.+):(\d+)")
+_SPAN = re.compile(r"(\d+):(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ScpEntry:
+    """One line of an scp.
+
+    Parameters
+    ----------
+    id : str
+        Id of the vector.
+    path : str
+        File the vector lies in; empty for a command.
+    offset : int
+        Byte at which it starts.
+    span : tuple of int, optional
+        First and last dimension to keep, both inclusive.
+    command : str, optional
+        Command whose output is the vector.
+    """
+
+    id: str
+    path: str = ""
+    offset: int = 0
+    span: tuple[int, int] | None = None
+    command: str | None = None
+
+
+class _Arks:
+    """Files that entries point into; the last one stays open for the next line."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+        self._path: str | None = None
+        self._source: ByteSource | None = None
+
+    def __enter__(self) -> _Arks:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._stack.close()
+
+    def at(self, path: str, offset: int) -> ByteSource:
+        if self._source is None or path != self._path:
+            self._stack.close()
+            found = self._find(path)
+            stream = self._stack.enter_context(open_file(found))
+            self._path, self._source = path, ByteSource(stream, found)
+        self._source.seek(offset)
+        self._source.line = 1
+        return self._source
+
+    def _find(self, path: str) -> Path:
+        # Kaldi looks from the current folder. A data folder that was moved, or
+        # is used from elsewhere, still works when its paths start at the scp.
+        tried = [Path(path), self._folder / path]
+        for candidate in tried:
+            if candidate.exists():
+                return candidate
+        places = dict.fromkeys(str(place) for place in tried)
+        raise MissingFileError(f"no such file: {' nor '.join(places)}")
+
+
+def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
+    """Yield the line number, the text and the entry of each line that is not blank.
+
+    Raises
+    ------
+    DataFormatError
+        A line is not UTF-8, has no path, or a range that is not ``[first:last]``.
+    """
+    for number, raw in enumerate(source.rest().split(b"\n"), start=1):
+        try:
+            text = raw.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise DataFormatError(
+                f"not UTF-8 ({error.reason})", path=source.name, line=number
+            ) from None
+        if text:
+            try:
+                yield number, text, parse_entry(text)
+            except ValueError as error:
+                raise DataFormatError(
+                    str(error), path=source.name, line=number, text=text
+                ) from None
+
+
+def parse_entry(text: str) -> ScpEntry:
+    """Take one line apart.
+
+    Raises
+    ------
+    ValueError
+        With the reason; `parse_scp` adds file and line.
+
+    Examples
+    --------
+    >>> parse_entry("a exp/x.ark:12[0:3]")
+    ScpEntry(id='a', path='exp/x.ark', offset=12, span=(0, 3), command=None)
+    """
+    words = text.split(maxsplit=1)
+    if len(words) < 2:
+        raise ValueError("a line is 'id path', 'id path:offset' or 'id command |'")
+    name, place = words
+    if place.endswith("|"):
+        return ScpEntry(name, command=place[:-1].strip())
+    span = None
+    ranged = _RANGE.fullmatch(place)
+    if ranged:
+        place, inside = ranged.groups()
+        limits = _SPAN.fullmatch(inside)
+        if inside != ":":  # [:] is the whole vector
+            if not limits or int(limits[1]) > int(limits[2]):
+                raise ValueError(
+                    f"a range of a vector is [first:last], both inclusive and from 0, "
+                    f"got [{inside}]"
+                )
+            span = int(limits[1]), int(limits[2])
+    offset = _OFFSET.fullmatch(place)
+    if offset:
+        return ScpEntry(name, offset[1], int(offset[2]), span)
+    return ScpEntry(name, place, span=span)
+
+
+def read_scp(
+    source: Readable, *, allow_commands: bool = False
+) -> Iterator[tuple[str, AnyArray]]:
+    """Yield the ids and vectors that an scp lists, in its order.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        The scp; ``-`` is standard input. Relative paths inside are looked up
+        from the current folder, as Kaldi does, then from the scp's own.
+    allow_commands : bool, default=False
+        Run lines of the form ``id command |``. They are run without a shell, so
+        pipelines, redirections and variables are refused.
+
+    Yields
+    ------
+    id : str
+        First word of the line.
+    vector : ndarray of shape (d,)
+        As stored, cut to its range if there is one.
+    """
+    with open_source(source) as opened:
+        yield from iterate_scp(opened, allow_commands=allow_commands)
+
+
+def iterate_scp(
+    source: ByteSource, *, allow_commands: bool = False
+) -> Iterator[tuple[str, AnyArray]]:
+    """Do the work of `read_scp` on a source that is already open."""
+    checks = VectorChecks(source.name)
+    folder = source.name.parent if isinstance(source.name, Path) else Path()
+    with _Arks(folder) as arks:
+        for number, text, entry in parse_scp(source):
+            try:
+                vector = _load(entry, arks, allow_commands=allow_commands)
+            except MissingFileError as error:
+                raise MissingFileError(f"{source.name}:{number}: {error}") from None
+            except ValueError as error:  # DataFormatError of the ark among them
+                raise DataFormatError(
+                    str(error), path=source.name, line=number, text=text
+                ) from error
+            checks.check(entry.id, vector, line=number)
+            yield entry.id, vector
+
+
+def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
+    owner = f"vector of {entry.id!r}"
+    if entry.command is not None:
+        if not allow_commands:
+            raise ValueError(
+                "this line is a command; scp files of strangers can run anything, so "
+                "commands need --allow-commands (allow_commands=True)"
+            )
+        output = BytesIO(run_command(entry.command))
+        return read_object(ByteSource(output, entry.command), owner, ndim=1)
+    vector = read_object(arks.at(entry.path, entry.offset), owner, ndim=1)
+    if entry.span is None:
+        return vector
+    first, last = entry.span
+    # Kaldi lets a range overshoot by 3, meant for rounded frame times. Here it
+    # would hide a wrong dimension.
+    if last >= len(vector):
+        raise ValueError(
+            f"range [{first}:{last}] goes beyond the {len(vector)} dimensions of the "
+            f"{owner}"
+        )
+    return vector[first : last + 1]

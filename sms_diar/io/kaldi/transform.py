@@ -1,0 +1,296 @@
+"""Centring and projection of embeddings, as other toolkits store them.
+
+Three kinds, told apart by content. Kaldi keeps a mean in a vector file
+(``mean.vec``) and a projection in a matrix file (``transform.mat``) whose last
+column may be an offset. VBx keeps ``mean1``, ``lda`` and ``mean2`` in an HDF5 or
+npz file and applies them between two length normalisations.
+
+On lengths, the toolkits disagree. VBx scales to length one, both times, and its
+PLDA models expect that. pyannote.audio uses arrays of the same names but scales
+to the square root of the dimension, as Kaldi does. The file does not say which,
+and with the wrong one all PLDA scores are meaningless; see `VbxTransform.length`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar._files import replacing
+from sms_diar._validation import check_choice
+from sms_diar.errors import (
+    DataFormatError,
+    InvalidParameterError,
+    MissingExtraError,
+)
+from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io.arrays import load_arrays
+from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
+from sms_diar.types import AnyArray, FloatArray
+
+_VBX_PARTS = ("mean1", "lda", "mean2")
+
+
+@dataclass(frozen=True, eq=False)
+class Centering:
+    """Subtract a mean: Kaldi's ``mean.vec``.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (d,)
+        What is subtracted.
+    """
+
+    mean: FloatArray
+
+    def __post_init__(self) -> None:
+        _check_part("Centering", "mean", self.mean, ndim=1)
+
+    def apply(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Centre the rows of `vectors`, of shape (n, d)."""
+        return _rows("Centering", vectors, len(self.mean)) - self.mean
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTransform:
+    """Project, and shift if there is an offset: Kaldi's ``transform.mat``.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (k, d) or (k, d + 1)
+        A row for each output dimension. Whether the last column is an offset
+        follows from the vectors it meets, as in Kaldi's ``transform-vec``.
+    """
+
+    matrix: FloatArray
+
+    def __post_init__(self) -> None:
+        _check_part("LinearTransform", "matrix", self.matrix, ndim=2)
+
+    def apply(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Transform the rows of `vectors`: ``A x``, or ``A x + b``.
+
+        Parameters
+        ----------
+        vectors : array-like of shape (n, d)
+            Centred vectors, if the matrix was trained on such.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        width = self.matrix.shape[1]
+        rows = _rows("LinearTransform", vectors, width, width - 1)
+        if rows.shape[1] == width:
+            return rows @ self.matrix.T
+        return rows @ self.matrix[:, :-1].T + self.matrix[:, -1]
+
+
+@dataclass(frozen=True, eq=False)
+class VbxTransform:
+    """Centre, normalise, project, centre, normalise: VBx's ``transform.h5``.
+
+    Parameters
+    ----------
+    mean1 : ndarray of shape (d,)
+        Subtracted first.
+    lda : ndarray of shape (d, k)
+        Multiplied from the right; a *column* for each output dimension.
+    mean2 : ndarray of shape (k,)
+        Subtracted after the projection.
+    length : {'unit', 'sqrt-dim'}, default='unit'
+        Length that both normalisations give: one, as in VBx, or the square root
+        of the dimension (of d, then of k), as in pyannote.audio. The files of
+        one toolkit are wrong for the other: on an AMI meeting, vectors of VBx
+        have a mean variance of 1.8 in the space of their PLDA model, which
+        expects 2.3, and would have 235 with ``sqrt-dim``.
+    """
+
+    mean1: FloatArray
+    lda: FloatArray
+    mean2: FloatArray
+    length: str = "unit"
+
+    def __post_init__(self) -> None:
+        check_choice("VbxTransform", "length", self.length, ("unit", "sqrt-dim"))
+        _check_part("VbxTransform", "mean1", self.mean1, ndim=1)
+        _check_part("VbxTransform", "lda", self.lda, ndim=2)
+        _check_part("VbxTransform", "mean2", self.mean2, ndim=1)
+        if self.lda.shape != (len(self.mean1), len(self.mean2)):
+            raise InvalidParameterError(
+                f"VbxTransform: lda must be of shape (d, k), with d of mean1 and k of "
+                f"mean2, got {self.lda.shape}, {self.mean1.shape} and "
+                f"{self.mean2.shape}"
+            )
+
+    def apply(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
+        rows = _rows("VbxTransform", vectors, len(self.mean1))
+        projected = self._normalised(rows - self.mean1) @ self.lda
+        return self._normalised(projected - self.mean2)
+
+    def _normalised(self, rows: FloatArray) -> FloatArray:
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not lengths.all():
+            raise InvalidParameterError(
+                f"VbxTransform: vectors must differ from the mean, got row "
+                f"{int(np.argmin(lengths))} equal to it, which has no direction"
+            )
+        scale = 1.0 if self.length == "unit" else float(np.sqrt(rows.shape[1]))
+        return np.asarray(scale * rows / lengths)
+
+
+Transform: TypeAlias = Centering | LinearTransform | VbxTransform
+
+
+def read_transform(path: str | Path) -> Transform:
+    """Read whichever transform a file holds.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Kaldi vector or matrix, binary or text, or a VBx npz or HDF5 file.
+
+    Returns
+    -------
+    Centering, LinearTransform or VbxTransform
+        A ``VbxTransform`` has unit lengths; use ``dataclasses.replace(transform,
+        length="sqrt-dim")`` for a file of pyannote.audio.
+
+    Raises
+    ------
+    DataFormatError
+        The file holds something else or is damaged.
+    MissingExtraError
+        It is HDF5, and h5py is not installed.
+    """
+    path = Path(path)
+    with open_source(path) as source:
+        head = source.peek(9)
+        if head[:4] not in (b"PK\x03\x04", b"PK\x05\x06", b"\x89HDF"):
+            return _checked(path, _read_kaldi(source))
+    arrays = load_arrays(path) if head.startswith(b"PK") else _load_hdf5(path)
+    missing = [name for name in _VBX_PARTS if name not in arrays]
+    if missing:
+        raise DataFormatError(
+            f"a VBx transform has mean1, lda and mean2, but {' and '.join(missing)} "
+            f"is not among {', '.join(arrays) or 'no arrays at all'}",
+            path=path,
+        )
+    return _checked(path, [arrays[name] for name in _VBX_PARTS])
+
+
+def write_transform(
+    path: str | Path,
+    transform: Transform,
+    *,
+    dtype: str = "double",
+    binary: bool = True,
+) -> None:
+    """Write a transform the way its toolkit does; a VBx one as npz.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    transform : Centering, LinearTransform or VbxTransform
+        What to write. The ``length`` of a VbxTransform is not stored.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers in a Kaldi file; an npz has doubles.
+    binary : bool, default=True
+        Kaldi's binary form, else its text.
+    """
+    if isinstance(transform, VbxTransform):
+        parts = {name: getattr(transform, name) for name in _VBX_PARTS}
+        with replacing(path) as temporary, temporary.open("wb") as out:
+            np.savez(out, **parts)
+        return
+    array = transform.mean if isinstance(transform, Centering) else transform.matrix
+    body = object_bytes(array, owner="write_transform", dtype=dtype, binary=binary)
+    with replacing(path) as temporary:
+        temporary.write_bytes((BINARY if binary else b"") + body)
+
+
+def _read_kaldi(source: ByteSource) -> list[AnyArray]:
+    head = source.peek(64)
+    if head.startswith(BINARY + b"<") or head.lstrip().startswith(b"<"):
+        token = head.removeprefix(BINARY).split()[0].decode("latin-1")
+        remedy = "; it is a PLDA model" if token == "<Plda>" else ""  # noqa: S105
+        raise DataFormatError(
+            f"found {token!r} where a vector or matrix must stand{remedy}",
+            path=source.name,
+        )
+    if not head.startswith(BINARY) and not head.lstrip().startswith(b"["):
+        raise DataFormatError(
+            "neither a Kaldi vector or matrix nor a VBx transform (npz or HDF5)"
+            if head
+            else "is empty",
+            path=source.name,
+        )
+    array = read_object(source, "the transform")
+    source.skip(BLANK)
+    if source.peek(1):
+        raise DataFormatError(
+            f"one vector or matrix is expected, but more follows at byte "
+            f"{source.position}",
+            path=source.name,
+        )
+    return [array]
+
+
+def _checked(path: Path, parts: list[AnyArray]) -> Transform:
+    try:
+        arrays = [np.asarray(part).astype(np.float64) for part in parts]
+        if len(arrays) == len(_VBX_PARTS):
+            mean1, lda, mean2 = arrays
+            return VbxTransform(mean1, lda, mean2)
+        (array,) = arrays
+        return Centering(array) if array.ndim == 1 else LinearTransform(array)
+    except ValueError as error:  # ours, or an array of text
+        raise DataFormatError(str(error), path=path) from None
+
+
+def _load_hdf5(path: Path) -> dict[str, AnyArray]:
+    try:
+        h5py = import_module("h5py")
+    except ImportError:
+        raise MissingExtraError(
+            f"{path}: reading HDF5 needs h5py; pip install 'sms-diar[h5]', or save the "
+            f"arrays with numpy.savez"
+        ) from None
+    try:
+        with h5py.File(path, "r") as file:
+            return {
+                name: np.asarray(file[name])
+                for name in file
+                if isinstance(file[name], h5py.Dataset)
+            }
+    except (OSError, KeyError, RuntimeError) as error:
+        raise DataFormatError(f"not a whole HDF5 file ({error})", path=path) from None
+
+
+def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:
+    if array.ndim != ndim or not array.size:
+        rule = "a vector" if ndim == 1 else "a matrix"
+        raise InvalidParameterError(
+            f"{owner}: {name} must be {rule}, got shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(
+            f"{owner}: {name} must be finite, got NaN or infinity"
+        )
+
+
+def _rows(owner: str, vectors: npt.ArrayLike, *dims: int) -> FloatArray:
+    rows = np.asarray(vectors, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] not in dims:
+        rule = " or ".join(f"(n, {dim})" for dim in dims)
+        raise InvalidParameterError(
+            f"{owner}: vectors must be of shape {rule}, got {rows.shape}"
+        )
+    return rows

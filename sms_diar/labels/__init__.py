@@ -1,1 +1,0 @@
-"""Cluster labels to speaker turns."""

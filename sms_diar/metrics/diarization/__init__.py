@@ -1,0 +1,1 @@
+"""Turns against a reference: DER and its relatives."""

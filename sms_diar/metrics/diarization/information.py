@@ -1,0 +1,181 @@
+"""Clustering measures over time: B-cubed, tau, entropies, mutual information.
+
+At any time the reference has one class, the set of those who speak (silence is
+the empty set), and so has the hypothesis. All measures follow from sums over
+the table of time by class and class, and these sums add over recordings, whose
+classes are kept apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sms_diar.metrics.diarization.sweep import Entries, Sweep, weights_by
+from sms_diar.timeline.ticks import distinct
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+_BITS = 62  # speakers in one word of a set
+
+SUMS = (
+    "table_total",
+    "table_ref_squares",
+    "table_hyp_squares",
+    "table_cells_over_ref",
+    "table_cells_over_hyp",
+    "table_ref_logs",
+    "table_hyp_logs",
+    "table_cell_logs",
+    "table_ref_classes",
+    "table_hyp_classes",
+)
+"""Columns that `class_sums` makes."""
+
+
+def class_sums(
+    sweep: Sweep,
+    reference: Entries,
+    hypothesis: Entries,
+    weight: FloatArray,
+    local: tuple[IntArray, IntArray],
+    n_units: int,
+) -> dict[str, FloatArray]:
+    """Sums over the class table of each unit.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The intervals.
+    reference, hypothesis : Entries
+        Who speaks where.
+    weight : ndarray of shape (n_intervals,)
+        What each interval counts; 0 outside the regions.
+    local : pair of ndarray
+        Number of each speaker within the unit, for reference and hypothesis.
+    n_units : int
+        Units on the axis.
+    """
+    used = np.flatnonzero(weight > 0.0)
+    unit, mass = sweep.unit[used], weight[used]
+    ref_sets = _sets(sweep.n, reference, local[0])[:, used]
+    hyp_sets = _sets(sweep.n, hypothesis, local[1])[:, used]
+    # Neighbours of the same classes (cut by a collar, say) are one stretch.
+    is_new = np.zeros(len(used), dtype=np.bool_)
+    is_new[:1] = True
+    for column in (unit, *ref_sets, *hyp_sets):
+        is_new[1:] |= column[1:] != column[:-1]
+    first = np.flatnonzero(is_new)
+    if len(first):
+        mass = np.add.reduceat(mass, first)
+    unit = unit[first]
+    ref = _class_ids(unit, ref_sets[:, first])
+    hyp = _class_ids(unit, hyp_sets[:, first])
+    n_hyp = int(hyp.max(initial=0)) + 1
+    cells, cell = distinct(ref * n_hyp + hyp)
+    count = weights_by(cell, mass, len(cells))
+    cell_ref, cell_hyp = cells // n_hyp, cells % n_hyp
+    n_ref = int(ref.max(initial=0)) + 1
+    ref_mass = weights_by(cell_ref, count, n_ref)
+    hyp_mass = weights_by(cell_hyp, count, n_hyp)
+    ref_unit, hyp_unit = (np.zeros(n, dtype=np.int64) for n in (n_ref, n_hyp))
+    ref_unit[ref], hyp_unit[hyp] = unit, unit
+    cell_unit = ref_unit[cell_ref]
+
+    def by_unit(group: IntArray, values: AnyArray) -> FloatArray:
+        return weights_by(group, values, n_units)[:n_units]
+
+    has_ref, has_hyp = ref_mass > 0, hyp_mass > 0
+    columns = (
+        by_unit(cell_unit, count),
+        by_unit(ref_unit, ref_mass**2),
+        by_unit(hyp_unit, hyp_mass**2),
+        by_unit(cell_unit, count**2 / ref_mass[cell_ref]),
+        by_unit(cell_unit, count**2 / hyp_mass[cell_hyp]),
+        by_unit(ref_unit, _x_log_x(ref_mass)),
+        by_unit(hyp_unit, _x_log_x(hyp_mass)),
+        by_unit(cell_unit, _x_log_x(count)),
+        by_unit(ref_unit, has_ref),
+        by_unit(hyp_unit, has_hyp),
+    )
+    return dict(zip(SUMS, columns, strict=True))
+
+
+def _sets(n: int, entries: Entries, local: IntArray) -> IntArray:
+    """Set of speakers of each interval, as bits of one or more words."""
+    place = local[entries.speaker]
+    n_words = int(place.max(initial=0)) // _BITS + 1
+    words = np.zeros(n_words * n, dtype=np.int64)
+    bit = np.left_shift(np.int64(1), place % _BITS)
+    np.add.at(words, place // _BITS * n + entries.interval, bit)
+    return words.reshape(n_words, n)
+
+
+def _class_ids(unit: IntArray, words: IntArray) -> IntArray:
+    """Number the distinct sets of each unit."""
+    n_bits = int(words.max(initial=0)).bit_length()
+    if len(words) == 1 and n_bits + int(unit.max(initial=0)).bit_length() < _BITS:
+        joint = np.left_shift(unit, n_bits) + words[0]
+        return distinct(joint)[1]
+    keys = (*words, unit)
+    order = np.lexsort(keys)
+    is_new = np.zeros(len(order), dtype=np.bool_)
+    is_new[:1] = True
+    for key in keys:
+        ranked = key[order]
+        is_new[1:] |= ranked[1:] != ranked[:-1]
+    ids = np.empty(len(order), dtype=np.int64)
+    ids[order] = np.cumsum(is_new) - 1
+    return ids
+
+
+def _x_log_x(x: FloatArray) -> FloatArray:
+    safe = np.where(x > 0.0, x, 1.0)
+    result: FloatArray = x * np.log2(safe)
+    return result
+
+
+def information(sums: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Measures that follow from the sums; NaN where there is no time at all.
+
+    Notes
+    -----
+    As in dscore: tau is 1 towards a side of one class, NMI is 1 when both sides
+    have one class and 0 when only one has, and it is normalised by the geometric
+    mean of the entropies. Entropies are in bits.
+    """
+    total = np.where(sums["table_total"] > 0, sums["table_total"], np.nan)
+    recall = sums["table_cells_over_ref"] / total
+    precision = sums["table_cells_over_hyp"] / total
+    one_ref, one_hyp = sums["table_ref_classes"] <= 1, sums["table_hyp_classes"] <= 1
+    h_ref = np.maximum(np.log2(total) - sums["table_ref_logs"] / total, 0.0)
+    h_hyp = np.maximum(np.log2(total) - sums["table_hyp_logs"] / total, 0.0)
+    h_ref_hyp = np.maximum(
+        (sums["table_hyp_logs"] - sums["table_cell_logs"]) / total, 0.0
+    )
+    h_hyp_ref = np.maximum(
+        (sums["table_ref_logs"] - sums["table_cell_logs"]) / total, 0.0
+    )
+    mi = np.where(one_ref | one_hyp, 0.0 * total, np.maximum(h_ref - h_ref_hyp, 0.0))
+    scale = np.sqrt(h_ref * h_hyp)
+    nmi = np.clip(mi / np.where(scale > 0.0, scale, 1.0), 0.0, 1.0)
+    nmi = np.where(one_ref & one_hyp, 1.0 + 0.0 * total, nmi)
+    return {
+        "b3_precision": precision,
+        "b3_recall": recall,
+        "b3_f1": 2.0 * precision * recall / (precision + recall),
+        "gkt_ref_sys": _tau(recall, sums["table_hyp_squares"] / total**2, one_hyp),
+        "gkt_sys_ref": _tau(precision, sums["table_ref_squares"] / total**2, one_ref),
+        "h_ref_sys": h_ref_hyp,
+        "h_sys_ref": h_hyp_ref,
+        "mi": mi,
+        "nmi": nmi,
+    }
+
+
+def _tau(explained: FloatArray, squares: FloatArray, is_one: AnyArray) -> FloatArray:
+    """Share of the variety of one side that the other explains."""
+    variety = 1.0 - squares
+    tau = (explained - squares) / np.where(is_one | (variety <= 0), 1.0, variety)
+    result: FloatArray = np.where(is_one, 1.0 + 0.0 * explained, tau)
+    return result

@@ -1,0 +1,109 @@
+"""From sums to figures: every measure of a report, for one or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sms_diar.metrics.diarization.conventions import Convention
+from sms_diar.metrics.diarization.information import information
+from sms_diar.types import AnyArray, FloatArray
+
+RATES = (
+    "der",
+    "jer",
+    "purity",
+    "coverage",
+    "acp",
+    "asp",
+    "k",
+    "b3_precision",
+    "b3_recall",
+    "b3_f1",
+    "gkt_ref_sys",
+    "gkt_sys_ref",
+    "h_ref_sys",
+    "h_sys_ref",
+    "mi",
+    "nmi",
+    "homogeneity",
+    "completeness",
+    "missed_rate",
+    "false_alarm_rate",
+    "confusion_rate",
+    "overlap_share",
+)
+"""Names of all figures, in the order of reports."""
+
+
+def rates(
+    sums: Mapping[str, AnyArray], convention: Convention
+) -> dict[str, FloatArray]:
+    """Figures of one or many results.
+
+    Parameters
+    ----------
+    sums : mapping
+        Columns as `sms_diar.metrics.diarization.sums` makes them, or sums of
+        these, all of one shape.
+    convention : Convention
+        Says what a rate without scored speech is.
+
+    Returns
+    -------
+    rates : dict of ndarray
+        Under the names of `RATES`; NaN where a figure is undefined.
+    """
+    columns = {name: np.asarray(values) for name, values in sums.items()}
+    error = columns["missed"] + columns["false_alarm"] + columns["confusion"]
+    scored = columns["scored"]
+    der = _ratio(error, scored)
+    if convention.zero_rate:
+        der = np.where(scored > 0, der, (error > 0).astype(np.float64))
+    found = {
+        "der": der,
+        "jer": _jer(columns, convention),
+        "purity": _share(columns["purity_part"], columns["purity_whole"]),
+        "coverage": _share(columns["coverage_part"], columns["coverage_whole"]),
+        "acp": _ratio(columns["cluster_purity"], columns["cluster_count"]),
+        "asp": _ratio(columns["speaker_purity"], columns["speaker_count"]),
+        "homogeneity": _agreement(columns, "homogeneity"),
+        "completeness": _agreement(columns, "completeness"),
+        "overlap_share": _ratio(columns["overlap"], columns["speech"]),
+    }
+    found["k"] = np.sqrt(found["acp"] * found["asp"])
+    for name in ("missed", "false_alarm", "confusion"):
+        found[f"{name}_rate"] = _ratio(columns[name], scored)
+    found |= information(columns)
+    return {name: found[name] for name in RATES}
+
+
+def _ratio(part: AnyArray, whole: AnyArray) -> FloatArray:
+    safe = np.where(whole > 0, whole, 1)
+    result: FloatArray = np.where(whole > 0, part / safe, np.nan)
+    return result
+
+
+def _share(part: AnyArray, whole: AnyArray) -> FloatArray:
+    """Share of a whole; all of it where there is nothing."""
+    result: FloatArray = np.where(whole > 0, _ratio(part, whole), 1.0)
+    return result
+
+
+def _jer(columns: Mapping[str, AnyArray], convention: Convention) -> FloatArray:
+    jer = _ratio(columns["jer_sum"], columns["jer_speakers"])
+    nobody = columns["jer_speakers"] == 0
+    if convention.jer == "frames":
+        return np.where(nobody, (columns["n_hyp"] > 0).astype(np.float64), jer)
+    if convention.jer == "scored time":
+        return np.where(nobody, 1.0, jer)
+    return jer
+
+
+def _agreement(columns: Mapping[str, AnyArray], name: str) -> FloatArray:
+    entropy, left = columns[f"{name}_entropy"], columns[f"{name}_left"]
+    safe = np.where(entropy > 0.0, entropy, 1.0)
+    single = np.where(left > 0.0, 0.0, 1.0)
+    result: FloatArray = np.where(entropy > 0.0, 1.0 - left / safe, single)
+    return result

@@ -1,0 +1,383 @@
+"""What a sweep over the time line adds up, unit by unit.
+
+Every figure of a report is a function of sums that add over recordings
+(`sms_diar.metrics.diarization.rates`), so that recordings, pooled results and bootstrap
+samples all come from the columns made here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sms_diar.metrics.diarization.cells import Cells
+from sms_diar.metrics.diarization.conventions import Settings
+from sms_diar.metrics.diarization.information import class_sums
+from sms_diar.metrics.diarization.preparation import Prepared, Speakers
+from sms_diar.metrics.diarization.raster import framed
+from sms_diar.metrics.diarization.sweep import (
+    Entries,
+    Pairs,
+    Sweep,
+    Turns,
+    merge_turns,
+    sums_by,
+    trim_turns,
+    weights_by,
+)
+from sms_diar.timeline.ticks import TICKS_PER_SECOND
+from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray
+
+Columns = dict[str, AnyArray]
+
+TICK_COLUMNS = (
+    "scored",
+    "missed",
+    "false_alarm",
+    "confusion",
+    "speech",
+    "overlap",
+    "hypothesis_speech",
+    "hypothesis_overlap",
+    "purity_part",
+    "purity_whole",
+    "coverage_part",
+    "coverage_whole",
+)
+"""Columns of times, exact, in ticks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """Sums and details of the units of one axis.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        What was swept.
+    columns : dict of ndarray
+        Sums of each unit.
+    mapped : ndarray
+        Hypothesis speaker of each reference speaker, -1 for none.
+    speaker_jer : ndarray
+        JER of each reference speaker, NaN for those who do not count.
+    sweep : Sweep
+        The intervals.
+    is_scored : ndarray
+        Which of them are scored.
+    reference, hypothesis : Entries
+        Who speaks in which.
+    """
+
+    prepared: Prepared
+    columns: Columns
+    mapped: IntArray
+    speaker_jer: FloatArray
+    sweep: Sweep
+    is_scored: BoolArray
+    reference: Entries
+    hypothesis: Entries
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One side, interval by interval.
+
+    Parameters
+    ----------
+    speakers : Speakers
+        Who they are.
+    turns : Turns
+        Of positive length.
+    boundaries : ndarray
+        Where collars lie if this is the reference.
+    entries : Entries
+        Who speaks where.
+    n_sets, n_counted : ndarray of shape (n_intervals,)
+        Speakers, and speakers as often as they are counted.
+    """
+
+    speakers: Speakers
+    turns: Turns
+    boundaries: IntArray
+    entries: Entries
+    n_sets: IntArray
+    n_counted: IntArray
+
+    @classmethod
+    def of(
+        cls, sweep: Sweep, turns: Turns, speakers: Speakers, *, counts_turns: bool
+    ) -> _Side:
+        present = _positive(turns)
+        sets = merge_turns(present, touching=True)
+        boundaries = np.concatenate([turns.start, turns.end])
+        if counts_turns:
+            n_sets = sweep.cover(sets.start, sets.end)
+            entries, n_counted = sweep.entries(present, merged=False)
+        else:
+            entries, n_sets = sweep.entries(sets, merged=True)
+            n_counted = n_sets
+        return cls(speakers, present, boundaries, entries, n_sets, n_counted)
+
+    def time(self, weight: IntArray) -> IntArray:
+        """Sum of weights of the intervals of each speaker."""
+        values = weight[self.entries.interval]
+        return sums_by(self.entries.speaker, values, len(self.speakers.unit))
+
+    def count(self, chosen: BoolArray, n_units: int) -> IntArray:
+        """Chosen speakers of each unit."""
+        return np.bincount(self.speakers.unit[chosen], minlength=n_units)
+
+
+def sweep_units(prepared: Prepared, settings: Settings) -> Swept:
+    """Add up everything that is measured, for the units of one axis."""
+    convention = settings.convention
+    regions, n_units = prepared.regions, len(prepared.bases)
+    sweep = Sweep.of(_cuts(prepared, settings), prepared.bases)
+    counts_turns = convention.counts_turns
+    ref = _Side.of(
+        sweep,
+        prepared.reference,
+        prepared.reference_speakers,
+        counts_turns=counts_turns,
+    )
+    hyp = _Side.of(
+        sweep,
+        prepared.hypothesis,
+        prepared.hypothesis_speakers,
+        counts_turns=counts_turns,
+    )
+    inside = sweep.cover(regions.start, regions.end) > 0
+    is_scored = inside & ~_excluded(sweep, ref, settings)
+    span, time = sweep.length * inside, sweep.length * is_scored
+    pairs = sweep.pairs(ref.entries, hyp.entries)
+    cells = Cells(ref.speakers, hyp.speakers)
+    cell = cells.of(pairs)
+    both = pairs.reference_times * pairs.hypothesis_times
+    pair_time = time[pairs.interval]
+    shared_scored = cells.sums(cell, pair_time * both)
+    shared_inside = cells.sums(cell, span[pairs.interval])
+    mapped = cells.mapping(
+        shared_scored if convention.maps_scored else shared_inside, shared_scored
+    )
+    columns = _error_columns(sweep, ref, hyp, time, _correct(sweep, pairs, mapped))
+    columns |= _speech_columns(sweep, ref, hyp, span, n_units)
+    if convention.purity_everywhere:
+        shared_all = cells.sums(cell, sweep.length[pairs.interval])
+        columns |= _majorities(cells, shared_all, ref, hyp, sweep.length)
+    else:
+        columns |= _majorities(cells, shared_inside, ref, hyp, span)
+    resolved = np.flatnonzero(_settled(pairs, mapped))
+    columns |= _purity_columns(cells, cells.sums(cell[resolved], pair_time[resolved]))
+    columns |= _entropy_columns(cells, shared_scored, given_hypothesis=True)
+    mirrored = shared_scored
+    if counts_turns and (settings.collar or settings.ignore_overlap):
+        # pyannote swaps the sides for completeness, collars and all.
+        other = sweep.length * (inside & ~_excluded(sweep, hyp, settings))
+        mirrored = cells.sums(cell, other[pairs.interval] * both)
+    columns |= _entropy_columns(cells, mirrored, given_hypothesis=False)
+
+    if convention.jer == "frames":
+        jer, more = _frame_columns(prepared, cells, has_uem=settings.has_uem)
+        columns |= more
+    else:
+        local = (ref.speakers.local, hyp.speakers.local)
+        seconds = span / TICKS_PER_SECOND
+        columns |= class_sums(sweep, ref.entries, hyp.entries, seconds, local, n_units)
+        if convention.jer == "own mapping":
+            jer = cells.best_jer(shared_inside, ref.time(span), hyp.time(span))
+        else:
+            # Sets, not turns: a speaker is there or not.
+            shared = cells.sums(cell, pair_time)
+            jer = cells.mapped_jer(shared, ref.time(time), hyp.time(time), mapped)
+    columns["jer_sum"] = weights_by(ref.speakers.unit, np.nan_to_num(jer), n_units)
+    columns["jer_speakers"] = ref.count(~np.isnan(jer), n_units)
+    return Swept(
+        prepared, columns, mapped, jer, sweep, is_scored, ref.entries, hyp.entries
+    )
+
+
+def _positive(turns: Turns) -> Turns:
+    return turns.select(turns.end > turns.start)
+
+
+def _cuts(prepared: Prepared, settings: Settings) -> list[IntArray]:
+    """Times at which something may change."""
+    ref, hyp, regions = prepared.reference, prepared.hypothesis, prepared.regions
+    times = [ref.start, ref.end, hyp.start, hyp.end, regions.start, regions.end]
+    collared = times[:2]
+    if settings.convention.counts_turns:
+        collared = times[:4]
+    if settings.collar:
+        for boundaries in collared:
+            times += [boundaries - settings.collar, boundaries + settings.collar]
+    return times
+
+
+def _excluded(sweep: Sweep, side: _Side, settings: Settings) -> BoolArray:
+    """Intervals in a collar, and those of overlap where that is ignored."""
+    excluded = np.zeros(sweep.n, dtype=np.bool_)
+    if settings.collar:
+        low = side.boundaries - settings.collar
+        high = side.boundaries + settings.collar
+        excluded |= sweep.cover(low, high) > 0
+    if settings.ignore_overlap:
+        excluded |= sweep.cover(side.turns.start, side.turns.end) > 1
+    return excluded
+
+
+def _correct(sweep: Sweep, pairs: Pairs, mapped: IntArray) -> IntArray:
+    """Speakers found rightly in each interval."""
+    right = np.flatnonzero(mapped[pairs.reference] == pairs.hypothesis)
+    both = np.minimum(pairs.reference_times[right], pairs.hypothesis_times[right])
+    return sums_by(pairs.interval[right], both, sweep.n)
+
+
+def _error_columns(
+    sweep: Sweep, ref: _Side, hyp: _Side, time: IntArray, correct: IntArray
+) -> Columns:
+    """Components of DER."""
+    n_units = len(ref.speakers.count)
+    n_ref, n_hyp = ref.n_counted, hyp.n_counted
+    parts = {
+        "scored": n_ref,
+        "missed": np.maximum(n_ref - n_hyp, 0),
+        "false_alarm": np.maximum(n_hyp - n_ref, 0),
+        "confusion": np.minimum(n_ref, n_hyp) - correct,
+    }
+    return {
+        name: sums_by(sweep.unit, time * count, n_units)
+        for name, count in parts.items()
+    }
+
+
+def _speech_columns(
+    sweep: Sweep, ref: _Side, hyp: _Side, span: IntArray, n_units: int
+) -> Columns:
+    """Speech and overlap in the regions, and who speaks there at all."""
+    columns: Columns = {}
+    for prefix, side in (("", ref), ("hypothesis_", hyp)):
+        for name, least in (("speech", 1), ("overlap", 2)):
+            values = span * (side.n_sets >= least)
+            columns[prefix + name] = sums_by(sweep.unit, values, n_units)
+    columns["n_ref"] = ref.count(ref.time(span) > 0, n_units)
+    columns["n_hyp"] = hyp.count(hyp.time(span) > 0, n_units)
+    return columns
+
+
+def _majorities(
+    cells: Cells, shared: IntArray, ref: _Side, hyp: _Side, weight: IntArray
+) -> Columns:
+    """Time of each speaker that goes to his main partner, and all his time."""
+    columns: Columns = {}
+    for name, side, place in (
+        ("purity", hyp, cells.hyp),
+        ("coverage", ref, cells.ref),
+    ):
+        whole = side.time(weight)
+        best = np.zeros_like(whole)
+        np.maximum.at(best, place, shared)
+        columns[f"{name}_part"] = sums_by(side.speakers.unit, best, cells.n_units)
+        columns[f"{name}_whole"] = sums_by(side.speakers.unit, whole, cells.n_units)
+    return columns
+
+
+def _settled(pairs: Pairs, mapped: IntArray) -> BoolArray:
+    """Pairs left when those who found each other take no other partner.
+
+    Without it a perfect hypothesis would look impure wherever speakers overlap:
+    each of them shares that time with the other's cluster, too.
+    """
+    right = np.asarray(mapped[pairs.reference] == pairs.hypothesis, dtype=np.bool_)
+    taken = np.zeros(len(right), dtype=np.bool_)
+    for entry in (pairs.reference_entry, pairs.hypothesis_entry):
+        is_found = np.zeros(int(entry.max(initial=-1)) + 1, dtype=np.bool_)
+        is_found[entry[right]] = True
+        taken |= is_found[entry]
+    return right | ~taken
+
+
+def _purity_columns(cells: Cells, shared: IntArray) -> Columns:
+    """Sums behind ACP, ASP and K of the time that both sides call speech."""
+    columns: Columns = {}
+    for name, place, n in (
+        ("cluster", cells.hyp, cells.n_hyp),
+        ("speaker", cells.ref, cells.n_ref),
+    ):
+        whole = sums_by(place, shared, n)
+        share = shared / np.maximum(whole[place], 1)
+        columns[f"{name}_purity"] = cells.by_unit(share**2)
+        unit = np.zeros(n, dtype=np.int64)
+        unit[place] = cells.unit
+        columns[f"{name}_count"] = np.bincount(unit[whole > 0], minlength=cells.n_units)
+    return columns
+
+
+def _entropy_columns(
+    cells: Cells, shared: IntArray, *, given_hypothesis: bool
+) -> Columns:
+    """Entropy of one side, and what the other leaves of it, in nats."""
+    sides = [(cells.ref, cells.n_ref), (cells.hyp, cells.n_hyp)]
+    (side, n_side), (given, n_given) = sides if given_hypothesis else sides[::-1]
+    name = "homogeneity" if given_hypothesis else "completeness"
+    time = shared / TICKS_PER_SECOND
+    total = cells.by_unit(time)
+    side_time = weights_by(side, time, n_side)
+    given_time = weights_by(given, time, n_given)
+    unit = np.zeros(n_side, dtype=np.int64)
+    unit[side] = cells.unit
+    share = _over(side_time, total[unit])
+    within = _over(time, given_time[given])
+    entropy = weights_by(unit, -share * _log(share), cells.n_units)
+    left = cells.by_unit(-_over(time, total[cells.unit]) * _log(within))
+    return {f"{name}_entropy": entropy[: cells.n_units], f"{name}_left": left}
+
+
+def _over(part: AnyArray, whole: AnyArray) -> FloatArray:
+    result: FloatArray = part / np.where(whole > 0.0, whole, 1.0)
+    return result
+
+
+def _log(x: FloatArray) -> FloatArray:
+    result: FloatArray = np.log(np.where(x > 0.0, x, 1.0))
+    return result
+
+
+def _frame_columns(
+    prepared: Prepared, cells: Cells, *, has_uem: bool
+) -> tuple[FloatArray, Columns]:
+    """JER and class sums on frames, and who counts as a speaker there."""
+    n_units = cells.n_units
+    bases, ref_turns, hyp_turns, regions = framed(prepared, has_uem=has_uem)
+    times = [column for turns in (ref_turns, hyp_turns) for column in turns[1:]]
+    sweep = Sweep.of([*times, regions.start, regions.end], bases)
+    weight = sweep.length * (sweep.cover(regions.start, regions.end) > 0)
+    ref = _Side.of(sweep, ref_turns, prepared.reference_speakers, counts_turns=False)
+    hyp = _Side.of(sweep, hyp_turns, prepared.hypothesis_speakers, counts_turns=False)
+    pairs = sweep.pairs(ref.entries, hyp.entries)
+    shared = cells.sums(cells.of(pairs), weight[pairs.interval])
+    jer = cells.best_jer(shared, ref.time(weight), hyp.time(weight))
+    # Who has a turn in the regions is a speaker, even without a frame of his own.
+    ref_there, hyp_there = (
+        _present(turns, prepared, n)
+        for turns, n in (
+            (prepared.raw_reference, cells.n_ref),
+            (prepared.raw_hypothesis, cells.n_hyp),
+        )
+    )
+    jer = np.where(ref_there & np.isnan(jer), 1.0, jer)
+    columns: Columns = {
+        "n_ref": ref.count(ref_there, n_units),
+        "n_hyp": hyp.count(hyp_there, n_units),
+    }
+    local = (ref.speakers.local, hyp.speakers.local)
+    frames = weight.astype(np.float64)
+    columns |= class_sums(sweep, ref.entries, hyp.entries, frames, local, n_units)
+    return jer, columns
+
+
+def _present(turns: Turns, prepared: Prepared, n: int) -> BoolArray:
+    found = np.zeros(n, dtype=np.bool_)
+    found[trim_turns(turns, prepared.raw_regions).speaker] = True
+    return found

@@ -1,0 +1,1 @@
+"""Labels against the truth: purities, counts and the table they start from."""

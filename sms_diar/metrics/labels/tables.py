@@ -1,0 +1,49 @@
+"""Labels of segments against the truth, and what to do with ids on one side only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics.labels.clustering import score_clustering
+
+
+def score_labels(
+    truth: Mapping[str, str], labels: Mapping[str, str]
+) -> dict[str, float]:
+    """Every clustering measure of the segments that both sides have.
+
+    Parameters
+    ----------
+    truth, labels : mapping
+        Speaker of each segment id.
+
+    Returns
+    -------
+    figures : dict
+        Those of `sms_diar.metrics.ClusteringScores`, and ARI, NMI, homogeneity,
+        completeness and V-measure as scikit-learn defines them.
+    """
+    shared = [name for name in truth if name in labels]
+    if not shared:
+        raise InvalidParameterError(
+            f"score_labels: truth and labels must share ids, got {len(truth)} and "
+            f"{len(labels)} ids and none in both"
+        )
+    # scikit-learn takes longer to import than scoring takes.
+    from sklearn import metrics  # noqa: PLC0415
+
+    true = [truth[name] for name in shared]
+    found = [labels[name] for name in shared]
+    homogeneity, completeness, v = metrics.homogeneity_completeness_v_measure(
+        true, found
+    )
+    return score_clustering(true, found).as_dict() | {
+        "n_segments": len(shared),
+        "n_labels": len(set(true)),
+        "ari": float(metrics.adjusted_rand_score(true, found)),
+        "nmi": float(metrics.normalized_mutual_info_score(true, found)),
+        "homogeneity": float(homogeneity),
+        "completeness": float(completeness),
+        "v_measure": float(v),
+    }

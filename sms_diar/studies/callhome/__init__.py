@@ -1,0 +1,1 @@
+"""Who spoke when in each recording of a data directory, scored."""

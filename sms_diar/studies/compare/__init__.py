@@ -1,0 +1,1 @@
+"""All methods on all conditions, paired."""

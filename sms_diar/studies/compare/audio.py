@@ -1,0 +1,125 @@
+"""Hard sessions made of easy ones: short cuts, noise, a telephone's band.
+
+Recordings of one speaker each are cut into pieces of one length, whatever is said
+there. A share of the pieces, drawn at random, is then disturbed, so that pieces of
+one speaker differ by their channel and those of several speakers agree in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.io import wavfile
+from scipy.signal import butter, sosfiltfilt
+
+from sms_diar._files import replacing
+from sms_diar._random import named_generator
+from sms_diar._validation import check_count, check_positive
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.audio import AudioFile
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.tables import (
+    AudioSource,
+    write_segments,
+    write_utt2spk,
+    write_wav_scp,
+)
+from sms_diar.types import FloatArray, Segment
+
+BAND_HZ = (300.0, 3400.0)
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What is done to a corpus.
+
+    Parameters
+    ----------
+    seconds : float
+        Length of the pieces.
+    share : float, default=0.0
+        Share of the pieces that are disturbed, 0 to 1.
+    snr_db : float or None, default=None
+        White noise, so far below the piece's own level.
+    band : bool, default=False
+        Whether they pass a telephone's band, 300 to 3400 Hz.
+    """
+
+    seconds: float
+    share: float = 0.0
+    snr_db: float | None = None
+    band: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive("Disturbance", "seconds", self.seconds)
+        if not 0.0 <= self.share <= 1.0:
+            raise InvalidParameterError(
+                f"Disturbance: share must be a number in [0, 1], got {self.share!r}"
+            )
+
+    def apply(
+        self, piece: FloatArray, rate: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Disturb one piece."""
+        disturbed = piece
+        if self.band:
+            filters = butter(4, BAND_HZ, btype="bandpass", fs=rate, output="sos")
+            disturbed = sosfiltfilt(filters, disturbed)
+        if self.snr_db is not None:
+            level = np.sqrt(np.mean(piece**2)) * 10.0 ** (-self.snr_db / 20.0)
+            disturbed = disturbed + level * rng.standard_normal(len(piece))
+        return disturbed
+
+
+def write_disturbed(
+    data: DataDir, folder: Path, disturbance: Disturbance, *, most: int, seed: int
+) -> DataDir:
+    """Write a data directory of disturbed pieces.
+
+    Parameters
+    ----------
+    data : DataDir
+        Recordings that hold one speaker each.
+    folder : Path
+        Where the new one goes.
+    disturbance : Disturbance
+        What to do.
+    most : int
+        Most pieces of a recording, from its start.
+    seed : int
+        Draws the pieces to be disturbed, and the noise.
+    """
+    check_count("write_disturbed", "most", most)
+    folder.mkdir(parents=True, exist_ok=True)
+    owners = {data.segments[i].recording: name for i, name in data.utt2spk.items()}
+    segments: dict[str, Segment] = {}
+    sources, speakers = {}, {}
+    for recording in data.audio:
+        rng = named_generator(seed, "disturbance", recording)
+        with AudioFile(data.wav_path(recording)) as audio:
+            rate, signal = audio.rate, audio.read(0, audio.n_samples)
+        size = round(disturbance.seconds * rate)
+        count = min(most, len(signal) // size)
+        signal = signal[: count * size].copy()
+        for number in range(count):
+            name = f"{recording}-{number:03d}"
+            start = number * size
+            segments[name] = Segment(recording, start / rate, (start + size) / rate)
+            speakers[name] = owners[recording]
+            if rng.random() < disturbance.share:
+                piece = signal[start : start + size]
+                signal[start : start + size] = disturbance.apply(piece, rate, rng)
+        path = folder / f"{recording}.wav"
+        with replacing(path) as temporary:
+            wavfile.write(temporary, rate, _as_int16(signal))
+        sources[recording] = AudioSource(path.name)
+    write_wav_scp(folder / "wav.scp", sources)
+    write_segments(folder / "segments", segments)
+    write_utt2spk(folder / "utt2spk", speakers)
+    return DataDir(folder)
+
+
+def _as_int16(signal: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
+    return np.clip(np.rint(32768.0 * signal), -32768, 32767).astype(np.int16)

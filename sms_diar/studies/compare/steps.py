@@ -1,0 +1,231 @@
+"""All methods on all conditions: the work behind ``recipes/compare``.
+
+Everything is chosen on development data: simulated worlds, `arabic8k`,
+`libri-testother10-8k`, disturbed copies of the first, and one meeting. Then all that
+figures depend on is frozen, and only then the test corpus is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sms_diar._files import write_text
+from sms_diar.datasets import default_model_path
+from sms_diar.errors import ExperimentError
+from sms_diar.experiment.stages import StageRun
+from sms_diar.io.model import read_model
+from sms_diar.report.record import stamp
+from sms_diar.scoring.backend_training import KIND
+from sms_diar.studies._shared.speaker_sources import VECTORS, file_digest
+from sms_diar.studies.compare import freeze as frozen
+from sms_diar.studies.compare import sources
+from sms_diar.studies.compare.conditions import Condition, fitting, world_name
+from sms_diar.studies.compare.peers import settings_of
+from sms_diar.studies.compare.report import (
+    summarise,
+    summarise_meeting,
+    write_report,
+)
+from sms_diar.studies.compare.sessions import (
+    MEETING_ROWS,
+    compare_one,
+    estimate_minutes,
+    meeting_tasks,
+    session_tasks,
+)
+from sms_diar.studies.compare.settings import (
+    Config,
+    conditions_of_development,
+    conditions_of_test,
+    corpora_of,
+    prepare_tasks,
+)
+
+CATALOGUE = "sources.json"
+RESULTS = "sessions.json"
+
+
+def run_prepare(run: StageRun, config: Config) -> None:
+    """Prepare the sources of development."""
+    for note in corpora_of(config)[1]:
+        run.progress.say(note)
+    made = run.map(sources.prepare, prepare_tasks(config, run.folder))
+    catalogue = {
+        name: source for part in made.values() for name, source in part.items()
+    }
+    for name, source in catalogue.items():
+        words = f"{name} ({source['label']})" if "label" in source else name
+        run.progress.say(f"{words}: all-pairs EER {100 * source['eer']:.1f} %")
+    _write(run.folder / CATALOGUE, catalogue)
+
+
+def run_develop(run: StageRun, config: Config) -> None:
+    """Run all methods on development data."""
+    catalogue = _read(run.before["prepare"] / CATALOGUE)
+    rows = _runnable(conditions_of_development(config), catalogue)
+    tasks = session_tasks(rows, catalogue, **config.work)
+    if "meeting" in corpora_of(config)[0]:
+        tasks |= meeting_tasks(
+            config.root / sources.MEETING,
+            methods=config.methods,
+            runs=config.runs_meeting,
+            seed=config.seed,
+        )
+    _announce(run, config, rows)
+    _write_results(run, rows, run.map(compare_one, tasks))
+
+
+def run_freeze(run: StageRun, config: Config) -> None:
+    """Freeze what the figures of the test depend on."""
+    frozen.freeze(run.folder, settings_now(config, run.before["prepare"]))
+    record = frozen.read_frozen(run.folder / frozen.SETTINGS)
+    run.progress.say(f"frozen: fingerprint {record['fingerprint']}")
+
+
+def run_test(run: StageRun, config: Config) -> None:
+    """Run all methods on the test corpus, if nothing has changed since the freeze."""
+    prepared = run.before["prepare"]
+    settings = settings_now(config, prepared)
+    record = frozen.check_frozen(run.before["freeze"] / frozen.SETTINGS, settings)
+    root = run.folder.parent
+    number = frozen.start_test(root, record["fingerprint"], config.test_corpus)
+    run.progress.say(f"test: run {number} on {config.test_corpus} in {root}")
+    catalogue = _test_sources(config, _read(prepared / CATALOGUE), run.folder)
+    _write(run.folder / CATALOGUE, catalogue)
+    rows = _runnable(conditions_of_test(config), catalogue)
+    if not rows:
+        raise ExperimentError(
+            f"{config.test_corpus}: no condition of the test can be run; prepare it "
+            f"(see 'groups' and 'data')"
+        )
+    _announce(run, config, rows)
+    tasks = session_tasks(rows, catalogue, **config.work)
+    _write_results(run, rows, run.map(compare_one, tasks))
+    frozen.finish_test(root)
+
+
+def run_report(run: StageRun, config: Config) -> None:
+    """Write tables, pictures and texts of what has been run."""
+    develop = _read(run.before["develop"] / RESULTS)
+    catalogue = _read(run.before["prepare"] / CATALOGUE)
+    left_out = corpora_of(config)[1]
+    meeting = {
+        key: value
+        for key, value in develop["sessions"].items()
+        if key.rpartition("/")[0] in MEETING_ROWS
+    }
+    results: dict[str, Any] = {
+        "stamp": stamp(seed=config.seed, settings=asdict(config)),
+        "methods": {name: settings_of(name) for name in config.methods},
+        "development": summarise(
+            develop["sessions"], develop["conditions"], config.seed
+        ),
+        "meeting": summarise_meeting(meeting),
+        "test": None,
+        "test_runs": frozen.read_runs(run.folder.parent),
+        "frozen": None,
+    }
+    if "freeze" in run.before:
+        record = frozen.read_frozen(run.before["freeze"] / frozen.SETTINGS)
+        results["frozen"] = record
+    if "test" in run.before:
+        test = _read(run.before["test"] / RESULTS)
+        results["test"] = summarise(test["sessions"], test["conditions"], config.seed)
+        catalogue |= _read(run.before["test"] / CATALOGUE)
+        ran = {entry["name"] for entry in test["conditions"]}
+        gone = [one.name for one in conditions_of_test(config) if one.name not in ran]
+        if gone:
+            left_out.append(
+                f"Of the test {', '.join(gone)} are left out: no such vectors, or too "
+                f"few speakers."
+            )
+    results |= {"left_out": left_out, "sources": catalogue}
+    write_report(run.folder, results, draw=config.figures)
+
+
+def settings_now(config: Config, prepared: Path) -> dict[str, Any]:
+    """What would be frozen now; the test corpus is not looked at."""
+    files = {"embedded model": file_digest(default_model_path())}
+    for name, source in sorted(_read(prepared / CATALOGUE).items()):
+        model = read_model(source["backend"], KIND)
+        files[f"back end of {name}"] = model.fingerprint
+    if config.test_corpus == sources.TEST:
+        for corpus in sources.DEVELOPMENT:
+            path = config.root / corpus / VECTORS
+            files[f"{corpus} neural"] = file_digest(path) if path.exists() else "none"
+    test = {
+        "corpus": config.test_corpus,
+        "conditions": {
+            condition.name: asdict(condition)
+            for condition in conditions_of_test(config)
+        },
+        "training": asdict(config.training),
+        **config.work,
+    }
+    return frozen.settings_to_freeze(config.methods, files, test)
+
+
+def _test_sources(
+    config: Config, catalogue: sources.Catalogue, folder: Path
+) -> sources.Catalogue:
+    corpus = config.test_corpus
+    if corpus == "simulated":
+        names = {"ivectors": world_name(config.world.base_eer), "neural": "heavy"}
+        return {f"{corpus}-{kind}": catalogue[name] for kind, name in names.items()}
+    if corpus != sources.TEST:
+        return {
+            name: source
+            for name, source in catalogue.items()
+            if name in (f"{corpus}-ivectors", f"{corpus}-neural")
+        }
+    made = sources.prepare(kind="digits", folder=str(folder))
+    needed = (*sources.DEVELOPMENT, corpus)
+    if all((config.root / name / VECTORS).is_file() for name in needed):
+        made |= sources.prepare(
+            kind="neural",
+            corpus=corpus,
+            trained_on=sources.DEVELOPMENT,
+            root=str(config.root),
+            training=asdict(config.training),
+            folder=str(folder),
+            seed=config.seed,
+        )
+    return made
+
+
+def _runnable(
+    conditions: Sequence[Condition], catalogue: sources.Catalogue
+) -> list[Condition]:
+    available = {name: source["speakers"] for name, source in catalogue.items()}
+    return fitting(conditions, available)
+
+
+def _announce(run: StageRun, config: Config, rows: Sequence[Condition]) -> None:
+    minutes = estimate_minutes(
+        rows, config.methods, config.limited, config.limit, run.workers
+    )
+    sessions = sum(row.runs for row in rows)
+    run.progress.say(
+        f"{run.name}: {len(rows)} conditions, {sessions} sessions, about "
+        f"{minutes:.0f} min on {run.workers} idle cores"
+    )
+
+
+def _write_results(
+    run: StageRun, rows: Sequence[Condition], results: Mapping[str, Any]
+) -> None:
+    content = {"conditions": [asdict(row) for row in rows], "sessions": dict(results)}
+    _write(run.folder / RESULTS, content)
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    write_text(path, json.dumps(content, indent=1) + "\n")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content

@@ -1,0 +1,1 @@
+"""Spoken digits, from audio to the embedded model and the speaker table."""

@@ -1,0 +1,1 @@
+"""The paper's corpus: NIST SRE 2008."""

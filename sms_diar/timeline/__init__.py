@@ -1,0 +1,1 @@
+"""Arithmetic on times: ticks, windows, regions, turns and their names."""

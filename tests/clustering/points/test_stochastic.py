@@ -1,0 +1,59 @@
+"""What the stochastic estimators draw, and from whom."""
+
+import numpy as np
+import pytest
+
+from sms_diar.clustering import DoublyStochasticMeanShift, StochasticMeanShift
+from sms_diar.clustering.points import stochastic
+
+ESTIMATORS = [
+    StochasticMeanShift(bandwidth=1.0),
+    DoublyStochasticMeanShift(bandwidth=(0.5, 1.5)),
+    DoublyStochasticMeanShift(bandwidth=1.0),
+]
+family = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+
+
+@family
+def test_states_do_not_depend_on_the_length_of_chunks(
+    estimator, three_gaussians, monkeypatch
+):
+    X, _ = three_gaussians
+    estimator.set_params(random_state=3)
+    expected = estimator.fit(X)
+    resting, n_steps = expected.resting_points_, expected.n_steps_
+    for chunk in (1, 97, 100_000):
+        monkeypatch.setattr(stochastic, "_CHUNK", chunk)
+        monkeypatch.setattr(stochastic, "_LONG_CHUNK", chunk)
+        model = estimator.fit(X)
+        np.testing.assert_array_equal(model.resting_points_, resting)
+        assert model.n_steps_ == n_steps
+
+
+@family
+def test_a_seed_and_its_generator_draw_the_same(estimator, three_gaussians):
+    X, _ = three_gaussians
+    seeded = estimator.set_params(random_state=3).fit(X).resting_points_
+    rng = np.random.default_rng(3)
+    given = estimator.set_params(random_state=rng).fit(X).resting_points_
+    np.testing.assert_array_equal(given, seeded)
+
+
+def test_a_given_generator_is_advanced_by_whole_short_chunks(three_gaussians):
+    X, _ = three_gaussians
+    X = np.concatenate([X, X + 10.0] * 4)
+    rng = np.random.default_rng(3)
+    model = StochasticMeanShift(bandwidth=1.0, random_state=rng).fit(X)
+    n_chunks = -(-model.n_steps_ // 4096)
+    other = np.random.default_rng(3)
+    other.integers(len(X), size=n_chunks * 4096)
+    assert rng.integers(2**40) == other.integers(2**40)
+
+
+def test_names_of_columns_do_not_outlive_a_fit_without_them(three_gaussians):
+    X, _ = three_gaussians
+    model = StochasticMeanShift(bandwidth=1.0, random_state=0)
+    model.feature_names_in_ = np.array(["a", "b"], dtype=object)
+    model.fit(X)
+    assert not hasattr(model, "feature_names_in_")
+    assert model.fit(X[:, :1]).n_features_in_ == 1

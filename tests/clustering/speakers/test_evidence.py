@@ -1,0 +1,239 @@
+"""Mean shift without knobs: contract, counts, small sessions, doing no harm."""
+
+import functools
+import os
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics import score_clustering
+from sms_diar.preprocessing import FoldedChain
+from sms_diar.scoring import build_backend, session_backend, train_backend
+from sms_diar.synthetic import PldaWorld
+from sms_diar.types import PldaModel
+
+WORLD = PldaWorld(dim=20, eer=0.05)
+compiled = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT") == "1",
+    reason="interpreted kernels take minutes; their own tests are small",
+)
+
+
+@functools.cache
+def trained(eer=0.05):
+    world = PldaWorld(dim=20, eer=eer)
+    training = world.draw_training(150, 6, random_state=1)
+    return train_backend(training.X, training.speakers)
+
+
+def session(n_speakers, seed=0, eer=0.05, **laws):
+    world = PldaWorld(dim=20, eer=eer, **laws)
+    drawn = world.draw_session(n_speakers, random_state=seed)
+    order = np.random.default_rng(seed).permutation(len(drawn.X))
+    return drawn.X[order], drawn.speakers[order]
+
+
+def fitted(X, **options):
+    options = {"backend": trained(), "random_state": 0, **options}
+    return SpeakerEvidenceMeanShift(**options).fit(X)
+
+
+@parametrize_with_checks([SpeakerEvidenceMeanShift(random_state=0)])
+def test_follows_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@compiled
+@pytest.mark.parametrize("n_speakers", [1, 2, 5, 12])
+def test_finds_speakers_and_their_number(n_speakers):
+    X, truth = session(n_speakers)
+    model = fitted(X)
+    assert model.n_clusters_ == n_speakers
+    assert score_clustering(truth, model.labels_).majority.g > 0.97
+
+
+@compiled
+def test_small_and_large_speakers_are_found_together():
+    X, truth = session(6, mean_segments=60.0, std_segments=0.0)
+    keep = np.concatenate(
+        [
+            np.flatnonzero(truth == speaker)[:size]
+            for speaker, size in enumerate([60, 30, 15, 8, 5, 4])
+        ]
+    )
+    labels = fitted(X[keep]).labels_
+    assert score_clustering(truth[keep], labels).majority.g > 0.95
+
+
+@compiled
+def test_labels_are_numbered_by_first_appearance_and_repeat():
+    X, _ = session(5)
+    one, two = fitted(X), fitted(X)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    _, first = np.unique(one.labels_, return_index=True)
+    assert (np.diff(first) > 0).all()
+
+
+@compiled
+def test_predict_gives_the_segments_of_the_session_back():
+    X, _ = session(5)
+    model = fitted(X)
+    agreement = np.mean(model.predict(X) == model.labels_)
+    assert agreement > 0.98
+    alone = [int(model.predict(row[None])[0]) for row in X[:20]]
+    assert alone == model.predict(X)[:20].tolist()
+
+
+@compiled
+@pytest.mark.parametrize("wanted", [1, 3, 5, 9])
+def test_a_wanted_number_is_met(wanted):
+    X, _ = session(5)
+    assert fitted(X, n_speakers=wanted).n_clusters_ == wanted
+
+
+@compiled
+def test_bounds_are_kept_and_leave_what_lies_between_alone():
+    X, _ = session(5)
+    free = fitted(X)
+    assert fitted(X, max_speakers=3).n_clusters_ == 3
+    assert fitted(X, min_speakers=8).n_clusters_ >= 8
+    inside = fitted(X, min_speakers=2, max_speakers=20)
+    np.testing.assert_array_equal(inside.labels_, free.labels_)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("backend", [None, "trained"])
+def test_a_handful_of_segments_is_clustered(n, backend):
+    X, _ = session(1)
+    model = fitted(X[:n], backend=trained() if backend else None)
+    assert model.labels_[0] == 0
+    assert 1 <= model.n_clusters_ <= n
+    assert fitted(X[:n], n_speakers=n).n_clusters_ == n
+
+
+def test_equal_rows_are_one_speaker():
+    X = np.tile(np.arange(1.0, 21.0), (12, 1))
+    assert fitted(X).n_clusters_ == 1
+    assert fitted(X, backend=None).n_clusters_ == 1
+
+
+@compiled
+def test_without_a_back_end_separated_speakers_are_found():
+    X, truth = session(5, eer=0.01)
+    model = fitted(X, backend=None)
+    np.testing.assert_array_equal(np.unique(model.labels_), np.arange(5))
+    assert score_clustering(truth, model.labels_).majority.g == 1.0
+    assert model.backend_.kind == "cosine"
+
+
+@compiled
+def test_a_cosine_back_end_and_one_that_scales_lengths_are_welcome():
+    X, truth = session(4, eer=0.01)
+    cosine = fitted(X, backend=session_backend(X))
+    assert score_clustering(truth, cosine.labels_).majority.g > 0.97
+    plda = PldaModel(np.zeros(20), WORLD.model.transform, WORLD.psi)
+    chain = FoldedChain(np.eye(20), np.zeros(20))
+    scaled = build_backend(chain, plda, normalize_length=True)
+    assert score_clustering(truth, fitted(X, backend=scaled).labels_).majority.g > 0.97
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(4))
+def test_adaptation_does_no_harm_to_a_single_speaker(seed):
+    X, _ = session(1, seed=seed, eer=0.15)
+    assert fitted(X, backend=trained(0.15)).n_clusters_ == 1
+    # Another channel, and twice the noise, are no reason to split a speaker.
+    mean = X.mean(axis=0)
+    shifted = mean + 1.4 * (X - mean) + 0.5
+    assert fitted(shifted, backend=trained(0.15)).n_clusters_ == 1
+
+
+@compiled
+def test_a_model_trained_on_noisier_speech_is_made_up_for():
+    # Speakers whom the model believes within the noise: it has to learn of it.
+    X, truth = session(8, eer=0.01, mean_segments=12.0)
+    backend = trained(0.15)
+    model = fitted(X, backend=backend)
+    assert model.n_clusters_ == 8
+    assert score_clustering(truth, model.labels_).majority.g > 0.97
+
+
+@compiled
+def test_windows_that_overlap_count_in_part():
+    rng = np.random.default_rng(0)
+    turns = rng.integers(4, size=40)
+    voices = np.sqrt(WORLD.psi) * rng.standard_normal((4, 20)) @ WORLD.model.transform
+    truth = np.repeat(turns, 15)
+    stretches = voices[truth] + 2.4 * rng.standard_normal((600, 20))
+    windows = np.lib.stride_tricks.sliding_window_view(stretches, 6, axis=0)
+    X, middle = windows.mean(axis=-1), truth[3:-2]
+    model = fitted(X)
+    assert model.row_weight_ == pytest.approx(1 / 6)
+    assert model.n_clusters_ == 4
+    assert score_clustering(middle, model.labels_).majority.g > 0.9
+    assert fitted(X, row_weight=0.2).row_weight_ == 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backend": 3}, "backend must be a BackEnd or None, got 3"),
+        ({"row_weight": 0.0}, r"row_weight must be a number in \(0, 1\], got 0.0"),
+        ({"row_weight": "half"}, r"row_weight must be a number in \(0, 1\]"),
+        ({"coarsening": 0}, "coarsening must be a finite number > 0, got 0"),
+        ({"n_speakers": 0}, "n_speakers must be a whole number >= 1, got 0"),
+        ({"min_speakers": 3, "max_speakers": 2}, "min_speakers must be at most"),
+        ({"n_speakers": 2, "max_speakers": 2}, "n_speakers must be given without"),
+        ({"n_speakers": 99}, r"n_speakers must be at most the number of segments \(8"),
+    ],
+)
+def test_wrong_parameters_are_named(options, message):
+    X, _ = session(1)
+    with pytest.raises(InvalidParameterError, match=message):
+        fitted(X[:8], **options)
+
+
+def test_rows_that_are_not_finite_are_named():
+    X = np.ones((4, 20))
+    X[2, 5] = np.nan
+    message = "SpeakerEvidenceMeanShift: X must be finite, got NaN in row 2"
+    with pytest.raises(InvalidParameterError, match=message):
+        fitted(X)
+
+
+def test_vectors_of_another_extractor_are_refused():
+    message = "X must have the 20 dimensions of the back end, got 7"
+    with pytest.raises(InvalidParameterError, match=message):
+        fitted(np.ones((4, 7)))
+
+
+@compiled
+def test_progress_grows_to_the_end():
+    X, _ = session(3)
+    told = []
+    model = SpeakerEvidenceMeanShift(backend=trained(), random_state=0)
+    model.listen(told.append).fit(X)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert not hasattr(clone(model), "_listener")
+
+
+@compiled
+@pytest.mark.corpus
+def test_a_real_meeting_has_four_or_five_speakers(corpus_data):
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.kaldi.plda import read_plda
+    from sms_diar.io.kaldi.transform import read_transform
+    from sms_diar.scoring import backend_from_transform
+
+    folder = corpus_data / "ami-es2005a"
+    vectors = read_embeddings(folder / "xvectors.ark")
+    transform = read_transform(folder / "transform.npz")
+    backend = backend_from_transform(transform, read_plda(folder / "plda"), vectors.dim)
+    model = fitted(vectors.vectors, backend=backend)
+    assert model.row_weight_ == pytest.approx(1 / 6)  # 1.44 s every 0.24 s
+    assert model.n_clusters_ in {4, 5}

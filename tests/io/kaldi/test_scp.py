@@ -1,0 +1,225 @@
+"""Scp files: places, ranges, commands, and lines that lead nowhere."""
+
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.io.kaldi.ark import write_ark
+from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.scp import ScpEntry, parse_entry, read_scp
+
+ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder to stand in, with an ark and its scp."""
+    monkeypatch.chdir(tmp_path)
+    write_ark("x.ark", ["a", "b"], ROWS, scp="x.scp")
+    return tmp_path
+
+
+def write(text, path="list.scp"):
+    Path(path).write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def refusal(text, error=DataFormatError, **options):
+    path = write(text)
+    with pytest.raises(error) as caught:
+        list(read_scp(path, **options))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "entry"),
+    [
+        ("a x.ark", ScpEntry("a", "x.ark")),
+        ("a\tx.ark:12", ScpEntry("a", "x.ark", 12)),
+        ("a x.ark:12[3:4]", ScpEntry("a", "x.ark", 12, (3, 4))),
+        ("a x.ark:12[:]", ScpEntry("a", "x.ark", 12)),
+        ("a x.ark[0:0]", ScpEntry("a", "x.ark", span=(0, 0))),
+        ("a my data/x.ark:7", ScpEntry("a", "my data/x.ark", 7)),
+        ("a C:/x.ark:7", ScpEntry("a", "C:/x.ark", 7)),
+        ("a C:/x.ark", ScpEntry("a", "C:/x.ark")),
+        ("a cat x.vec |", ScpEntry("a", command="cat x.vec")),
+    ],
+)
+def test_lines_by_hand(line, entry):
+    assert parse_entry(line) == entry
+
+
+def test_offsets_point_to_the_header_as_in_kaldi(here):
+    # "a " is two bytes; its object takes 2 + 3 + 5 + 24 = 34, then comes "b "
+    assert (here / "x.scp").read_text() == "a x.ark:2\nb x.ark:38\n"
+    assert (here / "x.ark").read_bytes()[38:40] == BINARY
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_vectors_come_in_the_order_of_the_list(here, text):
+    write_ark("t.ark", ["a", "b"], ROWS, text=text, scp="t.scp")
+    lines = (here / "t.scp").read_text().splitlines()
+    path = write("\n".join(reversed(lines)))
+    got = [(name, vector.tolist()) for name, vector in read_scp(path)]
+    assert got == [("b", [4.0, 5.0, 6.0]), ("a", [1.0, 2.0, 3.0])]
+
+
+def test_ranges_are_inclusive(here):
+    got = dict(read_scp(write("a x.ark:2[0:1]\nb x.ark:38[1:2]\n")))
+    assert {name: v.tolist() for name, v in got.items()} == {"a": [1, 2], "b": [5, 6]}
+
+
+def test_a_path_without_offset_is_a_whole_file(here):
+    (here / "one.vec").write_bytes(BINARY + object_bytes([7.0], owner="w"))
+    (here / "two.vec").write_text(" [ 8 ]\n")
+    got = dict(read_scp(write("a one.vec\n\nb two.vec\r\n")))
+    assert {name: v.tolist() for name, v in got.items()} == {"a": [7.0], "b": [8.0]}
+
+
+def test_paths_start_at_the_current_folder_then_at_the_list(here, monkeypatch):
+    (here / "else").mkdir()
+    monkeypatch.chdir(here / "else")
+    assert [name for name, _ in read_scp(here / "x.scp")] == ["a", "b"]
+    write_ark("x.ark", ["a", "b"], -ROWS)  # the nearer one wins
+    assert next(read_scp(here / "x.scp"))[1].tolist() == [-1.0, -2.0, -3.0]
+
+
+def test_a_stream_is_read_too(here):
+    assert len(list(read_scp(io.BytesIO(b"a x.ark:2\n")))) == 1
+
+
+def test_files_that_are_nowhere_are_named(here):
+    assert refusal("a x.ark:2\nb no.ark:3\n", MissingFileError) == (
+        "list.scp:2: no such file: no.ark"
+    )
+    (here / "sub").mkdir()
+    write("b no.ark:3\n", "sub/list.scp")
+    with pytest.raises(MissingFileError) as caught:
+        list(read_scp("sub/list.scp"))
+    assert str(caught.value) == ("sub/list.scp:1: no such file: no.ark nor sub/no.ark")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a", "a line is 'id path', 'id path:offset' or 'id command |'"),
+        (
+            "a x.ark:2[2:1]",
+            "a range of a vector is [first:last], both inclusive and from 0, got [2:1]",
+        ),
+        (
+            "a x.ark:2[0:1,0:1]",
+            "a range of a vector is [first:last], both inclusive and from 0, got "
+            "[0:1,0:1]",
+        ),
+        (
+            "a x.ark:2[1:3]",
+            "range [1:3] goes beyond the 3 dimensions of the vector of 'a'",
+        ),
+        (
+            "a x.ark:5",
+            "x.ark: vector of 'a' at byte 5 is of the unknown type '\\x04'; vectors "
+            "are FV or DV, matrices FM or DM",
+        ),
+        (
+            "a x.ark:9999",
+            "x.ark:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got the "
+            "end",
+        ),
+        (
+            "a x.ark",
+            "x.ark:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got 'a'",
+        ),
+    ],
+)
+def test_lines_that_lead_nowhere_are_shown(here, text, problem):
+    if "unknown type" in problem:
+        (here / "x.ark").write_bytes(bytes(5) + BINARY + b"\x04 \x01")
+    assert refusal(f"b x.ark:38\n{text}\n" if ":5" not in text else f"\n{text}\n") == (
+        f"list.scp:2: {problem}\n    {text}"
+    )
+
+
+def test_vectors_must_fit_together(here):
+    assert refusal("a x.ark:2\na x.ark:38\n") == (
+        "list.scp:2: id 'a' occurs a second time; ids must be unique"
+    )
+    assert refusal("a x.ark:2\nb x.ark:38[0:1]\n") == (
+        "list.scp:2: vector of 'b' has 2 dimensions, the ones before it have 3"
+    )
+
+
+def test_a_list_that_is_not_utf8_is_refused(here):
+    (here / "l.scp").write_bytes(b"a x.ark:2\nb\xff x.ark:38\n")
+    with pytest.raises(DataFormatError) as caught:
+        list(read_scp("l.scp"))
+    assert str(caught.value) == "l.scp:2: not UTF-8 (invalid start byte)"
+
+
+def test_commands_do_not_run_unless_allowed(here):
+    assert refusal("a touch ran |") == (
+        "list.scp:1: this line is a command; scp files of strangers can run anything, "
+        "so commands need --allow-commands (allow_commands=True)\n    a touch ran |"
+    )
+    assert not (here / "ran").exists()
+
+
+def test_allowed_commands_give_vectors(here):
+    (here / "my vec").write_text(" [ 1 2 ]\n")
+    path = write(f"a cat 'my vec' |\nb {sys.executable} -c 'print(\"[ 3 4 ]\")' |\n")
+    got = dict(read_scp(path, allow_commands=True))
+    assert {name: v.tolist() for name, v in got.items()} == {"a": [1, 2], "b": [3, 4]}
+
+
+@pytest.mark.parametrize(
+    ("command", "special"),
+    [
+        ("cat x | cat", "|"),
+        ("cat < x", "<"),
+        ("cat x; touch ran", ";"),
+        ("touch ran && cat x", "&&"),
+        ("cat $HOME/x", "$"),
+        ('cat "$(touch ran)"', '"$(touch ran)"'),
+        ("cat `touch ran`", "`"),
+    ],
+)
+def test_what_needs_a_shell_is_refused(here, command, special):
+    assert refusal(f"a {command} |", allow_commands=True) == (
+        f"list.scp:1: commands run without a shell, which {special!r} needs; put them "
+        f"into a script and name that, or run them first and list the files they "
+        f"write\n"
+        f"    a {command} |"
+    )
+    assert not (here / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("no-such-program", "cannot run 'no-such-program' (No such file or directory)"),
+        ("cat 'x", "the command cannot be split (No closing quotation)"),
+        (
+            f"{sys.executable} -c 'import sys; sys.exit(\"out of luck\")'",
+            "the command ended with status 1: out of luck",
+        ),
+        ("false", "the command ended with status 1"),
+        (
+            "true",
+            "true:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got the "
+            "end",
+        ),
+    ],
+)
+def test_commands_that_fail_say_why(here, command, problem):
+    message = refusal(f"a {command} |", allow_commands=True)
+    assert message == f"list.scp:1: {problem}\n    a {command} |"
+
+
+def test_a_pipe_without_a_command_is_refused(here):
+    assert refusal("a |", allow_commands=True).startswith(
+        "list.scp:1: there is no command before '|'"
+    )

@@ -1,0 +1,305 @@
+"""Kaldi's text tables."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.io.kaldi import tables
+from sms_diar.io.kaldi.tables import AudioSource
+from sms_diar.types import Segment
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write bytes or text to a file and give its path."""
+
+    def write(content, name="table"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def fails(read, path, message):
+    """Whether reading fails with exactly this message after ``path``."""
+    with pytest.raises(DataFormatError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_segments_keep_order_and_times(file):
+    path = file("b-1 rec 0.5 1\na-1\trec  1.0  2.25 \n")
+    assert list(tables.read_segments(path).items()) == [
+        ("b-1", Segment("rec", 0.5, 1.0)),
+        ("a-1", Segment("rec", 1.0, 2.25)),
+    ]
+
+
+def test_an_end_of_minus_one_is_the_end_of_the_recording_if_its_length_is_known(file):
+    path = file("a rec 3.0 -1\n")
+    assert tables.read_segments(path, durations={"rec": 10.5}) == {
+        "a": Segment("rec", 3.0, 10.5)
+    }
+    fails(
+        tables.read_segments,
+        path,
+        ":1: an end of -1 means the end of recording 'rec', whose length is not known; "
+        "add it to reco2dur or write the end in seconds\n    a rec 3.0 -1",
+    )
+    fails(
+        lambda path: tables.read_segments(path, durations={"rec": 2.0}),
+        path,
+        ":1: the segment starts at 3.0, after the end of recording 'rec' at 2.0\n"
+        "    a rec 3.0 -1",
+    )
+
+
+def test_wav_scp_values_are_opaque_text(file):
+    path = file(
+        "r1 /a b/c.wav\nr2  sph2pipe -f wav x.sph | \nr3 a.ark:17\nr4 a:b.wav\n"
+    )
+    read = tables.read_wav_scp(path)
+    assert {name: source.text for name, source in read.items()} == {
+        "r1": "/a b/c.wav",
+        "r2": "sph2pipe -f wav x.sph |",
+        "r3": "a.ark:17",
+        "r4": "a:b.wav",
+    }
+    assert [name for name, source in read.items() if source.is_command] == ["r2"]
+    assert [name for name, source in read.items() if source.is_archive] == ["r3"]
+
+
+def test_the_other_tables_are_dictionaries_by_id(file):
+    assert tables.read_utt2spk(file("b s\na s\n")) == {"b": "s", "a": "s"}
+    assert tables.read_spk2utt(file("s a b\nt c\n")) == {"s": ("a", "b"), "t": ("c",)}
+    assert tables.read_reco2num_spk(file("r 12\n")) == {"r": 12}
+    assert tables.read_spk2gender(file("s f\nt m\n")) == {"s": "f", "t": "m"}
+    assert tables.read_reco2dur(file("r 3.25\n")) == {"r": 3.25}
+
+
+def test_an_empty_table_is_an_empty_dictionary(file):
+    assert tables.read_utt2spk(file("")) == {}
+
+
+def test_ids_may_hold_any_letters_but_white_space(file):
+    path = file("žluťoučký/|kůň,1 \U0001f40e\n")
+    assert tables.read_utt2spk(path) == {"žluťoučký/|kůň,1": "\U0001f40e"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"a s\nb\xe9 s\n",
+            ":2: byte 0xe9 in column 2 is not UTF-8; convert the file with iconv\n"
+            "    b\ufffd s",
+        ),
+        (
+            b"a s\r\nb s\r\n",
+            ":1: the line ends in CR LF and Kaldi would take the CR for part of the "
+            "last field; convert the file with dos2unix\n    a s",
+        ),
+        (
+            b"\xef\xbb\xbfa s\n",
+            ":1: the file begins with a byte order mark; save it as UTF-8 without one\n"
+            "    a s",
+        ),
+        (b"a s\n\nb s\n", ":2: the line is blank; remove it"),
+        (b"a s\n \t\nb s\n", ":2: the line is blank; remove it\n    "),
+        (b"a s\nb s\na t\n", ":3: id 'a' is given twice, first on line 1\n    a t"),
+        (b"a\n", ":1: a utt2spk line has 2 fields, this one has 1\n    a"),
+        (b"a s t\n", ":1: a utt2spk line has 2 fields, this one has 3\n    a s t"),
+        (
+            b"a\xc2\xa0b s\n",
+            ":1: 'a\\xa0b' contains white space other than spaces and tabs; remove it\n"
+            "    a\xa0b s",
+        ),
+    ],
+    ids=["latin1", "crlf", "bom", "blank", "spaces", "twice", "few", "many", "nbsp"],
+)
+def test_broken_lines_are_refused_with_their_place(file, content, message):
+    fails(tables.read_utt2spk, file(content), message)
+
+
+@pytest.mark.parametrize(
+    ("read", "line", "problem"),
+    [
+        (
+            tables.read_segments,
+            "a r 1.0",
+            "a segments line has 4 fields, this one has 3",
+        ),
+        (
+            tables.read_segments,
+            "a r 1 2 1",
+            "a segments line has 4 fields, this one has 5; a channel in the fifth is "
+            "not supported, store one file per channel",
+        ),
+        (
+            tables.read_segments,
+            "a r 0,5 2",
+            "start must be a number of seconds, got '0,5'",
+        ),
+        (
+            tables.read_segments,
+            "a r 0 nan",
+            "end must be a number of seconds, got 'nan'",
+        ),
+        (
+            tables.read_segments,
+            "a r 0 1e999",
+            "end must be a finite number of seconds, got '1e999'",
+        ),
+        (
+            tables.read_segments,
+            "a r 2 1.5",
+            "a segment must satisfy 0 <= start < end, got start=2.0, end=1.5",
+        ),
+        (
+            tables.read_segments,
+            "a r -1 1.5",
+            "a segment must satisfy 0 <= start < end, got start=-1.0, end=1.5",
+        ),
+        (
+            tables.read_spk2utt,
+            "s",
+            "a spk2utt line has a speaker and at least one id, got no id",
+        ),
+        (
+            tables.read_reco2num_spk,
+            "r 0",
+            "number of speakers must be whole and >= 1, got '0'",
+        ),
+        (
+            tables.read_reco2num_spk,
+            "r 2.0",
+            "number of speakers must be whole and >= 1, got '2.0'",
+        ),
+        (tables.read_spk2gender, "s x", "gender must be 'f' or 'm', got 'x'"),
+        (tables.read_reco2dur, "r 0", "duration must be > 0 seconds, got '0'"),
+        (
+            tables.read_wav_scp,
+            "r ",
+            "a wav.scp line has an id and a path or command, got no path",
+        ),
+    ],
+)
+def test_values_are_checked(file, read, line, problem):
+    fails(read, file(line + "\n"), f":1: {problem}\n    {line.rstrip()}")
+
+
+def test_spk2utt_gives_no_id_two_speakers(file):
+    path = file("s a b\nt b\n")
+    message = ":2: id 'b' is listed twice, first for speaker 's'\n    t b"
+    fails(tables.read_spk2utt, path, message)
+
+
+def test_a_missing_table_is_a_missing_file(tmp_path):
+    with pytest.raises(MissingFileError, match="segments: no such file"):
+        tables.read_segments(tmp_path / "segments")
+    with pytest.raises(MissingFileError, match="is not a file"):
+        tables.read_segments(tmp_path)
+
+
+def test_vad_lab_keeps_the_regions_of_one_label(file):
+    path = file("0.5 1 speech\n1 2 noise\n2.5 3 speech\n")
+    assert tables.read_vad_lab(path, "r") == [
+        Segment("r", 0.5, 1.0),
+        Segment("r", 2.5, 3.0),
+    ]
+    assert len(tables.read_vad_lab(path, "r", label=None)) == 3
+    fails(
+        lambda path: tables.read_vad_lab(path, "r", label="sp"),
+        path,
+        ": no region is labelled 'sp', the labels are 'speech', 'noise'; say which of "
+        "them is speech",
+    )
+
+
+def test_vad_lab_errors_have_a_line(file):
+    path = file("0.5 1 speech\n2 1 speech\n")
+    fails(
+        lambda path: tables.read_vad_lab(path, "r"),
+        path,
+        ":2: segment of 'r' must satisfy 0 <= start < end, got start=2.0, end=1.0\n"
+        "    2 1 speech",
+    )
+
+
+def test_writers_sort_in_c_locale_order(tmp_path):
+    tables.write_utt2spk(tmp_path / "utt2spk", {"b": "s", "a": "t", "B": "s", "é": "s"})
+    assert (tmp_path / "utt2spk").read_bytes() == "B s\na t\nb s\né s\n".encode()
+    tables.write_spk2utt(tmp_path / "spk2utt", {"b": "s", "a": "t", "B": "s"})
+    assert (tmp_path / "spk2utt").read_text() == "s B b\nt a\n"
+
+
+def test_written_tables_read_back(tmp_path):
+    path = tmp_path / "table"
+    for write, read, value in [
+        (tables.write_reco2num_spk, tables.read_reco2num_spk, {"r": 3}),
+        (tables.write_spk2gender, tables.read_spk2gender, {"s": "m"}),
+        (tables.write_reco2dur, tables.read_reco2dur, {"r": 0.1 + 0.2}),
+        (tables.write_wav_scp, tables.read_wav_scp, {"r": AudioSource("x y |")}),
+    ]:
+        write(path, value)
+        assert read(path) == value
+    regions = [Segment("r", 2.0, 3.0), Segment("r", 0.25, 1.0)]
+    tables.write_vad_lab(path, regions)
+    assert path.read_text() == "0.25 1.0 speech\n2.0 3.0 speech\n"
+    assert tables.read_vad_lab(path, "r") == sorted(regions)
+
+
+times = st.floats(0.0, 1e6, allow_nan=False)
+
+
+@given(st.lists(st.tuples(times, times).filter(lambda t: t[0] < t[1]), max_size=5))
+def test_segments_round_trip_to_the_last_bit(tmp_path_factory, spans):
+    path = tmp_path_factory.mktemp("segments") / "segments"
+    segments = {f"s{i}": Segment("r", *span) for i, span in enumerate(spans)}
+    tables.write_segments(path, segments)
+    assert tables.read_segments(path) == segments
+    assert "e" not in path.read_text()  # no exponents: some awk scripts compare text
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\tb", "a\nb", "a\xa0b"])
+def test_writers_refuse_ids_that_would_shift_the_fields(tmp_path, name):
+    message = (
+        f"write_utt2spk: id must be a name without white space, which separates the "
+        f"fields of utt2spk, got {name!r}; rename it"
+    )
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+        tables.write_utt2spk(tmp_path / "utt2spk", {name: "s"})
+    with pytest.raises(InvalidParameterError, match="write_utt2spk: speaker must be"):
+        tables.write_utt2spk(tmp_path / "utt2spk", {"a": name})
+    with pytest.raises(InvalidParameterError, match="write_spk2utt: id must be"):
+        tables.write_spk2utt(tmp_path / "spk2utt", {name: "s"})
+    segments = {"a": Segment(name, 0.0, 1.0)}
+    with pytest.raises(
+        InvalidParameterError, match="write_segments: recording must be"
+    ):
+        tables.write_segments(tmp_path / "segments", segments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writers_refuse_what_does_not_fit_a_line(tmp_path):
+    regions = [Segment("a", 0, 1), Segment("b", 0, 1)]
+    with pytest.raises(InvalidParameterError, match="one recording, got a, b"):
+        tables.write_vad_lab(tmp_path / "vad.lab", regions)
+    with pytest.raises(InvalidParameterError, match="source of 'r' must be one line"):
+        tables.write_wav_scp(tmp_path / "wav.scp", {"r": AudioSource("a\nb")})
+
+
+@pytest.mark.corpus
+def test_the_windows_of_a_meeting_lie_in_its_speech(corpus_data):
+    folder = corpus_data / "ami-es2005a"
+    windows = tables.read_segments(folder / "segments")
+    regions = tables.read_vad_lab(folder / "vad.lab", "ES2005a")
+    assert len(windows) == 1025
+    assert len(regions) == 22
+    assert {window.recording for window in windows.values()} == {"ES2005a"}
+    assert max(window.duration for window in windows.values()) == pytest.approx(1.44)
+    assert regions[0] == Segment("ES2005a", 0.08, 24.97)

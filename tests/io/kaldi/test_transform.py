@@ -1,0 +1,221 @@
+"""Transforms: the arithmetic by hand, the real file, and what is refused."""
+
+import math
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
+from sms_diar.io.kaldi.ark import read_ark
+from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.plda import read_plda
+from sms_diar.io.kaldi.transform import (
+    Centering,
+    LinearTransform,
+    VbxTransform,
+    read_transform,
+    write_transform,
+)
+
+
+def refusal(path, data=None):
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(DataFormatError) as caught:
+        read_transform(path)
+    return str(caught.value).removeprefix(str(path))
+
+
+def test_centering_by_hand():
+    centered = Centering(np.array([1.0, 2.0])).apply([[1.0, 1.0], [4.0, 2.0]])
+    assert centered.tolist() == [[0.0, -1.0], [3.0, 0.0]]
+
+
+def test_a_projection_by_hand():
+    # rows of the matrix are outputs: 1*5 + 2*7 = 19
+    transform = LinearTransform(np.array([[1.0, 2.0]]))
+    assert transform.apply([[5.0, 7.0]]).tolist() == [[19.0]]
+
+
+def test_the_column_beyond_the_vectors_is_an_offset():
+    # one dimension in, so the second column is added: 1*5 + 2 = 7, 3*5 + 4 = 19
+    transform = LinearTransform(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert transform.apply([[5.0]]).tolist() == [[7.0, 19.0]]
+
+
+VBX = VbxTransform(
+    mean1=np.array([1.0, 1.0]), lda=np.array([[1.0], [2.0]]), mean2=np.array([1.0])
+)
+
+
+def test_vbx_by_hand():
+    # (4, 5) - (1, 1) = (3, 4), of length 5: (0.6, 0.8). LDA: 0.6 + 1.6 = 2.2,
+    # minus 1 = 1.2, which has the direction +1
+    assert VBX.apply([[4.0, 5.0]]).tolist() == [[1.0]]
+    # two outputs, the second 0.8 - 0.6 = 0.2: (1.2, 0.2) / sqrt(1.48)
+    wide = VbxTransform(
+        VBX.mean1, np.array([[1.0, -1.0], [2.0, 1.0]]), np.array([1.0, 0.0])
+    )
+    want = np.array([[1.2, 0.2]]) / math.sqrt(1.48)
+    np.testing.assert_allclose(wide.apply([[4.0, 5.0]]), want, rtol=1e-14)
+    # with lengths sqrt(2): (0.6, 0.8) sqrt(2) gives (2.2 sqrt(2) - 1, 0.2 sqrt(2))
+    root = math.sqrt(2)
+    first, second = 2.2 * root - 1.0, 0.2 * root
+    want = np.array([[first, second]]) * root / math.hypot(first, second)
+    scaled = replace(wide, length="sqrt-dim")
+    np.testing.assert_allclose(scaled.apply([[4.0, 5.0]]), want, rtol=1e-14)
+
+
+@given(
+    X=hnp.arrays(np.float64, (4, 2), elements=st.floats(2.0, 50.0)),
+    scale=st.floats(0.1, 10.0),
+)
+def test_vbx_sees_directions_only(X, scale):
+    lda = np.array([[1.0, 2.0], [-1.0, 0.5]])
+    transform = VbxTransform(VBX.mean1, lda, np.array([0.1, 0.2]))
+    once = transform.apply(X)
+    np.testing.assert_allclose(np.linalg.norm(once, axis=1), 1.0, rtol=1e-12)
+    moved = transform.mean1 + scale * (X - transform.mean1)
+    np.testing.assert_allclose(transform.apply(moved), once, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.corpus
+def test_unit_length_is_what_the_plda_of_vbx_expects(corpus_data):
+    folder = corpus_data / "ami-es2005a"
+    transform = read_transform(folder / "transform.npz")
+    plda = read_plda(folder / "plda")
+    X = np.array([vector for _, vector in read_ark(folder / "xvectors.ark")])
+    # A model that fits has variance 1 + psi in its own space. One meeting has less
+    # between-speaker variance than the training set, but the same order.
+    expected = 1.0 + plda.psi.mean()
+    for length, fits in (("unit", True), ("sqrt-dim", False)):
+        Y = (replace(transform, length=length).apply(X) - plda.mean) @ plda.transform.T
+        assert (0.5 < Y.var(axis=0).mean() / expected < 2.0) == fits
+
+
+@pytest.mark.corpus
+def test_hdf5_and_npz_hold_the_same(corpus_data):
+    pytest.importorskip("h5py")
+    one = read_transform(corpus_data / "ami-es2005a" / "transform.h5")
+    two = read_transform(corpus_data / "ami-es2005a" / "transform.npz")
+    for name in ("mean1", "lda", "mean2"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_hdf5_without_h5py_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    path = tmp_path / "transform.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(MissingExtraError) as caught:
+        read_transform(path)
+    assert str(caught.value) == (
+        f"{path}: reading HDF5 needs h5py; pip install 'sms-diar[h5]', or save the "
+        f"arrays with numpy.savez"
+    )
+
+
+def test_hdf5_is_read_and_damage_noticed(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "transform.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("mean1", "lda", "mean2"):
+            file[name] = getattr(VBX, name)
+    np.testing.assert_array_equal(read_transform(path).lda, VBX.lda)
+    message = refusal(path, path.read_bytes()[:500])
+    assert message.startswith(": not a whole HDF5 file (")
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize(
+    "transform",
+    [Centering(np.array([0.5, 2.0])), LinearTransform(np.array([[0.5, 2.0]])), VBX],
+    ids=lambda transform: type(transform).__name__,
+)
+def test_what_is_written_comes_back(tmp_path, transform, dtype, binary):
+    # 0.5 and 2 are exact in either width; a matrix of one row stays a matrix
+    path = tmp_path / "t"
+    write_transform(path, transform, dtype=dtype, binary=binary)
+    again = read_transform(path)
+    assert type(again) is type(transform)
+    for name, value in vars(transform).items():
+        np.testing.assert_array_equal(getattr(again, name), value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", ": is empty"),
+        (b"a [ 1 2 ]\n", ": neither a Kaldi vector or matrix nor a VBx transform (npz "
+         "or HDF5)"),
+        (BINARY + b"<Plda> DV ", ": found '<Plda>' where a vector or matrix must "
+         "stand; it is a PLDA model"),
+        (b"<Nnet> x", ": found '<Nnet>' where a vector or matrix must stand"),
+        (b"[ 1 2 ]\n[ 3 ]\n",
+         ": one vector or matrix is expected, but more follows at byte 8"),
+        (b"[ 1 nan ]", ": Centering: mean must be finite, got NaN or infinity"),
+        (b"[ ]", ": Centering: mean must be a vector, got shape (0,)"),
+        (BINARY + b"CM2 x", ": the transform at byte 0 is a compressed matrix (CM2); "
+         "expand it with Kaldi's copy-matrix first"),
+        (BINARY + object_bytes([1.0], owner="t")[:-1],
+         ": the transform at byte 0 declares 1 doubles (8 bytes), but the file ends "
+         "after 7 of them; it is truncated or damaged"),
+    ],
+)  # fmt: skip
+def test_files_of_other_things_are_refused(tmp_path, data, message):
+    assert refusal(tmp_path / "t", data) == message
+
+
+def test_an_npz_must_have_all_parts(tmp_path):
+    path = tmp_path / "t.npz"
+    np.savez(path, mean1=VBX.mean1, mu=VBX.mean2)
+    assert refusal(path) == (
+        ": a VBx transform has mean1, lda and mean2, but lda and mean2 is not among "
+        "mean1, mu"
+    )
+    np.savez(path, mean1=VBX.mean1, lda=VBX.lda.T, mean2=VBX.mean2)
+    assert refusal(path) == (
+        ": VbxTransform: lda must be of shape (d, k), with d of mean1 and k of mean2, "
+        "got (1, 2), (2,) and (1,)"
+    )
+    np.savez(path, mean1=np.array(["x"]), lda=VBX.lda, mean2=VBX.mean2)
+    assert refusal(path).startswith(": could not convert string to float")
+
+
+@pytest.mark.parametrize(
+    ("transform", "rule"),
+    [
+        (Centering(np.ones(3)), "(n, 3)"),
+        (LinearTransform(np.ones((2, 3))), "(n, 3) or (n, 2)"),
+        (VBX, "(n, 2)"),
+    ],
+)
+def test_vectors_must_have_the_dimension(transform, rule):
+    owner = type(transform).__name__
+    with pytest.raises(InvalidParameterError) as caught:
+        transform.apply(np.ones((1, 4)))
+    assert str(caught.value) == f"{owner}: vectors must be of shape {rule}, got (1, 4)"
+    with pytest.raises(InvalidParameterError):
+        transform.apply(np.ones(2))
+
+
+def test_a_vector_without_direction_is_refused():
+    with pytest.raises(InvalidParameterError) as caught:
+        VBX.apply([[0.0, 0.0], [1.0, 1.0]])
+    assert str(caught.value) == (
+        "VbxTransform: vectors must differ from the mean, got row 1 equal to it, which "
+        "has no direction"
+    )
+
+
+def test_an_unknown_length_is_refused():
+    with pytest.raises(InvalidParameterError) as caught:
+        replace(VBX, length="sqrt")
+    assert str(caught.value) == (
+        "VbxTransform: length must be one of 'unit', 'sqrt-dim', got 'sqrt'"
+    )

@@ -1,0 +1,195 @@
+"""CSV, TSV and Parquet: headers, columns, and faults with their line."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sms_diar.errors import DataFormatError, MissingExtraError
+from sms_diar.io.embedding_tables import (
+    read_parquet,
+    read_table,
+    set_from_frame,
+    write_table,
+)
+from sms_diar.types import EmbeddingSet
+
+ROWS = np.array([[1.0, 2.5], [3.0, -4.0]])
+
+
+def read(text):
+    return read_table(io.BytesIO(text.encode()), name="t")
+
+
+def refusal(text):
+    with pytest.raises(DataFormatError) as caught:
+        read_table(
+            io.BytesIO(text if isinstance(text, bytes) else text.encode()), name="t"
+        )
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,1,2.5\nb,3,-4\n",
+        "a\t1\t2.5\r\nb\t3\t-4",
+        "\n\na,1,2.5\n\nb,3,-4\n\n",
+        "\ufeffa,1,2.5\nb,3,-4\n",
+        "id,x0,x1\na,1,2.5\nb,3,-4\n",
+        "id,0,1\na,1,2.5\nb,3,-4\n",
+        "who,0,1\na,1,2.5\nb,3,-4\n",
+        ",0,1\na,1,2.5\nb,3,-4\n",
+        "x,Utt,y\n1,a,2.5\n3,b,-4\n",
+        "\n x \tsegment\ty\n1\ta\t2.5\n3\tb\t-4\n",
+        '"id","x\ny",z\n"a",1,2.5\n"b","3",-4\n',
+    ],
+)
+def test_tables_by_hand(text):
+    got = read(text)
+    assert got.ids == ("a", "b")
+    np.testing.assert_array_equal(got.vectors, ROWS)
+
+
+@pytest.mark.parametrize(
+    "name", ["NA", "nan", "null", "007", "1.0", "True", "a b", "ü"]
+)
+def test_ids_stay_as_they_are(name):
+    assert read(f"{name},1,2\nb,3,4\n").ids == (name, "b")
+
+
+def test_a_single_row_is_a_set():
+    assert read("a,1").vectors.tolist() == [[1.0]]
+
+
+@given(
+    vectors=hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=5),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    tabs=st.booleans(),
+    data=st.data(),
+)
+def test_what_is_written_comes_back(tmp_path_factory, vectors, tabs, data):
+    word = st.text("abcß é,;'\"#\\-_.0123456789", min_size=1, max_size=9)
+    n = len(vectors)
+    ids = tuple(data.draw(st.lists(word, min_size=n, max_size=n, unique=True)))
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    write_table(path, EmbeddingSet(ids, vectors), separator="\t" if tabs else ",")
+    got = read_table(path)
+    assert got.ids == ids
+    assert got.vectors.tobytes() == vectors.tobytes()
+
+
+def test_floats_are_written_short(tmp_path):
+    write_table(
+        tmp_path / "x.csv", EmbeddingSet(("a",), np.array([[0.1, 2.0]])), dtype="float"
+    )
+    assert (tmp_path / "x.csv").read_text() == "id,x0,x1\na,0.1,2.0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,1,2\nb,3,x\n", "t:2: column 3 holds 'x', not a number"),
+        (
+            "id,u,v\na,1,2\n\nb,3,1_0\n",
+            "t:4: column 3 ('v') holds '1_0', not a number",
+        ),
+        ("a,1,2\nb,3\n", "t:2: 2 columns, the first row has 3"),
+        ("a,1,2\nb,3,4,5\n", "t:2: 4 columns, the first row has 3"),
+        ("id,u,v\na,1,2,3\n", "t:2: 4 columns, the first row has 3"),
+        ("a,1,2\nb,,4\n", "t:2: column 2 holds '', not a number"),
+        ("a,1,2\nb,nan,4\n", "t:2: column 2 holds nan; remove or repair the vector"),
+        (
+            "a,1,2\nb,1e999,4\n",
+            "t:2: column 2 holds 1e999; remove or repair the vector",
+        ),
+        ("a,1,2\n,3,4\n", "t:2: no id in column 1"),
+        (
+            "a,1,2\nb,3,4\na,5,6\n",
+            "t:3: id 'a' occurs a second time (first in line 1); ids must be unique",
+        ),
+        (
+            "utt,spk,x\na,s1,1\n",
+            "t:2: column 2 ('spk') holds 's1', not a number",
+        ),
+        ("a,1,y,2\n", "t:1: column 3 holds 'y', not a number"),
+        (
+            "a\nb\n",
+            "t:1: one column only; a table has an id and the numbers of its vector",
+        ),
+        ("", "t: is empty"),
+        ('a,1\n"b,2\nc,3\n', "t:3: unexpected end of data"),
+        (b"a,1\n\xff,2\n", "t:2: not UTF-8 (invalid start byte)"),
+        (b"\xff,1\nb,2\n", "t:1: not UTF-8 (invalid start byte)"),
+    ],
+)
+def test_faults_have_a_line_and_a_column(text, message):
+    assert refusal(text) == message
+
+
+def test_a_header_without_rows_is_an_empty_set():
+    assert refusal("id,x,y\n") == "t: holds a header and no rows"
+
+
+def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    path = tmp_path / "x.parquet"
+    path.write_bytes(b"PAR1")
+    with pytest.raises(MissingExtraError) as caught:
+        read_parquet(path)
+    assert str(caught.value) == (
+        f"{path}: reading Parquet needs pyarrow; pip install 'sms-diar[parquet]', or "
+        f"save the table as CSV"
+    )
+
+
+def test_parquet_is_read(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    frame = pd.DataFrame({"utt": ["a", "b"], "0": ROWS[:, 0], "1": ROWS[:, 1]})
+    frame.to_parquet(path)
+    got = read_parquet(path)
+    assert got.ids == ("a", "b")
+    np.testing.assert_array_equal(got.vectors, ROWS)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DataFormatError, match="not a whole Parquet file"):
+        read_parquet(path)
+
+
+def test_a_frame_is_taken_apart():
+    frame = pd.DataFrame({"x": [1, 3], "segment": ["a", "b"], "y": [2.5, -4]})
+    unnamed = frame.set_index("segment").rename_axis(None)
+    for table in (frame, frame.set_index("segment"), unnamed, frame.iloc[:, [1, 0, 2]]):
+        got = set_from_frame(table, "p")
+        assert got.ids == ("a", "b")
+        np.testing.assert_array_equal(got.vectors, ROWS)
+
+
+def test_frames_of_other_things_are_refused():
+    frame = pd.DataFrame({"id": ["a"], "spk": ["s"], "x": [1.0]})
+    with pytest.raises(DataFormatError) as caught:
+        set_from_frame(frame.astype({"spk": object}), "p")
+    assert str(caught.value) == (
+        "p: column 'spk' holds object, not numbers; keep the id and the vector only"
+    )
+    with pytest.raises(DataFormatError) as caught:
+        set_from_frame(frame[["id"]], "p")
+    assert str(caught.value) == (
+        "p: one column only; a table has an id and the numbers of its vector"
+    )
+    with pytest.raises(DataFormatError) as caught:
+        set_from_frame(frame[["x", "x"]], "p")
+    assert str(caught.value) == (
+        "p: column 'x' must hold ids, got numbers; name the column of ids 'id'"
+    )
+    with pytest.raises(DataFormatError, match="got NaN in the vector of 'a'"):
+        set_from_frame(pd.DataFrame({"id": ["a"], "x": [np.nan]}), "p")

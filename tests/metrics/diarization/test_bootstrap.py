@@ -1,0 +1,192 @@
+"""Intervals and tests over recordings, and whether they keep their promise."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.annotation import read_annotation
+from sms_diar.metrics import compare, confidence_interval, score_diarization
+from sms_diar.metrics.diarization import bootstrap as bootstrap_module
+from sms_diar.metrics.diarization.bootstrap import METHODS, bootstrap, permutation_test
+from sms_diar.types import Segment, Turn
+
+
+def ratio(errors, scored):
+    return lambda weights: (weights @ errors) / (weights @ scored)
+
+
+def system(shares, length=100.0):
+    """One speaker per recording, of whom a share is missed."""
+    ref, hyp = [], []
+    for number, share in enumerate(shares):
+        name = f"r{number:02d}"
+        ref.append(Turn(Segment(name, 0.0, length), "A"))
+        hyp.append(Turn(Segment(name, 0.0, round(length * (1 - share), 3)), "x"))
+    return ref, hyp
+
+
+def test_equal_recordings_give_an_interval_of_no_width():
+    result = score_diarization(*system([0.2] * 6))
+    for method in METHODS:
+        found = confidence_interval(result, method=method)
+        assert found.low == pytest.approx(0.2)
+        assert found.high == pytest.approx(0.2)
+
+
+def test_percentiles_of_two_recordings_worked_by_hand():
+    # DER 0 and 1, equal lengths: samples give 0, 1/2, 1 with chances 1/4, 1/2, 1/4
+    errors, scored = np.array([0.0, 1.0]), np.array([1.0, 1.0])
+    found = bootstrap(ratio(errors, scored), 2, method="percentile", level=0.9)
+    assert (found.estimate, found.low, found.high) == (0.5, 0.0, 1.0)
+    narrow = bootstrap(ratio(errors, scored), 2, method="percentile", level=0.1)
+    assert (narrow.low, narrow.high) == (0.5, 0.5)
+
+
+def test_the_seed_decides():
+    result = score_diarization(*system(np.linspace(0.0, 0.5, 12)))
+    first = confidence_interval(result, random_state=3)
+    assert confidence_interval(result, random_state=3) == first
+    assert confidence_interval(result, random_state=4) != first
+
+
+def test_a_pooled_figure_of_weights_is_that_of_the_sample():
+    ref, hyp = system([0.1, 0.4, 0.7])
+    result = score_diarization(ref, hyp)
+    weights = np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 1.0]])
+    # (0.4 + 0.4 + 0.7) / 3
+    assert result.resampled(weights, "der") == pytest.approx([0.4, 0.5])
+
+
+def test_exact_permutation_of_three_pairs_worked_by_hand():
+    # differences 1, 2, 3: sum 6; of 8 sign patterns only +++ and --- reach it
+    gaps = np.array([1.0, 2.0, 3.0])
+    p = permutation_test(lambda swaps: (1.0 - 2.0 * swaps) @ gaps, 3)
+    assert p == 2 / 8
+
+
+def test_drawn_permutations_count_what_was_observed():
+    gaps = np.ones(20)
+    p = permutation_test(lambda swaps: (1.0 - 2.0 * swaps) @ gaps, 20, n_samples=999)
+    assert p == 1 / 1000
+
+
+def test_comparing_a_system_with_itself():
+    result = score_diarization(*system([0.1, 0.2, 0.3]))
+    found = compare(result, result)
+    assert (found.difference.estimate, found.p_value) == (0.0, 1.0)
+
+
+def test_a_better_system_is_better():
+    shares = np.linspace(0.1, 0.5, 20)
+    ref, good = system(shares * 0.8)
+    _, bad = system(shares)
+    found = compare(score_diarization(ref, good), score_diarization(ref, bad))
+    assert found.difference.estimate == pytest.approx(-0.06)  # 0.24 - 0.30
+    assert found.difference.high < 0.0
+    assert found.p_value < 0.01
+
+
+def test_different_settings_cannot_be_compared():
+    ref, hyp = system([0.1, 0.2])
+    one, other = score_diarization(ref, hyp), score_diarization(ref, hyp, collar=0.25)
+    with pytest.raises(InvalidParameterError, match="under the same settings"):
+        compare(one, other)
+
+
+def test_wrong_options_are_refused():
+    result = score_diarization(*system([0.1, 0.2]))
+    with pytest.raises(InvalidParameterError, match="measure must be one of"):
+        confidence_interval(result, "wer")
+    with pytest.raises(InvalidParameterError, match=r"level must be a number in \(0"):
+        confidence_interval(result, level=95)
+    single = score_diarization(*system([0.1]))
+    with pytest.raises(InvalidParameterError, match="n must be a whole number >= 2"):
+        confidence_interval(single)
+
+
+def coverage(population, n, trials, method, seed):
+    """Share of samples whose interval holds the difference of the population."""
+    first, second, scored = population
+    truth = (first.sum() - second.sum()) / scored.sum()
+    rng = np.random.default_rng(seed)
+    hits = 0
+    for _ in range(trials):
+        drawn = rng.integers(0, len(scored), size=n)
+        statistic = ratio(first[drawn] - second[drawn], scored[drawn])
+        found = bootstrap(statistic, n, method=method, n_samples=600, random_state=rng)
+        hits += found.low <= truth <= found.high
+    return hits / trials
+
+
+def skewed_population():
+    """Recordings of lognormal length with skewed, related error rates."""
+    rng = np.random.default_rng(1)
+    scored = rng.lognormal(6.0, 0.6, 4000)
+    hardness = rng.beta(2.0, 10.0, 4000)
+    first = scored * np.clip(hardness * rng.lognormal(0.0, 0.4, 4000), 0, 1)
+    second = scored * np.clip(hardness * rng.lognormal(0.1, 0.4, 4000), 0, 1)
+    return first, second, scored
+
+
+def test_intervals_of_a_difference_cover_as_often_as_they_say():
+    share = coverage(skewed_population(), 40, 600, "percentile", seed=2)
+    assert 0.90 <= share <= 0.97
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals_of_one_system_cover_as_often_as_they_say(method):
+    first, second, scored = skewed_population()
+    share = coverage((first, 0.0 * second, scored), 40, 600, method, seed=2)
+    assert 0.90 <= share <= 0.97
+
+
+def test_bca_agrees_with_scipy(monkeypatch):
+    # Without our widening for small n, and but for the draws.
+    monkeypatch.setattr(bootstrap_module, "_expanded", lambda tail, n: (tail, 1 - tail))
+    rng = np.random.default_rng(0)
+    errors, scored = rng.lognormal(0.0, 1.0, 40), rng.lognormal(1.0, 0.5, 40)
+    ours = bootstrap(ratio(errors, scored), 40, method="bca", n_samples=20000)
+    theirs = stats.bootstrap(
+        (errors, scored),
+        lambda e, s, axis=-1: e.sum(axis) / s.sum(axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=20000,
+        method="BCa",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=0.02)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+def test_intervals_cover_on_the_scoring_data(corpus_data):
+    # The population: every recording of the perturbed cases with the error times
+    # of two systems, drawn 40 at a time.
+    folder = corpus_data / "scoring"
+    cases = json.loads((folder / "cases.json").read_text())
+    by_ref = {}
+    for case in cases:
+        if case["case"].startswith(("pami", "pvox")):
+            by_ref.setdefault(case["ref"], []).append(case["hyp"])
+    rows = []
+    for ref, hyps in by_ref.items():
+        truth = read_annotation(folder / ref)
+        results = [
+            score_diarization(truth, read_annotation(folder / hyp)) for hyp in hyps
+        ]
+        for one, two in zip(results[::2], results[1::2], strict=False):
+            for name in sorted(set(one.names) & set(two.names)):
+                figures = [r.recordings[name].figures for r in (one, two)]
+                errors = [
+                    f["missed"] + f["false_alarm"] + f["confusion"] for f in figures
+                ]
+                if figures[0]["scored"]:
+                    rows.append((*errors, figures[0]["scored"]))
+    population = tuple(np.array(rows).T)
+    assert len(rows) > 80
+    share = coverage(population, 40, 600, "percentile", seed=3)
+    assert 0.90 <= share <= 0.97

@@ -1,0 +1,167 @@
+"""Embeddings of recordings to speakers."""
+
+import numpy as np
+import pytest
+
+from sms_diar.clustering import SpeakerStochasticMeanShift
+from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.errors import InvalidParameterError
+from sms_diar.pipeline.cluster import (
+    cluster_embeddings,
+    match_segments,
+    memory_note,
+)
+from sms_diar.scoring import train_backend
+from sms_diar.types import EmbeddingSet, Segment
+
+
+def two_recordings():
+    """Two recordings of two speakers each, one of whom speaks in both."""
+    rng = np.random.default_rng(0)
+    speakers = 3.0 * rng.standard_normal((3, 8))
+    ids, vectors, segments, truth = [], [], {}, []
+    for recording, present in (("one", (0, 1)), ("two", (1, 2))):
+        for position in range(60):
+            speaker = present[position // 15 % 2]
+            name = f"{recording}-{position:02d}"
+            ids.append(name)
+            truth.append(speaker)
+            vectors.append(speakers[speaker] + 0.4 * rng.standard_normal(8))
+            segments[name] = Segment(recording, float(position), position + 1.0)
+    return EmbeddingSet(tuple(ids), np.array(vectors)), segments, np.array(truth)
+
+
+SMS = SpeakerStochasticMeanShift(k=9, random_state=0)
+
+
+def test_across_recordings_a_speaker_keeps_one_name():
+    embeddings, segments, truth = two_recordings()
+    result = cluster_embeddings(embeddings, SMS, segments=segments)
+    names = np.array([result.labels[name] for name in embeddings.ids])
+    assert len(set(names)) == 3
+    for speaker in range(3):
+        assert len(set(names[truth == speaker])) == 1
+    # The speaker of both recordings talks most and is number one.
+    assert names[truth == 1][0] == "spk-01"
+    assert [s.session for s in result.sessions] == ["all"]
+
+
+def test_per_recording_speakers_are_named_within_it():
+    embeddings, segments, _ = two_recordings()
+    result = cluster_embeddings(embeddings, SMS, segments=segments, per_recording=True)
+    assert {s.session: s.n_speakers for s in result.sessions} == {"one": 2, "two": 2}
+    assert set(result.labels.values()) == {
+        "one-spk-01",
+        "one-spk-02",
+        "two-spk-01",
+        "two-spk-02",
+    }
+
+
+def test_a_session_does_not_depend_on_its_company():
+    embeddings, segments, _ = two_recordings()
+    both = cluster_embeddings(embeddings, SMS, segments=segments, per_recording=True)
+    second = embeddings.select(np.arange(60, 120))
+    alone = cluster_embeddings(second, SMS, segments=segments, per_recording=True)
+    assert all(both.labels[name] == alone.labels[name] for name in second.ids)
+
+
+def test_turns_merge_neighbouring_windows():
+    embeddings, segments, _ = two_recordings()
+    result = cluster_embeddings(embeddings, SMS, segments=segments, per_recording=True)
+    turns = result.turns()
+    assert [
+        (t.segment.start, t.segment.end) for t in turns if t.segment.recording == "one"
+    ] == [(0, 15), (15, 30), (30, 45), (45, 60)]
+
+
+def test_without_segments_there_are_no_turns():
+    embeddings, _, _ = two_recordings()
+    with pytest.raises(InvalidParameterError, match="give the segments file"):
+        cluster_embeddings(embeddings, SMS).turns()
+    with pytest.raises(InvalidParameterError, match="per_recording needs segments"):
+        cluster_embeddings(embeddings, SMS, per_recording=True)
+
+
+def test_an_empty_set_is_refused():
+    empty = EmbeddingSet((), np.empty((0, 3)), source="x.ark")
+    with pytest.raises(InvalidParameterError) as caught:
+        cluster_embeddings(empty, SMS)
+    assert str(caught.value) == "x.ark: must hold at least one vector, got none"
+
+
+def test_ids_without_segments_are_counted_and_named():
+    embeddings, segments, _ = two_recordings()
+    kept = {name: s for name, s in segments.items() if name >= "one-05"}
+    with pytest.raises(InvalidParameterError) as caught:
+        match_segments(embeddings, kept, "segments")
+    assert str(caught.value) == (
+        "segments: must list all segments of embeddings, got none for 5 of 120 ids "
+        "('one-00', 'one-01', 'one-02', ...)"
+    )
+    extra = {**segments, "two-99": Segment("two", 99.0, 100.0)}
+    assert match_segments(embeddings, extra, "segments") == ["two-99"]
+
+
+def test_a_back_end_of_another_extractor_is_refused():
+    embeddings, _, truth = two_recordings()
+    backend = train_backend(embeddings.vectors, truth, n_components=2)
+    other = EmbeddingSet(
+        embeddings.ids, embeddings.vectors, extractor="abc", source="x.ark"
+    )
+    model = SpeakerStochasticMeanShift(backend=backend.with_extractor("xyz"))
+    with pytest.raises(InvalidParameterError) as caught:
+        cluster_embeddings(other, model)
+    assert str(caught.value) == (
+        "x.ark: vectors must come from the extractor of the back end (xyz), got "
+        "vectors of abc; use the back end that was trained on this extractor's vectors"
+    )
+
+
+def test_memory_is_estimated_in_words():
+    embeddings, _, _ = two_recordings()
+    assert memory_note(embeddings, SMS) == (
+        "120 segments of 8 dimensions, cosine scores, whitening fitted on the session: "
+        "about 0 MiB of memory"
+    )
+
+
+def test_overlapping_windows_weigh_less_recording_by_recording():
+    embeddings, segments, _ = two_recordings()
+    # Recording "two" is told twice: windows of two seconds every second.
+    told = {
+        name: Segment(s.recording, s.start, s.end + (s.recording == "two"))
+        for name, s in segments.items()
+    }
+    model = SpeakerEvidenceMeanShift(random_state=0)
+    result = cluster_embeddings(embeddings, model, segments=told, per_recording=True)
+    one, two = result.sessions
+    assert one.row_weight == 1.0
+    assert two.row_weight == pytest.approx(61.0 / 120.0)
+    assert one.k is None
+    assert model.row_weight == "auto"  # the caller's stays as it was
+    fixed = SpeakerEvidenceMeanShift(row_weight=0.8, random_state=0)
+    across = cluster_embeddings(embeddings, fixed, segments=told)
+    assert across.sessions[0].row_weight == 0.8
+
+
+def test_only_what_a_method_has_is_summed_up():
+    embeddings, segments, _ = two_recordings()
+    [paper] = cluster_embeddings(embeddings, SMS, segments=segments).sessions
+    assert paper.k == 9
+    assert (paper.row_weight, paper.weight, paper.log_joint) == (None, None, None)
+    [linked] = cluster_embeddings(embeddings, AgglomerativeSpeakers()).sessions
+    assert linked.k is None
+    assert linked.converged
+
+
+def test_memory_of_all_pairs_is_not_estimated():
+    embeddings, _, _ = two_recordings()
+    words = "120 segments of 8 dimensions, cosine scores, whitening"
+    assert memory_note(embeddings, AgglomerativeSpeakers()) == (
+        f"{words} fitted on the session"
+    )
+    assert memory_note(embeddings, SpeakerEvidenceMeanShift()) == (
+        f"{words} and model fitted on the session: about 0 MiB of memory"
+    )

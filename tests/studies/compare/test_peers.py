@@ -1,0 +1,95 @@
+"""Methods by name, and the oracle."""
+
+import numpy as np
+import pytest
+
+from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.metrics import score_clustering
+from sms_diar.scoring import train_backend
+from sms_diar.studies.compare.peers import (
+    KINDS,
+    allowed,
+    best_cut,
+    build,
+    expected_seconds,
+    head,
+    label,
+    settings_of,
+)
+from sms_diar.synthetic import PldaWorld
+
+
+@pytest.fixture(scope="module")
+def session():
+    """Three speakers of a hard little world, and a back end trained on others."""
+    world = PldaWorld(dim=10, eer=0.12, mean_segments=12.0, std_segments=2.0)
+    training = world.draw_training(40, 8, 0)
+    return world.draw_session(3, 1), train_backend(training.X, training.speakers)
+
+
+def test_every_method_labels_every_segment(session):
+    drawn, backend = session
+    found = label(list(KINDS), drawn.X, drawn.speakers, backend, lambda _: 1)
+    assert list(found) == list(KINDS)
+    for one in found.values():
+        assert one.labels.shape == drawn.speakers.shape
+        assert one.labels.min() == 0
+        assert one.seconds >= 0.0
+
+
+def test_methods_that_draw_get_their_seed():
+    assert build("sms", None, 7).random_state == 7
+    assert build("nme-sc", None, 7).random_state == 7
+    assert "random_state" not in build("ahc", None, 7).get_params()
+
+
+def test_more_can_be_told_to_a_method(session):
+    drawn, backend = session
+    known = {"sms": {"n_speakers": 2}}
+    found = label(["sms"], drawn.X, drawn.speakers, backend, lambda _: 1, known)
+    assert found["sms"].labels.max() == 1
+
+
+def test_the_paper_has_seventeen_neighbours_and_no_gate():
+    settings = settings_of("sms-paper")
+    assert settings["k"] == 17
+    assert settings["gate"] is None
+    assert settings["class"].endswith("SpeakerStochasticMeanShift")
+    assert "backend" not in settings
+
+
+def test_the_oracle_is_the_best_of_all_cuts(session):
+    drawn, backend = session
+    fitted = AgglomerativeSpeakers(backend=backend).fit(drawn.X)
+    n = len(drawn.X)
+    every = [
+        score_clustering(drawn.speakers, fitted.labels_with(count)).majority.g
+        for count in range(1, n + 1)
+    ]
+    best = best_cut(fitted, drawn.speakers)
+    assert score_clustering(drawn.speakers, best).majority.g == max(every)
+
+
+def test_the_oracle_finds_one_speaker_and_one_segment(session):
+    drawn, backend = session
+    one = drawn.speakers == 0
+    fitted = AgglomerativeSpeakers(backend=backend).fit(drawn.X[one])
+    assert not best_cut(fitted, drawn.speakers[one]).any()
+    fitted = AgglomerativeSpeakers(backend=backend).fit(drawn.X[:1])
+    assert best_cut(fitted, np.array([0])).tolist() == [0]
+
+
+def test_slow_methods_are_left_out_above_a_size():
+    names = ["sms", "kmeans"]
+    assert allowed(names, 700, ["kmeans"], 700) == names
+    assert allowed(names, 701, ["kmeans"], 700) == ["sms"]
+
+
+def test_the_cost_grows_with_size_and_methods():
+    assert expected_seconds(["sms"], 1000) == pytest.approx(0.3 + 1.9)
+    assert expected_seconds(list(KINDS), 2000) > 4 * expected_seconds(["sms"], 500)
+
+
+def test_an_oracle_has_a_star():
+    assert head("ahc-oracle") == "ahc*"
+    assert head("vbx") == "vbx"

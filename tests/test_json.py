@@ -1,0 +1,21 @@
+"""Quick JSON is the library's JSON."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar._json import json_text
+
+plain_values = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+records = st.recursive(
+    plain_values,
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(records)
+def test_json_is_laid_out_as_the_library_does(record):
+    expected = json.dumps(record, indent=2, ensure_ascii=False)
+    assert json_text(record) == expected

@@ -1,0 +1,282 @@
+"""Labelled windows to turns."""
+
+import bisect
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.kaldi.tables import read_segments
+from sms_diar.io.rttm import read_rttm
+from sms_diar.timeline.turns import labels_to_turns
+from sms_diar.types import Segment, Turn
+
+
+def turns_of(*windows, **kwargs):
+    """Turns of windows (start, end, speaker) of one recording, as such triples."""
+    segments = {f"w{i:05d}": Segment("r", s, e) for i, (s, e, _) in enumerate(windows)}
+    labels = {f"w{i:05d}": speaker for i, (_, _, speaker) in enumerate(windows)}
+    turns = labels_to_turns(segments, labels, **kwargs)
+    return [(turn.segment.start, turn.segment.end, turn.speaker) for turn in turns]
+
+
+def test_touching_and_overlapping_windows_of_one_speaker_are_one_turn():
+    assert turns_of((0, 1, "a"), (1, 2, "a"), (1.5, 3, "a")) == [(0, 3, "a")]
+
+
+def test_the_boundary_is_half_way_in_the_overlap():
+    # overlap from 2 to 5, half way at 3.5
+    assert turns_of((0, 5, "a"), (2, 6, "b")) == [(0, 3.5, "a"), (3.5, 6, "b")]
+
+
+def test_gaps_stay_gaps():
+    assert turns_of((0, 1, "a"), (1.5, 2, "a")) == [(0, 1, "a"), (1.5, 2, "a")]
+
+
+def test_small_gaps_of_one_speaker_can_be_bridged():
+    windows = [
+        (0, 1, "a"),
+        (1.5, 2, "a"),
+        (2.25, 3, "b"),
+        (3.25, 4, "a"),
+        (4.75, 5, "a"),
+    ]
+    # gaps: 0.5 (bridged), 0.25 and 0.25 (another speaker), 0.75 (too long)
+    assert turns_of(*windows, max_gap=0.5) == [
+        (0, 2, "a"),
+        (2.25, 3, "b"),
+        (3.25, 4, "a"),
+        (4.75, 5, "a"),
+    ]
+
+
+def test_a_sliding_window_owns_its_middle():
+    # 1.5 s every 0.25 s; the third of five is b. Its neighbours overlap it from 0.5
+    # to 1.75 (half way: 1.125) and from 0.75 to 2.0 (half way: 1.375).
+    windows = [(0.25 * i, 0.25 * i + 1.5, "aabaa"[i]) for i in range(5)]
+    assert turns_of(*windows) == [
+        (0, 1.125, "a"),
+        (1.125, 1.375, "b"),
+        (1.375, 2.5, "a"),
+    ]
+
+
+def test_a_window_inside_another_is_laid_over_it():
+    windows = [(0, 10, "a"), (3, 5, "b")]
+    expected = [(0, 3, "a"), (3, 5, "b"), (5, 10, "a")]
+    assert turns_of(*windows) == turns_of(*windows[::-1]) == expected
+
+
+def test_the_innermost_window_is_on_top():
+    assert turns_of((0, 10, "a"), (2, 8, "b"), (4, 6, "a")) == [
+        (0, 2, "a"),
+        (2, 4, "b"),
+        (4, 6, "a"),
+        (6, 8, "b"),
+        (8, 10, "a"),
+    ]
+
+
+def test_windows_inside_another_are_cut_among_themselves():
+    # inner overlap from 4 to 5, half way at 4.5
+    assert turns_of((0, 10, "a"), (2, 5, "b"), (4, 7, "c")) == [
+        (0, 2, "a"),
+        (2, 4.5, "b"),
+        (4.5, 7, "c"),
+        (7, 10, "a"),
+    ]
+
+
+def test_a_window_inside_one_of_the_same_speaker_says_nothing():
+    # Without (1, 9, a), b would have its whole extent; so it has with it.
+    windows = [(0, 10, "a"), (8, 9.5, "b")]
+    expected = [(0, 8, "a"), (8, 9.5, "b"), (9.5, 10, "a")]
+    assert turns_of(*windows) == turns_of((1, 9, "a"), *windows) == expected
+
+
+def test_windows_that_share_an_edge_are_cut_half_way():
+    # shared from 0 to 4, and from 6 to 10
+    assert turns_of((0, 10, "a"), (0, 4, "b")) == [(0, 2, "b"), (2, 10, "a")]
+    assert turns_of((0, 10, "a"), (6, 10, "b")) == [(0, 8, "a"), (8, 10, "b")]
+
+
+def test_identical_windows_are_halved_in_order_of_their_ids():
+    window = Segment("r", 0.0, 4.0)
+    halves = [Turn(Segment("r", 0.0, 2.0), "z"), Turn(Segment("r", 2.0, 4.0), "a")]
+    segments = {"i1": window, "i2": window, "i3": window}
+    labels = {"i3": "a", "i2": "m", "i1": "z"}
+    assert labels_to_turns(segments, labels) == halves
+    assert labels_to_turns(segments, dict(reversed(labels.items()))) == halves
+
+
+def test_recordings_are_kept_apart_and_sorted():
+    segments = {"1": Segment("y", 0.0, 2.0), "2": Segment("x", 1.0, 3.0)}
+    assert labels_to_turns(segments, {"1": "a", "2": "a"}) == [
+        Turn(Segment("x", 1.0, 3.0), "a"),
+        Turn(Segment("y", 0.0, 2.0), "a"),
+    ]
+
+
+def test_windows_without_a_label_are_left_out():
+    segments = {"1": Segment("x", 0.0, 2.0), "2": Segment("x", 1.0, 3.0)}
+    assert labels_to_turns(segments, {"2": "a"}) == [Turn(Segment("x", 1.0, 3.0), "a")]
+    assert labels_to_turns(segments, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "kwargs", "message"),
+    [
+        ({"2": "a"}, {}, "segments must cover all labels, got none for '2'"),
+        (
+            {"1": 0},
+            {},
+            "labels must be names, got 0 for '1'; name the clusters with name_speakers",
+        ),
+        ({"1": "a"}, {"max_gap": -1}, "max_gap must be a finite number >= 0, got -1"),
+    ],
+)
+def test_bad_arguments_are_refused(labels, kwargs, message):
+    with pytest.raises(InvalidParameterError) as caught:
+        labels_to_turns({"1": Segment("x", 0.0, 1.0)}, labels, **kwargs)
+    assert str(caught.value) == f"labels_to_turns: {message}"
+
+
+# Times on a coarse grid, so that edges often coincide.
+spans = st.tuples(st.integers(0, 24), st.integers(1, 12)).map(lambda t: (t[0], sum(t)))
+labelled = st.lists(
+    st.tuples(spans, st.sampled_from("abc")).map(lambda w: (*w[0], w[1])), max_size=12
+)
+
+
+def union(spans):
+    """Disjoint, non-touching intervals that cover the same moments."""
+    merged = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1][1] = max(end, merged[-1][1])
+        else:
+            merged.append([start, end])
+    return merged
+
+
+@given(labelled)
+def test_turns_cover_what_the_windows_cover(windows):
+    covered = union(turn[:2] for turn in turns_of(*windows))
+    assert covered == union(window[:2] for window in windows)
+
+
+@given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9), st.sampled_from("ab"))))
+def test_the_union_is_exact_for_any_floats(windows):
+    windows = [window for window in windows if window[0] < window[1]]
+    covered = union(turn[:2] for turn in turns_of(*windows))
+    assert covered == union(window[:2] for window in windows)
+
+
+@given(labelled)
+def test_turns_are_sorted_merged_and_do_not_overlap(windows):
+    for before, after in pairwise(turns_of(*windows)):
+        assert before[1] <= after[0]
+        assert before[1] < after[0] or before[2] != after[2]
+
+
+@given(labelled)
+def test_every_moment_has_the_label_of_a_window_that_covers_it(windows):
+    for start, end, speaker in turns_of(*windows):
+        own = [window[:2] for window in windows if window[2] == speaker]
+        assert any(s <= start and end <= e for s, e in union(own))
+
+
+@given(labelled, st.permutations("abc"))
+def test_renaming_speakers_renames_turns(windows, names):
+    rename = dict(zip("abc", names, strict=True))
+    renamed = turns_of(*[(s, e, rename[speaker]) for s, e, speaker in windows])
+    assert renamed == [(s, e, rename[speaker]) for s, e, speaker in turns_of(*windows)]
+
+
+@given(labelled, st.randoms(use_true_random=False))
+def test_the_order_of_the_input_does_not_matter(windows, random):
+    segments = {f"w{i}": Segment("r", s, e) for i, (s, e, _) in enumerate(windows)}
+    labels = [(f"w{i}", speaker) for i, (_, _, speaker) in enumerate(windows)]
+    turns = labels_to_turns(segments, dict(labels))
+    random.shuffle(labels)
+    assert labels_to_turns(segments, dict(labels)) == turns
+
+
+@given(labelled.filter(len), st.data())
+def test_splitting_a_window_where_nobody_else_speaks_changes_nothing(windows, data):
+    which = data.draw(st.integers(0, len(windows) - 1))
+    start, end, speaker = windows[which]
+    place = data.draw(st.integers(2 * start + 1, 2 * end - 1)) / 2
+    others = [window for window in windows if window[2] != speaker]
+    assume(not any(s <= place <= e for s, e, _ in others))
+    halves = [(start, place, speaker), (place, end, speaker)]
+    split = [*windows[:which], *halves, *windows[which + 1 :]]
+    assert turns_of(*split) == turns_of(*windows)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from("ab"))))
+def test_ordered_windows_are_cut_between_neighbours(steps):
+    # The rule by itself, for windows whose starts and ends both increase: windows i
+    # and i + 1 that overlap are cut at (end of i + start of i + 1) / 2.
+    start, end, windows = 0, 1, []
+    for step, stretch, speaker in steps:
+        start += step
+        end = max(end + stretch, start + 1)
+        windows.append((start, end, speaker))
+    pieces = [list(window) for window in windows]
+    for (_, end, _), (start, _, _), left, right in zip(
+        windows, windows[1:], pieces, pieces[1:], strict=False
+    ):
+        if start < end:
+            left[1] = right[0] = (end + start) / 2
+    joined = []
+    for start, end, speaker in pieces:
+        if start == end:
+            continue
+        if joined and joined[-1][1] == start and joined[-1][2] == speaker:
+            joined[-1][1] = end
+        else:
+            joined.append([start, end, speaker])
+    assert turns_of(*windows) == [tuple(piece) for piece in joined]
+
+
+def test_a_hundred_nested_windows_are_a_pyramid():
+    windows = [(i, 200 - i, f"s{i}") for i in range(100)]
+    turns = turns_of(*windows)
+    # s0 .. s98 have a second on either side, s99 the two in the middle
+    assert len(turns) == 199
+    assert turns[99] == (99, 101, "s99")
+    assert all(end - start == 1 for start, end, _ in turns[:99] + turns[100:])
+
+
+def test_long_recordings_take_no_quadratic_time():
+    rng = np.random.default_rng(3)
+    windows = [(0.25 * i, 0.25 * i + 1.5, f"s{rng.integers(4)}") for i in range(20_000)]
+    nested = [(0.0, 5001.5 + i, "outer") for i in range(3)]
+    turns = turns_of(*windows, *nested)
+    assert sum(end - start for start, end, _ in turns) == 5003.5
+
+
+@pytest.mark.corpus
+def test_boundaries_of_a_meeting_are_those_of_vbx(corpus_data):
+    # VBx's labels are not stored, but every window holds its own middle, so its
+    # label is the speaker of VBx's answer there.
+    folder = corpus_data / "ami-es2005a"
+    windows = read_segments(folder / "segments")
+    answer = sorted(read_rttm(folder / "vbx.rttm"))
+    starts = [turn.segment.start for turn in answer]
+    labels = {}
+    for name, window in windows.items():
+        middle = (window.start + window.end) / 2.0
+        labels[name] = answer[bisect.bisect(starts, middle) - 1].speaker
+    turns = labels_to_turns(windows, labels)
+    assert [turn.speaker for turn in turns] == [turn.speaker for turn in answer]
+    np.testing.assert_allclose(
+        [(turn.segment.start, turn.segment.end) for turn in turns],
+        [(turn.segment.start, turn.segment.end) for turn in answer],
+        rtol=0.0,
+        atol=1e-6,
+    )

@@ -1,0 +1,128 @@
+"""Sliding windows: by hand, then what holds for all regions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.timeline.windows import sliding_windows, windows_of_regions
+from sms_diar.types import Segment
+
+
+def times(windows):
+    return [(w.start, w.end) for w in windows]
+
+
+def test_windows_begin_every_shift_and_the_last_takes_the_rest():
+    # 1.5 s every 0.75 s in 4 s: whole ones at 0, 0.75, 1.5 and 2.25 (ends at 3.75);
+    # what begins at 3 is 1 s long.
+    assert times(sliding_windows(Segment("r", 0.0, 4.0))) == [
+        (0.0, 1.5),
+        (0.75, 2.25),
+        (1.5, 3.0),
+        (2.25, 3.75),
+        (3.0, 4.0),
+    ]
+
+
+def test_a_region_that_windows_fill_exactly_has_no_rest():
+    # 1.5 + 2 x 0.75 = 3
+    windows = sliding_windows(Segment("r", 2.0, 5.0))
+    assert times(windows) == [(2.0, 3.5), (2.75, 4.25), (3.5, 5.0)]
+
+
+def test_a_scrap_is_covered_by_a_whole_window_moved_back():
+    # 1 s every 1 s in 3.2 s: 0.2 s are left, less than 0.5, so the last window is
+    # the last second.
+    windows = sliding_windows(Segment("r", 0.0, 3.2), length=1.0, shift=1.0)
+    assert times(windows)[:3] == [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]
+    assert times(windows)[3] == pytest.approx((2.2, 3.2))
+    longer = sliding_windows(Segment("r", 0.0, 3.6), length=1.0, shift=1.0)
+    assert times(longer)[3] == (3.0, 3.6)
+
+
+def test_a_region_no_longer_than_a_window_is_one():
+    for end in (0.3, 1.0, 1.5):
+        assert times(sliding_windows(Segment("r", 0.0, end))) == [(0.0, end)]
+
+
+@given(
+    start=st.floats(0.0, 1e4),
+    duration=st.floats(0.01, 60.0),
+    length=st.floats(0.1, 5.0),
+    share=st.floats(0.05, 1.0),
+    least=st.floats(0.05, 1.0),
+)
+def test_windows_cover_the_region_exactly_and_none_is_a_scrap(
+    start, duration, length, share, least
+):
+    region = Segment("r", start, start + duration)
+    shift, shortest = length * share, length * least
+    windows = sliding_windows(region, length=length, shift=shift, shortest=shortest)
+    starts = np.array([w.start for w in windows])
+    ends = np.array([w.end for w in windows])
+    assert starts[0] == region.start
+    assert ends[-1] == region.end
+    assert (np.diff(starts) > 0.0).all()
+    assert (np.diff(ends) > 0.0).all()
+    rounding = 1e-8  # times are counted in nanoseconds
+    assert (starts[1:] <= ends[:-1] + rounding).all()  # no gap
+    assert (np.diff(starts) <= shift + rounding).all()
+    durations = ends - starts
+    assert (durations <= length + rounding).all()
+    assert (durations >= min(shortest, region.duration) - rounding).all()
+
+
+@given(st.integers(1, 60), st.sampled_from([0.1, 0.25, 0.7, 1.1]))
+def test_windows_side_by_side_touch_to_the_last_bit(count, length):
+    region = Segment("r", 0.0, count * length)
+    windows = sliding_windows(region, length=length, shift=length, shortest=length)
+    assert len(windows) == count
+    assert [w.end for w in windows[:-2]] == [w.start for w in windows[1:-1]]
+
+
+def test_windows_of_all_regions_have_ids_in_order_of_time():
+    regions = [
+        Segment("b", 0.0, 1.0),
+        Segment("a", 100.0, 102.0),
+        Segment("a", 3.0, 4.0),
+        Segment("a", 5.0, 5.05),  # shorter than 0.1 s
+    ]
+    windows = windows_of_regions(regions)
+    assert windows == {
+        "a-00003000-00004000": Segment("a", 3.0, 4.0),
+        "a-00100000-00101500": Segment("a", 100.0, 101.5),
+        "a-00100750-00102000": Segment("a", 100.75, 102.0),
+        "b-00000000-00001000": Segment("b", 0.0, 1.0),
+    }
+    assert list(windows) == sorted(windows)
+
+
+def test_overlapping_regions_are_refused():
+    regions = [Segment("a", 0.0, 2.0), Segment("a", 1.0, 3.0)]
+    with pytest.raises(InvalidParameterError) as caught:
+        windows_of_regions(regions)
+    assert str(caught.value) == (
+        f"windows_of_regions: regions must not overlap, got {regions[0]} and "
+        f"{regions[1]}; join them first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shift": 2.0}, "shift must be at most the length of 1.5 seconds, got 2.0"),
+        (
+            {"shortest": 1.6},
+            "shortest must be at most the length of 1.5 seconds, got 1.6",
+        ),
+        ({"length": 0.0}, "length must be a finite number > 0, got 0.0"),
+        ({"shift": -1}, "shift must be a finite number > 0, got -1"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    for function in (sliding_windows, lambda r, **s: windows_of_regions([r], **s)):
+        with pytest.raises(InvalidParameterError) as caught:
+            function(Segment("r", 0.0, 1.0), **settings)
+        assert str(caught.value) == f"windows: {message}"
