@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sms_diar.io.remarks import Remark
     from sms_diar.metrics.diarization.bootstrap import Comparison
     from sms_diar.metrics.diarization.evaluation import Evaluation
     from sms_diar.report.tables import Table
+    from sms_diar.types import Problem
 
 
 class Rules(StrEnum):
@@ -226,7 +226,7 @@ def _evaluate(
     from sms_diar.metrics.diarization.evaluation import score_diarization
 
     true = read_annotation(reference)
-    if not len(true):
+    if not len(true.start):
         raise DataFormatError("holds no turns to score against", path=reference)
     regions = None if uem is None else read_uem(uem)
     results = {}
@@ -299,7 +299,9 @@ class _Report:
         for name, result in self.results.items():
             reports[name] = json_report(result)
             reports[name]["settings"] = settings
-            reports[name]["warnings"] = [str(remark) for remark in result.remarks]
+            reports[name]["warnings"] = [
+                remark.with_severity() for remark in result.remarks
+            ]
             if name in self.intervals:
                 found = interval_record(self.intervals[name])
                 reports[name]["intervals"] = {self.measure: found}
@@ -395,13 +397,13 @@ def _formed(table: Table, layout: Layout) -> str:
     return form()
 
 
-def _distinct(results: Any) -> list[Remark]:
-    """Remarks of all results, each once."""
+def _distinct(results: Any) -> list[Problem]:
+    """Problems of all results, each once."""
     return list(dict.fromkeys(r for result in results for r in result.remarks))
 
 
-def _warn(remarks: Sequence[Remark]) -> None:
-    from sms_diar.io.remarks import summarised
+def _warn(remarks: Sequence[Problem]) -> None:
+    from sms_diar.io.problems import summarised
 
     for line in summarised([r for r in remarks if r.severity == "warning"]):
         typer.echo(f"sms-diar: {line}", err=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from sms_diar.io._lines import check_fields, scan_lines, split_fields
-from sms_diar.io.remarks import Remark, refuse_errors
+from sms_diar.io.problems import refuse_errors
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import IntArray
+from sms_diar.types import IntArray, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Uem:
         Where each region was read; 0 if it was not read from a file.
     path : str
         The file.
-    remarks : tuple of Remark
+    problems : tuple of Problem
         What was noticed while reading, no errors among it.
     """
 
@@ -40,7 +40,7 @@ class Uem:
     end: IntArray
     line: IntArray
     path: str = "uem"
-    remarks: tuple[Remark, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -53,14 +53,14 @@ def read_uem(path: str | Path) -> Uem:
     it starts.
     """
     uem = scan_uem(path)
-    refuse_errors(uem.remarks)
+    refuse_errors(uem.problems)
     return uem
 
 
 def scan_uem(path: str | Path) -> Uem:
-    """Read what can be read of a UEM file; errors are among the remarks."""
+    """Read what can be read of a UEM file; errors are among the problems."""
     rows: list[tuple[str, str, int, int, int]] = []
-    remarks: list[Remark] = []
+    problems: list[Problem] = []
     for line in scan_lines(path):
         fields = split_fields(line.text)
         if not fields or fields[0][0] in ";#":
@@ -70,8 +70,14 @@ def scan_uem(path: str | Path) -> Uem:
                 raise ValueError(line.problems[-1])
             rows.append((*_region(fields), line.number))
         except ValueError as error:
-            remarks.append(
-                Remark(str(path), line.number, "error", "format", str(error), line.text)
+            problems.append(
+                Problem(
+                    str(error),
+                    str(path),
+                    line.number,
+                    kind="format",
+                    content=line.text,
+                )
             )
     return Uem(
         tuple(row[0] for row in rows),
@@ -80,7 +86,7 @@ def scan_uem(path: str | Path) -> Uem:
         np.array([row[3] for row in rows], dtype=np.int64),
         np.array([row[4] for row in rows], dtype=np.int64),
         str(path),
-        tuple(remarks),
+        tuple(problems),
     )
 
 

@@ -133,3 +133,15 @@ def distinct(values: IntArray) -> tuple[IntArray, IntArray]:
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.cumsum(is_new) - 1
     return ranked[is_new], place
+
+
+def running_maximum(values: IntArray, is_first: BoolArray) -> IntArray:
+    """Largest value so far within each group; groups begin where `is_first`."""
+    if not len(values):
+        return values
+    # Ranks instead of values: groups can then be set apart without overflow.
+    found, rank = distinct(values)
+    group = np.cumsum(is_first)
+    largest = np.maximum.accumulate(rank + group * len(found))
+    result: IntArray = found[largest - group * len(found)]
+    return result

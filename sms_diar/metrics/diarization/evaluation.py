@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sms_diar.io.annotation import Annotation
-from sms_diar.io.remarks import Remark
 from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import (
     SMS_DIAR,
@@ -29,8 +27,9 @@ from sms_diar.metrics.diarization.preparation import prepare
 from sms_diar.metrics.diarization.rates import RATES, rates
 from sms_diar.metrics.diarization.sums import TICK_COLUMNS, Swept, sweep_units
 from sms_diar.metrics.diarization.sweep import Entries
+from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.ticks import seconds_of
-from sms_diar.types import AnyArray, FloatArray, Turn
+from sms_diar.types import AnyArray, FloatArray, Problem, Turn
 
 Figures = dict[str, float | int | None]
 
@@ -77,7 +76,7 @@ class Evaluation:
         long recordings weigh more.
     macro : dict
         Means of the recordings' figures, each recording weighing the same.
-    remarks : tuple of Remark
+    remarks : tuple of Problem
         What a careful reader should know.
     swept : tuple of Swept
         Intervals and who speaks in them, for lists of errors.
@@ -89,7 +88,7 @@ class Evaluation:
     recordings: dict[str, RecordingScore]
     overall: Figures
     macro: Figures
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Problem, ...]
     swept: tuple[Swept, ...]
 
     def resampled(self, weights: FloatArray, measure: str) -> FloatArray:
@@ -144,8 +143,8 @@ def score_diarization(
         extent=extent,
         has_uem=uem is not None,
     )
-    ref = _columns_of(reference, "reference")
-    hyp = _columns_of(hypothesis, "hypothesis")
+    ref = Annotation.from_turns(reference, source="reference")
+    hyp = Annotation.from_turns(hypothesis, source="hypothesis")
     prepared, remarks = prepare(ref, hyp, uem, settings)
     swept = tuple(sweep_units(part, settings) for part in prepared)
     units = [name for part in swept for name in part.prepared.units]
@@ -162,7 +161,7 @@ def score_diarization(
     for at in np.flatnonzero(columns["scored"] == 0) if columns else ():
         text = f"recording {names[at]!r} has no scored reference speech"
         source = ref.files[0] if ref.files else "reference"
-        remarks.append(Remark(source, None, "warning", "nothing scored", text))
+        remarks.append(Problem(text, source, severity="warning", kind="nothing scored"))
     return Evaluation(
         settings,
         names,
@@ -173,10 +172,6 @@ def score_diarization(
         tuple(remarks),
         swept,
     )
-
-
-def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
-    return turns if isinstance(turns, Annotation) else Annotation.of(turns, source=name)
 
 
 def _by_recording(

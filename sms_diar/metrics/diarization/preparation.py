@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.annotation import Annotation, turn_remarks
-from sms_diar.io.remarks import Remark
 from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import Convention, Settings
 from sms_diar.metrics.diarization.sweep import (
@@ -21,6 +19,7 @@ from sms_diar.metrics.diarization.sweep import (
     merge_turns,
     trim_turns,
 )
+from sms_diar.timeline.annotation import Annotation, turn_problems
 from sms_diar.timeline.ticks import (
     DECIMALS,
     TICKS_PER_SECOND,
@@ -28,7 +27,7 @@ from sms_diar.timeline.ticks import (
     seconds_array,
     seconds_of,
 )
-from sms_diar.types import BoolArray, FloatArray, IntArray
+from sms_diar.types import BoolArray, FloatArray, IntArray, Problem
 
 _ROOM = 2**61
 """Ticks on one axis; corpora that need more are scored in several."""
@@ -124,19 +123,19 @@ def prepare(
     hypothesis: Annotation,
     uem: Uem | None,
     settings: Settings,
-) -> tuple[list[Prepared], list[Remark]]:
+) -> tuple[list[Prepared], list[Problem]]:
     """Lay out what is to be scored.
 
     Returns
     -------
     prepared : list of Prepared
         One for each axis, usually one in all.
-    remarks : list of Remark
+    remarks : list of Problem
         Everything that a careful reader of the figures should know.
     """
     convention = settings.convention
-    remarks = [*reference.remarks, *hypothesis.remarks]
-    remarks += turn_remarks(reference) + turn_remarks(hypothesis)
+    remarks = [*reference.problems, *hypothesis.problems]
+    remarks += turn_problems(reference) + turn_problems(hypothesis)
     units = _Units(reference, hypothesis, uem, convention, remarks)
     ref = _kept(units.side(reference), convention, is_reference=True)
     hyp = _kept(units.side(hypothesis), convention, is_reference=False)
@@ -152,7 +151,7 @@ def prepare(
 
 def _touching_remarks(
     prepared: Sequence[Prepared], reference: Annotation
-) -> list[Remark]:
+) -> list[Problem]:
     """Where dscore, which adds times in floats, may or may not see one turn."""
     count = 0
     for part in prepared:
@@ -164,7 +163,9 @@ def _touching_remarks(
         f"turns of one speaker touch in {count} places and keep their collars; dscore "
         f"joins some of them, depending on rounding"
     )
-    return [Remark(reference.files[0], None, "warning", "touching turns", text)]
+    return [
+        Problem(text, reference.files[0], severity="warning", kind="touching turns")
+    ]
 
 
 def _kept(side: _Side, convention: Convention, *, is_reference: bool) -> _Side:
@@ -183,7 +184,7 @@ class _Units:
         hypothesis: Annotation,
         uem: Uem | None,
         convention: Convention,
-        remarks: list[Remark],
+        remarks: list[Problem],
     ) -> None:
         self.convention = convention
         self.uem = uem
@@ -263,7 +264,9 @@ class _Units:
                     f"{self.convention.name}; rename it or use another convention"
                 )
                 self.remarks.append(
-                    Remark(self.uem.path, line, "warning", "dotted id", text)
+                    Problem(
+                        text, self.uem.path, line, severity="warning", kind="dotted id"
+                    )
                 )
         return {key: self._joined(key, rows_) for key, rows_ in found.items()}
 
@@ -282,7 +285,13 @@ class _Units:
                         line=line,
                     )
                 self.remarks.append(
-                    Remark(path, line, "warning", "overlapping regions", text)
+                    Problem(
+                        text,
+                        path,
+                        line,
+                        severity="warning",
+                        kind="overlapping regions",
+                    )
                 )
             if regions and start <= regions[-1][1]:
                 regions[-1] = (regions[-1][0], max(end, regions[-1][1]))
@@ -306,12 +315,12 @@ class _Units:
             place = hypothesis.recordings.index(key[0])
             first = int(np.flatnonzero(hypothesis.recording == place)[0])
             self.remarks.append(
-                Remark(
+                Problem(
+                    f"recording {_shown(key)} is not in the reference and {what}",
                     hypothesis.files[hypothesis.file[first]],
                     int(hypothesis.line[first]) or None,
-                    "warning",
-                    "hypothesis only",
-                    f"recording {_shown(key)} is not in the reference and {what}",
+                    severity="warning",
+                    kind="hypothesis only",
                 )
             )
         for key in sorted(in_ref - in_hyp):
@@ -330,7 +339,7 @@ class _Units:
                 self._remark("not in the UEM", text)
 
     def _remark(self, kind: str, text: str) -> None:
-        self.remarks.append(Remark(self._source, None, "warning", kind, text))
+        self.remarks.append(Problem(text, self._source, severity="warning", kind=kind))
 
     def regions(self, ref: _Side, hyp: _Side) -> Regions:
         """What is scored, unit by unit, in the times of the recordings."""
