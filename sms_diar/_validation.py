@@ -67,12 +67,12 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
     return value
 
 
-def check_not_path(owner: str, name: str, value: object, *, reader: str) -> None:
-    """Refuse the path of a file where its content is wanted, and name its reader."""
+def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) -> None:
+    """Refuse the path of a file where its contents are wanted."""
     if isinstance(value, str | os.PathLike):
         raise InvalidParameterError(
-            f"{owner}: {name} must be values, not the path of a file, got {value!r}; "
-            f"read the file with {reader}"
+            f"{owner}: {name} must be {rule}, got the path {os.fspath(value)!r}; "
+            f"{remedy}"
         )
 
 

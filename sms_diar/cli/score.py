@@ -226,7 +226,7 @@ def _evaluate(
     from sms_diar.metrics.diarization.evaluation import score_diarization
 
     true = read_annotation(reference)
-    if not len(true.start):
+    if not len(true):
         raise DataFormatError("holds no turns to score against", path=reference)
     regions = None if uem is None else read_uem(uem)
     results = {}

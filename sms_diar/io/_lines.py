@@ -106,6 +106,8 @@ def check_fields(fields: list[str]) -> list[str]:
 
     Raises a plain ValueError, to which the caller adds file and line.
     """
+    if " ".join(fields).split() == fields:
+        return fields
     for field in fields:
         if len(field.split()) != 1 or field != field.strip():
             raise ValueError(

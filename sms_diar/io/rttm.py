@@ -31,13 +31,17 @@ from typing import TextIO
 import numpy as np
 
 from sms_diar._files import write_text
-from sms_diar._validation import check_not_path, check_path
+from sms_diar._validation import check_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import check_field, check_fields, check_is_file
 from sms_diar.io._turn_lines import TurnFields, scan_turn_lines
 from sms_diar.io._words import Letters, Words, runs_of
 from sms_diar.io.problems import refuse_errors
-from sms_diar.timeline.annotation import Annotation, AnnotationBuilder
+from sms_diar.timeline.annotation import (
+    Annotation,
+    AnnotationBuilder,
+    refuse_turns_path,
+)
 from sms_diar.timeline.ticks import parse_ticks
 from sms_diar.types import IntArray, Problem, Turn
 
@@ -190,7 +194,7 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
     to 9) as keep times apart that differ within a recording. Onsets and ends
     are rounded, not durations, so rounding makes no gaps and no overlaps.
     """
-    check_not_path("write_rttm", "turns", turns, reader="read_rttm")
+    refuse_turns_path("write_rttm", turns)
     turns = sorted(turns)
     for turn in turns:
         check_field("write_rttm", "recording", turn.segment.recording, format="RTTM")

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sms_diar._validation import check_not_path
+from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.timeline.ticks import running_maximum, seconds_array, ticks_of
 from sms_diar.types import BoolArray, IntArray, Problem, Segment, Turn
@@ -76,7 +76,7 @@ class Annotation:
         source : str, default="turns"
             Stands for the file in messages.
         """
-        check_not_path("Annotation.from_turns", "turns", turns, reader="read_rttm")
+        refuse_turns_path("Annotation.from_turns", turns)
         if isinstance(turns, Annotation):
             return turns
         builder = AnnotationBuilder()
@@ -225,6 +225,17 @@ class AnnotationBuilder:
             line,
             tuple(self.problems),
         )
+
+
+def refuse_turns_path(owner: str, turns: object) -> None:
+    """Refuse the path of a file where `owner` wants its turns."""
+    refuse_path(owner, "turns", turns, "an iterable of Turn", "read it with read_rttm")
+
+
+def require_turns(owner: str, name: str, annotation: Annotation) -> None:
+    """Refuse an annotation without turns."""
+    if not len(annotation):
+        raise InvalidParameterError(f"{owner}: {name} must hold turns, got none")
 
 
 def turn_problems(annotation: Annotation) -> list[Problem]:

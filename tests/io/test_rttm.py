@@ -112,8 +112,8 @@ def test_paths_and_values_are_not_confused(tmp_path):
     with pytest.raises(
         InvalidParameterError,
         match=re.escape(
-            "write_rttm: turns must be values, not the path of a file, got "
-            "'turns.rttm'; read the file with read_rttm"
+            "write_rttm: turns must be an iterable of Turn, got the path 'turns.rttm'; "
+            "read it with read_rttm"
         ),
     ):
         write_rttm(tmp_path / "x.rttm", "turns.rttm")

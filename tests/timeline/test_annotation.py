@@ -107,8 +107,8 @@ def test_self_overlaps_are_found_across_turns_in_between():
 def test_a_path_in_place_of_turns_is_refused(tmp_path):
     path = tmp_path / "x.rttm"
     message = (
-        f"Annotation.from_turns: turns must be values, not the path of a file, got "
-        f"{path!r}; read the file with read_rttm"
+        f"Annotation.from_turns: turns must be an iterable of Turn, got the path "
+        f"{str(path)!r}; read it with read_rttm"
     )
     with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
         Annotation.from_turns(path)
