@@ -67,7 +67,7 @@ def check_output(path: Path | None) -> None:
 
 def load_model(path: Path) -> tuple[BackEnd | PldaModel, str | None]:
     """Model in a file, and the fingerprint if it has one."""
-    from sms_diar.io._source import open_source
+    from sms_diar.io._bytes import open_source
     from sms_diar.io.kaldi.plda import read_plda
     from sms_diar.io.model import read_model
     from sms_diar.scoring.backend_training import KIND, backend_from_model

@@ -19,7 +19,7 @@ import soundfile
 
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io._source import open_file
+from sms_diar.io._bytes import open_file
 from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.sphere import SphereFile
 from sms_diar.types import FloatArray

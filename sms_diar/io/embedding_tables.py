@@ -22,7 +22,7 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, MissingExtraError
-from sms_diar.io._source import Readable, open_seekable
+from sms_diar.io._bytes import Readable, open_seekable
 from sms_diar.io.arrays import checked_set
 from sms_diar.io.kaldi.binary import narrowed, number_texts
 from sms_diar.types import EmbeddingSet, FloatArray

@@ -20,7 +20,7 @@ import numpy as np
 
 from sms_diar._files import write_text
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource, Readable, open_source
+from sms_diar.io._bytes import ByteSource, Readable, open_source
 from sms_diar.io.arrays import read_npy, read_npz, write_npz
 from sms_diar.io.embedding_tables import read_parquet, read_table, write_table
 from sms_diar.io.kaldi.ark import iterate_ark, write_ark

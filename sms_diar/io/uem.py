@@ -5,45 +5,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from sms_diar._validation import check_path
 from sms_diar.io._lines import check_fields, scan_lines, split_fields
 from sms_diar.io.problems import refuse_errors
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import IntArray, Problem
-
-
-@dataclass(frozen=True, eq=False)
-class Uem:
-    """Regions to be scored.
-
-    Parameters
-    ----------
-    recordings, channels : tuple of str
-        Names of each region's recording and channel, as in the file.
-    start, end : ndarray of shape (n,)
-        Times in ticks, start before end.
-    line : ndarray of shape (n,)
-        Where each region was read; 0 if it was not read from a file.
-    path : str
-        The file.
-    problems : tuple of Problem
-        What was noticed while reading, no errors among it.
-    """
-
-    recordings: tuple[str, ...]
-    channels: tuple[str, ...]
-    start: IntArray
-    end: IntArray
-    line: IntArray
-    path: str = "uem"
-    problems: tuple[Problem, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.recordings)
+from sms_diar.types import Problem
 
 
 def read_uem(path: str | Path) -> Uem:
@@ -52,6 +23,7 @@ def read_uem(path: str | Path) -> Uem:
     Blank lines and comments (``;`` or ``#``) are skipped. A region must end after
     it starts.
     """
+    check_path("read_uem", "path", path)
     uem = scan_uem(path)
     refuse_errors(uem.problems)
     return uem

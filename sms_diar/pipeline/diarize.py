@@ -29,7 +29,6 @@ from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.kaldi.tables import AudioSource, read_wav_scp, write_segments
-from sms_diar.io.uem import Uem
 from sms_diar.pipeline.cluster import SessionSummary, cluster_embeddings
 from sms_diar.pipeline.decoding import decode_mono
 from sms_diar.pipeline.ivectors import (
@@ -38,7 +37,7 @@ from sms_diar.pipeline.ivectors import (
     extract_ivectors,
     front_end_of,
 )
-from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.regions import Uem, regions_of, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Segment, Turn
 
@@ -235,37 +234,6 @@ def diarize_recording(
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
     )
-
-
-def regions_of(uem: Uem, recording: str) -> list[Segment]:
-    """Regions of one recording, in order; its channels do not matter."""
-    rows = zip(uem.recordings, uem.start, uem.end, strict=True)
-    return sorted(
-        Segment(name, seconds_of(start), seconds_of(end))
-        for name, start, end in rows
-        if name == recording
-    )
-
-
-def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
-    """Parts of regions that lie in bounds, each once.
-
-    Examples
-    --------
-    >>> speech = [Segment("a", 0.0, 4.0)]
-    >>> bounds = [Segment("a", 1.0, 3.0), Segment("a", 2.0, 3.5)]
-    >>> [(part.start, part.end) for part in within(speech, bounds)]
-    [(1.0, 3.0), (3.0, 3.5)]
-    """
-    parts = []
-    for region in regions:
-        at = region.start
-        for bound in bounds:
-            start, end = max(at, bound.start), min(region.end, bound.end)
-            if start < end:
-                parts.append(Segment(region.recording, start, end))
-                at = end
-    return parts
 
 
 def _recordings_of(path: Path) -> Iterator[Recording]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,

@@ -28,7 +28,7 @@ from sms_diar.errors import (
     InvalidParameterError,
     MissingExtraError,
 )
-from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
 from sms_diar.types import AnyArray, FloatArray

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import (
     SMS_DIAR,
     Convention,
@@ -28,6 +27,7 @@ from sms_diar.metrics.diarization.rates import RATES, rates
 from sms_diar.metrics.diarization.sums import TICK_COLUMNS, Swept, sweep_units
 from sms_diar.metrics.diarization.sweep import Entries
 from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
 from sms_diar.types import AnyArray, FloatArray, Problem, Turn
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import Convention, Settings
 from sms_diar.metrics.diarization.sweep import (
     EMPTY,
@@ -20,6 +19,7 @@ from sms_diar.metrics.diarization.sweep import (
     trim_turns,
 )
 from sms_diar.timeline.annotation import Annotation, turn_problems
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import (
     DECIMALS,
     TICKS_PER_SECOND,

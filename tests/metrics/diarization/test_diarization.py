@@ -5,11 +5,11 @@ import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.annotation import read_annotation
-from sms_diar.io.uem import Uem
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
 from sms_diar.metrics.diarization import preparation as preparation_module
 from sms_diar.metrics.diarization.evaluation import error_intervals
 from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
 
 OURS, NIST, DSCORE, PYANNOTE = "sms-diar", "nist", "dscore", "pyannote"

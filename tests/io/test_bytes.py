@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io import _source
-from sms_diar.io._source import ByteSource, open_seekable, open_source
+from sms_diar.io._bytes import ByteSource, open_seekable, open_source
 
 
 def test_looking_ahead_consumes_nothing():
