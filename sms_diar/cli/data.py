@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from sms_diar._json import json_text
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -67,7 +68,7 @@ def validate_data(
         report["fixed"] = _report(fix, problems)
         report["fixed"]["dropped"] = [_record(problem) for problem in dropped]
     if as_json:
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        typer.echo(json_text(report))
     if any(problem.severity == "error" for problem in problems):
         raise typer.Exit(1)
 

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sms_diar._validation import check_not_negative, check_positive
+from sms_diar._validation import check_not_negative, check_positive, refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import Segment
 
@@ -124,6 +124,8 @@ def windows_of_regions(
         In order of recording and time. Ids begin with the recording and sort in
         that order too; they are for people, and nothing reads times from them.
     """
+    rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
+    refuse_path("windows_of_regions", "regions", regions, rule, remedy)
     _check(length, shift, shortest)
     check_not_negative("windows_of_regions", "least", least)
     windows: dict[str, Segment] = {}

@@ -10,8 +10,9 @@ import soundfile
 from sms_diar._random import named_generator
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.kaldi.tables import read_segments, read_utt2spk, write_vad_lab
+from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.io.vad_lab import write_vad_lab
 from sms_diar.studies.callhome.steps import (
     Clusterer,
     count_speakers,

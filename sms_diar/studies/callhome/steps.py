@@ -30,13 +30,13 @@ from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import (
     read_segments,
-    read_vad_lab,
     write_segments,
     write_utt2spk,
 )
 from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.rttm import write_rttm
 from sms_diar.io.uem import read_uem
+from sms_diar.io.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.pipeline.cluster import Clustering, cluster_embeddings
 from sms_diar.pipeline.ivectors import read_backend
