@@ -48,7 +48,7 @@ class Decoder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
@@ -146,7 +146,7 @@ class AudioFile:
         return samples
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._decoder.close()
 
     def __enter__(self) -> AudioFile:

@@ -150,7 +150,7 @@ def _json_text(
 
 
 def _text_of(path: Path) -> str:
-    """Whole text of a file; spreadsheets add byte order mark and CR LF, no harm."""
+    """Whole text of a file, without the byte order mark and CRs of spreadsheets."""
     lines = []
     for line in scan_lines(path):
         wrong = [problem for problem in line.problems if "is not UTF-8" in problem]

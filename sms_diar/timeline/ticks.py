@@ -1,7 +1,7 @@
 """Time as whole numbers of picoseconds.
 
 Sums of decimal fractions are not exact in binary: 0.1 + 0.2 is not 0.3, so turns
-that touch in a file may overlap or gape in memory. Whole numbers of a fine tick
+that touch in a file may overlap or be apart in memory. Whole numbers of a fine tick
 are exact, and twelve decimals are finer than what a float can tell apart in a
 recording longer than an hour.
 """
@@ -105,7 +105,7 @@ def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
         plain &= letters[:, longest] == 0
     plain &= (n_dots <= 1) & (n_digits > 0)
     plain &= (n_digits - n_part <= _WHOLE_DIGITS) & (n_part <= DECIMALS)
-    # So many digits fit into 64 bits without sign; what does not is not plain.
+    # Numbers of that many digits fit into 64 bits; those that do not are not plain.
     scale = _POWERS[DECIMALS - np.minimum(n_part, DECIMALS)]
     ticks = np.where(plain, value * scale, 0)
     plain &= ticks < MAX_SECONDS * TICKS_PER_SECOND

@@ -58,8 +58,9 @@ def sliding_windows(
         Seconds of a window, and from one window to the next; the shift is at most
         the length, or speech would be left out.
     shortest : float, default=0.5
-        The last window is what the others leave if that is at least so long, and
-        the last `length` seconds of the region otherwise. At most the length.
+        The last window is what the others leave if that is at least this many
+        seconds, and the last `length` seconds of the region otherwise. It is at
+        most the length.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The recordings of a data directory: what is asked of each, and its audio.
+"""The recordings of a data directory: the segments to read of each, and its audio.
 
 Tables are read in spite of bad lines here, because one bad line, like one bad
 file, must not cost the results of all others; every problem is handed back.
@@ -32,7 +32,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording and what is asked of it.
+    """A recording and the segments to be read of it.
 
     Parameters
     ----------

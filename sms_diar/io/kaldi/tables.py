@@ -295,7 +295,7 @@ def invert(speakers: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def exactly(fields: list[str], count: int, table: str) -> list[str]:
-    """Return the fields of a line if there are so many, all of them sound."""
+    """Return the fields of a line if they are `count`, none with white space."""
     if len(fields) != count:
         raise ValueError(
             f"a {table} line has {count} fields, this one has {len(fields)}"
