@@ -411,7 +411,7 @@ def _score_labels(
     reference: str, hypotheses: Sequence[str], layout: Layout, *, as_json: bool
 ) -> None:
     from sms_diar.io.labels import read_labels
-    from sms_diar.metrics.labels.tables import score_labels
+    from sms_diar.metrics.labels.matching import score_labels
     from sms_diar.report.tables import Table
 
     truth = read_labels(reference)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
-from sms_diar.metrics.diarization.evaluation import Evaluation, Figures, error_intervals
+from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.metrics.diarization.evaluation import Evaluation, Figures
 from sms_diar.metrics.diarization.rates import RATES
 from sms_diar.report.tables import Table
 from sms_diar.timeline.ticks import TICKS_PER_SECOND

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sms_diar.report.record import describe, git_revision, stamp
+from sms_diar.report.provenance import describe, git_revision, stamp
 from sms_diar.report.tables import Table
 from sms_diar.studies.gaussians import tables as printed_tables
 

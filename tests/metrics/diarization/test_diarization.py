@@ -7,8 +7,8 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.annotation import Annotation, read_annotation
 from sms_diar.io.uem import Uem
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
-from sms_diar.metrics.diarization import preparation as preparation_module
-from sms_diar.metrics.diarization.evaluation import error_intervals
+from sms_diar.metrics.diarization import axis as axis_module
+from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
 
 OURS, NIST, DSCORE, PYANNOTE = "sms-diar", "nist", "dscore", "pyannote"
@@ -416,7 +416,7 @@ def test_the_number_of_axes_does_not_change_a_figure(monkeypatch):
     ref = annotation(*((f"r{n}", n, 10 + n, "A") for n in range(6)))
     hyp = annotation(*((f"r{n}", n, 9, "x") for n in range(6)))
     once = score_diarization(ref, hyp, collar=0.25)
-    monkeypatch.setattr(preparation_module, "_ROOM", 20 * TICKS_PER_SECOND)
+    monkeypatch.setattr(axis_module, "_ROOM", 20 * TICKS_PER_SECOND)
     often = score_diarization(ref, hyp, collar=0.25)
     assert len(often.swept) > len(once.swept) == 1
     assert often.overall == once.overall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.metrics.labels.clustering import score_clustering
+from sms_diar.metrics.labels.scores import score_clustering
 
 
 def score_labels(
