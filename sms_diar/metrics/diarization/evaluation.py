@@ -13,9 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.annotation import Annotation
 from sms_diar.io.remarks import Remark
 from sms_diar.io.uem import Uem
@@ -175,7 +177,14 @@ def score_diarization(
 
 
 def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
-    return turns if isinstance(turns, Annotation) else Annotation.of(turns, source=name)
+    if isinstance(turns, Annotation):
+        return turns
+    if isinstance(turns, str | Path):
+        raise InvalidParameterError(
+            f"score_diarization: {name} must be an Annotation or an iterable of Turn, "
+            f"got the path {str(turns)!r}; sms_diar.score takes paths"
+        )
+    return Annotation.of(turns, source=name)
 
 
 def _by_recording(

@@ -24,6 +24,12 @@ def score_labels(
         Those of `sms_diar.metrics.ClusteringScores`, and ARI, NMI, homogeneity,
         completeness and V-measure as scikit-learn defines them.
     """
+    for name, given in (("truth", truth), ("labels", labels)):
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError(
+                f"score_labels: {name} must be a mapping from id to speaker, got "
+                f"{given!r}; sms_diar.score_labels takes paths"
+            )
     shared = [name for name in truth if name in labels]
     if not shared:
         raise InvalidParameterError(
