@@ -1,4 +1,4 @@
-"""What is told about scores of labels."""
+"""The report on labels."""
 
 from sms_diar.report.label_report import LabelReport, label_table
 

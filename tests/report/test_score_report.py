@@ -1,4 +1,4 @@
-"""What is told about scores: text for people, plain values for machines."""
+"""The report on turns: text for people, plain values for machines."""
 
 import pytest
 
