@@ -12,8 +12,8 @@
 - Byte order marks and CR LF line ends, common in files from annotators, are noted.
 - A negative onset is an error: there is no such time.
 - A duration of zero or below is a warning, not an error. Systems write such lines,
-  and the scoring tools treat them differently (``metrics/CONVENTIONS.md``), so the
-  annotation keeps them in its columns; they are not among its turns.
+  and scoring tools treat them differently (``metrics/diarization/CONVENTIONS.md``),
+  so the annotation keeps them in its columns; they are not among its turns.
 
 Lines that all look alike, as in files that programs write, are read a column at a
 time; anything unusual line by line, with the same result.
