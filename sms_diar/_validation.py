@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -64,6 +65,15 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
         listed = ", ".join(repr(choice) for choice in choices)
         raise _fail(owner, name, f"one of {listed}", value)
     return value
+
+
+def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) -> None:
+    """Refuse the path of a file where its contents are wanted."""
+    if isinstance(value, str | os.PathLike):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be {rule}, got the path {os.fspath(value)!r}; "
+            f"{remedy}"
+        )
 
 
 def check_rows_finite(owner: str, rows: AnyArray) -> None:

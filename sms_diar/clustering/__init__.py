@@ -10,22 +10,9 @@ embeddings the same story is told by ``_speaker_reference.py``,
 that needs neither k nor a threshold (``EVIDENCE.md``), ``baselines`` what others use.
 """
 
-from sms_diar.clustering.points.bandwidth import estimate_bandwidth
-from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
-from sms_diar.clustering.points.blurring import BlurringMeanShift
-from sms_diar.clustering.points.history import History
-from sms_diar.clustering.points.mean_shift import MeanShift
-from sms_diar.clustering.points.profiles import KERNELS
-from sms_diar.clustering.points.stochastic import (
-    DoublyStochasticMeanShift,
-    StochasticMeanShift,
-)
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
-from sms_diar.clustering.speakers.mean_shift import (
-    SpeakerBlurringMeanShift,
-    SpeakerMeanShift,
-    SpeakerStochasticMeanShift,
-)
+from typing import TYPE_CHECKING
+
+from sms_diar._lazy import lazy_names
 
 __all__ = [
     "KERNELS",
@@ -41,3 +28,39 @@ __all__ = [
     "StochasticMeanShift",
     "estimate_bandwidth",
 ]
+
+if TYPE_CHECKING:
+    from sms_diar.clustering.points.bandwidth import estimate_bandwidth
+    from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
+    from sms_diar.clustering.points.blurring import BlurringMeanShift
+    from sms_diar.clustering.points.history import History
+    from sms_diar.clustering.points.mean_shift import MeanShift
+    from sms_diar.clustering.points.profiles import KERNELS
+    from sms_diar.clustering.points.stochastic import (
+        DoublyStochasticMeanShift,
+        StochasticMeanShift,
+    )
+    from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+    from sms_diar.clustering.speakers.mean_shift import (
+        SpeakerBlurringMeanShift,
+        SpeakerMeanShift,
+        SpeakerStochasticMeanShift,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "BinnedStochasticMeanShift": "sms_diar.clustering.points.binned",
+            "BlurringMeanShift": "sms_diar.clustering.points.blurring",
+            "DoublyStochasticMeanShift": "sms_diar.clustering.points.stochastic",
+            "History": "sms_diar.clustering.points.history",
+            "KERNELS": "sms_diar.clustering.points.profiles",
+            "MeanShift": "sms_diar.clustering.points.mean_shift",
+            "SpeakerBlurringMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "SpeakerEvidenceMeanShift": "sms_diar.clustering.speakers.evidence",
+            "SpeakerMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "SpeakerStochasticMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "StochasticMeanShift": "sms_diar.clustering.points.stochastic",
+            "estimate_bandwidth": "sms_diar.clustering.points.bandwidth",
+        },
+    )

@@ -73,6 +73,11 @@ class CmvnStats:
         """Sum up the rows of a matrix."""
         return cls(len(frames), frames.sum(axis=0), np.square(frames).sum(axis=0))
 
+    @classmethod
+    def none(cls, dim: int) -> CmvnStats:
+        """Sums over no frame, of `dim` dimensions."""
+        return cls(0, np.zeros(dim), np.zeros(dim))
+
     def __add__(self, other: CmvnStats) -> CmvnStats:
         return CmvnStats(
             self.count + other.count,

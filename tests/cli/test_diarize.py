@@ -12,12 +12,9 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.ivectors import (
-    IvectorSettings,
-    Speech,
-    train_ivectors,
-    write_ivector_model,
-)
+from sms_diar.pipeline.extraction import Speech
+from sms_diar.pipeline.models import write_ivector_model
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 

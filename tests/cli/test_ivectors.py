@@ -1,6 +1,7 @@
 """``sms-diar ivectors``, end to end on noises that differ by speaker."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sms_diar.errors import (
 )
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.model import read_model, write_model
-from sms_diar.pipeline import ivectors as glue
+from sms_diar.pipeline import models
 from sms_diar.scoring import backend_to_model
 
 RATE = 8000
@@ -107,7 +108,7 @@ def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
     vectors = read_embeddings(out)
     assert vectors.extractor == record["extractor"]
     speakers = [name.split("-")[0] for name in vectors.ids]
-    backend = glue.backend_for(vectors, [path])
+    backend = models.choose_backend(vectors, models=[path])
     scores = backend.score_matrix(vectors.vectors)
     same = np.equal.outer(speakers, speakers) & ~np.eye(24, dtype=bool)
     other = ~np.equal.outer(speakers, speakers)
@@ -156,7 +157,7 @@ def test_info_is_for_people_and_machines(trained):
 
 
 def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp_path):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
+    monkeypatch.setattr(models, "embedded_model_path", lambda: None)
     error = failure("extract", corpora[0], "-o", tmp_path / "x.ark")
     assert isinstance(error, MissingFileError)
     assert str(error) == (
@@ -166,38 +167,38 @@ def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp
 
 
 def test_the_embedded_model_is_the_default(monkeypatch, trained, corpora, tmp_path):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: trained[0])
+    monkeypatch.setattr(models, "embedded_model_path", lambda: trained[0])
     result = run("extract", corpora[1], "-o", tmp_path / "x.csv", "--workers", "1")
     assert result.exit_code == 0, result.output
     vectors = read_embeddings(tmp_path / "x.csv")
-    assert glue.backend_for(vectors).extractor == trained[1]["extractor"]
+    assert models.choose_backend(vectors).extractor == trained[1]["extractor"]
 
 
 def test_a_back_end_is_found_only_for_vectors_of_its_extractor(
     monkeypatch, trained, corpora, tmp_path
 ):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
-    model = glue.read_ivector_model(trained[0])
+    monkeypatch.setattr(models, "embedded_model_path", lambda: None)
+    model = models.read_ivector_model(trained[0])
     frames = np.random.default_rng(0).standard_normal((9, 60))
     vectors = model.extractor.extract_all([("a", frames)])
-    assert glue.backend_for(vectors, [trained[0]]).dim == 4
-    assert glue.backend_for(vectors) is None  # no embedded model
-    other = glue.replace(vectors, extractor="0" * 16)
-    assert glue.backend_for(other, [trained[0]]) is None
-    unknown = glue.replace(vectors, extractor=None)
-    assert glue.backend_for(unknown, [trained[0]]) is None
+    assert models.choose_backend(vectors, models=[trained[0]]).dim == 4
+    assert models.choose_backend(vectors) is None  # no embedded model
+    other = replace(vectors, extractor="0" * 16)
+    assert models.choose_backend(other, models=[trained[0]]) is None
+    unknown = replace(vectors, extractor=None)
+    assert models.choose_backend(unknown, models=[trained[0]]) is None
 
 
 def test_a_back_end_is_read_alone_or_with_its_extractor(trained, tmp_path):
-    both = glue.read_backend(trained[0])
+    both = models.read_backend(trained[0])
     write_model(tmp_path / "b.npz", backend_to_model(both))
-    alone = glue.read_backend(tmp_path / "b.npz")
+    alone = models.read_backend(tmp_path / "b.npz")
     assert alone.extractor == both.extractor == trained[1]["extractor"]
     np.testing.assert_array_equal(alone.matrix, both.matrix)
-    model = glue.read_ivector_model(trained[0])
-    glue.write_ivector_model(tmp_path / "e.npz", glue.IvectorModel(model.extractor))
+    model = models.read_ivector_model(trained[0])
+    models.write_ivector_model(tmp_path / "e.npz", models.IvectorModel(model.extractor))
     with pytest.raises(DataFormatError) as caught:
-        glue.read_backend(tmp_path / "e.npz")
+        models.read_backend(tmp_path / "e.npz")
     assert str(caught.value) == (
         f"{tmp_path / 'e.npz'}: an i-vector model without a back end; train it with "
         f"--backend, or a back end on its vectors with 'sms-diar plda train'"
@@ -205,10 +206,10 @@ def test_a_back_end_is_read_alone_or_with_its_extractor(trained, tmp_path):
 
 
 def test_a_back_end_of_other_vectors_is_refused(trained):
-    model = glue.read_ivector_model(trained[0])
+    model = models.read_ivector_model(trained[0])
     foreign = model.backend.with_extractor("0" * 16)
     with pytest.raises(InvalidParameterError, match="got one for 4 dimensions of 0000"):
-        glue.IvectorModel(model.extractor, foreign)
+        models.IvectorModel(model.extractor, foreign)
 
 
 def test_a_back_end_needs_speakers(corpora, tmp_path):

@@ -16,11 +16,11 @@ from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.diarize import (
     DiarizeSettings,
     diarize_all,
-    find_recordings,
     regions_of,
     within,
 )
-from sms_diar.pipeline.ivectors import embedded_model_path, read_ivector_model
+from sms_diar.pipeline.models import read_ivector_model
+from sms_diar.pipeline.sources import find_recordings
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
 
@@ -35,7 +35,7 @@ def some_speech(seed):
 
 @pytest.fixture
 def embedded():
-    return read_ivector_model(embedded_model_path())
+    return read_ivector_model()
 
 
 class Bars:
