@@ -24,9 +24,9 @@ Importing the package itself is cheap; each name loads what it needs when it is 
 used.
 """
 
-from typing import TYPE_CHECKING
+import typing
 
-from sms_diar._lazy import lazy_names
+from sms_diar._lazy import lazy_names as _lazy_names
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ __all__ = [
     "write_rttm",
 ]
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from sms_diar.errors import SmsDiarError
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.rttm import read_rttm, write_rttm
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from sms_diar.pipeline.score import score
     from sms_diar.types import EmbeddingSet, Segment, Turn
 else:
-    __getattr__, __dir__ = lazy_names(
+    __getattr__, __dir__ = _lazy_names(
         __name__,
         {
             "EmbeddingSet": "sms_diar.types",

@@ -3,10 +3,10 @@
 Importing such a package is cheap: a name costs the import of its module, once. For
 type checkers and editors the package imports the names under ``TYPE_CHECKING``::
 
-    if TYPE_CHECKING:
+    if typing.TYPE_CHECKING:
         from package.module import name
     else:
-        __getattr__, __dir__ = lazy_names(__name__, {"name": "package.module"})
+        __getattr__, __dir__ = _lazy_names(__name__, {"name": "package.module"})
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Method(StrEnum):
 MethodOption = Annotated[
     Method,
     typer.Option(
-        help="sms needs no settings. With -k: sms-paper is plain stochastic mean "
+        help="sms needs nothing told. With -k: sms-paper is plain stochastic mean "
         "shift, dsms draws k at each step, ms and bms are plain and blurring mean "
         "shift. ahc, nme-sc, spectral, kmeans, hdbscan and vbx are what others use."
     ),

@@ -1,28 +1,21 @@
 """``sms-diar ivectors``, end to end on noises that differ by speaker."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import soundfile
 import typer
-from scipy.signal import lfilter
 from typer.testing import CliRunner
 
 from sms_diar.cli import ivectors
 from sms_diar.errors import (
-    DataFormatError,
     ExperimentError,
-    InvalidParameterError,
     MissingFileError,
 )
 from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.model import read_model, write_model
+from sms_diar.io.model import read_model
 from sms_diar.pipeline import models
-from sms_diar.scoring import backend_to_model
 
-RATE = 8000
 SMALL = ("--components", "2", "--rank", "4", "--iterations", "3", "--workers", "1")
 
 app = typer.Typer()
@@ -44,34 +37,9 @@ def failure(*arguments):
     return result.exception
 
 
-def write_corpus(folder, *, seed, prefix, speakers=3, segments=8):
-    """Coloured noise: each speaker has two resonances of its own."""
-    rng = np.random.default_rng(seed)
-    folder.mkdir()
-    wav, table, labels = [], [], []
-    for number in range(speakers):
-        name = f"{prefix}{number}"
-        signal = rng.standard_normal(segments * RATE // 2)
-        for frequency in rng.uniform(300, 3500, 2):
-            radius, angle = 0.95, 2 * np.pi * frequency / RATE
-            signal = lfilter([1], [1, -2 * radius * np.cos(angle), radius**2], signal)
-        soundfile.write(folder / f"{name}.wav", 0.3 * signal / abs(signal).max(), RATE)
-        wav.append(f"{name} {folder / name}.wav")
-        for place in range(segments):
-            table.append(f"{name}-{place} {name} {place / 2} {place / 2 + 0.5}")
-            labels.append(f"{name}-{place} {name}")
-    for file, lines in (("wav.scp", wav), ("segments", table), ("utt2spk", labels)):
-        (folder / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
-
-
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpora")
-    return (
-        write_corpus(folder / "first", seed=1, prefix="a"),
-        write_corpus(folder / "second", seed=2, prefix="b"),
-    )
+def corpora(noise_corpora):
+    return noise_corpora
 
 
 @pytest.fixture(scope="module")
@@ -172,44 +140,6 @@ def test_the_embedded_model_is_the_default(monkeypatch, trained, corpora, tmp_pa
     assert result.exit_code == 0, result.output
     vectors = read_embeddings(tmp_path / "x.csv")
     assert models.choose_backend(vectors).extractor == trained[1]["extractor"]
-
-
-def test_a_back_end_is_found_only_for_vectors_of_its_extractor(
-    monkeypatch, trained, corpora, tmp_path
-):
-    monkeypatch.setattr(models, "embedded_model_path", lambda: None)
-    model = models.read_ivector_model(trained[0])
-    frames = np.random.default_rng(0).standard_normal((9, 60))
-    vectors = model.extractor.extract_all([("a", frames)])
-    assert models.choose_backend(vectors, models=[trained[0]]).dim == 4
-    assert models.choose_backend(vectors) is None  # no embedded model
-    other = replace(vectors, extractor="0" * 16)
-    assert models.choose_backend(other, models=[trained[0]]) is None
-    unknown = replace(vectors, extractor=None)
-    assert models.choose_backend(unknown, models=[trained[0]]) is None
-
-
-def test_a_back_end_is_read_alone_or_with_its_extractor(trained, tmp_path):
-    both = models.read_backend(trained[0])
-    write_model(tmp_path / "b.npz", backend_to_model(both))
-    alone = models.read_backend(tmp_path / "b.npz")
-    assert alone.extractor == both.extractor == trained[1]["extractor"]
-    np.testing.assert_array_equal(alone.matrix, both.matrix)
-    model = models.read_ivector_model(trained[0])
-    models.write_ivector_model(tmp_path / "e.npz", models.IvectorModel(model.extractor))
-    with pytest.raises(DataFormatError) as caught:
-        models.read_backend(tmp_path / "e.npz")
-    assert str(caught.value) == (
-        f"{tmp_path / 'e.npz'}: an i-vector model without a back end; train it with "
-        f"--backend, or a back end on its vectors with 'sms-diar plda train'"
-    )
-
-
-def test_a_back_end_of_other_vectors_is_refused(trained):
-    model = models.read_ivector_model(trained[0])
-    foreign = model.backend.with_extractor("0" * 16)
-    with pytest.raises(InvalidParameterError, match="got one for 4 dimensions of 0000"):
-        models.IvectorModel(model.extractor, foreign)
 
 
 def test_a_back_end_needs_speakers(corpora, tmp_path):
