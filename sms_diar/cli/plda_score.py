@@ -56,7 +56,7 @@ def score(
         bool,
         typer.Option(
             "--normalize-length",
-            help="Scale in the space of the PLDA, as Kaldi's tools do unless told not.",
+            help="Scale in the space of the PLDA, as Kaldi's tools do by default.",
         ),
     ] = False,
     output: Annotated[

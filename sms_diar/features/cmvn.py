@@ -113,7 +113,7 @@ def sliding_cmvn(
 ) -> FloatArray:
     """Normalise each frame by the window around it.
 
-    The window is centred and has `window` frames wherever there are so many: near
+    The window is centred and has `window` frames wherever there are that many: near
     the ends it is moved inside, as by Kaldi's ``apply-cmvn-sliding
     --center=true``.
 

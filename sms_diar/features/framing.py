@@ -30,7 +30,7 @@ class Chunk(NamedTuple):
 
 
 def frame_count(n_samples: int, length: int, shift: int) -> int:
-    """Whole frames in so many samples.
+    """Whole frames in that number of samples.
 
     Examples
     --------
