@@ -18,6 +18,11 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json_text(value) + "\n")
 
 
+def json_line(value: Any) -> str:
+    """JSON on one line, in ASCII."""
+    return json.dumps(value)
+
+
 def json_text(value: Any, line: str = "\n") -> str:
     """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar._json import json_text
+from sms_diar._json import json_line, json_text
 
 plain_values = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 records = st.recursive(
@@ -19,3 +19,8 @@ records = st.recursive(
 def test_json_is_laid_out_as_the_library_does(record):
     expected = json.dumps(record, indent=2, ensure_ascii=False)
     assert json_text(record) == expected
+
+
+@given(records)
+def test_json_on_one_line_is_that_of_the_library(record):
+    assert json_line(record) == json.dumps(record)

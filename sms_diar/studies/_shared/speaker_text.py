@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sms_diar.report.record import describe
+from sms_diar.report.provenance import describe
 from sms_diar.studies._shared import speaker_tables
 
 NOT_COMPARABLE = (

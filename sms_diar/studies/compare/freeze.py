@@ -22,7 +22,7 @@ from typing import Any
 import sms_diar
 from sms_diar._files import write_text
 from sms_diar.errors import ExperimentError
-from sms_diar.report.record import git_revision
+from sms_diar.report.provenance import git_revision
 from sms_diar.studies.compare import peers as compare_methods
 
 SETTINGS = "settings.json"
@@ -31,7 +31,7 @@ PROGRAM = (
     "clustering",
     "scoring",
     "preprocessing",
-    "metrics/labels/clustering.py",
+    "metrics/labels/scores.py",
     "metrics/labels/purity.py",
     "metrics/labels/contingency.py",
     "synthetic/plda_world.py",

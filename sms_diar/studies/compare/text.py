@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sms_diar.report.record import describe
+from sms_diar.report.provenance import describe
 from sms_diar.report.tables import Table
 from sms_diar.studies.compare.peers import ORACLES, OURS, head
 

@@ -13,7 +13,7 @@ from sms_diar._files import write_text
 from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
 from sms_diar.report import figures
-from sms_diar.report.record import describe, stamp
+from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 from sms_diar.studies._shared.printed import (
     MEASURES,
