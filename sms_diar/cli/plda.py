@@ -116,22 +116,7 @@ def train(
 
     share = _parse_shrinkage(shrinkage)
     n_components = _parse_components(dim, energy)
-    if output is not None and output.suffix == ".plda":
-        if kaldi_plda is not None:
-            raise typer.BadParameter(
-                "is a second Kaldi PLDA file beside that of -o; give one of them",
-                param_hint="--kaldi-plda",
-            )
-        output, kaldi_plda = None, output
-    if output is None and kaldi_plda is None:
-        raise typer.BadParameter("say what to write", param_hint="-o")
-    if kaldi_plda is not None and output is not None and not raw:
-        raise typer.BadParameter(
-            "is about vectors as they are, and the back end of -o would be too; add "
-            "--raw, or train the two one after the other",
-            param_hint="--kaldi-plda",
-        )
-    raw = raw or kaldi_plda is not None
+    output, kaldi_plda, raw = _outputs(output, kaldi_plda, raw=raw)
     if raw and not (share is None and n_components is None):
         raise typer.BadParameter(
             "are about the chain before the PLDA, but there is none with --raw or in "
@@ -293,6 +278,28 @@ def _show(facts: Mapping[str, Any]) -> None:
     typer.echo(facts["model"])
     for name, value in rows:
         typer.echo(f"  {name.ljust(width)}  {value}")
+
+
+def _outputs(
+    output: Path | None, kaldi_plda: Path | None, *, raw: bool
+) -> tuple[Path | None, Path | None, bool]:
+    """Back end and Kaldi file to write, and whether vectors are taken as they are."""
+    if output is not None and output.suffix == ".plda":
+        if kaldi_plda is not None:
+            raise typer.BadParameter(
+                "is a second Kaldi PLDA file beside that of -o; give one of them",
+                param_hint="--kaldi-plda",
+            )
+        output, kaldi_plda = None, output
+    if output is None and kaldi_plda is None:
+        raise typer.BadParameter("say what to write", param_hint="-o")
+    if kaldi_plda is not None and output is not None and not raw:
+        raise typer.BadParameter(
+            "is about vectors as they are, and the back end of -o would be too; add "
+            "--raw, or train the two one after the other",
+            param_hint="--kaldi-plda",
+        )
+    return output, kaldi_plda, raw or kaldi_plda is not None
 
 
 def _parse_shrinkage(text: str | None) -> Shrinkage | None:
