@@ -24,9 +24,9 @@ from sms_diar.io._source import Readable
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.labels import write_labels
-from sms_diar.io.rttm import write_rttm
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.turns import rttm_text
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.turns import labels_to_turns
@@ -66,9 +66,11 @@ class Clustering:
             )
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
 
-    def to_rttm(self, target: str | Path | TextIO, max_gap: float = 0.0) -> None:
-        """Write who spoke when as RTTM."""
-        write_rttm(target, self.turns(max_gap))
+    def to_rttm(
+        self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
+    ) -> str:
+        """Turns as RTTM, written to a file or stream if there is one."""
+        return rttm_text(self.turns(max_gap), target)
 
     def to_labels(self, path: str | Path) -> None:
         """Write the speaker of each segment: as utt2spk, .csv or .json."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from sms_diar.io.rttm import write_rttm
 from sms_diar.pipeline.problems import problem_records
 from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.turns import rttm_text
 from sms_diar.types import Problem, Turn
 
 
@@ -103,11 +102,7 @@ class Diarization:
         text : str
             The contents.
         """
-        text = io.StringIO()
-        write_rttm(text, self.turns)
-        if target is not None:
-            write_rttm(target, self.turns)
-        return text.getvalue()
+        return rttm_text(self.turns, target)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: what ``sms-diar diarize --json`` prints."""

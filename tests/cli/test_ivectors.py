@@ -83,7 +83,7 @@ def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
     assert scores[same].mean() > scores[other].mean() + 1.0
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_training_twice_gives_the_same_model(trained, corpora, tmp_path, workers):
     options = (*SMALL[:-1], workers, "--vad", "none", "--backend", "--json")
     result = run("train", *corpora, "-o", tmp_path / "again.npz", *options)

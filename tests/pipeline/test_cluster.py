@@ -213,7 +213,8 @@ def test_options_reach_the_method():
 def test_the_result_can_be_written_and_printed(tmp_path):
     embeddings, segments, _ = two_recordings()
     found = sms_diar.cluster(embeddings, segments=segments, method="ahc")
-    found.to_rttm(tmp_path / "x.rttm")
+    text = found.to_rttm(tmp_path / "x.rttm")
+    assert (tmp_path / "x.rttm").read_text() == text
     assert len(list(sms_diar.read_rttm(tmp_path / "x.rttm"))) == len(found.turns())
     found.to_labels(tmp_path / "labels")
     assert read_labels(tmp_path / "labels") == found.labels
