@@ -29,12 +29,59 @@ def test_importing_the_package_loads_nothing_heavy():
 )
 def test_public_names_are_those_listed(name):
     module = importlib.import_module(f"sms_diar.{name}")
+    for listed in module.__all__:  # some are loaded when they are first used
+        assert listed in dir(module)
+        assert getattr(module, listed) is not None
     public = {
         key
         for key, value in vars(module).items()
         if not key.startswith("_") and not isinstance(value, types.ModuleType)
     }
     assert public == set(module.__all__)
+
+
+def run_python(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_importing_the_package_takes_no_time():
+    code = (
+        "from time import perf_counter as now; start = now(); import sms_diar; "
+        "print(now() - start)"
+    )
+    # The fastest of a few: other processes are not what is measured.
+    assert min(float(run_python(code)) for _ in range(5)) < 0.05
+
+
+def test_listing_methods_does_not_load_compiled_code():
+    code = "import sys, sms_diar.clustering; print('numba' in sys.modules)"
+    assert run_python(code) == "False"
+
+
+@pytest.mark.parametrize("name", sms_diar.__all__)
+def test_names_of_the_package_load_when_they_are_used(name):
+    assert name in dir(sms_diar)
+    code = (
+        f"import sms_diar; first = sms_diar.{name}; "
+        f"print(first is sms_diar.{name}, '{name}' in vars(sms_diar))"
+    )
+    assert run_python(code) == "True True"
+
+
+def test_a_name_that_the_package_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError) as caught:
+        _ = sms_diar.diarise
+    assert str(caught.value) == "module 'sms_diar' has no attribute 'diarise'"
+    assert "__version__" in dir(sms_diar)
+
+
+def test_names_of_the_package_are_those_of_the_readme(root):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    section = text.partition("From Python")[2]
+    named = set(re.findall(r"\bsms_diar\.(\w+)", section))
+    assert not set(sms_diar.__all__) - named
 
 
 def test_every_module_can_be_imported_and_has_a_docstring():

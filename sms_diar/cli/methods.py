@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from sms_diar.pipeline.cluster import SessionSummary
 
 
 class Method(StrEnum):
@@ -55,29 +52,9 @@ ThresholdOption = Annotated[
 NumSpeakers = Annotated[
     int | None, typer.Option(min=1, help="This many speakers in each session.")
 ]
-MinSpeakers = Annotated[int | None, typer.Option(min=1, help="At least so many.")]
-MaxSpeakers = Annotated[int | None, typer.Option(min=1, help="At most so many.")]
+MinSpeakers = Annotated[int | None, typer.Option(min=1, help="At least this many.")]
+MaxSpeakers = Annotated[int | None, typer.Option(min=1, help="At most this many.")]
 MaxGap = Annotated[
-    float, typer.Option(min=0.0, help="Bridge pauses up to so many seconds.")
+    float, typer.Option(min=0.0, help="Bridge pauses up to this many seconds.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-
-
-def session_table(sessions: tuple[SessionSummary, ...], head: str = "session") -> str:
-    """Lay out what came out of each session, for people."""
-    from sms_diar.report.tables import Table
-
-    rows = tuple(
-        (
-            one.session,
-            str(one.n_segments),
-            str(one.n_speakers),
-            "-" if one.k is None else str(one.k),
-        )
-        for one in sessions
-    )
-    table = Table((head, "segments", "speakers", "k"), rows).plain()
-    if len(rows) == 1:
-        return table.rstrip()
-    mean = sum(one.n_speakers for one in sessions) / len(sessions)
-    return f"{table}{len(rows)} {head}s, {mean:.2f} speakers on average"

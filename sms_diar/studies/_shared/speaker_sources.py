@@ -29,18 +29,10 @@ from sms_diar.datasets import (
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
 from sms_diar.io.arrays import read_npz, read_speakers, write_npz
 from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_utt2spk
-from sms_diar.io.kaldi.transform import read_transform
-from sms_diar.io.model import read_model, write_model
-from sms_diar.pipeline.ivectors import read_backend
-from sms_diar.scoring.backend import BackEnd, backend_from_transform
-from sms_diar.scoring.backend_training import (
-    KIND,
-    backend_from_model,
-    backend_to_model,
-    train_backend,
-)
+from sms_diar.io.model import write_model
+from sms_diar.pipeline.models import choose_backend, read_backend
+from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.studies._shared.speaker_sessions import choose_components, one_thread
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
@@ -204,7 +196,12 @@ def prepare_data(folder: Path, files: Files) -> None:
     """Check the user's files and bring them into the form of the other sources."""
     labels = Path(files.labels) if files.labels else None
     embeddings, speakers = _read_labelled(Path(files.embeddings), labels)
-    backend = _given_backend(files, embeddings)
+    backend = choose_backend(
+        embeddings,
+        files.backend or files.plda or None,
+        files.transform or None,
+        models=(),
+    )
     record = _write_corpus(folder, embeddings, speakers)
     kind = "cosine, fitted to each session"
     if backend is not None:
@@ -219,16 +216,6 @@ def read_record(folder: Path) -> dict[str, Any]:
     text = (folder / RECORD).read_text(encoding="utf-8")
     record: dict[str, Any] = json.loads(text)
     return record
-
-
-def _given_backend(files: Files, embeddings: EmbeddingSet) -> BackEnd | None:
-    if files.backend:
-        return backend_from_model(read_model(files.backend, KIND))
-    if files.plda:
-        transform = read_transform(files.transform) if files.transform else None
-        plda = read_plda(files.plda)
-        return backend_from_transform(transform, plda, embeddings.dim)
-    return None
 
 
 def _train(

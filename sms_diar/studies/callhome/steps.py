@@ -22,29 +22,27 @@ from sms_diar.clustering import (
 )
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import ConfigError, DataFormatError
-from sms_diar.features.extract import FeatureProblem, speech_of_recordings
+from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.annotation import read_annotation
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import (
     read_segments,
     write_segments,
     write_utt2spk,
 )
-from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.rttm import write_rttm
 from sms_diar.io.uem import read_uem
 from sms_diar.io.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.pipeline.cluster import Clustering, cluster_embeddings
-from sms_diar.pipeline.ivectors import read_backend
-from sms_diar.scoring.backend import BackEnd, backend_from_transform
+from sms_diar.pipeline.models import choose_backend
+from sms_diar.scoring.backend import BackEnd
 from sms_diar.studies._shared.extraction import tell_problems
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
-from sms_diar.types import EmbeddingSet, Segment, Turn
+from sms_diar.types import Problem, Segment, Turn
 
 SPEECH = ("reference", "labels", "energy", "neural")
 METHODS = ("SMS", "MS", "BMS")
@@ -180,7 +178,7 @@ def write_windows(
     progress : Progress
         Who wants to know.
     """
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     if speech == "reference":
         regions = speech_of_turns(turns)
     elif speech == "labels":
@@ -211,16 +209,6 @@ def write_windows(
     tell_problems([str(problem) for problem in problems], progress)
 
 
-def choose_backend(
-    embeddings: EmbeddingSet, backend: Path | None, plda: str, transform: str
-) -> BackEnd | None:
-    """Back end of a model file, or of Kaldi's files, or none: fitted to a session."""
-    if plda:
-        chain = read_transform(transform) if transform else None
-        return backend_from_transform(chain, read_plda(plda), embeddings.dim)
-    return None if backend is None else read_backend(backend)
-
-
 def write_clusters(
     folder: Path,
     embeddings: Path,
@@ -245,7 +233,8 @@ def write_clusters(
     clusterer : Clusterer
         The method.
     backend, plda, transform
-        As in `choose_backend`.
+        A model file, or Kaldi's files instead; without them one is fitted to each
+        recording.
     counts : mapping from str to int, optional
         Number of speakers of each recording, where it is given away.
     max_gap : float, default=0.0
@@ -254,7 +243,9 @@ def write_clusters(
         Who wants to know.
     """
     vectors, windows = read_embeddings(embeddings), read_segments(segments)
-    scorer = choose_backend(vectors, backend, plda, transform)
+    scorer = choose_backend(
+        vectors, plda or backend, transform if plda and transform else None, models=()
+    )
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(vectors.ids):
         rows.setdefault(windows[name].recording, []).append(row)

@@ -22,7 +22,6 @@ import sms_diar
 from sms_diar._files import write_text
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.features.extract import FeatureProblem
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import MfccConfig
 from sms_diar.features.vad import VadConfig
@@ -30,16 +29,14 @@ from sms_diar.io.arrays import load_arrays, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model, write_model
 from sms_diar.metrics import all_pairs, det_curve, equal_error_rate
-from sms_diar.pipeline.ivectors import (
+from sms_diar.pipeline.extraction import Speech, extract_ivectors
+from sms_diar.pipeline.models import (
     IvectorModel,
-    IvectorSettings,
-    Speech,
-    extract_ivectors,
     front_end_of,
     read_ivector_model,
-    train_ivectors,
     write_ivector_model,
 )
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.report import figures
 from sms_diar.report.tables import Table
@@ -54,7 +51,7 @@ from sms_diar.scoring import (
 from sms_diar.scoring.backend_training import KIND
 from sms_diar.studies._shared.speaker_sessions import choose_components, one_thread
 from sms_diar.studies._shared.speaker_sources import BACKEND, CORPUS, RECORD
-from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 
 BANDS = {
     "telephone": MfccConfig(),
@@ -131,7 +128,7 @@ def train_candidate(
     speech = [speech_of(name, Path(folders[name]), band) for name in order]
     settings = IvectorSettings(n_components=n_components, rank=rank, seed=seed)
     # Some segments of the untrimmed corpus hold no speech; they are left out.
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     model = train_ivectors(speech, settings, problems=problems)
     suffix = f"{n_components}-{rank}-{band}.npz"
     name = f"extractor-{suffix}"

@@ -285,7 +285,7 @@ def test_the_plain_loop_of_the_benchmark_is_the_reference(plain_numpy_loop):
     np.testing.assert_allclose(rest.states, states, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_session_of_sixty_speakers_equals_the_plain_loop(plain_numpy_loop):
     world = PldaWorld(dim=100, eer=0.08)
     training = world.draw_training(300, 10, 1)
