@@ -24,8 +24,6 @@ Importing the package itself is cheap; each name loads what it needs when it is 
 used.
 """
 
-import typing
-
 from sms_diar._lazy import lazy_names as _lazy_names
 
 __version__ = "0.1.0"
@@ -44,7 +42,8 @@ __all__ = [
     "write_rttm",
 ]
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
+if TYPE_CHECKING:
     from sms_diar.errors import SmsDiarError
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.rttm import read_rttm, write_rttm

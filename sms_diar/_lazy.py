@@ -3,7 +3,8 @@
 Importing such a package is cheap: a name costs the import of its module, once. For
 type checkers and editors the package imports the names under ``TYPE_CHECKING``::
 
-    if typing.TYPE_CHECKING:
+    TYPE_CHECKING = False
+    if TYPE_CHECKING:
         from package.module import name
     else:
         __getattr__, __dir__ = _lazy_names(__name__, {"name": "package.module"})

@@ -9,8 +9,6 @@ Estimators are loaded when they are first asked for, so that whoever wants the n
 of the methods does not wait for compiled code.
 """
 
-import typing
-
 from sms_diar._lazy import lazy_names as _lazy_names
 
 __all__ = [
@@ -28,7 +26,8 @@ __all__ = [
     "estimate_bandwidth",
 ]
 
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
+if TYPE_CHECKING:
     from sms_diar.clustering.points.bandwidth import estimate_bandwidth
     from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
     from sms_diar.clustering.points.blurring import BlurringMeanShift
