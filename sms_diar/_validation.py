@@ -76,6 +76,15 @@ def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) ->
         )
 
 
+def check_path(owner: str, name: str, value: object) -> None:
+    """Refuse anything but a path where a file is to be read or written."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be the path of a file, got a value of type "
+            f"{type(value).__name__}"
+        )
+
+
 def check_rows_finite(owner: str, rows: AnyArray) -> None:
     """Refuse NaN and infinity, naming the first row that has one."""
     finite = np.isfinite(rows).all(axis=1)

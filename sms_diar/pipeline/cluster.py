@@ -20,7 +20,7 @@ from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io._source import Readable
+from sms_diar.io._bytes import Readable
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.labels import write_labels

@@ -9,7 +9,7 @@ one channel at the rate of the model, one after another.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mono import MonoAudio
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.io.uem import Uem, read_uem
+from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.cluster import cluster_embeddings
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of
@@ -36,7 +36,7 @@ from sms_diar.pipeline.sources import (
     place_of,
     recordings_of,
 )
-from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.regions import Uem, regions_of, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Problem, Segment
 
@@ -283,37 +283,6 @@ def diarize_recording(
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
     )
-
-
-def regions_of(uem: Uem, recording: str) -> list[Segment]:
-    """Regions of one recording, in order; its channels do not matter."""
-    rows = zip(uem.recordings, uem.start, uem.end, strict=True)
-    return sorted(
-        Segment(name, seconds_of(start), seconds_of(end))
-        for name, start, end in rows
-        if name == recording
-    )
-
-
-def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
-    """Parts of regions that lie in bounds, each once.
-
-    Examples
-    --------
-    >>> speech = [Segment("a", 0.0, 4.0)]
-    >>> bounds = [Segment("a", 1.0, 3.0), Segment("a", 2.0, 3.5)]
-    >>> [(part.start, part.end) for part in within(speech, bounds)]
-    [(1.0, 3.0), (3.0, 3.5)]
-    """
-    parts = []
-    for region in regions:
-        at = region.start
-        for bound in bounds:
-            start, end = max(at, bound.start), min(region.end, bound.end)
-            if start < end:
-                parts.append(Segment(region.recording, start, end))
-                at = end
-    return parts
 
 
 def _decode(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io._source import open_source
+from sms_diar.io._bytes import open_source
 from sms_diar.io.arrays import read_speakers
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.labels import read_labels

@@ -7,8 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import soundfile
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sms_diar
 from sms_diar.clustering.methods import build_method
@@ -18,12 +16,9 @@ from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.diarize import (
     DiarizeSettings,
     diarize_all,
-    regions_of,
-    within,
 )
 from sms_diar.pipeline.models import embedded_model_path, read_ivector_model
 from sms_diar.pipeline.sources import find_recordings
-from sms_diar.types import Segment
 
 RATE = 8000
 
@@ -68,47 +63,6 @@ def test_the_settings_are_those_of_the_recipe(root):
     assert settings.vad == VadConfig(method="energy", **content["vad"])
     assert settings.cmvn == content["cmvn"]
     assert settings.with_vad("none").vad == VadConfig(method="none", **content["vad"])
-
-
-def test_regions_of_a_uem_are_those_of_the_recording(tmp_path):
-    (tmp_path / "x.uem").write_text("b 1 0 9\na 1 5.1 7.3\na 2 0 4\n")
-    uem = read_uem(tmp_path / "x.uem")
-    assert regions_of(uem, "a") == [Segment("a", 0.0, 4.0), Segment("a", 5.1, 7.3)]
-    assert regions_of(uem, "c") == []
-
-
-def test_regions_are_cut_at_bounds():
-    speech = [Segment("a", 0.0, 2.0), Segment("a", 3.0, 6.0), Segment("a", 8.0, 9.0)]
-    bounds = [Segment("a", 1.0, 4.0), Segment("a", 5.0, 7.0)]
-    assert within(speech, bounds) == [
-        Segment("a", 1.0, 2.0),
-        Segment("a", 3.0, 4.0),
-        Segment("a", 5.0, 6.0),
-    ]
-
-
-tenths = st.lists(st.integers(0, 30), min_size=2, max_size=8, unique=True).map(sorted)
-
-
-@given(
-    speech=tenths,
-    bounds=st.lists(
-        st.tuples(st.integers(0, 29), st.integers(1, 9)), min_size=1, max_size=5
-    ),
-)
-def test_what_lies_in_bounds_is_kept_once(speech, bounds):
-    regions = [
-        Segment("a", start, end)
-        for start, end in zip(speech[::2], speech[1::2], strict=False)
-    ]
-    limits = sorted(Segment("a", start, start + size) for start, size in bounds)
-    parts = within(regions, limits)
-    for second in np.arange(0.5, 40.0):
-        inside = [
-            any(s.start < second < s.end for s in some) for some in (regions, limits)
-        ]
-        times = sum(part.start < second < part.end for part in parts)
-        assert times == int(all(inside))
 
 
 @pytest.mark.parametrize("count", [1, 2])

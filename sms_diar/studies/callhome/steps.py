@@ -7,7 +7,6 @@ their vectors, labels, RTTM.
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,6 @@ from sms_diar.clustering import (
 )
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import ConfigError, DataFormatError
-from sms_diar.features.decisions import tidy
 from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.annotation import read_annotation
@@ -31,18 +29,18 @@ from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
     read_segments,
-    read_vad_lab,
     write_segments,
     write_utt2spk,
 )
 from sms_diar.io.rttm import write_rttm
 from sms_diar.io.uem import read_uem
+from sms_diar.io.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.pipeline.cluster import Clustering, cluster_embeddings
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.studies._shared.extraction import tell_problems
-from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Problem, Segment, Turn
 
@@ -118,15 +116,10 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
         Others are left out, so that a part of a corpus can be scored against the
         reference of all of it. Every one of these must have a turn.
     """
-    annotation = read_annotation(reference)
     known = set(recordings)
-    turns = []
-    columns = (annotation.recording, annotation.speaker, annotation.start)
-    for recording, speaker, start, end in zip(*columns, annotation.end, strict=True):
-        name = annotation.recordings[recording]
-        if name in known and start < end:
-            segment = Segment(name, seconds_of(start), seconds_of(end))
-            turns.append(Turn(segment, annotation.speakers[speaker]))
+    turns = [
+        turn for turn in read_annotation(reference) if turn.segment.recording in known
+    ]
     missing = sorted(known - {turn.segment.recording for turn in turns})
     if missing:
         raise DataFormatError(
@@ -134,20 +127,6 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
             path=reference,
         )
     return turns
-
-
-def speech_of_turns(turns: Iterable[Turn]) -> list[Segment]:
-    """Where anybody speaks: the union of turns, recording by recording."""
-    spans: dict[str, list[tuple[float, float]]] = {}
-    for segment in sorted(turn.segment for turn in turns):
-        spans.setdefault(segment.recording, []).append((segment.start, segment.end))
-    return [
-        Segment(name, start, end)
-        for name, some in spans.items()
-        for start, end in tidy(
-            some, math.inf, min_speech=0.0, min_pause=0.0, padding=0.0
-        )
-    ]
 
 
 def speech_of_labels(folder: str, recordings: Iterable[str]) -> list[Segment]:
