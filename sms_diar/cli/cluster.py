@@ -131,7 +131,7 @@ def cluster(
         method.value,
         options=options,
         seed=seed,
-        n_speakers=num_speakers,
+        num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )

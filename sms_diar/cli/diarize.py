@@ -128,7 +128,7 @@ def diarize(
         extractor.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
-        n_speakers=num_speakers,
+        num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )

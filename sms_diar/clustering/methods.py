@@ -83,7 +83,7 @@ def build_method(
     *,
     options: MethodOptions | None = None,
     seed: int | None = None,
-    n_speakers: int | None = None,
+    num_speakers: int | None = None,
     min_speakers: int | None = None,
     max_speakers: int | None = None,
 ) -> SpeakerEstimator:
@@ -99,7 +99,7 @@ def build_method(
         Those the method does not have must be None.
     seed : int, optional
         Of methods that draw; others give the same result every time.
-    n_speakers, min_speakers, max_speakers : int, optional
+    num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers, which all methods keep.
     """
     check_choice("build_method", "name", name, tuple(METHODS))
@@ -108,7 +108,7 @@ def build_method(
     method = METHODS[name]
     parameters: dict[str, object] = {
         "backend": backend,
-        "n_speakers": n_speakers,
+        "num_speakers": num_speakers,
         "min_speakers": min_speakers,
         "max_speakers": max_speakers,
     }

@@ -36,8 +36,8 @@ def test_dsms_draws_k_within_two_fifths(k, around):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_bounds_reach_every_method(name):
-    model = build_method(name, n_speakers=3)
-    assert (model.n_speakers, model.min_speakers, model.max_speakers) == (3, None, None)
+    model = build_method(name, num_speakers=3)
+    assert (model.num_speakers, model.min_speakers, model.max_speakers) == (3, None, None)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -313,7 +313,7 @@ def test_speech_is_the_union_of_turns():
 @pytest.mark.parametrize("method", ["SMS", "MS", "BMS"])
 def test_every_method_of_the_family_can_be_built(method):
     estimator = Clusterer(method, 5, 1e-2, 0.3, 1).build(None, 2)
-    assert (estimator.k, estimator.merge_threshold, estimator.n_speakers) == (5, 0.3, 2)
+    assert (estimator.k, estimator.merge_threshold, estimator.num_speakers) == (5, 0.3, 2)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ class Clusterer:
             "k": self.k,
             "tol": self.tol,
             "merge_threshold": self.merge_threshold or None,
-            "n_speakers": n_speakers,
+            "num_speakers": n_speakers,
         }
         if self.method == "MS":
             return SpeakerMeanShift(**common)

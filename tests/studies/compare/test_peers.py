@@ -45,7 +45,7 @@ def test_methods_that_draw_get_their_seed():
 
 def test_more_can_be_told_to_a_method(session):
     drawn, backend = session
-    known = {"sms": {"n_speakers": 2}}
+    known = {"sms": {"num_speakers": 2}}
     found = label(["sms"], drawn.X, drawn.speakers, backend, lambda _: 1, known)
     assert found["sms"].labels.max() == 1
 
