@@ -29,6 +29,9 @@ def test_importing_the_package_loads_nothing_heavy():
 )
 def test_public_names_are_those_listed(name):
     module = importlib.import_module(f"sms_diar.{name}")
+    for listed in module.__all__:  # some are loaded when they are first used
+        assert listed in dir(module)
+        assert getattr(module, listed) is not None
     public = {
         key
         for key, value in vars(module).items()

@@ -13,7 +13,6 @@ from sms_diar.cli.methods import (
     KOption,
     MaxGap,
     MaxSpeakers,
-    Method,
     MethodOption,
     MinSpeakers,
     NumSpeakers,
@@ -21,6 +20,7 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     session_table,
 )
+from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def cluster(
         Path | None,
         typer.Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
     ] = None,
-    method: MethodOption = Method.SMS,
+    method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
     per_recording: Annotated[
@@ -128,7 +128,7 @@ def cluster(
         )
     options = MethodOptions(k=k, tol=tol, threshold=threshold)
     estimator = build_method(
-        method.value,
+        method,
         options=options,
         seed=seed,
         num_speakers=num_speakers,
@@ -199,11 +199,11 @@ def _backend(
     return backend_from_transform(chain, model, vectors.dim)
 
 
-def _summary(method: Method, result: Clustering) -> dict[str, object]:
+def _summary(method: str, result: Clustering) -> dict[str, object]:
     from dataclasses import asdict
 
     return {
-        "method": method.value,
+        "method": method,
         "labels": dict(result.labels),
         "sessions": [asdict(session) for session in result.sessions],
     }

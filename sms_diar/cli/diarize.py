@@ -15,7 +15,6 @@ from sms_diar.cli.methods import (
     KOption,
     MaxGap,
     MaxSpeakers,
-    Method,
     MethodOption,
     MinSpeakers,
     NumSpeakers,
@@ -23,6 +22,7 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     session_table,
 )
+from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.errors import MissingFileError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def diarize(
         Path | None,
         typer.Option(help="Where the turns go.", show_default="standard output"),
     ] = None,
-    method: MethodOption = Method.SMS,
+    method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
     num_speakers: NumSpeakers = None,
@@ -124,7 +124,7 @@ def diarize(
     regions = None if uem is None else read_uem(uem)
     extractor = _model(model)
     estimator = build_method(
-        method.value,
+        method,
         extractor.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
@@ -186,7 +186,7 @@ def _tell(lines: Sequence[str]) -> None:
 
 
 def _record(
-    method: Method, results: Sequence[Diarized], problems: Sequence[FeatureProblem]
+    method: str, results: Sequence[Diarized], problems: Sequence[FeatureProblem]
 ) -> dict[str, object]:
     from dataclasses import asdict
 
@@ -211,7 +211,7 @@ def _record(
             }
         )
     return {
-        "method": method.value,
+        "method": method,
         "recordings": recordings,
         "problems": [asdict(problem) for problem in problems],
     }

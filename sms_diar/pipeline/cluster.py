@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sms_diar._progress import Progress, Silence
-from sms_diar.clustering.baselines import BASELINES
+from sms_diar.clustering.baselines import SpeakerBaseline
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
@@ -176,7 +176,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     else:
         kind = "cosine scores, whitening fitted on the session"
     text = f"{n} segments of {d} dimensions, {kind}"
-    if isinstance(estimator, tuple(BASELINES.values())):
+    if isinstance(estimator, SpeakerBaseline):
         return text
     size = estimate_memory(n, d, score_dim) / 2**20
     amount = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"

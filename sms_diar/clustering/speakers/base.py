@@ -130,7 +130,9 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
             raise InvalidParameterError(
                 f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
             )
-        check_bounds(self._name, self.num_speakers, self.min_speakers, self.max_speakers)
+        check_bounds(
+            self._name, self.num_speakers, self.min_speakers, self.max_speakers
+        )
         self._check_limits()
 
     def _check_counts(self, n: int) -> None:

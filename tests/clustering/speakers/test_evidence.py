@@ -188,7 +188,10 @@ def test_windows_that_overlap_count_in_part():
         ({"num_speakers": 0}, "num_speakers must be a whole number >= 1, got 0"),
         ({"min_speakers": 3, "max_speakers": 2}, "min_speakers must be at most"),
         ({"num_speakers": 2, "max_speakers": 2}, "num_speakers must be given without"),
-        ({"num_speakers": 99}, r"num_speakers must be at most the number of segments \(8"),
+        (
+            {"num_speakers": 99},
+            r"num_speakers must be at most the number of segments \(8",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(options, message):
