@@ -152,33 +152,12 @@ def stages(config: Config) -> list[Stage]:
     def report(run: StageRun) -> None:
         diarization_report.write_report(run, asdict(config))
 
-    recordings = {
-        "wav.scp": file_digest(data.path / "wav.scp"),
-        "reference": _digests(config.reference),
-        **config.source,
-    }
-    found = {
-        "speech": config.speech,
-        "labels": _digests(config.vad_labels),
-        "vad": asdict(config.vad),
-        "windows": asdict(config.windows),
-    }
-    clustered = {
-        **asdict(part_of(config, ClusterSettings)),
-        "speakers": config.speakers,
-        "max_gap": config.max_gap,
-        "backend": config.backend_digests(),
-    }
-    scored = {
-        "uem": _digests(config.uem),
-        "collar": config.collar,
-        "overlap": config.overlap,
-    }
+    inputs = _inputs(config)
     return [
-        Stage("speech", speech, {**recordings, **found}),
+        Stage("speech", speech, inputs["speech"]),
         Stage("ivectors", ivectors, config.choice.inputs(), after=("speech",)),
-        Stage("cluster", cluster, clustered, after=("speech", "ivectors")),
-        Stage("score", score, scored, after=("cluster",)),
+        Stage("cluster", cluster, inputs["cluster"], after=("speech", "ivectors")),
+        Stage("score", score, inputs["score"], after=("cluster",)),
         Stage(
             "report",
             report,
@@ -186,6 +165,32 @@ def stages(config: Config) -> list[Stage]:
             after=("speech", "ivectors", "cluster", "score"),
         ),
     ]
+
+
+def _inputs(config: Config) -> dict[str, dict[str, Any]]:
+    """What stages depend on, contents of files included."""
+    return {
+        "speech": {
+            "wav.scp": file_digest(Path(config.data) / "wav.scp"),
+            "reference": _digests(config.reference),
+            **config.source,
+            "speech": config.speech,
+            "labels": _digests(config.vad_labels),
+            "vad": asdict(config.vad),
+            "windows": asdict(config.windows),
+        },
+        "cluster": {
+            **asdict(part_of(config, ClusterSettings)),
+            "speakers": config.speakers,
+            "max_gap": config.max_gap,
+            "files": config.backend_digests(),
+        },
+        "score": {
+            "uem": _digests(config.uem),
+            "collar": config.collar,
+            "overlap": config.overlap,
+        },
+    }
 
 
 def _digests(path: str) -> dict[str, str]:

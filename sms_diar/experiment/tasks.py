@@ -52,7 +52,7 @@ def run_tasks(
     workers : int, default=1
         Processes to use.
     progress : Progress, optional
-        Who wants to know.
+        Receives progress.
     label : str
         What to call the work there.
 
