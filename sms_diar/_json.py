@@ -23,6 +23,11 @@ def read_json(path: str | Path) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
+def json_line(value: Any) -> str:
+    """JSON on one line, in ASCII."""
+    return json.dumps(value)
+
+
 def json_text(value: Any, line: str = "\n") -> str:
     """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
 

@@ -13,26 +13,33 @@ import hypothesis
 import numpy as np
 import pytest
 
-# Compiling inside a drawn example would trip hypothesis' deadline, and CI must
-# draw the same examples every time.
-hypothesis.settings.register_profile("sms_diar", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("sms_diar")
+# The one knob for drawn examples: --hypothesis-profile chooses. Compiling inside an
+# example would trip the deadline, and CI must draw the same examples every time.
+for profile, examples in (("test", 25), ("interpreted", 4), ("soak", 500)):
+    hypothesis.settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=profile != "soak",
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+hypothesis.settings.load_profile("test")
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_addoption(parser):
-    parser.addoption("--quick", action="store_true", help="skip tests marked slow")
+    parser.addoption("--soak", action="store_true", help="run tests marked soak, too")
 
 
 def pytest_collection_modifyitems(config, items):
-    if not (config.getoption("--quick") or JIT_OFF):
+    if config.getoption("--soak") and not JIT_OFF:
         return
-    reason = "interpreted kernels" if JIT_OFF else "--quick"
+    reason = "interpreted loops" if JIT_OFF else "scripts/soak long runs it"
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason=f"slow test skipped: {reason}"))
+        if "soak" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason=f"long test: {reason}"))
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar._json import json_text, read_json, write_json
+from sms_diar._json import json_line, json_text, read_json, write_json
 
 plain_values = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 records = st.recursive(
@@ -29,3 +29,8 @@ def test_what_is_written_is_read_again(tmp_path):
     assert read_json(tmp_path / "x.json") == record
     text = (tmp_path / "x.json").read_text(encoding="utf-8")
     assert text == json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+@given(records)
+def test_json_on_one_line_is_that_of_the_library(record):
+    assert json_line(record) == json.dumps(record)

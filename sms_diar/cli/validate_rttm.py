@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +33,7 @@ def validate_rttm(
 
     Example: sms-diar validate-rttm ref/*.rttm all.uem
     """
+    from sms_diar._json import json_text
     from sms_diar.io.annotation import check_annotation
     from sms_diar.io.uem import scan_uem
 
@@ -56,15 +56,13 @@ def validate_rttm(
             for remark in remarks
         ]
         typer.echo(
-            json.dumps(
+            json_text(
                 {
                     "errors": count["error"],
                     "warnings": count["warning"],
                     "notes": count["note"],
                     "problems": rows,
-                },
-                indent=2,
-                ensure_ascii=False,
+                }
             )
         )
     else:

@@ -24,7 +24,7 @@ from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.stages import Stage, run_stages
-from sms_diar.report.record import stamp
+from sms_diar.report.provenance import stamp
 
 
 @dataclass(frozen=True)

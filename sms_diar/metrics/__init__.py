@@ -1,6 +1,7 @@
 """Labels to frozen results.
 
-Judges do not know the accused: nothing here imports a clustering method.
+`diarization` scores turns, `labels` a clustering, `verification` the scores of
+pairs. Judges do not know the accused: nothing here imports a clustering method.
 """
 
 from sms_diar.metrics.diarization.bootstrap import (
@@ -16,11 +17,11 @@ from sms_diar.metrics.diarization.evaluation import (
     score_diarization,
 )
 from sms_diar.metrics.diarization.rates import RATES
-from sms_diar.metrics.labels.clustering import ClusteringScores, score_clustering
 from sms_diar.metrics.labels.contingency import ContingencyTable, contingency_table
 from sms_diar.metrics.labels.counting import MAJOR_SHARE, ClusterSizes, DetectedSpeakers
+from sms_diar.metrics.labels.matching import score_labels
 from sms_diar.metrics.labels.purity import MajorityPurity, Purity, WeightedPurity
-from sms_diar.metrics.labels.tables import score_labels
+from sms_diar.metrics.labels.scores import ClusteringScores, score_clustering
 from sms_diar.metrics.verification import (
     DetCurve,
     all_pairs,

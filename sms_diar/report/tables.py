@@ -7,6 +7,11 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sms_diar._validation import check_choice
+
+TABLE_FORMATS = ("table", "markdown", "latex", "csv")
+"""Forms of a table as text; the first is that for a terminal."""
+
 _LATEX = str.maketrans(
     {
         "&": r"\&",
@@ -49,6 +54,12 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"{len(row)} cells under {len(self.columns)} heads")
+
+    def text(self, format: str = "table") -> str:
+        """The table in one of `TABLE_FORMATS`."""
+        check_choice("Table", "format", format, TABLE_FORMATS)
+        forms = {"markdown": self.markdown, "latex": self.latex, "csv": self.csv}
+        return forms.get(format, self.plain)()
 
     def markdown(self) -> str:
         """Pipe table."""

@@ -1,5 +1,6 @@
 """``score`` and ``validate-rttm`` from the outside."""
 
+import inspect
 import json
 
 import pytest
@@ -9,6 +10,8 @@ from typer.testing import CliRunner
 from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
 from sms_diar.io.rttm import read_rttm
+from sms_diar.pipeline.score import score as python_score
+from sms_diar.pipeline.score import score_systems
 
 app = typer.Typer()
 score.register(app)
@@ -189,3 +192,16 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
     report = json.loads(bad.stdout)
     assert (report["errors"], report["warnings"]) == (1, 1)
     assert report["problems"][1]["line"] == 1
+
+
+def test_the_options_are_those_of_the_python_function():
+    shown = {"layout", "everything", "only_overall", "mapping", "errors"}
+    command = set(inspect.signature(score.score).parameters) - shown
+    assert command - {"strict", "as_json"} == set(
+        inspect.signature(score_systems).parameters
+    )
+
+
+def test_the_printed_text_is_that_of_the_report(files):
+    assert run(*files).stdout == f"{python_score(*files)}\n"
+    assert json.loads(run(*files, "--json").stdout) == python_score(*files).to_dict()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sms_diar.report.record import describe, git_revision, stamp
+from sms_diar.errors import InvalidParameterError
 from sms_diar.report.tables import Table
 
 TABLE = Table(("set", "K", "≥5 %"), (("a_1", ".92", "3"), ("b", "1.00", "12")))
@@ -37,12 +37,22 @@ def test_rows_must_fill_the_columns():
         Table(("a", "b"), (("x",),))
 
 
-def test_stamp_names_version_seed_and_machine():
-    record = stamp(seed=7, settings={"a": 1})
-    line = describe(record)
-    assert "seed 7" in line
-    assert record["machine"]["cpu"] in line
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("table", TABLE.plain()),
+        ("markdown", TABLE.markdown()),
+        ("latex", TABLE.latex()),
+        ("csv", TABLE.csv()),
+    ],
+)
+def test_the_form_is_chosen_by_name(format, text):
+    assert TABLE.text(format) == text
 
 
-def test_outside_a_checkout_the_revision_is_unknown(tmp_path):
-    assert git_revision(tmp_path) == "unknown"
+def test_a_form_that_does_not_exist_is_refused():
+    message = (
+        "^Table: format must be one of 'table', 'markdown', 'latex', 'csv', got 'html'$"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
+        TABLE.text("html")

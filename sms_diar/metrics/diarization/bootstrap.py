@@ -22,11 +22,11 @@ from sms_diar.metrics.diarization.evaluation import Evaluation
 from sms_diar.metrics.diarization.rates import RATES, rates
 from sms_diar.types import FloatArray, RandomState
 
-Method: TypeAlias = Literal["percentile", "bca"]
+IntervalMethod: TypeAlias = Literal["percentile", "bca"]
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 """From weights of shape (n_samples, n) to values of shape (n_samples,)."""
 
-METHODS: tuple[Method, ...] = ("percentile", "bca")
+INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("percentile", "bca")
 _EXACT = 14  # recordings whose exchanges between two systems are all tried
 
 
@@ -84,7 +84,7 @@ def bootstrap(
     statistic: Statistic,
     n: int,
     *,
-    method: Method = "percentile",
+    method: IntervalMethod = "percentile",
     level: float = 0.95,
     n_samples: int = 2000,
     random_state: RandomState = 0,
@@ -112,7 +112,7 @@ def bootstrap(
     """
     check_count("bootstrap", "n", n, least=2)
     check_count("bootstrap", "n_samples", n_samples, least=10)
-    check_choice("bootstrap", "method", method, METHODS)
+    check_choice("bootstrap", "method", method, INTERVAL_METHODS)
     if not 0.0 < level < 1.0:
         raise InvalidParameterError(
             f"bootstrap: level must be a number in (0, 1), got {level!r}"
@@ -173,7 +173,7 @@ def confidence_interval(
     evaluation: Evaluation,
     measure: str = "der",
     *,
-    method: Method = "percentile",
+    method: IntervalMethod = "percentile",
     level: float = 0.95,
     n_samples: int = 2000,
     random_state: RandomState = 0,
@@ -195,7 +195,7 @@ def compare(
     second: Evaluation,
     measure: str = "der",
     *,
-    method: Method = "percentile",
+    method: IntervalMethod = "percentile",
     level: float = 0.95,
     n_samples: int = 2000,
     random_state: RandomState = 0,

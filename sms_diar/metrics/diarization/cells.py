@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sms_diar.metrics.diarization.axis import Speakers
 from sms_diar.metrics.diarization.mapping import best_assignment, best_mapping
-from sms_diar.metrics.diarization.preparation import Speakers
 from sms_diar.metrics.diarization.sweep import Pairs, sums_by, weights_by
 from sms_diar.types import AnyArray, FloatArray, IntArray
 

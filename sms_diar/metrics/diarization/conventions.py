@@ -45,11 +45,11 @@ class Convention:
     trims : bool
         Whether turns are cut to the UEM first, so that cuts become boundaries.
     counts_turns : bool
-        Whether a speaker who overlaps himself counts once per turn.
+        Whether a speaker whose turns overlap counts once per turn.
     zero_turns : bool
         Whether turns without length carry collars and stretch the extent.
     shortest : int
-        Turns of at most so many ticks are dropped (besides those without length).
+        Turns of at most this many ticks are dropped (besides those without length).
     decimals : int or None
         Decimals to which onsets and durations are rounded.
     maps_scored : bool

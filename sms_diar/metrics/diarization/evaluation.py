@@ -11,11 +11,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.annotation import Annotation
 from sms_diar.io.remarks import Remark
 from sms_diar.io.uem import Uem
@@ -28,7 +30,6 @@ from sms_diar.metrics.diarization.conventions import (
 from sms_diar.metrics.diarization.preparation import prepare
 from sms_diar.metrics.diarization.rates import RATES, rates
 from sms_diar.metrics.diarization.sums import TICK_COLUMNS, Swept, sweep_units
-from sms_diar.metrics.diarization.sweep import Entries
 from sms_diar.timeline.ticks import seconds_of
 from sms_diar.types import AnyArray, FloatArray, Turn
 
@@ -146,14 +147,14 @@ def score_diarization(
     )
     ref = _columns_of(reference, "reference")
     hyp = _columns_of(hypothesis, "hypothesis")
-    prepared, remarks = prepare(ref, hyp, uem, settings)
-    swept = tuple(sweep_units(part, settings) for part in prepared)
-    units = [name for part in swept for name in part.prepared.units]
+    axes, remarks = prepare(ref, hyp, uem, settings)
+    swept = tuple(sweep_units(axis, settings) for axis in axes)
+    units = [name for part in swept for name in part.axis.units]
     names = tuple(sorted(set(units)))
     index = {name: place for place, name in enumerate(names)}
     place = np.array([index[unit] for unit in units], dtype=np.int64)
     columns = _by_recording(swept, place, len(names))
-    figures = _figures(columns, settings, _decreed(swept, place, len(names)))
+    figures = _figures(columns, settings, _fixed_rates(swept, place, len(names)))
     details = _details(swept)
     recordings = {
         name: RecordingScore(figures[at], *details[name])
@@ -176,7 +177,14 @@ def score_diarization(
 
 
 def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
-    return turns if isinstance(turns, Annotation) else Annotation.of(turns, source=name)
+    if isinstance(turns, Annotation):
+        return turns
+    if isinstance(turns, str | Path):
+        raise InvalidParameterError(
+            f"score_diarization: {name} must be an Annotation or an iterable of Turn, "
+            f"got the path {str(turns)!r}; sms_diar.score takes paths"
+        )
+    return Annotation.of(turns, source=name)
 
 
 def _by_recording(
@@ -192,21 +200,21 @@ def _by_recording(
     return columns
 
 
-def _decreed(swept: tuple[Swept, ...], place: AnyArray, n: int) -> FloatArray:
+def _fixed_rates(swept: tuple[Swept, ...], place: AnyArray, n: int) -> FloatArray:
     """DER that does not follow from times, by recording."""
     rate = np.full(n, np.nan)
     if swept:
-        rate[place] = np.concatenate([part.prepared.rate for part in swept])
+        rate[place] = np.concatenate([part.axis.fixed_rate for part in swept])
     return rate
 
 
 def _figures(
-    columns: Mapping[str, AnyArray], settings: Settings, decreed: FloatArray
+    columns: Mapping[str, AnyArray], settings: Settings, fixed: FloatArray
 ) -> list[Figures]:
     if not columns:
         return []
     found = rates(columns, settings.convention)
-    found["der"] = np.where(np.isnan(decreed), found["der"], decreed)
+    found["der"] = np.where(np.isnan(fixed), found["der"], fixed)
     return _rows(columns, found)
 
 
@@ -258,8 +266,8 @@ def _details(
     """Mapping and JER of speakers, by recording."""
     details: dict[str, tuple[dict[str, str], dict[str, float]]] = {}
     for part in swept:
-        ref, hyp = part.prepared.reference_speakers, part.prepared.hypothesis_speakers
-        units = part.prepared.units
+        ref, hyp = part.axis.reference_speakers, part.axis.hypothesis_speakers
+        units = part.axis.units
         for unit in units:
             details.setdefault(unit, ({}, {}))
         rows = zip(
@@ -276,74 +284,3 @@ def _details(
             if not math.isnan(jer):
                 speaker_jer[name] = jer
     return details
-
-
-def error_intervals(
-    evaluation: Evaluation,
-) -> Iterator[tuple[str, int, int, str, tuple[str, ...], tuple[str, ...], int]]:
-    """Where the errors are.
-
-    Yields
-    ------
-    recording : str
-    start, end : int
-        Ticks.
-    kind : {"missed", "false_alarm", "confusion"}
-    reference, hypothesis : tuple of str
-        Speakers without a right partner at that time.
-    count : int
-        Speakers in error: the time counts so many times.
-    """
-    for part in evaluation.swept:
-        yield from _errors_of(part)
-
-
-def _errors_of(
-    part: Swept,
-) -> Iterator[tuple[str, int, int, str, tuple[str, ...], tuple[str, ...], int]]:
-    prepared, sweep = part.prepared, part.sweep
-    inverse = {
-        int(partner): speaker
-        for speaker, partner in enumerate(part.mapped.tolist())
-        if partner >= 0
-    }
-    ref_at, hyp_at = _lists(part.reference, sweep.n), _lists(part.hypothesis, sweep.n)
-    for i in np.flatnonzero(part.is_scored).tolist():
-        ref, hyp = ref_at(i), hyp_at(i)
-        if not ref and not hyp:
-            continue
-        wrong_ref = list(ref)
-        wrong_hyp = []
-        for speaker in hyp:
-            owner = inverse.get(speaker)
-            if owner is not None and owner in wrong_ref:
-                wrong_ref.remove(owner)
-            else:
-                wrong_hyp.append(speaker)
-        names_ref = tuple(prepared.reference_speakers.names[s] for s in wrong_ref)
-        names_hyp = tuple(prepared.hypothesis_speakers.names[s] for s in wrong_hyp)
-        unit = int(sweep.unit[i])
-        zero = int(prepared.zeros[unit])
-        start, end = int(sweep.cuts[i]) - zero, int(sweep.cuts[i + 1]) - zero
-        where = (prepared.units[unit], start, end)
-        both = min(len(wrong_ref), len(wrong_hyp))
-        if both:
-            yield (*where, "confusion", names_ref, names_hyp, both)
-        if len(wrong_ref) > both:
-            yield (*where, "missed", names_ref, names_hyp, len(wrong_ref) - both)
-        if len(wrong_hyp) > both:
-            yield (*where, "false_alarm", names_ref, names_hyp, len(wrong_hyp) - both)
-
-
-def _lists(entries: Entries, n: int) -> Callable[[int], list[int]]:
-    """Speakers of an interval, as often as they are counted."""
-    first = np.searchsorted(entries.interval, np.arange(n + 1))
-
-    def at(i: int) -> list[int]:
-        part = slice(int(first[i]), int(first[i + 1]))
-        speakers: list[int] = np.repeat(
-            entries.speaker[part], entries.times[part]
-        ).tolist()
-        return speakers
-
-    return at

@@ -14,7 +14,7 @@ import numpy as np
 
 from sms_diar.types import AnyArray, IntArray
 
-Table: TypeAlias = list[list[Any]]
+Weights: TypeAlias = list[list[Any]]
 """Rows of numbers of one kind, ints or floats."""
 
 
@@ -69,7 +69,7 @@ def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
 # and their ints do not overflow.
 
 
-def _clear_choice(weights: Table) -> list[int] | None:
+def _clear_choice(weights: Weights) -> list[int] | None:
     """Best column of each row, where these are plain and no two the same."""
     choice = []
     for row in weights:
@@ -80,7 +80,7 @@ def _clear_choice(weights: Table) -> list[int] | None:
     return choice if len(set(choice)) == len(choice) else None
 
 
-def _joint(first: Table, second: Table) -> Table:
+def _joint(first: Weights, second: Weights) -> Weights:
     """Weights whose sums are in the order of `first`, among equals of `second`."""
     # Common factors (times of few decimals) go: small ints are quicker.
     one = math.gcd(*itertools.chain.from_iterable(first)) or 1
@@ -92,7 +92,7 @@ def _joint(first: Table, second: Table) -> Table:
     ]
 
 
-def _assign(weights: Table) -> list[int]:
+def _assign(weights: Weights) -> list[int]:
     """Column of each row for the largest sum, -1 where the row gains nothing."""
     best = [max(row) for row in weights]
     choice = [row.index(top) for row, top in zip(weights, best, strict=True)]
@@ -111,7 +111,7 @@ def _assign(weights: Table) -> list[int]:
     ]
 
 
-def _shortest_paths(weights: Table) -> list[int]:
+def _shortest_paths(weights: Weights) -> list[int]:
     """Hungarian method by shortest augmenting paths, for n <= m."""
     n, m = len(weights), len(weights[0])
     most = max(map(max, weights))
@@ -138,7 +138,7 @@ def _shortest_paths(weights: Table) -> list[int]:
 
 
 def _augment(
-    cost: Table,
+    cost: Weights,
     row: int,
     row_price: list[float],
     column_price: list[float],

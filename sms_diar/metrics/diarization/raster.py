@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sms_diar.metrics.diarization.preparation import Prepared
+from sms_diar.metrics.diarization.axis import Axis
 from sms_diar.metrics.diarization.sweep import Regions, Turns
 from sms_diar.timeline.ticks import seconds_array
 from sms_diar.types import FloatArray, IntArray
@@ -18,25 +18,23 @@ from sms_diar.types import FloatArray, IntArray
 STEP = 0.010
 
 
-def framed(
-    prepared: Prepared, *, has_uem: bool
-) -> tuple[IntArray, Turns, Turns, Regions]:
+def framed(axis: Axis, *, has_uem: bool) -> tuple[IntArray, Turns, Turns, Regions]:
     """Bases, turns and regions in frames, units one after the other."""
-    regions = prepared.raw_regions
-    zero = prepared.zeros[regions.unit]
+    regions = axis.raw_regions
+    zero = axis.zeros[regions.unit]
     region_start = seconds_array(regions.start - zero)
     region_end = seconds_array(regions.end - zero)
     sides = (
-        (prepared.raw_reference, prepared.reference_speakers.unit),
-        (prepared.raw_hypothesis, prepared.hypothesis_speakers.unit),
+        (axis.raw_reference, axis.reference_speakers.unit),
+        (axis.raw_hypothesis, axis.hypothesis_speakers.unit),
     )
     if not has_uem:  # the extent ends where a turn does, to the last bit
-        latest = np.zeros(len(prepared.bases))
+        latest = np.zeros(len(axis.bases))
         for turns, unit_of in sides:
             unit = unit_of[turns.speaker]
-            np.maximum.at(latest, unit, _float_times(turns, prepared.zeros[unit])[1])
+            np.maximum.at(latest, unit, _float_times(turns, axis.zeros[unit])[1])
         region_end = latest[regions.unit]
-    n_frames = np.zeros(len(prepared.bases), dtype=np.int64)
+    n_frames = np.zeros(len(axis.bases), dtype=np.int64)
     np.maximum.at(n_frames, regions.unit, (region_end / STEP).astype(np.int64))
     bases = np.cumsum(n_frames + 1) - (n_frames + 1)
     times = STEP * np.arange(int(n_frames.max(initial=0)) + 1)
@@ -49,7 +47,7 @@ def framed(
 
     def turns_of(turns: Turns, unit_of: IntArray) -> Turns:
         unit = unit_of[turns.speaker]
-        start, end = _float_times(turns, prepared.zeros[unit])
+        start, end = _float_times(turns, axis.zeros[unit])
         first, stop = placed(unit, start), placed(unit, end)
         keep = stop > first
         return Turns(turns.speaker[keep], first[keep], stop[keep])

@@ -1,4 +1,4 @@
-"""What a sweep over the time line adds up, unit by unit.
+"""What a sweep over the axis adds up, unit by unit.
 
 Every figure of a report is a function of sums that add over recordings
 (`sms_diar.metrics.diarization.rates`), so that recordings, pooled results and bootstrap
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sms_diar.metrics.diarization.axis import Axis, Speakers
 from sms_diar.metrics.diarization.cells import Cells
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.information import class_sums
-from sms_diar.metrics.diarization.preparation import Prepared, Speakers
 from sms_diar.metrics.diarization.raster import framed
 from sms_diar.metrics.diarization.sweep import (
     Entries,
@@ -54,7 +54,7 @@ class Swept:
 
     Parameters
     ----------
-    prepared : Prepared
+    axis : Axis
         What was swept.
     columns : dict of ndarray
         Sums of each unit.
@@ -70,7 +70,7 @@ class Swept:
         Who speaks in which.
     """
 
-    prepared: Prepared
+    axis: Axis
     columns: Columns
     mapped: IntArray
     speaker_jer: FloatArray
@@ -81,7 +81,7 @@ class Swept:
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _SweptSide:
     """One side, interval by interval.
 
     Parameters
@@ -108,7 +108,7 @@ class _Side:
     @classmethod
     def of(
         cls, sweep: Sweep, turns: Turns, speakers: Speakers, *, counts_turns: bool
-    ) -> _Side:
+    ) -> _SweptSide:
         present = _positive(turns)
         sets = merge_turns(present, touching=True)
         boundaries = np.concatenate([turns.start, turns.end])
@@ -130,22 +130,22 @@ class _Side:
         return np.bincount(self.speakers.unit[chosen], minlength=n_units)
 
 
-def sweep_units(prepared: Prepared, settings: Settings) -> Swept:
+def sweep_units(axis: Axis, settings: Settings) -> Swept:
     """Add up everything that is measured, for the units of one axis."""
     convention = settings.convention
-    regions, n_units = prepared.regions, len(prepared.bases)
-    sweep = Sweep.of(_cuts(prepared, settings), prepared.bases)
+    regions, n_units = axis.regions, len(axis.bases)
+    sweep = Sweep.of(_cuts(axis, settings), axis.bases)
     counts_turns = convention.counts_turns
-    ref = _Side.of(
+    ref = _SweptSide.of(
         sweep,
-        prepared.reference,
-        prepared.reference_speakers,
+        axis.reference,
+        axis.reference_speakers,
         counts_turns=counts_turns,
     )
-    hyp = _Side.of(
+    hyp = _SweptSide.of(
         sweep,
-        prepared.hypothesis,
-        prepared.hypothesis_speakers,
+        axis.hypothesis,
+        axis.hypothesis_speakers,
         counts_turns=counts_turns,
     )
     inside = sweep.cover(regions.start, regions.end) > 0
@@ -179,7 +179,7 @@ def sweep_units(prepared: Prepared, settings: Settings) -> Swept:
     columns |= _entropy_columns(cells, mirrored, given_hypothesis=False)
 
     if convention.jer == "frames":
-        jer, more = _frame_columns(prepared, cells, has_uem=settings.has_uem)
+        jer, more = _frame_columns(axis, cells, has_uem=settings.has_uem)
         columns |= more
     else:
         local = (ref.speakers.local, hyp.speakers.local)
@@ -193,18 +193,16 @@ def sweep_units(prepared: Prepared, settings: Settings) -> Swept:
             jer = cells.mapped_jer(shared, ref.time(time), hyp.time(time), mapped)
     columns["jer_sum"] = weights_by(ref.speakers.unit, np.nan_to_num(jer), n_units)
     columns["jer_speakers"] = ref.count(~np.isnan(jer), n_units)
-    return Swept(
-        prepared, columns, mapped, jer, sweep, is_scored, ref.entries, hyp.entries
-    )
+    return Swept(axis, columns, mapped, jer, sweep, is_scored, ref.entries, hyp.entries)
 
 
 def _positive(turns: Turns) -> Turns:
     return turns.select(turns.end > turns.start)
 
 
-def _cuts(prepared: Prepared, settings: Settings) -> list[IntArray]:
+def _cuts(axis: Axis, settings: Settings) -> list[IntArray]:
     """Times at which something may change."""
-    ref, hyp, regions = prepared.reference, prepared.hypothesis, prepared.regions
+    ref, hyp, regions = axis.reference, axis.hypothesis, axis.regions
     times = [ref.start, ref.end, hyp.start, hyp.end, regions.start, regions.end]
     collared = times[:2]
     if settings.convention.counts_turns:
@@ -215,7 +213,7 @@ def _cuts(prepared: Prepared, settings: Settings) -> list[IntArray]:
     return times
 
 
-def _excluded(sweep: Sweep, side: _Side, settings: Settings) -> BoolArray:
+def _excluded(sweep: Sweep, side: _SweptSide, settings: Settings) -> BoolArray:
     """Intervals in a collar, and those of overlap where that is ignored."""
     excluded = np.zeros(sweep.n, dtype=np.bool_)
     if settings.collar:
@@ -235,7 +233,7 @@ def _correct(sweep: Sweep, pairs: Pairs, mapped: IntArray) -> IntArray:
 
 
 def _error_columns(
-    sweep: Sweep, ref: _Side, hyp: _Side, time: IntArray, correct: IntArray
+    sweep: Sweep, ref: _SweptSide, hyp: _SweptSide, time: IntArray, correct: IntArray
 ) -> Columns:
     """Components of DER."""
     n_units = len(ref.speakers.count)
@@ -253,7 +251,7 @@ def _error_columns(
 
 
 def _speech_columns(
-    sweep: Sweep, ref: _Side, hyp: _Side, span: IntArray, n_units: int
+    sweep: Sweep, ref: _SweptSide, hyp: _SweptSide, span: IntArray, n_units: int
 ) -> Columns:
     """Speech and overlap in the regions, and who speaks there at all."""
     columns: Columns = {}
@@ -267,9 +265,9 @@ def _speech_columns(
 
 
 def _majorities(
-    cells: Cells, shared: IntArray, ref: _Side, hyp: _Side, weight: IntArray
+    cells: Cells, shared: IntArray, ref: _SweptSide, hyp: _SweptSide, weight: IntArray
 ) -> Columns:
-    """Time of each speaker that goes to his main partner, and all his time."""
+    """Time of each speaker shared with their main partner, and all their time."""
     columns: Columns = {}
     for name, side, place in (
         ("purity", hyp, cells.hyp),
@@ -345,25 +343,25 @@ def _log(x: FloatArray) -> FloatArray:
 
 
 def _frame_columns(
-    prepared: Prepared, cells: Cells, *, has_uem: bool
+    axis: Axis, cells: Cells, *, has_uem: bool
 ) -> tuple[FloatArray, Columns]:
     """JER and class sums on frames, and who counts as a speaker there."""
     n_units = cells.n_units
-    bases, ref_turns, hyp_turns, regions = framed(prepared, has_uem=has_uem)
+    bases, ref_turns, hyp_turns, regions = framed(axis, has_uem=has_uem)
     times = [column for turns in (ref_turns, hyp_turns) for column in turns[1:]]
     sweep = Sweep.of([*times, regions.start, regions.end], bases)
     weight = sweep.length * (sweep.cover(regions.start, regions.end) > 0)
-    ref = _Side.of(sweep, ref_turns, prepared.reference_speakers, counts_turns=False)
-    hyp = _Side.of(sweep, hyp_turns, prepared.hypothesis_speakers, counts_turns=False)
+    ref = _SweptSide.of(sweep, ref_turns, axis.reference_speakers, counts_turns=False)
+    hyp = _SweptSide.of(sweep, hyp_turns, axis.hypothesis_speakers, counts_turns=False)
     pairs = sweep.pairs(ref.entries, hyp.entries)
     shared = cells.sums(cells.of(pairs), weight[pairs.interval])
     jer = cells.best_jer(shared, ref.time(weight), hyp.time(weight))
-    # Who has a turn in the regions is a speaker, even without a frame of his own.
+    # Whoever has a turn in the regions is a speaker, even without a frame.
     ref_there, hyp_there = (
-        _present(turns, prepared, n)
+        _present(turns, axis, n)
         for turns, n in (
-            (prepared.raw_reference, cells.n_ref),
-            (prepared.raw_hypothesis, cells.n_hyp),
+            (axis.raw_reference, cells.n_ref),
+            (axis.raw_hypothesis, cells.n_hyp),
         )
     )
     jer = np.where(ref_there & np.isnan(jer), 1.0, jer)
@@ -377,7 +375,7 @@ def _frame_columns(
     return jer, columns
 
 
-def _present(turns: Turns, prepared: Prepared, n: int) -> BoolArray:
+def _present(turns: Turns, axis: Axis, n: int) -> BoolArray:
     found = np.zeros(n, dtype=np.bool_)
-    found[trim_turns(turns, prepared.raw_regions).speaker] = True
+    found[trim_turns(turns, axis.raw_regions).speaker] = True
     return found

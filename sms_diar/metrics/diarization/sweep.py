@@ -92,7 +92,7 @@ def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class Entries(NamedTuple):
-    """Who speaks in which interval, by interval; `times` is how many turns of his."""
+    """Who speaks in which interval, by interval; `times` is how many of their turns."""
 
     interval: IntArray
     speaker: IntArray
@@ -169,7 +169,7 @@ class Sweep:
         turns : Turns
             Of positive length.
         merged : bool
-            Whether no speaker overlaps himself.
+            Whether no two turns of a speaker overlap.
         """
         first = np.searchsorted(self.cuts, turns.start)
         stop = np.searchsorted(self.cuts, turns.end)

@@ -18,7 +18,7 @@ from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report import figures
-from sms_diar.report.record import stamp
+from sms_diar.report.provenance import stamp
 from sms_diar.studies._shared import speaker_tables, speaker_text
 from sms_diar.studies._shared.paper import SPEAKER_METHODS, paper_name
 from sms_diar.studies._shared.prepared import read_record

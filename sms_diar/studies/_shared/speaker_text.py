@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.clustering.methods import METHODS
-from sms_diar.report.record import describe
+from sms_diar.report.provenance import describe
 from sms_diar.studies._shared import speaker_tables
 from sms_diar.studies._shared.paper import SPEAKER_METHODS
 from sms_diar.studies._shared.speaker_tables import RIVALS

@@ -11,7 +11,7 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
 from sms_diar.metrics.diarization.evaluation import SECONDS, Evaluation
-from sms_diar.report.record import describe, stamp
+from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 from sms_diar.studies._shared.extraction import read_ivectors_record
 from sms_diar.studies.callhome.steps import CLUSTERS, RTTM, SPEECH_RECORD

@@ -22,7 +22,7 @@ from typing import Any
 import sms_diar
 from sms_diar._json import read_json, write_json
 from sms_diar.errors import ExperimentError
-from sms_diar.report.record import git_revision
+from sms_diar.report.provenance import git_revision
 from sms_diar.studies.compare.peers import module_of, settings_of
 
 SETTINGS = "settings.json"
@@ -31,7 +31,7 @@ PROGRAM = (
     "clustering",
     "scoring",
     "preprocessing",
-    "metrics/labels/clustering.py",
+    "metrics/labels/scores.py",
     "metrics/labels/purity.py",
     "metrics/labels/contingency.py",
     "synthetic/plda_world.py",

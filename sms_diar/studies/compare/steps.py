@@ -17,7 +17,7 @@ from sms_diar.datasets import default_model_path
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.io.model import read_model
-from sms_diar.report.record import stamp
+from sms_diar.report.provenance import stamp
 from sms_diar.scoring.backend_training import KIND
 from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, VECTORS
 from sms_diar.studies._shared.digests import file_digest

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar._json import json_text
-from sms_diar.report.record import describe
+from sms_diar.report.provenance import describe
 from sms_diar.report.tables import Table
 from sms_diar.studies.compare.peers import ORACLES, OURS, head
 

@@ -13,7 +13,7 @@ from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
 from sms_diar.report import figures
-from sms_diar.report.record import describe, stamp
+from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 from sms_diar.studies._shared.paper import POINT_METHODS, paper_name
 from sms_diar.studies._shared.statistics import summarise

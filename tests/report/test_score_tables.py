@@ -1,13 +1,11 @@
-"""Results of scoring as tables and text."""
+"""Scores as tables."""
 
 from sms_diar.metrics import score_diarization
-from sms_diar.report.scores import (
+from sms_diar.report.score_tables import (
     count_table,
-    error_rttm,
     fitting_table,
     mapping_table,
     score_table,
-    speaker_counts,
 )
 from sms_diar.types import Segment, Turn
 
@@ -47,20 +45,3 @@ def test_mapping_and_counts():
         ("r", "B", "-", "100.00"),
     )
     assert count_table(RESULT).rows == (("1", "1"), ("2", "1"))
-    assert speaker_counts(RESULT) == {
-        "ands": 1.0,
-        "true": 1.5,
-        "mean_absolute_error": 0.5,
-        "exact": 0.5,
-    }
-
-
-def test_neighbouring_errors_of_a_kind_are_joined():
-    # z begins at 7 beside x: the confusion of B goes on
-    hyp = [turn("r", 0.0, 10.0, "x"), turn("r", 7.0, 8.0, "z")]
-    text = error_rttm(score_diarization(REF[:2], hyp))
-    assert text == (
-        "SPEAKER r 1 6.000 1.000 <NA> <NA> confusion:B>x 1 <NA>\n"
-        "SPEAKER r 1 7.000 1.000 <NA> <NA> false_alarm:x 1 <NA>\n"
-        "SPEAKER r 1 8.000 2.000 <NA> <NA> confusion:B>x 1 <NA>\n"
-    )

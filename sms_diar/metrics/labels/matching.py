@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.metrics.labels.clustering import score_clustering
+from sms_diar.metrics.labels.scores import score_clustering
 
 
 def score_labels(
@@ -24,6 +24,12 @@ def score_labels(
         Those of `sms_diar.metrics.ClusteringScores`, and ARI, NMI, homogeneity,
         completeness and V-measure as scikit-learn defines them.
     """
+    for name, given in (("truth", truth), ("labels", labels)):
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError(
+                f"score_labels: {name} must be a mapping from id to speaker, got "
+                f"{given!r}; sms_diar.score_labels takes paths"
+            )
     shared = [name for name in truth if name in labels]
     if not shared:
         raise InvalidParameterError(

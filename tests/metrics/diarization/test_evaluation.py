@@ -7,8 +7,8 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.annotation import Annotation, read_annotation
 from sms_diar.io.uem import Uem
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
-from sms_diar.metrics.diarization import preparation as preparation_module
-from sms_diar.metrics.diarization.evaluation import error_intervals
+from sms_diar.metrics.diarization import axis as axis_module
+from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
 
 OURS, NIST, DSCORE, PYANNOTE = "sms-diar", "nist", "dscore", "pyannote"
@@ -134,7 +134,7 @@ def test_overlap_in_the_hypothesis_alone_is_scored():
         assert got == (10.0, 0.0, 3.0, 0.0)
 
 
-def test_a_speaker_over_himself():
+def test_overlapping_turns_of_one_speaker():
     # A 0-6 and 4-10. Once: 10 s. As two turns: 12 s, of which x finds one of the
     # two in 4-6. Overlap ignored: 4-6 goes where turns are counted, not speakers.
     ref, hyp = annotation((0, 6, "A"), (4, 10, "A")), annotation((0, 10, "x"))
@@ -416,7 +416,7 @@ def test_the_number_of_axes_does_not_change_a_figure(monkeypatch):
     ref = annotation(*((f"r{n}", n, 10 + n, "A") for n in range(6)))
     hyp = annotation(*((f"r{n}", n, 9, "x") for n in range(6)))
     once = score_diarization(ref, hyp, collar=0.25)
-    monkeypatch.setattr(preparation_module, "_ROOM", 20 * TICKS_PER_SECOND)
+    monkeypatch.setattr(axis_module, "_ROOM", 20 * TICKS_PER_SECOND)
     often = score_diarization(ref, hyp, collar=0.25)
     assert len(often.swept) > len(once.swept) == 1
     assert often.overall == once.overall
@@ -442,6 +442,15 @@ def test_wrong_options_are_refused():
         score_diarization(A10, A10, collar=-0.1)
     with pytest.raises(InvalidParameterError, match="extent must be one of"):
         score_diarization(A10, A10, extent="uem")
+
+
+def test_a_path_instead_of_turns_is_refused():
+    message = (
+        r"^score_diarization: hypothesis must be an Annotation or an iterable of Turn, "
+        r"got the path 'hyp.rttm'; sms_diar.score takes paths$"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
+        score_diarization(A10, "hyp.rttm")
 
 
 def test_files_can_be_scored_directly(tmp_path):

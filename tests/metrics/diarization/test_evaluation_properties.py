@@ -144,10 +144,8 @@ def test_a_shift_in_time_changes_no_part_of_der(ref, hyp, shift, rule):
 
 
 @given(sides, sides)
-def test_without_overlap_of_a_speaker_with_himself_the_parts_agree_between_tools(
-    ref, hyp
-):
-    # No collar, joint extent, nobody over himself: nothing is left to disagree on,
+def test_where_no_turns_of_a_speaker_overlap_the_parts_agree_between_tools(ref, hyp):
+    # No collar, joint extent, no speaker twice at once: nothing is left to disagree on,
     # but for the recordings that only the hypothesis has.
     seen, clean = {}, []
     for recording, start, length, speaker in sorted(ref, key=lambda row: row[1]):

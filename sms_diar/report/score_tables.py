@@ -1,15 +1,13 @@
-"""Results of scoring as tables, text and JSON."""
+"""Scores as tables: figures, mappings, counts of speakers, comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
-from sms_diar.metrics.diarization.evaluation import Evaluation, Figures, error_intervals
+from sms_diar.metrics.diarization.evaluation import SECONDS, Evaluation, Figures
 from sms_diar.metrics.diarization.rates import RATES
 from sms_diar.report.tables import Table
-from sms_diar.timeline.ticks import TICKS_PER_SECOND
 
 MAIN = (
     "der",
@@ -62,7 +60,6 @@ HEADS = {
 _PERCENT = frozenset(
     {"der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer", "overlap_share"}
 )
-_SECONDS = ("scored", "missed", "false_alarm", "confusion")
 _COUNTS = ("n_ref", "n_hyp")
 
 
@@ -82,7 +79,7 @@ def score_table(
 
 
 def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Table:
-    """The most columns that fit `width` letters, at least the DER."""
+    """As many columns as fit into `width` letters, at least the DER."""
     for n in range(len(MAIN), 1, -1):
         table = score_table(result, names=MAIN[:n], only_overall=only_overall)
         if max(len(line) for line in table.plain().splitlines()) <= width:
@@ -92,7 +89,7 @@ def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Tabl
 
 def full_table(result: Evaluation) -> Table:
     """Every figure, unrounded, for spreadsheets."""
-    names = (*_SECONDS, *RATES, *_COUNTS)
+    names = (*SECONDS, *RATES, *_COUNTS)
     rows = [
         (name, *(_exact(score.figures[key]) for key in names))
         for name, score in result.recordings.items()
@@ -115,7 +112,7 @@ def _cell(name: str, value: float | None) -> str:
         return "-"
     if name in _PERCENT:
         return f"{100.0 * value:.2f}"
-    if name in _SECONDS:
+    if name in SECONDS:
         return f"{value:.2f}"
     if name in _COUNTS:
         return f"{value:g}" if value == int(value) else f"{value:.2f}"
@@ -134,7 +131,7 @@ def mapping_table(result: Evaluation) -> Table:
 
 
 def count_table(result: Evaluation) -> Table:
-    """How many speakers were found where there were so many."""
+    """How often each number of speakers was found, by the true number."""
     pairs = [
         (int(score.figures["n_ref"] or 0), int(score.figures["n_hyp"] or 0))
         for score in result.recordings.values()
@@ -145,21 +142,6 @@ def count_table(result: Evaluation) -> Table:
         (str(ref), *(str(pairs.count((ref, hyp))) for hyp in found)) for ref in true
     )
     return Table(("true \\ found", *(str(hyp) for hyp in found)), rows)
-
-
-def speaker_counts(result: Evaluation) -> dict[str, float | None]:
-    """Average number of detected speakers and how far it is from the truth."""
-    figures = [score.figures for score in result.recordings.values()]
-    pairs = [(int(f["n_hyp"] or 0), int(f["n_ref"] or 0)) for f in figures]
-    if not pairs:
-        return {"ands": None, "true": None, "mean_absolute_error": None, "exact": None}
-    n = len(pairs)
-    return {
-        "ands": sum(found for found, _ in pairs) / n,
-        "true": sum(true for _, true in pairs) / n,
-        "mean_absolute_error": sum(abs(f - t) for f, t in pairs) / n,
-        "exact": sum(f == t for f, t in pairs) / n,
-    }
 
 
 def interval_text(measure: str, interval: Interval) -> str:
@@ -192,86 +174,3 @@ def comparison_table(names: Sequence[str], comparisons: Sequence[Comparison]) ->
     measure = HEADS[comparisons[0].measure] if comparisons else "figure"
     heads = ("systems", f"{measure}", "that of the first", "difference", "interval")
     return Table((*heads, "p"), tuple(rows))
-
-
-def json_report(result: Evaluation) -> dict[str, Any]:
-    """Everything, for machines: seconds and fractions."""
-    return {
-        "settings": result.settings.as_dict(),
-        "recordings": {
-            name: {
-                **score.figures,
-                "mapping": score.mapping,
-                "speaker_jer": score.speaker_jer,
-            }
-            for name, score in result.recordings.items()
-        },
-        "overall": dict(result.overall),
-        "macro": dict(result.macro),
-        "speaker_counts": speaker_counts(result),
-    }
-
-
-def interval_record(interval: Interval) -> dict[str, Any]:
-    """An interval, for machines."""
-    return {
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "method": interval.method,
-        "samples": interval.n_samples,
-    }
-
-
-def comparison_record(found: Comparison) -> dict[str, Any]:
-    """A comparison, for machines."""
-    return {
-        "measure": found.measure,
-        "first": found.first,
-        "second": found.second,
-        "difference": interval_record(found.difference),
-        "p_value": found.p_value,
-    }
-
-
-def error_rttm(result: Evaluation) -> str:
-    """RTTM that shows where the errors are.
-
-    The speaker field says what is wrong and who is concerned, e.g.
-    ``confusion:A>x``, ``missed:A``, ``false_alarm:x``; the field for confidence
-    holds the number of speakers in error.
-    """
-    lines = []
-    for recording, start, end, label, count in _joined(result):
-        lines.append(
-            f"SPEAKER {recording} 1 {_decimal(start)} {_decimal(end - start)} "
-            f"<NA> <NA> {label} {count} <NA>\n"
-        )
-    return "".join(lines)
-
-
-def _joined(result: Evaluation) -> list[tuple[str, int, int, str, int]]:
-    """Errors with neighbours of the same kind joined."""
-    rows: list[tuple[str, int, int, str, int]] = []
-    latest: dict[tuple[str, str, int], int] = {}
-    for recording, start, end, kind, ref, hyp, count in error_intervals(result):
-        who = {
-            "missed": "+".join(ref),
-            "false_alarm": "+".join(hyp),
-            "confusion": f"{'+'.join(ref)}>{'+'.join(hyp)}",
-        }[kind]
-        key = (recording, f"{kind}:{who}", count)
-        at = latest.get(key)
-        if at is not None and rows[at][2] == start:
-            rows[at] = (recording, rows[at][1], end, key[1], count)
-        else:
-            latest[key] = len(rows)
-            rows.append((recording, start, end, key[1], count))
-    return sorted(rows, key=lambda row: row[:2])
-
-
-def _decimal(ticks: int) -> str:
-    whole, part = divmod(ticks, TICKS_PER_SECOND)
-    digits = f"{part:012d}".rstrip("0").ljust(3, "0")
-    return f"{whole}.{digits}"

@@ -1,0 +1,302 @@
+"""What ``sms-diar score`` tells about turns: text for people, plain values for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sms_diar._validation import check_choice
+from sms_diar.io.remarks import Remark
+from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
+from sms_diar.metrics.diarization.conventions import Settings
+from sms_diar.metrics.diarization.evaluation import (
+    Evaluation,
+    Figures,
+    RecordingScore,
+)
+from sms_diar.metrics.labels.counting import DetectedSpeakers
+from sms_diar.report.error_rttm import error_rttm
+from sms_diar.report.score_tables import (
+    ALL,
+    comparison_table,
+    count_table,
+    fitting_table,
+    full_table,
+    interval_text,
+    mapping_table,
+    score_table,
+)
+from sms_diar.report.tables import TABLE_FORMATS, Table
+
+_MARKS = {"csv": "# ", "latex": "% "}
+"""What makes a line a comment."""
+
+
+@dataclass(frozen=True)
+class ReportStyle:
+    """What the text of a report shows, and how.
+
+    Parameters
+    ----------
+    format : {"table", "markdown", "latex", "csv"}
+        Form of the tables. CSV has every figure, unrounded, and nothing else but
+        comments.
+    everything : bool
+        Show all measures, not only the main ones.
+    only_overall : bool
+        Show no single recordings.
+    mapping : bool
+        Show which speaker stands for whom.
+    width : int, optional
+        Letters of a line, which limit the columns of a plain table.
+    """
+
+    format: str = "table"
+    everything: bool = False
+    only_overall: bool = False
+    mapping: bool = False
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("ReportStyle", "format", self.format, TABLE_FORMATS)
+
+    @property
+    def mark(self) -> str:
+        """What makes a line a comment where the form knows comments."""
+        return _MARKS.get(self.format, "")
+
+    @property
+    def gap(self) -> str:
+        """Line between two parts."""
+        return self.mark.rstrip() + "\n"
+
+
+PLAIN = ReportStyle()
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreReport:
+    """A hypothesis scored against a reference.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The scores, and everything behind them.
+    md_eval : str
+        Command line of md-eval with the same collar, overlap and regions.
+    measure : str
+        What the interval is of.
+    interval : Interval, optional
+        Confidence interval of the pooled figure, where recordings were resampled.
+    """
+
+    evaluation: Evaluation
+    md_eval: str
+    measure: str = "der"
+    interval: Interval | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Rules and options in force."""
+        return self.evaluation.settings
+
+    @property
+    def overall(self) -> Figures:
+        """Figures of all recordings pooled."""
+        return self.evaluation.overall
+
+    @property
+    def macro(self) -> Figures:
+        """Means of the recordings' figures."""
+        return self.evaluation.macro
+
+    @property
+    def recordings(self) -> dict[str, RecordingScore]:
+        """Scores by recording."""
+        return self.evaluation.recordings
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What a careful reader should know, each once."""
+        return tuple(dict.fromkeys(self.evaluation.remarks))
+
+    def text(self, style: ReportStyle = PLAIN) -> str:
+        """The report for people."""
+        return _header(self, style) + "".join(_parts(self, style))
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def error_rttm(self) -> str:
+        """RTTM of where the errors are."""
+        return error_rttm(self.evaluation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines: seconds and fractions."""
+        record: dict[str, Any] = {
+            "settings": self._settings_record(),
+            "recordings": {
+                name: {
+                    **score.figures,
+                    "mapping": score.mapping,
+                    "speaker_jer": score.speaker_jer,
+                }
+                for name, score in self.recordings.items()
+            },
+            "overall": dict(self.overall),
+            "macro": dict(self.macro),
+            "speaker_counts": speaker_counts(self.evaluation),
+            "warnings": [str(remark) for remark in self.evaluation.remarks],
+        }
+        if self.interval is not None:
+            record["intervals"] = {self.measure: _interval_record(self.interval)}
+        return record
+
+    def _settings_record(self) -> dict[str, Any]:
+        return {
+            **self.settings.as_dict(),
+            "in_words": self.settings.sentences(),
+            "md_eval": self.md_eval,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SystemsReport:
+    """Several hypotheses scored against one reference.
+
+    Parameters
+    ----------
+    systems : mapping from str to ScoreReport
+        Report of each system, by its name.
+    comparisons : tuple of Comparison
+        Each system but the first against the first; empty where recordings were
+        not resampled.
+    """
+
+    systems: Mapping[str, ScoreReport]
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def _first(self) -> ScoreReport:
+        return next(iter(self.systems.values()))
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What a careful reader should know, each once."""
+        reports = self.systems.values()
+        return tuple(dict.fromkeys(r for report in reports for r in report.remarks))
+
+    def text(self, style: ReportStyle = PLAIN) -> str:
+        """The report for people."""
+        parts = [_header(self._first, style)]
+        for name, report in self.systems.items():
+            parts += _parts(report, style, name)
+        if self.comparisons:
+            table = comparison_table(list(self.systems), self.comparisons)
+            parts += [style.gap, table.text(style.format)]
+        return "".join(parts)
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for machines: seconds and fractions."""
+        base, *others = self.systems
+        comparisons = [
+            {"system": name, "with": base, **_comparison_record(found)}
+            for name, found in zip(
+                others, self.comparisons, strict=bool(self.comparisons)
+            )
+        ]
+        return {
+            "settings": self._first._settings_record(),
+            "systems": {name: one.to_dict() for name, one in self.systems.items()},
+            "comparisons": comparisons,
+        }
+
+
+def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
+    """Average number of detected speakers and how far it is from the truth."""
+    figures = [score.figures for score in evaluation.recordings.values()]
+    if not figures:
+        return {"ands": None, "true": None, "mean_absolute_error": None, "exact": None}
+    true = [int(row["n_ref"] or 0) for row in figures]
+    counts = DetectedSpeakers.of((int(row["n_hyp"] or 0) for row in figures), true)
+    return {
+        "ands": counts.ands,
+        "true": sum(true) / len(true),
+        "mean_absolute_error": counts.mean_absolute_error,
+        "exact": counts.share_exact,
+    }
+
+
+def _header(report: ScoreReport, style: ReportStyle) -> str:
+    """What was in force."""
+    lines = [*report.settings.sentences(), f"md-eval: {report.md_eval}"]
+    return "".join(f"{style.mark or '- '}{line}\n" for line in lines)
+
+
+def _parts(
+    report: ScoreReport, style: ReportStyle, name: str | None = None
+) -> Iterator[str]:
+    """Tables and lines of one system; `name` is shown where there are several."""
+    result = report.evaluation
+    yield style.gap
+    if name is not None:
+        yield f"{style.mark}{name}\n"
+    yield _main_table(result, style).text(style.format)
+    if style.mapping:
+        yield style.gap
+        yield mapping_table(result).text(style.format)
+    if style.format == "csv":
+        return
+    yield style.gap
+    yield _counts_line(result, style.mark)
+    if style.everything:
+        yield count_table(result).text(style.format)
+    if report.interval is not None:
+        yield f"{style.mark}{interval_text(report.measure, report.interval)}\n"
+
+
+def _main_table(result: Evaluation, style: ReportStyle) -> Table:
+    if style.format == "csv":
+        return full_table(result)
+    if style.everything:
+        return score_table(result, names=ALL, only_overall=style.only_overall)
+    if style.format == "table" and style.width is not None:
+        return fitting_table(result, style.width, only_overall=style.only_overall)
+    return score_table(result, only_overall=style.only_overall)
+
+
+def _counts_line(result: Evaluation, mark: str) -> str:
+    counts = speaker_counts(result)
+    if counts["ands"] is None:
+        return ""
+    return (
+        f"{mark}speakers found per recording {counts['ands']:.2f} (true "
+        f"{counts['true']:.2f}), mean absolute error "
+        f"{counts['mean_absolute_error']:.2f}, right in "
+        f"{100.0 * (counts['exact'] or 0.0):.1f} % of the recordings\n"
+    )
+
+
+def _interval_record(interval: Interval) -> dict[str, Any]:
+    return {
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "level": interval.level,
+        "method": interval.method,
+        "samples": interval.n_samples,
+    }
+
+
+def _comparison_record(found: Comparison) -> dict[str, Any]:
+    return {
+        "measure": found.measure,
+        "first": found.first,
+        "second": found.second,
+        "difference": _interval_record(found.difference),
+        "p_value": found.p_value,
+    }

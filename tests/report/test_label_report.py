@@ -1,0 +1,22 @@
+"""The report on labels."""
+
+from sms_diar.report.label_report import LabelReport, label_table
+
+ONE = LabelReport({"acp": 5 / 9, "n_segments": 3})
+TWO = LabelReport({"acp": 1.0, "n_segments": 3})
+
+
+def test_a_report_prints_a_measure_per_line():
+    assert (
+        str(ONE) == "measure        value\nacp         0.555556\nn_segments         3"
+    )
+
+
+def test_systems_stand_side_by_side():
+    assert label_table({"one": ONE, "two": TWO}).csv() == (
+        "measure,one,two\nacp,0.555556,1\nn_segments,3,3\n"
+    )
+
+
+def test_machines_get_the_figures_unrounded():
+    assert ONE.to_dict() == {"acp": 5 / 9, "n_segments": 3}
