@@ -104,8 +104,8 @@ def competitors(paths: dict[str, str]) -> dict[str, Competitor]:
 
 
 BASELINES = {
-    "agglomerative": "AHC",
-    "nme-spectral": "NME-SC",
+    "ahc": "AHC",
+    "nme-sc": "NME-SC",
     "spectral": "spectral",
     "vbx": "VBx",
     "kmeans": "k-means",
@@ -155,8 +155,8 @@ def _loop(tol: float) -> Make:
 def _baseline(key: str) -> Make:
     def make(data: Data, case: Case) -> Callable[[], Outcome]:
         try:
-            package = importlib.import_module("sms_diar.clustering.baselines")
-            model_class = package.BASELINES[key]
+            registry = importlib.import_module("sms_diar.clustering.methods")
+            model_class = registry.METHODS[key].load()
         except (ImportError, AttributeError, KeyError) as error:
             raise AbsentError(f"this version of sms_diar has no {key}") from error
         options = {"backend": data.extra, "random_state": RUN_SEED}

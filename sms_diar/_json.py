@@ -9,13 +9,18 @@ from typing import Any
 
 from sms_diar._files import write_text
 
-_HOLDERS = (dict, list)
+_HOLDERS = (dict, list, tuple)
 """Values of JSON that hold others."""
 
 
 def write_json(path: str | Path, value: Any) -> None:
     """Write a value as a file of JSON, whole or not at all."""
     write_text(path, json_text(value) + "\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a file of JSON that this package wrote."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def json_line(value: Any) -> str:
@@ -34,7 +39,7 @@ def json_text(value: Any, line: str = "\n") -> str:
     encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
     if not isinstance(value, _HOLDERS) or not value:
         return encoder.encode(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         items = [json_text(item, inner) for item in value]
         return f"[{inner}{f',{inner}'.join(items)}{line}]"
     pieces = []

@@ -19,20 +19,19 @@ from typing import Any
 
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import read_segments
+from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies._shared.extraction import (
     BACKEND,
     IVECTORS,
-    ModelChoice,
-    Training,
+    ModelSettings,
     write_ivectors,
 )
-from sms_diar.studies._shared.speaker_sources import file_digest
+from sms_diar.studies._shared.settings import BackendFiles, SpeechSettings, part_of
 from sms_diar.studies.callhome import report as diarization_report
 from sms_diar.studies.callhome import steps as diarization
-from sms_diar.studies.callhome.steps import COUNTS, SPEECH, Clusterer
+from sms_diar.studies.callhome.steps import COUNTS, SPEECH, ClusterSettings
 from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import Turn
 
@@ -40,20 +39,9 @@ OVERLAPS = ("ignored", "scored")
 
 
 @dataclass(frozen=True)
-class Vad:
-    """Speech detection; see `sms_diar.features.vad.VadConfig`."""
-
-    adaptive: bool
-    min_speech: float
-    min_pause: float
-    padding: float
-
-
-@dataclass(frozen=True)
-class Config:
+class Config(ModelSettings, ClusterSettings, BackendFiles):
     """Everything a run depends on; defaults are in conf.toml, not here."""
 
-    seed: int
     data: str
     channel: int
     allow_commands: bool
@@ -63,21 +51,10 @@ class Config:
     overlap: str
     speech: str
     vad_labels: str
-    model: str
-    train: tuple[str, ...]
-    cmvn: str
-    backend: str
-    plda: str
-    transform: str
-    method: str
-    k: int
-    tol: float
-    merge_threshold: float
     speakers: str
     max_gap: float
     windows: WindowLayout
-    vad: Vad
-    training: Training
+    vad: SpeechSettings
 
     def __post_init__(self) -> None:
         for name in ("data", "reference"):
@@ -98,23 +75,8 @@ class Config:
                 f"'vad_labels' must be a folder if, and only if, 'speech' is labels, "
                 f"got {self.vad_labels!r} with {self.speech!r}"
             )
-        if self.backend and (self.plda or self.transform):
-            raise ConfigError(
-                f"'backend' must be given without 'plda' and 'transform', got "
-                f"{self.backend!r} and {self.plda or self.transform!r}"
-            )
-        if self.transform and not self.plda:
-            raise ConfigError("'transform' must be given with 'plda', got it alone")
-
-    @property
-    def choice(self) -> ModelChoice:
-        """The i-vector model."""
-        return ModelChoice(self.model, self.train, self.training, self.cmvn, self.seed)
-
-    @property
-    def clusterer(self) -> Clusterer:
-        """The clustering."""
-        return Clusterer(self.method, self.k, self.tol, self.merge_threshold, self.seed)
+        BackendFiles.__post_init__(self)
+        ClusterSettings.__post_init__(self)
 
     @property
     def source(self) -> dict[str, Any]:
@@ -142,7 +104,7 @@ def stages(config: Config) -> list[Stage]:
             speech=config.speech,
             turns=config.turns(),
             labels=config.vad_labels,
-            vad=VadConfig(method=method, **asdict(config.vad)),
+            vad=config.vad.detector(method),
             progress=run.progress,
             **config.source,
         )
@@ -168,7 +130,7 @@ def stages(config: Config) -> list[Stage]:
             run.folder,
             run.before["ivectors"] / IVECTORS,
             run.before["speech"] / diarization.WINDOWS,
-            config.clusterer,
+            config,
             backend=backend if config.backend or own.exists() else None,
             plda=config.plda,
             transform=config.transform,
@@ -190,35 +152,12 @@ def stages(config: Config) -> list[Stage]:
     def report(run: StageRun) -> None:
         diarization_report.write_report(run, asdict(config))
 
-    recordings = {
-        "wav.scp": file_digest(data.path / "wav.scp"),
-        "reference": _digests(config.reference),
-        **config.source,
-    }
-    found = {
-        "speech": config.speech,
-        "labels": _digests(config.vad_labels),
-        "vad": asdict(config.vad),
-        "windows": asdict(config.windows),
-    }
-    clustered = {
-        **asdict(config.clusterer),
-        "speakers": config.speakers,
-        "max_gap": config.max_gap,
-        "backend": _digests(config.backend),
-        "plda": _digests(config.plda),
-        "transform": _digests(config.transform),
-    }
-    scored = {
-        "uem": _digests(config.uem),
-        "collar": config.collar,
-        "overlap": config.overlap,
-    }
+    inputs = _inputs(config)
     return [
-        Stage("speech", speech, {**recordings, **found}),
+        Stage("speech", speech, inputs["speech"]),
         Stage("ivectors", ivectors, config.choice.inputs(), after=("speech",)),
-        Stage("cluster", cluster, clustered, after=("speech", "ivectors")),
-        Stage("score", score, scored, after=("cluster",)),
+        Stage("cluster", cluster, inputs["cluster"], after=("speech", "ivectors")),
+        Stage("score", score, inputs["score"], after=("cluster",)),
         Stage(
             "report",
             report,
@@ -226,6 +165,32 @@ def stages(config: Config) -> list[Stage]:
             after=("speech", "ivectors", "cluster", "score"),
         ),
     ]
+
+
+def _inputs(config: Config) -> dict[str, dict[str, Any]]:
+    """What stages depend on, contents of files included."""
+    return {
+        "speech": {
+            "wav.scp": file_digest(Path(config.data) / "wav.scp"),
+            "reference": _digests(config.reference),
+            **config.source,
+            "speech": config.speech,
+            "labels": _digests(config.vad_labels),
+            "vad": asdict(config.vad),
+            "windows": asdict(config.windows),
+        },
+        "cluster": {
+            **asdict(part_of(config, ClusterSettings)),
+            "speakers": config.speakers,
+            "max_gap": config.max_gap,
+            "files": config.backend_digests(),
+        },
+        "score": {
+            "uem": _digests(config.uem),
+            "collar": config.collar,
+            "overlap": config.overlap,
+        },
+    }
 
 
 def _digests(path: str) -> dict[str, str]:

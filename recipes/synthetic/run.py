@@ -15,17 +15,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.studies.gaussians import report as gaussian_report
 from sms_diar.studies.gaussians.repetitions import (
-    Method,
+    METHODS,
+    PointSettings,
     sweep_repetition,
     table_repetition,
 )
 from sms_diar.synthetic import PAPER_SETS
 
 PRINTED = Path(__file__).parent / "paper.csv"
-TIMED = ("MS", "BMS", "SMS")
+TIMED = ("points-ms", "points-bms", "points-sms")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Search:
+class BandwidthSearch:
     """Bandwidths tried against the printed rows of one set."""
 
     set_name: str
@@ -78,18 +80,25 @@ class Config:
     figures: bool
     reproducing: Reading
     literal: Reading
-    search: Search
+    search: BandwidthSearch
     sweeps: Sweeps
+
+    def __post_init__(self) -> None:
+        if not self.methods or not set(self.methods) <= set(METHODS):
+            raise ConfigError(
+                f"'methods' must be some of {', '.join(METHODS)}, got "
+                f"{', '.join(self.methods) or 'none'}"
+            )
 
     def runs_of(self, set_name: str) -> int:
         """Repetitions of a set: fewer for large ones, whose figures spread less."""
         affordable = self.run_points // sum(PAPER_SETS[set_name])
         return min(self.runs, max(20, affordable))
 
-    def method(self, bandwidth: float) -> dict[str, Any]:
+    def at(self, bandwidth: float) -> dict[str, Any]:
         """Settings of the family at one bandwidth."""
         return asdict(
-            Method(
+            PointSettings(
                 bandwidth,
                 self.kernel,
                 self.tol,
@@ -115,7 +124,7 @@ def stages(config: Config) -> list[Stage]:
     def pictures(run: StageRun) -> None:
         if config.figures:
             gaussian_report.draw_pictures(
-                run, config.reproducing.std, config.method(h), config.seed
+                run, config.reproducing.std, config.at(h), config.seed
             )
 
     def report(run: StageRun) -> None:
@@ -128,7 +137,7 @@ def stages(config: Config) -> list[Stage]:
             "run": run,
             "std": choice.std,
             "methods": config.methods,
-            "method": config.method(choice.bandwidth),
+            "settings": config.at(choice.bandwidth),
             "seed": config.seed,
         }
         for reading, choice in (
@@ -144,7 +153,7 @@ def stages(config: Config) -> list[Stage]:
             "run": run,
             "std": config.search.std,
             "methods": TIMED,
-            "method": config.method(bandwidth),
+            "settings": config.at(bandwidth),
             "seed": config.seed,
         }
         for bandwidth in config.search.bandwidths
@@ -163,7 +172,7 @@ def stages(config: Config) -> list[Stage]:
             "pictures",
             pictures,
             {
-                "method": config.method(h),
+                "settings": config.at(h),
                 "seed": config.seed,
                 "std": config.reproducing.std,
                 "figures": config.figures,
@@ -196,7 +205,7 @@ def _sweep_tasks(
                 "std": config.sweeps.std,
                 "per_cluster": config.sweeps.per_cluster,
                 "methods": TIMED if sweep == "time" else config.methods,
-                "method": config.method(config.sweeps.bandwidth),
+                "settings": config.at(config.sweeps.bandwidth),
                 "seed": config.seed,
             }
     return tasks

@@ -12,7 +12,6 @@ from sms_diar.cli.methods import (
     KOption,
     MaxGap,
     MaxSpeakers,
-    Method,
     MethodOption,
     MinSpeakers,
     NumSpeakers,
@@ -20,6 +19,7 @@ from sms_diar.cli.methods import (
     ThresholdOption,
 )
 from sms_diar.cli.output import echo_json, note
+from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.errors import InvalidParameterError
 
 
@@ -49,7 +49,7 @@ def cluster(
         Path | None,
         typer.Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
     ] = None,
-    method: MethodOption = Method.SMS,
+    method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
     per_recording: Annotated[
@@ -118,7 +118,7 @@ def cluster(
             segments=segments,
             plda=plda,
             transform=transform,
-            method=method.value,
+            method=method,
             k=k,
             threshold=threshold,
             tol=tol,

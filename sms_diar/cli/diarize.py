@@ -12,7 +12,6 @@ from sms_diar.cli.methods import (
     KOption,
     MaxGap,
     MaxSpeakers,
-    Method,
     MethodOption,
     MinSpeakers,
     NumSpeakers,
@@ -20,6 +19,7 @@ from sms_diar.cli.methods import (
     ThresholdOption,
 )
 from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def diarize(
         Path | None,
         typer.Option(help="Where the turns go.", show_default="standard output"),
     ] = None,
-    method: MethodOption = Method.SMS,
+    method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
     num_speakers: NumSpeakers = None,
@@ -99,7 +99,7 @@ def diarize(
     check_folder(rttm)
     result = sms_diar.diarize(
         recordings,
-        method=method.value,
+        method=method,
         k=k,
         threshold=threshold,
         num_speakers=num_speakers,

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from sms_diar.clustering.methods import METHODS
 
-class Method(StrEnum):
-    """Names of `sms_diar.clustering.methods`, known without loading it."""
 
-    SMS = "sms"
-    SMS_PAPER = "sms-paper"
-    MS = "ms"
-    BMS = "bms"
-    DSMS = "dsms"
-    AHC = "ahc"
-    NME_SC = "nme-sc"
-    SPECTRAL = "spectral"
-    KMEANS = "kmeans"
-    HDBSCAN = "hdbscan"
-    VBX = "vbx"
+def _known(name: str) -> str:
+    """Refuse a method that is not in the registry, as a wrong command line."""
+    if name not in METHODS:
+        listed = ", ".join(repr(known) for known in METHODS)
+        raise typer.BadParameter(f"{name!r} is not one of {listed}.")
+    return name
+
+
+def _owners(option: str) -> str:
+    return ", ".join(m.name for m in METHODS.values() if option in m.options)
 
 
 MethodOption = Annotated[
-    Method,
+    str,
     typer.Option(
-        help="sms needs nothing told. With -k: sms-paper is plain stochastic mean "
-        "shift, dsms draws k at each step, ms and bms are plain and blurring mean "
-        "shift. ahc, nme-sc, spectral, kmeans, hdbscan and vbx are what others use."
+        callback=_known,
+        metavar="NAME",
+        help="\n\n".join(
+            f"{method.name}: {method.line}." for method in METHODS.values()
+        ),
     ),
 ]
 KOption = Annotated[
@@ -38,7 +37,7 @@ KOption = Annotated[
         "-k",
         "--neighbours",
         min=1,
-        help="Neighbours of a segment (sms-paper, ms, bms, dsms).",
+        help=f"Neighbours of a segment ({_owners('k')}).",
         show_default="17",
     ),
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
@@ -51,6 +50,7 @@ def run(
 
     Example: sms-diar run synthetic --set runs=5 --workers 2
     """
+    from sms_diar._json import json_text
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.experiment.recipe import find_recipe, run_recipe
 
@@ -69,7 +69,7 @@ def run(
         typer.echo("sms-diar: interrupted; run it again to go on from here", err=True)
         raise typer.Exit(130) from None
     if as_json:
-        typer.echo(json.dumps(outcome.results, indent=2))
+        typer.echo(json_text(outcome.results))
     else:
         typer.echo(outcome.summary, nl=False)
 
@@ -81,6 +81,7 @@ def recipes(
     ] = False,
 ) -> None:
     """List the recipes that can be run by name."""
+    from sms_diar._json import json_text
     from sms_diar.experiment.recipe import list_recipes
 
     found = list_recipes()
@@ -89,7 +90,7 @@ def recipes(
             {"name": r.name, "summary": r.summary, "folder": str(r.folder)}
             for r in found
         ]
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json_text(rows))
         return
     width = max((len(recipe.name) for recipe in found), default=0)
     for recipe in found:

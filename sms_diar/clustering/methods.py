@@ -1,4 +1,14 @@
-"""Methods of clustering by name, each with the options that mean something to it.
+"""The one registry of clustering methods: name, estimator, options, a line of help.
+
+The command, the recipes, the comparison and the table in README.md take their names
+from here, so that a word means one algorithm wherever it is read. Estimators are named
+rather than imported: listing the methods loads neither NumPy nor numba.
+
+`METHODS` cluster speakers: embeddings, scored by a back end. `POINT_METHODS` are the
+same family for points in space, with a bandwidth in place of neighbours; their names
+begin with ``points-``, because the default for speakers, ``sms``, is more than
+stochastic mean shift and must not share its name. What the paper prints as MS and SMS
+is ``ms`` and ``sms-paper`` for speakers, ``points-ms`` and ``points-sms`` for points.
 
 An option that a method does not have is refused rather than ignored: whoever gives
 one expects it to matter.
@@ -6,75 +16,202 @@ one expects it to matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import importlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from sms_diar._validation import check_choice, check_count
-from sms_diar.clustering.baselines import (
-    AgglomerativeSpeakers,
-    HdbscanSpeakers,
-    KMeansSpeakers,
-    NmeSpectralSpeakers,
-    SpectralSpeakers,
-    VbxSpeakers,
-)
-from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
-from sms_diar.clustering.speakers.mean_shift import (
-    SpeakerBlurringMeanShift,
-    SpeakerMeanShift,
-    SpeakerStochasticMeanShift,
-)
 from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring.backend import BackEnd
 
-_SPREAD = 0.4  # share of k by which DSMS draws above and below it
+if TYPE_CHECKING:
+    from sms_diar.clustering.speakers.base import SpeakerEstimator
+    from sms_diar.scoring.backend import BackEnd
+    from sms_diar.types import RandomState
+
+
+@dataclass(frozen=True)
+class Method:
+    """A clustering algorithm under the name that everybody uses for it.
+
+    Parameters
+    ----------
+    name : str
+        Its name in commands, settings and tables.
+    estimator : str
+        Class of the estimator, as ``module:Class`` below `sms_diar.clustering`.
+    help : str
+        What it is, in one line.
+    options : tuple of str
+        Fields of `MethodOptions` that it takes.
+    spread : float, default=0.0
+        Share of k by which the number of neighbours is drawn above and below it at
+        each step; 0 draws nothing.
+    needs_plda : bool, default=False
+        Whether it refuses a back end without a PLDA model.
+    """
+
+    name: str
+    estimator: str
+    help: str
+    options: tuple[str, ...] = ()
+    spread: float = 0.0
+    needs_plda: bool = False
+
+    @property
+    def line(self) -> str:
+        """The line of help, with what the method cannot do without."""
+        return f"{self.help}; needs a PLDA model" if self.needs_plda else self.help
+
+    def around(self, k: int) -> tuple[int, int]:
+        """Fewest and most neighbours drawn, where they are."""
+        low, high = (round((1.0 + sign * self.spread) * k) for sign in (-1, 1))
+        return max(1, low), max(1, high)
+
+    def load(self) -> type[Any]:
+        """Import the estimator."""
+        module, _, name = self.estimator.partition(":")
+        loaded = importlib.import_module(f"sms_diar.clustering.{module}")
+        found: type[Any] = getattr(loaded, name)
+        return found
 
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What can be told to some methods; None leaves it to them.
+    """What some methods can be given; None leaves it to them.
 
     Parameters
     ----------
     k : int, optional
-        Neighbours of a segment, itself among them; 17 if not told.
+        Neighbours of a segment, itself among them; 17 if not given.
     tol : float, optional
-        A move below this is rest; 1e-3 if not told.
+        A move below this is rest; 1e-3 if not given.
     threshold : float, optional
         Score at which agglomerative clustering stops.
+    merge_threshold : float, optional
+        Distance below which resting points are one cluster.
+    max_steps : int, optional
+        Most moves of single segments.
     """
 
     k: int | None = None
     tol: float | None = None
     threshold: float | None = None
+    merge_threshold: float | None = None
+    max_steps: int | None = None
+
+    def given(self) -> dict[str, int | float]:
+        """Those that are not left to the method."""
+        return {
+            name: value for name, value in asdict(self).items() if value is not None
+        }
+
+    def taken_by(self, name: str) -> MethodOptions:
+        """Those that a method has; for settings that are meant for several."""
+        taken = METHODS[name].options
+        return MethodOptions(
+            **{key: value for key, value in asdict(self).items() if key in taken}
+        )
 
 
-@dataclass(frozen=True)
-class Method:
-    """An estimator, and the options that it takes."""
+_SHIFT = ("k", "tol", "merge_threshold")
+_DRAWN = (*_SHIFT, "max_steps")
 
-    estimator: type[SpeakerEstimator]
-    options: tuple[str, ...] = ()
+_ENTRIES = (
+    Method(
+        "sms",
+        "speakers.evidence:SpeakerEvidenceMeanShift",
+        "the default, needs no settings; runs of stochastic mean shift propose, the "
+        "evidence decides",
+    ),
+    Method(
+        "sms-paper",
+        "speakers.mean_shift:SpeakerStochasticMeanShift",
+        "stochastic mean shift as in the paper, one drawn segment moving at a time",
+        _DRAWN,
+    ),
+    Method(
+        "ms",
+        "speakers.mean_shift:SpeakerMeanShift",
+        "mean shift, each segment climbing while the others stay in place",
+        _SHIFT,
+    ),
+    Method(
+        "bms",
+        "speakers.mean_shift:SpeakerBlurringMeanShift",
+        "blurring mean shift, all segments moving together",
+        _SHIFT,
+    ),
+    Method(
+        "dsms",
+        "speakers.mean_shift:SpeakerStochasticMeanShift",
+        "sms-paper with k drawn at each step, up to 40 % above and below",
+        _DRAWN,
+        spread=0.4,
+    ),
+    Method(
+        "ahc",
+        "baselines.agglomerative:AgglomerativeSpeakers",
+        "agglomerative clustering, average linkage",
+        ("threshold",),
+    ),
+    Method(
+        "nme-sc",
+        "baselines.nme_spectral:NmeSpectralSpeakers",
+        "auto-tuned spectral clustering (normalised maximum eigengap)",
+    ),
+    Method(
+        "spectral",
+        "baselines.spectral:SpectralSpeakers",
+        "classic spectral clustering, speakers counted by the eigengap",
+    ),
+    Method(
+        "kmeans",
+        "baselines.kmeans:KMeansSpeakers",
+        "k-means, speakers counted by the silhouette",
+    ),
+    Method("hdbscan", "baselines.hdbscan:HdbscanSpeakers", "HDBSCAN"),
+    Method(
+        "vbx",
+        "baselines.vbx:VbxSpeakers",
+        "VBx, variational Bayes",
+        needs_plda=True,
+    ),
+)
 
+METHODS = {method.name: method for method in _ENTRIES}
+"""Methods that cluster speakers, by name; the first is the default."""
 
-_MOVES = ("k", "tol")
+DEFAULT_METHOD = next(iter(METHODS))
 
-METHODS = {
-    "sms": Method(SpeakerEvidenceMeanShift),
-    "sms-paper": Method(SpeakerStochasticMeanShift, _MOVES),
-    "ms": Method(SpeakerMeanShift, _MOVES),
-    "bms": Method(SpeakerBlurringMeanShift, _MOVES),
-    "dsms": Method(SpeakerStochasticMeanShift, _MOVES),
-    "ahc": Method(AgglomerativeSpeakers, ("threshold",)),
-    "nme-sc": Method(NmeSpectralSpeakers),
-    "spectral": Method(SpectralSpeakers),
-    "kmeans": Method(KMeansSpeakers),
-    "hdbscan": Method(HdbscanSpeakers),
-    "vbx": Method(VbxSpeakers),
+POINT_METHODS = {
+    method.name: method
+    for method in (
+        Method("points-ms", "points.mean_shift:MeanShift", "mean shift"),
+        Method(
+            "points-bms", "points.blurring:BlurringMeanShift", "blurring mean shift"
+        ),
+        Method(
+            "points-sms",
+            "points.stochastic:StochasticMeanShift",
+            "stochastic mean shift",
+        ),
+        Method(
+            "points-dsms",
+            "points.stochastic:DoublyStochasticMeanShift",
+            "stochastic mean shift with the bandwidth drawn at each step",
+        ),
+        Method(
+            "points-sms-binned",
+            "points.binned:BinnedStochasticMeanShift",
+            "stochastic mean shift of bins, approximate, for millions of points",
+        ),
+    )
 }
-"""Names that commands use; the first is the default."""
+"""Methods that cluster points, by name; recipes/synthetic runs the first four."""
 
-_SWITCHES = {"k": "-k (k)", "tol": "--tol (tol)", "threshold": "--threshold"}
+SWITCHES = {"k": "-k", "tol": "--tol", "threshold": "--threshold"}
+"""Options that the command has, and how they are written there."""
+
+_NAMED = {"k": "-k (k)", "tol": "--tol (tol)", "threshold": "--threshold"}
 
 
 def build_method(
@@ -82,8 +219,8 @@ def build_method(
     backend: BackEnd | None = None,
     *,
     options: MethodOptions | None = None,
-    seed: int | None = None,
-    n_speakers: int | None = None,
+    seed: RandomState = None,
+    num_speakers: int | None = None,
     min_speakers: int | None = None,
     max_speakers: int | None = None,
 ) -> SpeakerEstimator:
@@ -97,42 +234,49 @@ def build_method(
         Where scores come from.
     options : MethodOptions, optional
         Those the method does not have must be None.
-    seed : int, optional
+    seed : int, Generator or RandomState, optional
         Of methods that draw; others give the same result every time.
-    n_speakers, min_speakers, max_speakers : int, optional
+    num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers, which all methods keep.
     """
+    # NumPy, which checks need, is not loaded by those who only list names.
+    from sms_diar._validation import check_choice, check_count  # noqa: PLC0415
+
     check_choice("build_method", "name", name, tuple(METHODS))
     chosen = MethodOptions() if options is None else options
-    _check_options(name, chosen)
+    check_options(name, chosen)
     method = METHODS[name]
-    parameters: dict[str, object] = {
-        "backend": backend,
-        "n_speakers": n_speakers,
-        "min_speakers": min_speakers,
-        "max_speakers": max_speakers,
-    }
-    for option in method.options:
-        value = getattr(chosen, option)
-        if value is not None:
-            parameters[option] = value
-    model = method.estimator(**parameters)
+    model: SpeakerEstimator = method.load()(
+        backend=backend,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        **chosen.given(),
+    )
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=seed)
-    if name == "dsms":
+    if method.spread:
         k = check_count("build_method", "k", model.k)
-        around = (round((1.0 + sign * _SPREAD) * k) for sign in (-1, 1))
-        model.set_params(k=tuple(max(1, bound) for bound in around))
+        model.set_params(k=method.around(k))
     return model
 
 
-def _check_options(name: str, options: MethodOptions) -> None:
-    for option in (field.name for field in fields(options)):
-        value = getattr(options, option)
-        if value is None or option in METHODS[name].options:
+def check_options(name: str, options: MethodOptions) -> None:
+    """Refuse options that a method does not have."""
+    for option, value in options.given().items():
+        if option in METHODS[name].options:
             continue
         owners = [other for other, one in METHODS.items() if option in one.options]
         raise InvalidParameterError(
-            f"method {name}: {_SWITCHES[option]} must be left out, got {value!r}; it "
-            f"is for {', '.join(owners)}"
+            f"method {name}: {_NAMED.get(option, option)} must be left out, got "
+            f"{value!r}; it is for {', '.join(owners)}"
         )
+
+
+def method_table() -> str:
+    """Table of `METHODS` in Markdown, as README.md has it."""
+    lines = ["| `--method` | what it is | options |", "|---|---|---|"]
+    for method in METHODS.values():
+        switches = [f"`{SWITCHES[o]}`" for o in method.options if o in SWITCHES]
+        lines.append(f"| `{method.name}` | {method.line} | {', '.join(switches)} |")
+    return "\n".join(lines) + "\n"

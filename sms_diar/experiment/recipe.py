@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import sms_diar
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.config import load_config
@@ -72,8 +71,7 @@ class Outcome:
     @property
     def results(self) -> dict[str, Any]:
         """Contents of ``results.json``."""
-        path = self.folder / "report" / "results.json"
-        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        results: dict[str, Any] = read_json(self.folder / "report" / "results.json")
         return results
 
     @property
@@ -133,7 +131,7 @@ def run_recipe(
     exp.mkdir(parents=True, exist_ok=True)
     settings = asdict(config)
     record = stamp(seed=settings.get("seed"), settings=settings)
-    write_text(exp / "run.json", json.dumps(record, indent=2) + "\n")
+    write_json(exp / "run.json", record)
     ran = run_stages(stages, exp, first=first, workers=workers, progress=progress)
     return Outcome(exp, tuple(ran))
 

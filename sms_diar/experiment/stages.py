@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar import __version__
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.tasks import Arguments, run_tasks
@@ -44,7 +44,7 @@ class StageRun:
     workers : int
         Processes it may use.
     progress : Progress
-        Where to tell how far it is.
+        Receives progress.
     """
 
     name: str
@@ -112,7 +112,7 @@ def run_stages(
     workers : int, default=1
         Processes for repetitions.
     progress : Progress, optional
-        Who wants to know.
+        Receives progress.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def run_stages(
                 StageRun(stage.name, folder, before, fingerprint, workers, listener)
             )
             record = {"fingerprint": fingerprint, "version": __version__}
-            write_text(folder / STAMP, json.dumps(record, indent=2) + "\n")
+            write_json(folder / STAMP, record)
             ran.append(stage.name)
     return ran
 
@@ -169,8 +169,7 @@ def _fingerprint(stage: Stage, fingerprints: Mapping[str, str]) -> str:
 
 def _recorded(folder: Path) -> str | None:
     try:
-        record = json.loads((folder / STAMP).read_text(encoding="utf-8"))
-        return str(record["fingerprint"])
+        return str(read_json(folder / STAMP)["fingerprint"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -20,6 +20,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from sms_diar._files import write_text
+from sms_diar._json import json_line
 from sms_diar._progress import Progress, Silence
 
 Arguments = Mapping[str, Any]
@@ -52,7 +53,7 @@ def run_tasks(
     workers : int, default=1
         Processes to use.
     progress : Progress, optional
-        Who wants to know.
+        Receives progress.
     label : str
         What to call the work there.
 
@@ -67,8 +68,8 @@ def run_tasks(
         if key in tasks
     }
     # Written anew, because a killed run may have left half a line at the end.
-    lines = [json.dumps({"fingerprint": fingerprint})]
-    lines += [json.dumps({"key": key, "result": done[key]}) for key in done]
+    lines = [json_line({"fingerprint": fingerprint})]
+    lines += [json_line({"key": key, "result": done[key]}) for key in done]
     journal.parent.mkdir(parents=True, exist_ok=True)
     write_text(journal, "\n".join(lines) + "\n")
 
@@ -79,7 +80,7 @@ def run_tasks(
         listener.track(label, len(tasks), len(done)) as advance,
     ):
         for key, result in _results(function, missing, workers):
-            line = json.dumps({"key": key, "result": result})
+            line = json_line({"key": key, "result": result})
             file.write(line + "\n")
             file.flush()
             # What was computed now and what is read back later must be the same.

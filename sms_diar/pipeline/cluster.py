@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import refuse_path
-from sms_diar.clustering.baselines import BASELINES
-from sms_diar.clustering.methods import MethodOptions, build_method
+from sms_diar.clustering.baselines import SpeakerBaseline
+from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
@@ -94,7 +94,7 @@ def cluster(
     segments: SegmentsInput | None = None,
     plda: str | Path | BackEnd | PldaModel | None = None,
     transform: str | Path | None = None,
-    method: str = "sms",
+    method: str = DEFAULT_METHOD,
     k: int | None = None,
     threshold: float | None = None,
     tol: float | None = None,
@@ -156,7 +156,7 @@ def cluster(
         method,
         options=MethodOptions(k=k, tol=tol, threshold=threshold),
         seed=seed,
-        n_speakers=num_speakers,
+        num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
@@ -278,7 +278,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     else:
         kind = "cosine scores, whitening fitted on the session"
     text = f"{n} segments of {d} dimensions, {kind}"
-    if isinstance(estimator, tuple(BASELINES.values())):
+    if isinstance(estimator, SpeakerBaseline):
         return text
     size = estimate_memory(n, d, score_dim) / 2**20
     amount = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"

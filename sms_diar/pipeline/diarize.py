@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_count, check_not_negative
-from sms_diar.clustering.methods import MethodOptions, build_method
+from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import DataFormatError, SmsDiarError
 from sms_diar.features.frames import check_detector, speech_of
@@ -78,7 +78,7 @@ class DiarizeSettings:
 def diarize(
     source: AudioInput,
     *,
-    method: str = "sms",
+    method: str = DEFAULT_METHOD,
     k: int | None = None,
     threshold: float | None = None,
     num_speakers: int | None = None,
@@ -163,7 +163,7 @@ def diarize(
         chosen.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
-        n_speakers=num_speakers,
+        num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )

@@ -210,7 +210,7 @@ def test_equal_vectors_are_one_speaker(folder, run_cli):
 def test_more_speakers_than_segments_is_refused(folder, run_cli):
     fails(
         run_cli("cluster", folder / "x.ark", "--num-speakers", 61),
-        "SpeakerEvidenceMeanShift: n_speakers must be at most the number of segments "
+        "SpeakerEvidenceMeanShift: num_speakers must be at most the number of segments "
         "(60), got 61",
     )
 

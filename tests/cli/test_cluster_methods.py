@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sms_diar.cli.methods import Method
+from sms_diar.clustering.methods import METHODS as REGISTRY
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.io.embeddings import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
@@ -13,7 +13,7 @@ from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.scoring import plda_from_covariances
 from sms_diar.types import EmbeddingSet, Segment
 
-METHODS = [method.value for method in Method]
+METHODS = list(REGISTRY)
 WITH_K = ("sms-paper", "ms", "bms", "dsms")
 TRUTH = np.tile(np.arange(3), 20)
 

@@ -372,6 +372,6 @@ def test_more_speakers_than_windows_are_refused(call, model, tmp_path, run_cli):
     result = run_cli("diarize", call, "--model", model, "--num-speakers", 999)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith(
-        "sms-diar: call: SpeakerEvidenceMeanShift: n_speakers must be at most the "
+        "sms-diar: call: SpeakerEvidenceMeanShift: num_speakers must be at most the "
         "number of segments ("
     )

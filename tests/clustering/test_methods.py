@@ -1,19 +1,92 @@
-"""Methods by name."""
+"""Methods by name: one registry for the command, the recipes and the tables."""
+
+import inspect
+import subprocess
+import sys
 
 import pytest
 
-from sms_diar.cli import methods as cli
-from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
+from sms_diar.clustering import methods
+from sms_diar.clustering.methods import (
+    METHODS,
+    POINT_METHODS,
+    SWITCHES,
+    MethodOptions,
+    build_method,
+    method_table,
+)
+from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.errors import InvalidParameterError
 
 
-def test_the_command_line_knows_the_same_names():
-    assert [method.value for method in cli.Method] == list(METHODS)
+def test_listing_the_methods_loads_nothing_heavy():
+    code = (
+        "import sys; from sms_diar.clustering.methods import method_table; "
+        "method_table(); "
+        "print(sorted({'numba', 'sklearn', 'numpy'} & set(sys.modules)))"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed.strip() == "[]"
 
 
-def test_the_default_has_nothing_to_tell():
+def test_readme_has_the_table_of_the_registry(root):
+    assert method_table() in (root / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_name_is_one_algorithm():
+    assert not set(METHODS) & set(POINT_METHODS)
+    assert all(name.startswith("points-") for name in POINT_METHODS)
+    assert [name for name, method in METHODS.items() if method.name != name] == []
+    made = [(m.estimator, m.spread) for m in METHODS.values()]
+    assert len(set(made)) == len(made)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+def test_every_method_has_its_estimator_and_its_options(method):
+    kind = method.load()
+    assert issubclass(kind, SpeakerEstimator)
+    assert set(method.options) <= set(inspect.signature(kind).parameters)
+    assert "\n" not in method.line
+
+
+@pytest.mark.parametrize("method", POINT_METHODS.values(), ids=list(POINT_METHODS))
+def test_point_methods_have_a_bandwidth(method):
+    assert "bandwidth" in inspect.signature(method.load()).parameters
+
+
+def test_only_vbx_cannot_do_without_a_plda_model():
+    assert [m.name for m in METHODS.values() if m.needs_plda] == ["vbx"]
+
+
+def test_the_command_has_a_switch_for_some_options_only():
+    offered = {option for method in METHODS.values() for option in method.options}
+    assert set(SWITCHES) <= offered
+    assert offered - set(SWITCHES) == {"merge_threshold", "max_steps"}
+
+
+def test_options_for_several_methods_reach_those_that_take_them():
+    options = MethodOptions(k=5, max_steps=100, threshold=0.5)
+    assert options.taken_by("sms") == MethodOptions()
+    assert options.taken_by("ms") == MethodOptions(k=5)
+    assert options.taken_by("dsms") == MethodOptions(k=5, max_steps=100)
+    assert options.taken_by("ahc") == MethodOptions(threshold=0.5)
+    for name in METHODS:
+        build_method(name, options=options.taken_by(name))
+
+
+def test_an_option_without_a_switch_is_named_as_settings_name_it():
+    with pytest.raises(InvalidParameterError) as caught:
+        methods.check_options("ms", MethodOptions(max_steps=10))
+    assert str(caught.value) == (
+        "method ms: max_steps must be left out, got 10; it is for sms-paper, dsms"
+    )
+
+
+def test_the_default_needs_no_settings():
     model = build_method("sms", seed=3, min_speakers=2)
     assert type(model) is SpeakerEvidenceMeanShift
     expected = SpeakerEvidenceMeanShift(random_state=3, min_speakers=2)
@@ -36,8 +109,12 @@ def test_dsms_draws_k_within_two_fifths(k, around):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_bounds_reach_every_method(name):
-    model = build_method(name, n_speakers=3)
-    assert (model.n_speakers, model.min_speakers, model.max_speakers) == (3, None, None)
+    model = build_method(name, num_speakers=3)
+    assert (model.num_speakers, model.min_speakers, model.max_speakers) == (
+        3,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -47,6 +124,8 @@ def test_bounds_reach_every_method(name):
         (MethodOptions(k=5), {"sms-paper", "ms", "bms", "dsms"}),
         (MethodOptions(tol=0.1), {"sms-paper", "ms", "bms", "dsms"}),
         (MethodOptions(threshold=0.5), {"ahc"}),
+        (MethodOptions(merge_threshold=0.3), {"sms-paper", "ms", "bms", "dsms"}),
+        (MethodOptions(max_steps=9), {"sms-paper", "dsms"}),
     ],
 )
 def test_options_reach_their_methods_and_no_other(name, options, owners):

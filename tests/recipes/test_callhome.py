@@ -8,13 +8,18 @@ import pytest
 import soundfile
 
 from sms_diar._random import named_generator
-from sms_diar.errors import ConfigError, DataFormatError
+from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
+from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
+from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.io.vad_lab import write_vad_lab
+from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.models import read_backend
 from sms_diar.studies.callhome.steps import (
-    Clusterer,
+    ClusterSettings,
     count_speakers,
     read_turns,
 )
@@ -32,6 +37,7 @@ VOICES = {
 }
 CALLS = {"call1": ("ann", "bob"), "call2": ("cid", "dot")}
 TINY = (
+    "method=sms-paper",
     "k=17",
     "training.components=16",
     "training.rank=12",
@@ -131,6 +137,27 @@ def test_finds_who_spoke_when_in_each_recording(outcome):
     assert all(turn.speaker.startswith(turn.segment.recording) for turn in turns)
 
 
+def test_the_default_is_that_of_the_product(root, given, tmp_path):
+    conf = (root / "recipes" / "callhome" / "conf.toml").read_text(encoding="utf-8")
+    assert f'method = "{DEFAULT_METHOD}"' in conf
+    default = (f"method={DEFAULT_METHOD}", "k=0")
+    folder = run(root, tmp_path / "exp", *given, *default).folder
+    vectors = read_embeddings(folder / "ivectors" / "ivectors.ark")
+    windows = read_segments(folder / "speech" / "segments")
+    backend = read_backend(folder / "ivectors" / "backend.npz")
+    product = cluster_embeddings(
+        vectors,
+        build_method(DEFAULT_METHOD, backend, seed=1),
+        segments=windows,
+        per_recording=True,
+    )
+    assert read_utt2spk(folder / "cluster" / "labels") == product.labels
+    record = json.loads((folder / "cluster" / "clusters.json").read_text())
+    for session in product.sessions:
+        own = [w for w in windows.values() if w.recording == session.session]
+        assert record["sessions"][session.session]["row_weight"] == row_weight_of(own)
+
+
 def test_windows_cover_the_reference_speech(outcome, corpus):
     windows = read_segments(outcome.folder / "speech" / "segments")
     durations = [window.duration for window in windows.values()]
@@ -208,12 +235,12 @@ def test_speech_may_be_given_as_labels(root, given, tmp_path):
     )
 
 
-def test_the_number_of_speakers_can_be_given_away(root, given, tmp_path):
+def test_the_number_of_speakers_can_be_an_oracle(root, given, tmp_path):
     # With k = 3 there are more resting places than speakers; they are merged.
     outcome = run(root, tmp_path / "exp", *given, "speakers=reference", "k=3")
     found = [f["n_hyp"] for f in outcome.results["recordings"].values()]
     assert found == [2, 2]
-    assert "the number of speakers is given away" in outcome.summary.replace("\n", " ")
+    assert "that of the reference (an oracle)" in outcome.summary.replace("\n", " ")
 
 
 def test_a_uem_limits_what_is_scored(root, given, tmp_path):
@@ -296,10 +323,14 @@ def test_references_of_other_recordings_are_left_out(corpus):
     assert count_speakers(turns) == {"call2": 2}
 
 
-@pytest.mark.parametrize("method", ["SMS", "MS", "BMS"])
-def test_every_method_of_the_family_can_be_built(method):
-    estimator = Clusterer(method, 5, 1e-2, 0.3, 1).build(None, 2)
-    assert (estimator.k, estimator.merge_threshold, estimator.n_speakers) == (5, 0.3, 2)
+@pytest.mark.parametrize("method", ["sms-paper", "ms", "bms"])
+def test_settings_reach_the_methods_that_take_them(method):
+    estimator = ClusterSettings(method, 5, 1e-2, 0.3, 1).build(None, 2)
+    assert (estimator.k, estimator.merge_threshold, estimator.num_speakers) == (
+        5,
+        0.3,
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -342,8 +373,26 @@ def test_wrong_settings_are_named(root, tmp_path, assignments, message):
 
 def test_an_unknown_method_is_named(root, given, tmp_path):
     with pytest.raises(ConfigError) as caught:
-        run(root, tmp_path / "exp", *given, "method=kmeans")
-    assert str(caught.value) == "'method' must be one of SMS, MS, BMS, got 'kmeans'"
+        run(root, tmp_path / "exp", *given, "method=SMS")
+    assert str(caught.value) == (
+        "'method' must be one of sms, sms-paper, ms, bms, dsms, ahc, nme-sc, spectral, "
+        "kmeans, hdbscan, vbx, got 'SMS'"
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_the_registry_can_be_built(method):
+    estimator = ClusterSettings(method, 0, 0.0, 0.0, 1).build(None, 2)
+    assert type(estimator) is METHODS[method].load()
+    assert estimator.num_speakers == 2
+
+
+def test_settings_that_the_method_does_not_have_are_refused(root, given, tmp_path):
+    with pytest.raises(InvalidParameterError) as caught:
+        run(root, tmp_path / "exp", *given, "method=sms", "k=5")
+    assert str(caught.value) == (
+        "method sms: -k (k) must be left out, got 5; it is for sms-paper, ms, bms, dsms"
+    )
 
 
 def test_labels_and_record_are_written(outcome):

@@ -10,11 +10,10 @@ from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.arrays import write_npz
 from sms_diar.scoring import train_backend
-from sms_diar.studies._shared.speaker_sources import VECTORS
+from sms_diar.studies._shared.corpora import TEST, VECTORS
 from sms_diar.studies.compare import freeze as compare_freeze
 from sms_diar.studies.compare import sources as compare_sources
 from sms_diar.studies.compare.settings import corpora_of
-from sms_diar.studies.compare.sources import TEST
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet
 

@@ -11,6 +11,7 @@ from sms_diar.errors import MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.pipeline.models import read_ivector_model
+from sms_diar.studies._shared.corpora import TEST, TRAINING
 from sms_diar.studies.digits import steps as digits
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
@@ -18,7 +19,7 @@ from sms_diar.types import Segment
 TINY = (
     "runs=2",
     "speakers=[2,3]",
-    "methods=['MS','SMS']",
+    "methods=['ms','sms-paper']",
     "k=5",
     "view_speakers=3",
     "components=[4,8]",
@@ -108,9 +109,9 @@ def test_test_speakers_change_nothing_about_the_model(outcome, corpora, tmp_path
     # Another test corpus, the same training corpora: the same extractor and back end.
     other = tmp_path / "corpora"
     other.mkdir()
-    for name in digits.TRAINING:
+    for name in TRAINING:
         (other / name).symlink_to(corpora / name)
-    write_corpus(other / digits.TEST, "x", 3)
+    write_corpus(other / TEST, "x", 3)
     again = run_recipe(
         find_recipe("digits"), tmp_path / "exp",
         assignments=[f"data={other}", *TINY, "figures=false"],

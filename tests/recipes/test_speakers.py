@@ -15,7 +15,7 @@ from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet
 
-TINY = ("speakers=[3, 4]", "runs=2", "figures=false", 'methods=["MS", "SMS"]')
+TINY = ("speakers=[3, 4]", "runs=2", "figures=false", 'methods=["ms", "sms-paper"]')
 
 
 def run(root, folder, *assignments, conf=(), workers=1):
@@ -87,9 +87,9 @@ def test_results_hold_figures_wins_and_the_choice_of_dimensions(small):
     results = small[0].results
     group = results["sessions"]["7"]
     assert group["runs"] == 4
-    assert set(group["methods"]) == {"MS", "BMS", "SMS", "DSMS"}
-    assert group["methods"]["SMS"]["k"]["mean"] > 0.8
-    assert group["printed"]["MS"]["n_clusters"]["mean"] == 13.4
+    assert set(group["methods"]) == {"ms", "bms", "sms-paper", "dsms"}
+    assert group["methods"]["sms-paper"]["k"]["mean"] > 0.8
+    assert group["printed"]["ms"]["n_clusters"]["mean"] == 13.4
     assert sum(group["wins"][name] for name in ("wins", "ties", "losses")) == 4
     total = results["total"]
     assert sum(total[name] for name in ("wins", "ties", "losses")) == 8
@@ -121,7 +121,7 @@ def test_runs_on_the_users_embeddings_and_back_end(root, files, tmp_path):
     )
     outcome = run(root, tmp_path / "exp", *TINY, *given)
     assert outcome.results["prepare"]["corpus_speakers"] == 6
-    assert outcome.results["sessions"]["3"]["methods"]["SMS"]["k"]["mean"] > 0.9
+    assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.9
     assert "6 speakers" in outcome.summary
     # The same settings on changed labels: noticed, and done again.
     labels = tmp_path / "utt2spk"
@@ -195,8 +195,9 @@ def test_more_speakers_than_the_corpus_has_are_refused(root, files, tmp_path):
             "'source' must be one of simulated, bundled, data, digits, got 'nist'",
         ),
         (
-            'methods=["MS", "kmeans"]',
-            "'methods' must be some of MS, BMS, SMS, DSMS, got MS, kmeans",
+            'methods=["ms", "SMS"]',
+            "'methods' must be some of sms, sms-paper, ms, bms, dsms, ahc, nme-sc, "
+            "spectral, kmeans, hdbscan, vbx, got ms, SMS",
         ),
         (
             "runs=0",
@@ -227,7 +228,7 @@ def test_runs_on_the_digits(root, corpus_data, tmp_path):
     record = outcome.results["prepare"]
     assert (record["corpus_speakers"], record["corpus_segments"]) == (60, 2013)
     assert (record["training_speakers"], record["training_segments"]) == (40, 1365)
-    assert outcome.results["sessions"]["3"]["methods"]["SMS"]["k"]["mean"] > 0.7
+    assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.7
     with np.load(tmp_path / "exp" / "prepare" / "corpus.npz") as content:
         assert content["vectors"].shape == (2013, 256)
     # Nothing in the journal but plain numbers.

@@ -27,7 +27,7 @@ C7, C6 = "N,N,N,N,N,Y,Y,N", "N,N,N,N,N,Y,N,N"
 TINY = (
     "runs=2",
     "speakers=[3, 6]",
-    'methods=["MS", "SMS"]',
+    'methods=["ms", "sms-paper"]',
     "k=7",
     "figures=false",
     "law.mean_count=12",
@@ -151,9 +151,9 @@ def test_goes_from_sphere_files_to_the_table(outcome):
     )
     assert results["prepare"]["corpus_speakers"] == 6
     figures = results["sessions"]["3"]
-    assert figures["methods"]["SMS"]["k"]["mean"] > 0.8
+    assert figures["methods"]["sms-paper"]["k"]["mean"] > 0.8
     assert figures["session"]["eer"]["mean"] < 0.2
-    assert figures["printed"]["SMS"]["k"]["mean"] == 0.91
+    assert figures["printed"]["sms-paper"]["k"]["mean"] == 0.91
     assert (outcome.folder / "ivectors" / "model.npz").exists()
     assert results["prepare"]["backend"].startswith("plda from ")
 
@@ -207,11 +207,11 @@ def test_a_second_run_repeats_nothing(outcome, root, tree, training):
     assert run(root, outcome.folder, *given).ran == ()
 
 
-def test_a_broken_file_costs_only_its_own_speaker_if_told_so(
+def test_a_broken_file_costs_only_its_own_speaker_if_allowed(
     root, tree, training, outcome, tmp_path
 ):
     # A copy of the tree in which the training file of the last speaker is gone and
-    # his test file is compressed.
+    # the test file is compressed.
     copy = tmp_path / "ldc"
     for path in tree.rglob("*"):
         target = copy / path.relative_to(tree)
@@ -235,7 +235,7 @@ def test_a_broken_file_costs_only_its_own_speaker_if_told_so(
     assert "1 of 12 sides cannot be read: xaa5_B" in message
     again = run(root, tmp_path / "exp", *given, "allow_missing=true", "speakers=[3]")
     assert again.results["prepare"]["corpus_speakers"] == 5
-    # The others are cut as before: their draws do not depend on him.
+    # The others are cut as before: their draws do not depend on that one.
     before, after = (
         DataDir(folder / "corpus" / "data").segments
         for folder in (outcome.folder, tmp_path / "exp")
@@ -258,7 +258,7 @@ def test_runs_on_precomputed_vectors(root, tmp_path):
     outcome = run(root, tmp_path / "exp", *TINY, *given)
     assert outcome.ran == ("prepare", "sessions", "view", "report")
     assert outcome.results["prepare"]["corpus_speakers"] == 6
-    assert outcome.results["sessions"]["3"]["methods"]["SMS"]["k"]["mean"] > 0.9
+    assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.9
     assert "the same corpus" in outcome.summary
 
 
@@ -282,7 +282,8 @@ def test_runs_on_precomputed_vectors(root, tmp_path):
         ),
         (
             ("corpus=['a']", "methods=['X']"),
-            "'methods' must be some of MS, BMS, SMS, DSMS, got X",
+            "'methods' must be some of sms, sms-paper, ms, bms, dsms, ahc, nme-sc, "
+            "spectral, kmeans, hdbscan, vbx, got X",
         ),
         (
             ("corpus=['a']", "runs=0"),

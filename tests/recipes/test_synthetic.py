@@ -89,17 +89,19 @@ def test_writes_every_kind_of_output(toy):
     }
     assert (folder / "pictures" / "pictures.png").stat().st_size > 10_000
     assert "difference" in outcome.summary
-    rows = [line for line in outcome.summary.splitlines() if line.startswith("set2  ")]
+    assert "\nset2\n" in outcome.summary
+    rows = [line for line in outcome.summary.splitlines() if line.startswith("points-")]
+    assert len(rows) == 2 * (3 * 3 + 1)  # DSMS is not printed
     assert max(len(row) for row in rows) <= 80
 
 
 def test_shows_the_printed_value_and_the_difference(toy):
     folder = toy[0]
     results = json.loads((folder / "report" / "results.json").read_text())
-    entry = results["table"]["reproducing"]["set2"]["SMS"]["k"]
+    entry = results["table"]["reproducing"]["set2"]["points-sms"]["k"]
     assert entry["printed"] == 0.87
     assert entry["difference"] == pytest.approx(entry["mean"] - 0.87)
-    assert "printed" not in results["table"]["reproducing"]["set2"]["DSMS"]["k"]
+    assert "printed" not in results["table"]["reproducing"]["set2"]["points-dsms"]["k"]
     assert results["stamp"]["seed"] == 1
     assert "(.87, " in (folder / "report" / "report.md").read_text()
 

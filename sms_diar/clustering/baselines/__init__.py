@@ -8,6 +8,7 @@ offers. Scores of all pairs are held in memory, which limits the session to 13,0
 to 23,000 segments.
 """
 
+from sms_diar.clustering.baselines._base import SpeakerBaseline
 from sms_diar.clustering.baselines.agglomerative import AgglomerativeSpeakers
 from sms_diar.clustering.baselines.hdbscan import HdbscanSpeakers
 from sms_diar.clustering.baselines.kmeans import KMeansSpeakers
@@ -15,22 +16,12 @@ from sms_diar.clustering.baselines.nme_spectral import NmeSpectralSpeakers
 from sms_diar.clustering.baselines.spectral import SpectralSpeakers
 from sms_diar.clustering.baselines.vbx import VbxSpeakers
 
-BASELINES = {
-    "agglomerative": AgglomerativeSpeakers,
-    "hdbscan": HdbscanSpeakers,
-    "kmeans": KMeansSpeakers,
-    "nme-spectral": NmeSpectralSpeakers,
-    "spectral": SpectralSpeakers,
-    "vbx": VbxSpeakers,
-}
-"""Estimators by the names that settings and commands use."""
-
 __all__ = [
-    "BASELINES",
     "AgglomerativeSpeakers",
     "HdbscanSpeakers",
     "KMeansSpeakers",
     "NmeSpectralSpeakers",
+    "SpeakerBaseline",
     "SpectralSpeakers",
     "VbxSpeakers",
 ]

@@ -41,7 +41,7 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         the scores of the session (``calibration.py``). It sees two crowds even in
         a session of one speaker, and leaves rather too many clusters: the better
         choice is a number tuned on sessions of the same kind.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters; they outrank the threshold.
 
     Attributes
@@ -89,14 +89,14 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         backend: BackEnd | None = None,
         linkage: Linkage = "average",
         threshold: float | Literal["calibrated"] | None = None,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
     ) -> None:
         self.backend = backend
         self.linkage = linkage
         self.threshold = threshold
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
 
@@ -111,17 +111,17 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         check_is_fitted(self)
         return self._dendrogram.labels_of(self._dendrogram.count_at(threshold))
 
-    def labels_with(self, n_speakers: int) -> IntArray:
+    def labels_with(self, num_speakers: int) -> IntArray:
         """Labels when merging stops at a number of speakers."""
         check_is_fitted(self)
-        check_count(self._name, "n_speakers", n_speakers)
+        check_count(self._name, "num_speakers", num_speakers)
         n = len(self.labels_)
-        if n_speakers > n:
+        if num_speakers > n:
             raise InvalidParameterError(
-                f"{self._name}: n_speakers must be at most the number of segments "
-                f"({n}), got {n_speakers}"
+                f"{self._name}: num_speakers must be at most the number of segments "
+                f"({n}), got {num_speakers}"
             )
-        return self._dendrogram.labels_of(n_speakers)
+        return self._dendrogram.labels_of(num_speakers)
 
     def _check_limits(self) -> None:
         check_choice(

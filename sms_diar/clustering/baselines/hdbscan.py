@@ -31,7 +31,7 @@ class HdbscanSpeakers(SpeakerBaseline):
     min_samples : int or None, default=None
         Neighbours that make a segment dense, itself among them; None means
         `min_cluster_size`.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. HDBSCAN knows none: too many are merged,
         highest mean score first, and too few are split, the loosest first.
 
@@ -75,14 +75,14 @@ class HdbscanSpeakers(SpeakerBaseline):
         backend: BackEnd | None = None,
         min_cluster_size: int = 5,
         min_samples: int | None = None,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
     ) -> None:
         self.backend = backend
         self.min_cluster_size = min_cluster_size
         self.min_samples = min_samples
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
 

@@ -34,7 +34,7 @@ class KMeansSpeakers(SpeakerBaseline):
         cosine they have it already; for PLDA, length is information.
     n_init : int, default=5
         Starts of k-means for each number of clusters; the best is kept.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Without `max_speakers`, no more than a
         fifth of the segments are looked for. Silhouettes compare clusters, so one
         speaker is found only where bounds, or segments that are all equal, leave
@@ -84,7 +84,7 @@ class KMeansSpeakers(SpeakerBaseline):
         backend: BackEnd | None = None,
         spherical: bool = False,
         n_init: int = 5,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
         random_state: RandomState = None,
@@ -92,7 +92,7 @@ class KMeansSpeakers(SpeakerBaseline):
         self.backend = backend
         self.spherical = spherical
         self.n_init = n_init
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state
@@ -105,7 +105,7 @@ class KMeansSpeakers(SpeakerBaseline):
             )
 
     def _check_size(self, n: int) -> None:
-        if self.n_speakers is None:  # otherwise nothing is asked of all pairs
+        if self.num_speakers is None:  # otherwise nothing is asked of all pairs
             super()._check_size(n)
 
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
@@ -113,8 +113,8 @@ class KMeansSpeakers(SpeakerBaseline):
         seed = draw_seed(self.random_state)
         self.silhouettes_: dict[int, float] = {}
         most = self._most_sought(len(rows))
-        if self.n_speakers is not None or most == 1:
-            low = high = most if self.n_speakers is None else self.n_speakers
+        if self.num_speakers is not None or most == 1:
+            low = high = most if self.num_speakers is None else self.num_speakers
         else:
             # A silhouette needs two clusters, and one that has two members.
             low = max(self.min_speakers or 1, 2)

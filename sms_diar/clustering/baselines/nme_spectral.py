@@ -44,7 +44,7 @@ class NmeSpectralSpeakers(SpeakerBaseline):
         Where the graph of the best p falls into parts, take the next p tried
         whose graph does not, as the authors' programs do. It costs speakers where
         many of them say little.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Without `max_speakers`, no more than a
         fifth of the segments are looked for.
     random_state : int, Generator, RandomState or None, default=None
@@ -98,7 +98,7 @@ class NmeSpectralSpeakers(SpeakerBaseline):
         max_share: float = 0.25,
         n_trials: int = 30,
         connected: bool = True,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
         random_state: RandomState = None,
@@ -107,7 +107,7 @@ class NmeSpectralSpeakers(SpeakerBaseline):
         self.max_share = max_share
         self.n_trials = n_trials
         self.connected = connected
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state

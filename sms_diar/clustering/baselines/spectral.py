@@ -42,7 +42,7 @@ class SpectralSpeakers(SpeakerBaseline):
     blur : float, default=0.0
         Standard deviation, in segments, of a Gaussian blur of the affinity: for
         windows in order of time, where the paper takes 1.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Without `max_speakers`, no more than a
         fifth of the segments are looked for.
     random_state : int, Generator, RandomState or None, default=None
@@ -87,7 +87,7 @@ class SpectralSpeakers(SpeakerBaseline):
         backend: BackEnd | None = None,
         row_share: float = 0.95,
         blur: float = 0.0,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
         random_state: RandomState = None,
@@ -95,7 +95,7 @@ class SpectralSpeakers(SpeakerBaseline):
         self.backend = backend
         self.row_share = row_share
         self.blur = blur
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state

@@ -58,9 +58,9 @@ class VbxSpeakers(SpeakerBaseline):
         Most iterations.
     tol : float, default=1e-4
         Rise of the evidence bound at which to stop.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Agglomerative clustering starts with
-        `n_speakers`, or `min_speakers` at least. Of too many, those of highest
+        `num_speakers`, or `min_speakers` at least. Of too many, those of highest
         mean score are merged at the end; of too few, the loosest are split.
 
     Attributes
@@ -122,7 +122,7 @@ class VbxSpeakers(SpeakerBaseline):
         init_smoothing: float = 5.0,
         max_iter: int = 200,
         tol: float = 1e-4,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class VbxSpeakers(SpeakerBaseline):
         self.init_smoothing = init_smoothing
         self.max_iter = max_iter
         self.tol = tol
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
 
@@ -200,4 +200,4 @@ class VbxSpeakers(SpeakerBaseline):
     def _start(self, terms: PairwiseTerms) -> IntArray:
         tree = link(terms.matrix())
         count = max(tree.count_at(self.init_threshold), self.min_speakers or 1)
-        return tree.labels_of(self.n_speakers or count)
+        return tree.labels_of(self.num_speakers or count)

@@ -25,7 +25,7 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
     """Skeleton of ``fit`` and ``predict``; subclasses label the rows."""
 
     backend: BackEnd | None
-    n_speakers: int | None
+    num_speakers: int | None
     min_speakers: int | None
     max_speakers: int | None
     backend_: BackEnd
@@ -122,19 +122,21 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
 
     def _bounds(self, n: int) -> tuple[int, int]:
         """Fewest and most speakers of n segments."""
-        low = self.n_speakers or self.min_speakers or 1
-        return low, min(self.n_speakers or self.max_speakers or n, n)
+        low = self.num_speakers or self.min_speakers or 1
+        return low, min(self.num_speakers or self.max_speakers or n, n)
 
     def _check_parameters(self) -> None:
         if self.backend is not None and not isinstance(self.backend, BackEnd):
             raise InvalidParameterError(
                 f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
             )
-        check_bounds(self._name, self.n_speakers, self.min_speakers, self.max_speakers)
+        check_bounds(
+            self._name, self.num_speakers, self.min_speakers, self.max_speakers
+        )
         self._check_limits()
 
     def _check_counts(self, n: int) -> None:
-        for name in ("n_speakers", "min_speakers"):
+        for name in ("num_speakers", "min_speakers"):
             value = getattr(self, name)
             if value is not None and value > n:
                 raise InvalidParameterError(

@@ -15,22 +15,22 @@ from sms_diar.types import IntArray
 
 def check_bounds(
     owner: str,
-    n_speakers: int | None,
+    num_speakers: int | None,
     min_speakers: int | None,
     max_speakers: int | None,
 ) -> None:
     """Refuse numbers of speakers that are none, or contradict each other."""
     given = {
-        "n_speakers": n_speakers,
+        "num_speakers": num_speakers,
         "min_speakers": min_speakers,
         "max_speakers": max_speakers,
     }
     for name, value in given.items():
         if value is not None:
             check_count(owner, name, value)
-    if n_speakers is not None and not min_speakers is max_speakers is None:
+    if num_speakers is not None and not min_speakers is max_speakers is None:
         raise InvalidParameterError(
-            f"{owner}: n_speakers must be given without min_speakers and "
+            f"{owner}: num_speakers must be given without min_speakers and "
             f"max_speakers, got all of them"
         )
     if min_speakers is None or max_speakers is None:

@@ -67,7 +67,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
     coarsening : float, default=11.0
         Segments of a speaker at which the model's faults weigh as much as the
         noise. More finds more speakers.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters.
     random_state : int, Generator, RandomState or None, default=None
         Source of the draws. An int makes the labels reproducible.
@@ -120,7 +120,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         backend: BackEnd | None = None,
         row_weight: float | Literal["auto"] = "auto",
         coarsening: float = COARSENING,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
         random_state: RandomState = None,
@@ -128,7 +128,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         self.backend = backend
         self.row_weight = row_weight
         self.coarsening = coarsening
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state

@@ -59,7 +59,7 @@ class SpeakerMeanShift(KnnMeanShift):
         whose mean score exceeds it.
     merge_threshold : float or None, default=None
         None means 0.2 (for unit lengths) for distances and 0 for scores.
-    n_speakers, min_speakers, max_speakers : int or None, default=None
+    num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Too many: those of highest mean score
         are merged. Too few: k is halved until there are enough.
 
@@ -96,7 +96,7 @@ class SpeakerMeanShift(KnnMeanShift):
         max_iter: int = 200,
         merge: Literal["distance", "score"] = "distance",
         merge_threshold: float | None = None,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
     ) -> None:
@@ -108,7 +108,7 @@ class SpeakerMeanShift(KnnMeanShift):
         self.max_iter = max_iter
         self.merge = merge
         self.merge_threshold = merge_threshold
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
 
@@ -207,7 +207,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         The run ends when this share of the segments rests.
     max_steps : int or None, default=None
         Most moves of single segments; None means 200 for each.
-    merge, merge_threshold, n_speakers, min_speakers, max_speakers
+    merge, merge_threshold, num_speakers, min_speakers, max_speakers
         As for `SpeakerMeanShift`.
     random_state : int, Generator, RandomState or None, default=None
         Source of the draws. An int makes the labels reproducible.
@@ -251,7 +251,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         max_steps: int | None = None,
         merge: Literal["distance", "score"] = "distance",
         merge_threshold: float | None = None,
-        n_speakers: int | None = None,
+        num_speakers: int | None = None,
         min_speakers: int | None = None,
         max_speakers: int | None = None,
         random_state: RandomState = None,
@@ -266,7 +266,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         self.max_steps = max_steps
         self.merge = merge
         self.merge_threshold = merge_threshold
-        self.n_speakers = n_speakers
+        self.num_speakers = num_speakers
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state

@@ -6,13 +6,12 @@ which means the model that comes with the package.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.features.cmvn import CmvnConfig
@@ -32,7 +31,7 @@ from sms_diar.pipeline.models import (
 )
 from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.scoring.backend_training import backend_to_model
-from sms_diar.studies._shared.speaker_sources import file_digest
+from sms_diar.studies._shared.digests import file_digest
 from sms_diar.types import EmbeddingSet, Problem, Segment
 
 IVECTORS = "ivectors.ark"
@@ -44,8 +43,8 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Training:
-    """How a model is trained on the spot.
+class ExtractorTraining:
+    """How an i-vector model is trained on the spot.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ class ModelChoice:
         A model file; empty for none.
     train : tuple of str
         Data directories to train on; empty for none.
-    training : Training
+    training : ExtractorTraining
         Sizes, if it is trained.
     cmvn : str
         Normalisation of cepstra where vectors are extracted; empty for that of the
@@ -103,7 +102,7 @@ class ModelChoice:
 
     model: str
     train: tuple[str, ...]
-    training: Training
+    training: ExtractorTraining
     cmvn: str
     seed: int
 
@@ -171,6 +170,22 @@ class ModelChoice:
         return model, f"model trained on {', '.join(self.train)}"
 
 
+@dataclass(frozen=True)
+class ModelSettings:
+    """Settings of a recipe that makes i-vectors; see `ModelChoice`."""
+
+    seed: int
+    model: str
+    train: tuple[str, ...]
+    cmvn: str
+    training: ExtractorTraining
+
+    @property
+    def choice(self) -> ModelChoice:
+        """Where the i-vector model comes from."""
+        return ModelChoice(self.model, self.train, self.training, self.cmvn, self.seed)
+
+
 def write_ivectors(
     folder: Path,
     data: DataDir,
@@ -201,7 +216,7 @@ def write_ivectors(
     workers : int
         Processes and threads.
     progress : Progress
-        Who wants to know.
+        Receives progress.
     """
     for name in (BACKEND, MODEL):  # of an earlier run with another model
         (folder / name).unlink(missing_ok=True)
@@ -241,14 +256,13 @@ def write_ivectors(
         "training_problems": [str(problem) for problem in unused],
         "problems": [str(problem) for problem in problems],
     }
-    write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
+    write_json(folder / RECORD, record)
     tell_problems([str(problem) for problem in problems], progress)
 
 
 def read_ivectors_record(folder: Path) -> dict[str, Any]:
     """What `write_ivectors` noted."""
-    text = (folder / RECORD).read_text(encoding="utf-8")
-    record: dict[str, Any] = json.loads(text)
+    record: dict[str, Any] = read_json(folder / RECORD)
     return record
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
@@ -20,15 +20,11 @@ from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report import figures
 from sms_diar.report.provenance import stamp
 from sms_diar.studies._shared import speaker_tables, speaker_text
-from sms_diar.studies._shared.speaker_sessions import (
-    Method,
-    compare,
-    draw_session,
-    load_backend,
-    sign_test,
-)
-from sms_diar.studies._shared.speaker_sources import read_record
-from sms_diar.studies.gaussians.repetitions import summarise
+from sms_diar.studies._shared.paper import SPEAKER_METHODS, paper_name
+from sms_diar.studies._shared.prepared import read_record
+from sms_diar.studies._shared.sessions import ShiftSettings, draw_session, load_backend
+from sms_diar.studies._shared.speaker_tables import RIVALS
+from sms_diar.studies._shared.statistics import count_wins, sign_test, summarise
 
 SUMMARY = "summary.json"
 PRINTED = ("acp", "alp", "k", "n_clusters")
@@ -37,14 +33,17 @@ CURVES = {"k": "K", "g": "G", "n_clusters": "ANDS"}
 
 
 def read_printed(path: Path) -> dict[str, Any]:
-    """Read the paper's rows: by number of speakers, methods and wins of SMS."""
+    """Read the paper's rows: by number of speakers, methods and wins of SMS.
+
+    Methods have the paper's names in the file and those of the registry here.
+    """
     rows: dict[str, Any] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         for row in reader:
             try:
                 entry = rows.setdefault(row["speakers"], {"methods": {}, "wins": None})
-                entry["methods"][row["method"]] = {
+                entry["methods"][SPEAKER_METHODS[row["method"]]] = {
                     measure: {
                         "mean": float(row[column]),
                         "std": float(row[f"{column}_std"]),
@@ -73,19 +72,19 @@ def write_sessions(run: StageRun, results: Mapping[str, Any]) -> None:
     for speakers, repetitions in groups.items():
         methods = [repetition["methods"] for repetition in repetitions]
         described = [{"session": repetition["session"]} for repetition in repetitions]
-        both = {"MS", "SMS"} <= set(methods[0])
+        both = set(RIVALS) <= set(methods[0])
         summary[speakers] = {
             "runs": len(repetitions),
             "session": summarise(described)["session"],
             "methods": summarise(methods),
-            "wins": compare(methods, "SMS", "MS") if both else {},
+            "wins": count_wins(methods, *RIVALS) if both else {},
             "wins_at": {
-                name: compare(methods, "SMS", "MS", name)
-                for name in (methods[0]["SMS"] if both else ())
+                name: count_wins(methods, *RIVALS, name)
+                for name in (methods[0][RIVALS[0]] if both else ())
                 if name.startswith(("k@", "g@"))
             },
         }
-    write_text(run.folder / SUMMARY, json.dumps(summary, indent=1) + "\n")
+    write_json(run.folder / SUMMARY, summary)
 
 
 def draw_view(
@@ -93,16 +92,17 @@ def draw_view(
     n_speakers: int,
     source: Mapping[str, Any],
     backend: str,
-    method: Mapping[str, Any],
+    shift: Mapping[str, Any],
     seed: int,
 ) -> None:
     """Draw one session before and after, by true speaker and by cluster."""
     session = draw_session(n_speakers, 0, source, seed)
     truth = np.unique(session.speakers, return_inverse=True)[1]
     figure, axes = figures.new_figure(2, 3, width=12, height=8)
-    for row, name in enumerate(("MS", "SMS")):
-        rng = named_generator(seed, "view", name)
-        model = Method(**method).build(name, load_backend(backend), len(session.X), rng)
+    scorer = load_backend(backend)
+    for row, name in enumerate(reversed(RIVALS)):
+        rng = named_generator(seed, "view", paper_name(name))
+        model = ShiftSettings(**shift).build(name, scorer, len(session.X), rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(session.X)
@@ -133,7 +133,7 @@ def write_report(
     paper's, the sentence on its "comparison" with the printed rows.
     """
     record = {**read_record(run.before["prepare"]), **(words or {})}
-    summary = json.loads((run.before["sessions"] / SUMMARY).read_text(encoding="utf-8"))
+    summary = read_json(run.before["sessions"] / SUMMARY)
     groups = _with_printed(summary, read_printed(printed_path), record)
     results: dict[str, Any] = {
         "stamp": stamp(seed=settings["seed"], settings=settings),
@@ -142,7 +142,7 @@ def write_report(
         "total": _total(groups),
         "total_at": _total_at(groups),
     }
-    write_text(run.folder / "results.json", json.dumps(results, indent=1) + "\n")
+    write_json(run.folder / "results.json", results)
     write_text(run.folder / "table.csv", speaker_tables.tidy(groups).csv())
     write_text(run.folder / "table.tex", speaker_tables.measured(groups).latex())
     write_text(run.folder / "report.md", speaker_text.markdown(results))

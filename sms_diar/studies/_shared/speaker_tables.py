@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sms_diar.report.tables import Table
+from sms_diar.studies._shared.paper import paper_name
 
 HEADS = {
     "acp": "ACP",
@@ -17,7 +18,11 @@ HEADS = {
 }
 """Measures and their column heads; the last counts clusters of 5 segments and more."""
 
+RIVALS = ("sms-paper", "ms")
+"""The paper's own method and the one it is measured against."""
+
 COUNTS = ("n_clusters", "n_solid")
+_OUTCOMES = (f"{RIVALS[0]} wins", "ties", f"{RIVALS[1]} wins")
 
 Groups = Mapping[str, Mapping[str, Any]]
 """From the number of speakers to runs, session, methods, printed, wins."""
@@ -48,10 +53,10 @@ def measured(groups: Groups) -> Table:
 
 
 def printed(groups: Groups) -> Table:
-    """The paper's rows in the same layout."""
+    """The paper's rows in the same layout, under the paper's names."""
     names = [name for name in HEADS if name not in ("g", "n_solid")]
     body = [
-        (speakers, method, *(spread(name, figures[name]) for name in names))
+        (speakers, paper_name(method), *(spread(n, figures[n]) for n in names))
         for speakers, group in groups.items()
         for method, figures in group["printed"].items()
     ]
@@ -67,7 +72,7 @@ def contests(groups: Groups, total: Mapping[str, Any]) -> Table:
         if group["wins"]
     ]
     body.append(("all", *_contest(total)))
-    heads = ("speakers", "SMS wins", "ties", "MS wins", "p", "paper: wins of 20")
+    heads = ("speakers", *_OUTCOMES, "p", "paper: wins of 20")
     return Table(heads, tuple(body), n_left=1)
 
 
@@ -100,6 +105,7 @@ def thresholds(groups: Groups, values: Sequence[float]) -> Table:
         )
         for speakers, group in groups.items()
         for method, figures in group["methods"].items()
+        if all(f"k@{value:g}" in figures for value in values)  # has resting points
     ]
     heads = ("speakers", "method", *(f"{value:g}" for value in values))
     return Table(heads, tuple(body), n_left=2)
@@ -114,7 +120,7 @@ def contests_at(
         for measure, head in (("k", "K"), ("g", "G"))
         for value in values
     ]
-    heads = ("measure", "threshold", "SMS wins", "ties", "MS wins", "p")
+    heads = ("measure", "threshold", *_OUTCOMES, "p")
     return Table(heads, tuple(body), n_left=2)
 
 

@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sms_diar.clustering.methods import METHODS
 from sms_diar.report.provenance import describe
 from sms_diar.studies._shared import speaker_tables
+from sms_diar.studies._shared.paper import SPEAKER_METHODS
+from sms_diar.studies._shared.speaker_tables import RIVALS
+
+OURS, OTHER = RIVALS
 
 NOT_COMPARABLE = (
     "The paper's corpus is NIST SRE 2008, which is licensed and not used here. Its "
@@ -81,9 +86,8 @@ def markdown(results: Mapping[str, Any]) -> str:
         f"{describe(results['stamp'])}.\n",
         f"{_source_words(record, settings)}\n",
         f"Mean(std) over {settings['runs']} sessions at each number of speakers; all "
-        f"methods see the same sessions. k = {settings['k']}; DSMS, which is not in "
-        f"the paper's table, draws k from {settings['dsms_low']} to "
-        f"{settings['dsms_high']}. ANDS is the number of clusters found; the column "
+        f"methods see the same sessions. {_neighbours(settings)} ANDS is the number of "
+        f"clusters found; the column "
         f"≥5 seg. counts those of at least 5 segments: K alone flatters clusterings "
         f"with many crumbs. CPU seconds are per session on one core.\n",
         speaker_tables.measured(groups).markdown(),
@@ -91,12 +95,15 @@ def markdown(results: Mapping[str, Any]) -> str:
     ]
     if any(group["wins"] for group in groups.values()):
         parts += [
-            "## SMS against MS\n",
-            f"Sessions in which K of SMS is above that of MS; p is that of a two-sided "
-            f"sign test without the ties.{_repeated_words(groups)}\n",
+            f"## {OURS} against {OTHER}\n",
+            f"Sessions in which K of {OURS} is above that of {OTHER}; p is that of a "
+            f"two-sided sign test without the ties.{_repeated_words(groups)}\n",
             speaker_tables.contests(groups, results["total"]).markdown(),
         ]
-    parts += ["## The paper's rows\n", f"{record.get('comparison', NOT_COMPARABLE)}\n"]
+    parts += [
+        "## The paper's rows\n",
+        f"{record.get('comparison', NOT_COMPARABLE)} {_names()}\n",
+    ]
     parts.append(speaker_tables.printed(groups).markdown())
     parts += [
         "## The sessions\n",
@@ -116,7 +123,8 @@ def markdown(results: Mapping[str, Any]) -> str:
         ]
     if results["total_at"]:
         parts += [
-            "SMS against MS over all sessions, both merged at that distance:\n",
+            f"{OURS} against {OTHER} over all sessions, both merged at that "
+            f"distance:\n",
             speaker_tables.contests_at(results["total_at"], thresholds).markdown(),
         ]
     if "choice" in record:
@@ -129,6 +137,22 @@ def markdown(results: Mapping[str, Any]) -> str:
             speaker_tables.components(record["choice"]).markdown(),
         ]
     return "\n".join(parts)
+
+
+def _names() -> str:
+    """How the paper calls what is measured above."""
+    printed = {name: paper for paper, name in SPEAKER_METHODS.items()}
+    return f"Its {printed[OTHER]} is {OTHER} here, its {printed[OURS]} is {OURS}."
+
+
+def _neighbours(settings: Mapping[str, Any]) -> str:
+    text = f"k = {settings['k']}"
+    if "dsms" in settings["methods"]:
+        low, high = METHODS["dsms"].around(settings["k"])
+        text += (
+            f"; dsms, which is not in the paper's table, draws k from {low} to {high}"
+        )
+    return f"{text}."
 
 
 def _kinship(record: Mapping[str, Any]) -> str:
@@ -153,7 +177,7 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
         speaker_tables.printed(groups).plain(),
     ]
     if any(group["wins"] for group in groups.values()):
-        lines += ["K of SMS against MS, session by session:", ""]
+        lines += [f"K of {OURS} against {OTHER}, session by session:", ""]
         lines.append(speaker_tables.contests(groups, total).plain())
     lines.append(f"Tables and curves: {folder}")
     if settings["figures"]:

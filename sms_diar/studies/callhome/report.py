@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
 from sms_diar.metrics.diarization.evaluation import SECONDS, Evaluation
 from sms_diar.report.provenance import describe, stamp
@@ -38,14 +38,14 @@ def write_scores(folder: Path, evaluation: Evaluation) -> None:
             name: score.figures for name, score in evaluation.recordings.items()
         },
     }
-    write_text(folder / SCORES, json.dumps(record, indent=1) + "\n")
+    write_json(folder / SCORES, record)
 
 
 def write_report(run: StageRun, settings: Mapping[str, Any]) -> None:
     """Write results.json, the table and the texts."""
-    scores = _read(run.before["score"] / SCORES)
-    speech = _read(run.before["speech"] / SPEECH_RECORD)
-    clusters = _read(run.before["cluster"] / CLUSTERS)
+    scores = read_json(run.before["score"] / SCORES)
+    speech = read_json(run.before["speech"] / SPEECH_RECORD)
+    clusters = read_json(run.before["cluster"] / CLUSTERS)
     vectors = read_ivectors_record(run.before["ivectors"])
     results = {
         "stamp": stamp(seed=settings["seed"], settings=settings),
@@ -57,7 +57,7 @@ def write_report(run: StageRun, settings: Mapping[str, Any]) -> None:
         "rttm": str(run.before["cluster"] / RTTM),
     }
     table = score_table(results)
-    write_text(run.folder / "results.json", json.dumps(results, indent=1) + "\n")
+    write_json(run.folder / "results.json", results)
     write_text(run.folder / "table.csv", table.csv())
     write_text(run.folder / "report.md", _markdown(results, table))
     write_text(run.folder / "summary.txt", _terminal(results, table, run.folder))
@@ -88,8 +88,9 @@ def _source_words(results: Mapping[str, Any]) -> str:
         "neural": "speech found by the neural detector",
     }[settings["speech"]]
     window = settings["windows"]
+    neighbours = f" with k = {settings['k']}" if settings["k"] else ""
     number = (
-        "the number of speakers is given away"
+        "the number of speakers is that of the reference (an oracle)"
         if settings["speakers"] == "reference"
         else "the number of speakers is found"
     )
@@ -98,8 +99,8 @@ def _source_words(results: Mapping[str, Any]) -> str:
         f"{speech['hours_of_speech']:.2f} h of speech, {where}; {speech['windows']} "
         f"windows of {window['length']:g} s every {window['shift']:g} s; i-vectors of "
         f"{results['ivectors']['dim']} dimensions, {results['ivectors']['model']}; "
-        f"{settings['method']} with k = {settings['k']} and "
-        f"{results['clusters']['backend']} scores; {number}."
+        f"{settings['method']}{neighbours}, {results['clusters']['backend']} scores; "
+        f"{number}."
     )
 
 
@@ -138,8 +139,3 @@ def _terminal(results: Mapping[str, Any], table: Table, folder: Path) -> str:
         f"Tables: {folder}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content

@@ -6,19 +6,18 @@ their vectors, labels, RTTM.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from sms_diar._files import write_text
+from sms_diar._json import write_json
 from sms_diar._progress import Progress
-from sms_diar.clustering import (
-    SpeakerBlurringMeanShift,
-    SpeakerMeanShift,
-    SpeakerStochasticMeanShift,
+from sms_diar.clustering.methods import (
+    METHODS,
+    MethodOptions,
+    build_method,
+    check_options,
 )
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import ConfigError, DataFormatError
@@ -45,7 +44,6 @@ from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Problem, Segment, Turn
 
 SPEECH = ("reference", "labels", "energy", "neural")
-METHODS = ("SMS", "MS", "BMS")
 COUNTS = ("found", "reference")
 
 WINDOWS = "segments"
@@ -58,21 +56,22 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Clusterer:
+class ClusterSettings:
     """How the windows of a recording are clustered.
 
     Parameters
     ----------
-    method : {"SMS", "MS", "BMS"}
-        The member of the family.
+    method : str
+        A name of the registry, `sms_diar.clustering.methods`.
     k : int
-        Neighbours.
+        Neighbours; 0 leaves it to the method, and so it is for the next two. As in
+        the command, a method that does not have one of them refuses it.
     tol : float
-        Rest.
+        A move below this is rest.
     merge_threshold : float
-        Of resting points; 0 leaves it to the estimator.
+        Distance below which resting points are one cluster.
     seed : int
-        Of SMS; every recording starts from it.
+        Of methods that draw; every recording starts from it.
     """
 
     method: str
@@ -86,23 +85,28 @@ class Clusterer:
             raise ConfigError(
                 f"'method' must be one of {', '.join(METHODS)}, got {self.method!r}"
             )
+        check_options(self.method, self.options)
+
+    @property
+    def options(self) -> MethodOptions:
+        """What is not left to the method."""
+        return MethodOptions(
+            k=self.k or None,
+            tol=self.tol or None,
+            merge_threshold=self.merge_threshold or None,
+        )
 
     def build(
-        self, backend: BackEnd | None, n_speakers: int | None = None
+        self, backend: BackEnd | None, num_speakers: int | None = None
     ) -> SpeakerEstimator:
         """Make the estimator."""
-        common: dict[str, Any] = {
-            "backend": backend,
-            "k": self.k,
-            "tol": self.tol,
-            "merge_threshold": self.merge_threshold or None,
-            "n_speakers": n_speakers,
-        }
-        if self.method == "MS":
-            return SpeakerMeanShift(**common)
-        if self.method == "BMS":
-            return SpeakerBlurringMeanShift(**common)
-        return SpeakerStochasticMeanShift(random_state=self.seed, **common)
+        return build_method(
+            self.method,
+            backend,
+            options=self.options,
+            seed=self.seed,
+            num_speakers=num_speakers,
+        )
 
 
 def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
@@ -176,7 +180,7 @@ def write_windows(
     channel, allow_commands
         As in `speech_of_recordings`.
     progress : Progress
-        Who wants to know.
+        Receives progress.
     """
     problems: list[Problem] = []
     if speech == "reference":
@@ -205,7 +209,7 @@ def write_windows(
         "windows": len(segments),
         "problems": [str(problem) for problem in problems],
     }
-    write_text(folder / SPEECH_RECORD, json.dumps(record, indent=1) + "\n")
+    write_json(folder / SPEECH_RECORD, record)
     tell_problems([str(problem) for problem in problems], progress)
 
 
@@ -213,7 +217,7 @@ def write_clusters(
     folder: Path,
     embeddings: Path,
     segments: Path,
-    clusterer: Clusterer,
+    settings: ClusterSettings,
     *,
     backend: Path | None,
     plda: str = "",
@@ -230,17 +234,17 @@ def write_clusters(
         Gets labels, RTTM and a record.
     embeddings, segments : Path
         Vectors and windows.
-    clusterer : Clusterer
+    settings : ClusterSettings
         The method.
     backend, plda, transform
         A model file, or Kaldi's files instead; without them one is fitted to each
         recording.
     counts : mapping from str to int, optional
-        Number of speakers of each recording, where it is given away.
+        Number of speakers of each recording, where it is an oracle's.
     max_gap : float, default=0.0
-        Pauses of one speaker up to so many seconds are bridged.
+        Pauses of one speaker up to this many seconds are bridged.
     progress : Progress
-        Who wants to know.
+        Receives progress.
     """
     vectors, windows = read_embeddings(embeddings), read_segments(segments)
     scorer = choose_backend(
@@ -257,7 +261,7 @@ def write_clusters(
             parts.append(
                 cluster_embeddings(
                     vectors.select(rows[recording]),
-                    clusterer.build(scorer, number),
+                    settings.build(scorer, number),
                     segments=windows,
                     per_recording=True,
                     progress=progress,
@@ -279,7 +283,7 @@ def write_clusters(
         },
         "warnings": remarks,
     }
-    write_text(folder / CLUSTERS, json.dumps(record, indent=1) + "\n")
+    write_json(folder / CLUSTERS, record)
     for remark in remarks[:_SHOWN]:
         progress.say(f"warning: {remark}")
 

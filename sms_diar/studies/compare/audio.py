@@ -42,7 +42,7 @@ class Disturbance:
     share : float, default=0.0
         Share of the pieces that are disturbed, 0 to 1.
     snr_db : float or None, default=None
-        White noise, so far below the piece's own level.
+        White noise, this many decibels below the piece's own level.
     band : bool, default=False
         Whether they pass a telephone's band, 300 to 3400 Hz.
     """

@@ -16,7 +16,7 @@ import numpy as np
 from sms_diar._random import named_generator
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
-from sms_diar.studies._shared.speaker_sessions import Drawn, load_corpus
+from sms_diar.studies._shared.sessions import Drawn, load_corpus
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import FloatArray
 
@@ -43,8 +43,8 @@ class Condition:
         Speakers of a session.
     law : str
         "all": all segments of a drawn speaker; "uneven": 6 to all of them, all
-        numbers as likely; "zipf": the r-th speaker 1 / r of his, at least 2; a
-        number: so many.
+        numbers as likely; "zipf": the r-th speaker 1 / r of them, at least 2; a
+        number: this many.
     runs : int
         Sessions.
     """
@@ -80,7 +80,7 @@ class Condition:
 
 
 def segments_of(law: str, available: int, rank: int, rng: np.random.Generator) -> int:
-    """How many of his available segments the speaker of a rank (from 1) has."""
+    """How many of the available segments the speaker of a rank (from 1) has."""
     if law == "all":
         return available
     if law == "uneven":
@@ -116,12 +116,12 @@ def draw(condition: Condition, source: Mapping[str, Any], run: int, seed: int) -
 def draw_world(
     world: PldaWorld, counts: Sequence[int], tail: float, rng: np.random.Generator
 ) -> Drawn:
-    """Draw speakers of a PLDA world, with so many segments each.
+    """Draw speakers of a PLDA world, each with a given number of segments.
 
     Parameters
     ----------
     world : PldaWorld
-        Speakers and segments; its own law of numbers is not asked.
+        Speakers and segments; its own law of numbers is not used.
     counts : sequence of int
         Segments of each speaker.
     tail : float
@@ -157,7 +157,7 @@ def fitting(
     conditions : iterable of Condition
         All.
     available : mapping from str to int
-        Speakers of the sources that there are; 0 for as many as one likes.
+        Speakers of the sources that there are; 0 for any number.
     """
     return [
         condition
@@ -246,7 +246,7 @@ def corpus_conditions(
     runs_large: int,
     large: int,
 ) -> list[Condition]:
-    """Sessions of a corpus: all segments of so many speakers, and further laws.
+    """Sessions of a corpus: all segments of some speakers, and further laws.
 
     Parameters
     ----------

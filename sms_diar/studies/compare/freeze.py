@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import sms_diar
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar.errors import ExperimentError
 from sms_diar.report.provenance import git_revision
-from sms_diar.studies.compare import peers as compare_methods
+from sms_diar.studies.compare.peers import module_of, settings_of
 
 SETTINGS = "settings.json"
 RUNS = "test-runs.json"
@@ -39,7 +39,10 @@ PROGRAM = (
     "studies/compare/peers.py",
     "studies/compare/sources.py",
     "studies/compare/sessions.py",
-    "studies/_shared/speaker_sessions.py",
+    "studies/_shared/components.py",
+    "studies/_shared/corpora.py",
+    "studies/_shared/sessions.py",
+    "studies/_shared/threads.py",
 )
 """What the figures follow from, within the package."""
 
@@ -76,7 +79,7 @@ def constants_of(methods: Sequence[str]) -> dict[str, Any]:
         "sms_diar.clustering.speakers.row_weight",
         "sms_diar.scoring.session_model",
     }
-    names |= {compare_methods.KINDS[method][0].__module__ for method in methods}
+    names |= {module_of(method) for method in methods}
     found = {}
     for name in sorted(names):
         for key, value in vars(importlib.import_module(name)).items():
@@ -100,7 +103,7 @@ def settings_to_freeze(
         Conditions, seed and limits of the test.
     """
     collected = {
-        "methods": {name: compare_methods.settings_of(name) for name in methods},
+        "methods": {name: settings_of(name) for name in methods},
         "constants": constants_of(methods),
         "program": program_digests(),
         "files": dict(files),
@@ -133,13 +136,13 @@ def freeze(folder: Path, settings: Mapping[str, Any]) -> None:
         "git": git_revision(),
         "settings": settings,
     }
-    write_text(path, json.dumps(record, indent=1) + "\n")
+    write_json(path, record)
 
 
 def read_frozen(path: Path) -> dict[str, Any]:
     """Read what `freeze` wrote: "fingerprint", "date", "git" and "settings"."""
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = read_json(path)
         known = record["fingerprint"] == fingerprint(record["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ExperimentError(
@@ -196,7 +199,7 @@ def read_runs(root: Path) -> list[dict[str, Any]]:
     path = root / RUNS
     if not path.exists():
         return []
-    runs: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    runs: list[dict[str, Any]] = read_json(path)
     return runs
 
 
@@ -225,7 +228,7 @@ def start_test(root: Path, frozen: str, corpus: str) -> int:
                 "finished": "",
             }
         )
-    write_text(root / RUNS, json.dumps(runs, indent=1) + "\n")
+    write_json(root / RUNS, runs)
     return len(runs)
 
 
@@ -233,7 +236,7 @@ def finish_test(root: Path) -> None:
     """Take down that the last run of the test came to its end."""
     runs = read_runs(root)
     runs[-1]["finished"] = _now()
-    write_text(root / RUNS, json.dumps(runs, indent=1) + "\n")
+    write_json(root / RUNS, runs)
 
 
 def _now() -> str:

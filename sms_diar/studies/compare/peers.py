@@ -1,9 +1,9 @@
-"""The methods that ``recipes/compare`` compares, by the names that commands use.
+"""The peers that ``recipes/compare`` compares: methods of the registry, and two extras.
 
-Every method runs with its defaults, the same ones everywhere. Two know more than a
-user does and are marked so: "ahc-oracle" takes, session by session, the threshold
-of highest G, and the windows of a meeting may be announced to those methods that
-can make use of it.
+Every method runs with its defaults, the same ones everywhere. "ahc-oracle" is `ahc`
+with, session by session, the threshold of highest G, which no user can know;
+"nme-parts" is `nme-sc` without the rule that keeps the graph connected. Where the times
+of windows are known, methods that can make use of them may have them.
 """
 
 from __future__ import annotations
@@ -12,80 +12,75 @@ import functools
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sms_diar.clustering import (
-    SpeakerBlurringMeanShift,
-    SpeakerMeanShift,
-    SpeakerStochasticMeanShift,
-)
-from sms_diar.clustering.baselines import (
-    AgglomerativeSpeakers,
-    HdbscanSpeakers,
-    KMeansSpeakers,
-    NmeSpectralSpeakers,
-    SpectralSpeakers,
-    VbxSpeakers,
-)
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
+from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
-K = 17  # the paper's neighbours
 
-KINDS: Mapping[str, tuple[type, Mapping[str, Any]]] = {
-    "sms": (SpeakerEvidenceMeanShift, {}),
-    "sms-paper": (SpeakerStochasticMeanShift, {"k": K}),
-    "ms": (SpeakerMeanShift, {"k": K}),
-    "bms": (SpeakerBlurringMeanShift, {"k": K}),
-    "ahc": (AgglomerativeSpeakers, {}),
-    "ahc-oracle": (AgglomerativeSpeakers, {}),
-    "nme-sc": (NmeSpectralSpeakers, {}),
-    "nme-parts": (NmeSpectralSpeakers, {"connected": False}),
-    "spectral": (SpectralSpeakers, {}),
-    "kmeans": (KMeansSpeakers, {}),
-    "hdbscan": (HdbscanSpeakers, {}),
-    "vbx": (VbxSpeakers, {}),
+@dataclass(frozen=True)
+class Peer:
+    """A method as it takes part in the comparison.
+
+    Parameters
+    ----------
+    method : str
+        Its name in the registry.
+    seconds, power : float
+        CPU time at 1,000 segments, and the power of their number with which it grows.
+    head : str
+        Short column head; empty for the name. A star marks an oracle.
+    oracle : bool, default=False
+        Whether it looks at the truth.
+    parameters : mapping
+        What differs from the defaults.
+    windowed : mapping
+        What differs where windows of 1.44 s every 0.24 s are known to be such.
+    """
+
+    method: str
+    seconds: float
+    power: float
+    head: str = ""
+    oracle: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    windowed: Mapping[str, Any] = field(default_factory=dict)
+
+
+PEERS: Mapping[str, Peer] = {
+    "sms": Peer("sms", 1.9, 1.3),
+    "sms-paper": Peer("sms-paper", 0.15, 1.5, "paper"),
+    "ms": Peer("ms", 0.15, 2.0),
+    "bms": Peer("bms", 0.25, 2.0),
+    "ahc": Peer("ahc", 0.03, 2.0),
+    "ahc-oracle": Peer("ahc", 0.15, 2.0, "ahc*", oracle=True),
+    "nme-sc": Peer("nme-sc", 1.3, 2.9, "nme"),
+    "nme-parts": Peer("nme-sc", 1.3, 2.9, "nme-p", parameters={"connected": False}),
+    "spectral": Peer("spectral", 0.25, 2.5, "spec"),
+    "kmeans": Peer("kmeans", 1.5, 2.0, "kmns"),
+    "hdbscan": Peer("hdbscan", 0.05, 2.0, "hdb"),
+    "vbx": Peer(
+        "vbx",
+        0.05,
+        2.0,
+        # As its authors run it on such windows.
+        windowed={"Fa": 0.3, "Fb": 17.0, "loop_probability": 0.99},
+    ),
 }
-"""Estimator of each method, and what differs from its defaults."""
+"""Peers by the names that settings and tables use."""
 
-OURS = "sms"
-ORACLES = ("ahc-oracle",)
-HEADS = {
-    "sms-paper": "paper",
-    "ahc-oracle": "ahc*",
-    "nme-sc": "nme",
-    "nme-parts": "nme-p",
-    "spectral": "spec",
-    "kmeans": "kmns",
-    "hdbscan": "hdb",
-}
-"""Short column heads; other methods keep their names. A star marks an oracle."""
-
-# VBx as its authors run it on windows of 1.44 s every 0.24 s.
-WINDOWED = {"vbx": {"Fa": 0.3, "Fb": 17.0, "loop_probability": 0.99}}
-
-# CPU seconds at 1,000 segments, and the power of n with which they grow.
-_COST = {
-    "sms": (1.9, 1.3),
-    "sms-paper": (0.15, 1.5),
-    "ms": (0.15, 2.0),
-    "bms": (0.25, 2.0),
-    "ahc": (0.03, 2.0),
-    "ahc-oracle": (0.15, 2.0),
-    "nme-sc": (1.3, 2.9),
-    "nme-parts": (1.3, 2.9),
-    "spectral": (0.25, 2.5),
-    "kmeans": (1.5, 2.0),
-    "hdbscan": (0.05, 2.0),
-    "vbx": (0.05, 2.0),
-}
+OURS = DEFAULT_METHOD
+ORACLES = tuple(name for name, peer in PEERS.items() if peer.oracle)
+WINDOWED = {name: peer.windowed for name, peer in PEERS.items() if peer.windowed}
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +99,20 @@ class Labelling:
     seconds: float
 
 
-def head(method: str) -> str:
-    """Column head of a method."""
-    return HEADS.get(method, method)
+def head(name: str) -> str:
+    """Column head of a peer."""
+    return PEERS[name].head or name
 
 
-def build(method: str, backend: BackEnd | None, seed: int, **known: Any) -> Any:
-    """Make the estimator of a method.
+def build(
+    name: str, backend: BackEnd | None, seed: int, **known: Any
+) -> SpeakerEstimator:
+    """Make the estimator of a peer.
 
     Parameters
     ----------
-    method : str
-        One of `KINDS`.
+    name : str
+        One of `PEERS`.
     backend : BackEnd or None
         What scores.
     seed : int
@@ -123,24 +120,27 @@ def build(method: str, backend: BackEnd | None, seed: int, **known: Any) -> Any:
     **known
         Further parameters, where more is known about the session.
     """
-    kind, given = KINDS[method]
-    settings = {**given, **known, "backend": backend}
-    estimator = kind(**settings)
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=seed)
+    peer = PEERS[name]
+    estimator = build_method(peer.method, backend, seed=seed)
+    estimator.set_params(**peer.parameters, **known)
     return estimator
 
 
-def settings_of(method: str) -> dict[str, Any]:
-    """Every parameter of a method, its defaults included."""
-    params: dict[str, Any] = build(method, None, 0).get_params()
+def settings_of(name: str) -> dict[str, Any]:
+    """Every parameter of a peer, its defaults included."""
+    estimator = build(name, None, 0)
     shown = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in params.items()
-        if name not in ("backend", "random_state")
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in estimator.get_params().items()
+        if key not in ("backend", "random_state")
     }
-    kind = KINDS[method][0]
+    kind = type(estimator)
     return {"class": f"{kind.__module__}.{kind.__qualname__}", **shown}
+
+
+def module_of(name: str) -> str:
+    """Module of the estimator of a peer."""
+    return str(METHODS[PEERS[name].method].load().__module__)
 
 
 def label(
@@ -156,7 +156,7 @@ def label(
     Parameters
     ----------
     methods : sequence of str
-        Of `KINDS`.
+        Of `PEERS`.
     X : ndarray of shape (n, d)
         Raw embeddings.
     truth : ndarray of shape (n,)
@@ -178,7 +178,7 @@ def label(
             start = time.process_time()
             labels = estimator.fit_predict(X)
             seconds = time.process_time() - start
-        if method == "ahc-oracle":
+        if PEERS[method].oracle:
             labels = best_cut(estimator, truth)
         found[method] = Labelling(labels, seconds)
     return found
@@ -208,8 +208,8 @@ def best_cut(fitted: AgglomerativeSpeakers, truth: AnyArray) -> IntArray:
 def expected_seconds(methods: Sequence[str], n: int) -> float:
     """CPU time of all methods for n segments, about."""
     total = 0.3  # drawing and scoring the session
-    for seconds, power in (_COST[method] for method in methods):
-        total += seconds * (n / 1000.0) ** power
+    for peer in (PEERS[method] for method in methods):
+        total += peer.seconds * (n / 1000.0) ** peer.power
     return total
 
 
@@ -228,7 +228,7 @@ def warm_up() -> None:
     world = PldaWorld(dim=6, eer=0.05)
     training, session = world.draw_training(20, 6, 0), world.draw_session(3, 1)
     backend = train_backend(training.X, training.speakers)
-    for method in KINDS:
+    for method in PEERS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             build(method, backend, 0).fit(session.X)

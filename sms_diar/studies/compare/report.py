@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from scipy.stats import norm, t
 
 from sms_diar._files import write_text
+from sms_diar._json import write_json
 from sms_diar.report import figures
 from sms_diar.report.tables import Table
 from sms_diar.studies.compare import text as compare_text
@@ -36,7 +36,7 @@ def collect(results: Mapping[str, Any], names: Sequence[str]) -> dict[str, list[
     return {name: sessions for name, sessions in groups.items() if sessions}
 
 
-def summarise(
+def summarise_conditions(
     results: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]], seed: int
 ) -> dict[str, Any]:
     """Means of all conditions, and how far ours is from each peer.
@@ -240,7 +240,7 @@ def tidy(results: Mapping[str, Any]) -> Table:
 
 def write_report(folder: Path, results: Mapping[str, Any], *, draw: bool) -> None:
     """Write results.json, table.csv, report.md, summary.txt and the pictures."""
-    write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
+    write_json(folder / "results.json", dict(results))
     write_text(folder / "table.csv", tidy(results).csv())
     write_text(folder / "report.md", compare_text.markdown(results))
     write_text(folder / "summary.txt", compare_text.terminal(results, folder))

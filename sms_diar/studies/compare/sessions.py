@@ -20,7 +20,9 @@ from sms_diar.io.uem import read_uem
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.scoring.backend import backend_from_transform
-from sms_diar.studies._shared.speaker_sessions import Figures, load_backend, one_thread
+from sms_diar.studies._shared.sessions import load_backend
+from sms_diar.studies._shared.statistics import Figures
+from sms_diar.studies._shared.threads import one_thread
 from sms_diar.studies.compare.conditions import Condition, draw
 from sms_diar.studies.compare.peers import (
     WINDOWED,
@@ -95,7 +97,7 @@ def estimate_minutes(
     limit: int,
     workers: int,
 ) -> float:
-    """Minutes that all sessions take, about, on so many idle cores."""
+    """Minutes that all sessions take, about, on this many idle cores."""
     seconds = 0.0
     for condition in conditions:
         n = condition.expected_segments
@@ -126,9 +128,9 @@ def compare_session(
     run, seed : int
         Which session.
     methods : sequence of str
-        Of `KINDS`.
+        Of `PEERS`.
     limited, limit : sequence of str and int
-        Methods that are left out above so many segments.
+        Methods that are left out above this many segments.
 
     Returns
     -------
@@ -184,12 +186,12 @@ def compare_meeting(
     folder : str
         X-vectors, segments, PLDA, transform, reference and UEM of one recording.
     times : bool
-        Whether methods that can make use of it are told how windows overlap: SMS
+        Whether methods that can make use of it know how windows overlap: sms
         by the weight of a row, VBx by its authors' settings for such windows.
     run, seed : int
         Which draws of the stochastic methods.
     methods : sequence of str
-        Of `KINDS`. The oracle chooses by G, against the speaker at the middle of a
+        Of `PEERS`. The oracle chooses by G, against the speaker at the middle of a
         window.
     """
     root = Path(folder)

@@ -6,7 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sms_diar.datasets.corpora import corpora_place
 from sms_diar.errors import ConfigError
+from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, TRAINING
 from sms_diar.studies.compare import sources
 from sms_diar.studies.compare.audio import Disturbance
 from sms_diar.studies.compare.conditions import (
@@ -16,12 +18,11 @@ from sms_diar.studies.compare.conditions import (
     simulated_conditions,
     world_name,
 )
-from sms_diar.studies.compare.peers import KINDS
-from sms_diar.studies.digits.steps import TRAINING
+from sms_diar.studies.compare.peers import PEERS
 
 GROUPS = ("simulated", "arabic8k", "libri-testother10-8k", "hard", "meeting")
 UNTIL = ("develop", "freeze", "test")
-TEST_CORPORA = (sources.TEST, *sources.DEVELOPMENT, "simulated")
+TEST_CORPORA = (TEST, *DEVELOPMENT, "simulated")
 
 # Disturbances of arabic8k under which the error rate of all pairs is 20 to 25 %.
 HARD = (
@@ -37,7 +38,7 @@ _PIECES = 40  # most pieces of a speaker
 
 
 @dataclass(frozen=True)
-class World:
+class Worlds:
     """The simulated worlds; see `sms_diar.synthetic.PldaWorld`.
 
     Parameters
@@ -110,15 +111,15 @@ class Config:
     test_base: int
     figures: bool
     data: str
-    world: World
-    training: sources.Training
+    world: Worlds
+    training: sources.SourceTraining
 
     def __post_init__(self) -> None:
         choices: dict[str, tuple[str, ...]] = {
             "until": UNTIL,
             "test_corpus": TEST_CORPORA,
-            "methods": tuple(KINDS),
-            "limited": tuple(KINDS),
+            "methods": tuple(PEERS),
+            "limited": tuple(PEERS),
             "groups": GROUPS,
         }
         for name, known in choices.items():
@@ -147,7 +148,7 @@ class Config:
     @property
     def root(self) -> Path:
         """Folder of the corpora, whether or not it is there."""
-        return sources.data_root(self.data)
+        return corpora_place(self.data)
 
     @property
     def work(self) -> dict[str, Any]:
@@ -191,13 +192,13 @@ def corpora_of(config: Config) -> tuple[list[str], list[str]]:
 
 
 def prepare_tasks(config: Config, folder: Path) -> dict[str, dict[str, Any]]:
-    """Arguments of `compare_sources.prepare`, a task for each source."""
+    """Arguments of `sources.prepare`, a task for each source."""
     there, _ = corpora_of(config)
     training = asdict(config.training)
     common = {"training": training, "folder": str(folder), "seed": config.seed}
     root = str(config.root)
     tasks: dict[str, dict[str, Any]] = {}
-    for corpus in sources.DEVELOPMENT:
+    for corpus in DEVELOPMENT:
         if corpus not in there and not (corpus == "arabic8k" and "hard" in there):
             continue
         disturbed = HARD if corpus == "arabic8k" and "hard" in there else ()
@@ -212,7 +213,7 @@ def prepare_tasks(config: Config, folder: Path) -> dict[str, dict[str, Any]]:
         tasks[f"{corpus}-neural"] = {
             "kind": "neural",
             "corpus": corpus,
-            "trained_on": [name for name in sources.DEVELOPMENT if name != corpus],
+            "trained_on": [name for name in DEVELOPMENT if name != corpus],
             "root": root,
             **common,
         }

@@ -7,7 +7,6 @@ files in the folder of the stage and says what it made: a catalogue of plain val
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import sms_diar
 from sms_diar._random import named_generator
 from sms_diar.datasets import default_model_path, load_digits_ivectors
 from sms_diar.io.arrays import read_npz, read_speakers, write_npz
@@ -26,16 +24,21 @@ from sms_diar.pipeline.extraction import Speech, extract_ivectors
 from sms_diar.pipeline.models import IvectorModel, front_end_of, read_backend
 from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.scoring import BackEnd, backend_to_model, train_backend
-from sms_diar.studies._shared.speaker_sessions import choose_components, one_thread
-from sms_diar.studies._shared.speaker_sources import VECTORS
+from sms_diar.studies._shared.components import choose_components
+from sms_diar.studies._shared.corpora import (
+    TEST,
+    TRAINING,
+    VECTORS,
+    speech_of,
+)
+from sms_diar.studies._shared.digests import listing_digest
+from sms_diar.studies._shared.settings import BackendTraining
+from sms_diar.studies._shared.threads import one_thread
 from sms_diar.studies.compare.audio import Disturbance, write_disturbed
 from sms_diar.studies.compare.conditions import draw_world
-from sms_diar.studies.digits.steps import TRAINING, listing_digest, speech_of
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
-TEST = "audiomnist8k"
-DEVELOPMENT = ("arabic8k", "libri-testother10-8k")
 MEETING = "ami-es2005a"
 LABELS = {
     "arabic8k": "arabic",
@@ -50,37 +53,22 @@ Catalogue = dict[str, Source]
 
 
 @dataclass(frozen=True)
-class Training:
+class SourceTraining(BackendTraining):
     """How back ends and extractors are trained.
+
+    Cross-validation chooses the dimensions of neural vectors.
 
     Parameters
     ----------
-    speakers, segments : int
-        Simulated training speakers, and segments of each.
     components, rank : int
         Sizes of the i-vector extractor.
     band : str
         Of its filters: "full" or "telephone".
-    candidates : tuple of int
-        Dimensions to choose from for neural vectors.
-    folds, rounds : int
-        Cross-validation of that choice over training speakers.
     """
 
-    speakers: int
-    segments: int
     components: int
     rank: int
     band: str
-    candidates: tuple[int, ...]
-    folds: int
-    rounds: int
-
-
-def data_root(folder: str) -> Path:
-    """Folder of the corpora: as set, ``$SMS_DIAR_DATA``, or ``../shared/data``."""
-    beside = Path(sms_diar.__file__).resolve().parents[2] / "shared" / "data"
-    return Path(folder or os.environ.get("SMS_DIAR_DATA", beside))
 
 
 def development_digests(root: Path) -> dict[str, str]:

@@ -7,26 +7,26 @@ figures depend on is frozen, and only then the test corpus is opened.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar.datasets import default_model_path
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.io.model import read_model
 from sms_diar.report.provenance import stamp
 from sms_diar.scoring.backend_training import KIND
-from sms_diar.studies._shared.speaker_sources import VECTORS, file_digest
+from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, VECTORS
+from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies.compare import freeze as frozen
 from sms_diar.studies.compare import sources
 from sms_diar.studies.compare.conditions import Condition, fitting, world_name
 from sms_diar.studies.compare.peers import settings_of
 from sms_diar.studies.compare.report import (
-    summarise,
+    summarise_conditions,
     summarise_meeting,
     write_report,
 )
@@ -60,12 +60,12 @@ def run_prepare(run: StageRun, config: Config) -> None:
     for name, source in catalogue.items():
         words = f"{name} ({source['label']})" if "label" in source else name
         run.progress.say(f"{words}: all-pairs EER {100 * source['eer']:.1f} %")
-    _write(run.folder / CATALOGUE, catalogue)
+    write_json(run.folder / CATALOGUE, catalogue)
 
 
 def run_develop(run: StageRun, config: Config) -> None:
     """Run all methods on development data."""
-    catalogue = _read(run.before["prepare"] / CATALOGUE)
+    catalogue = read_json(run.before["prepare"] / CATALOGUE)
     rows = _runnable(conditions_of_development(config), catalogue)
     tasks = session_tasks(rows, catalogue, **config.work)
     if "meeting" in corpora_of(config)[0]:
@@ -94,8 +94,8 @@ def run_test(run: StageRun, config: Config) -> None:
     root = run.folder.parent
     number = frozen.start_test(root, record["fingerprint"], config.test_corpus)
     run.progress.say(f"test: run {number} on {config.test_corpus} in {root}")
-    catalogue = _test_sources(config, _read(prepared / CATALOGUE), run.folder)
-    _write(run.folder / CATALOGUE, catalogue)
+    catalogue = _test_sources(config, read_json(prepared / CATALOGUE), run.folder)
+    write_json(run.folder / CATALOGUE, catalogue)
     rows = _runnable(conditions_of_test(config), catalogue)
     if not rows:
         raise ExperimentError(
@@ -110,8 +110,8 @@ def run_test(run: StageRun, config: Config) -> None:
 
 def run_report(run: StageRun, config: Config) -> None:
     """Write tables, pictures and texts of what has been run."""
-    develop = _read(run.before["develop"] / RESULTS)
-    catalogue = _read(run.before["prepare"] / CATALOGUE)
+    develop = read_json(run.before["develop"] / RESULTS)
+    catalogue = read_json(run.before["prepare"] / CATALOGUE)
     left_out = corpora_of(config)[1]
     meeting = {
         key: value
@@ -121,7 +121,7 @@ def run_report(run: StageRun, config: Config) -> None:
     results: dict[str, Any] = {
         "stamp": stamp(seed=config.seed, settings=asdict(config)),
         "methods": {name: settings_of(name) for name in config.methods},
-        "development": summarise(
+        "development": summarise_conditions(
             develop["sessions"], develop["conditions"], config.seed
         ),
         "meeting": summarise_meeting(meeting),
@@ -133,9 +133,11 @@ def run_report(run: StageRun, config: Config) -> None:
         record = frozen.read_frozen(run.before["freeze"] / frozen.SETTINGS)
         results["frozen"] = record
     if "test" in run.before:
-        test = _read(run.before["test"] / RESULTS)
-        results["test"] = summarise(test["sessions"], test["conditions"], config.seed)
-        catalogue |= _read(run.before["test"] / CATALOGUE)
+        test = read_json(run.before["test"] / RESULTS)
+        results["test"] = summarise_conditions(
+            test["sessions"], test["conditions"], config.seed
+        )
+        catalogue |= read_json(run.before["test"] / CATALOGUE)
         ran = {entry["name"] for entry in test["conditions"]}
         gone = [one.name for one in conditions_of_test(config) if one.name not in ran]
         if gone:
@@ -150,11 +152,11 @@ def run_report(run: StageRun, config: Config) -> None:
 def settings_now(config: Config, prepared: Path) -> dict[str, Any]:
     """What would be frozen now; the test corpus is not looked at."""
     files = {"embedded model": file_digest(default_model_path())}
-    for name, source in sorted(_read(prepared / CATALOGUE).items()):
+    for name, source in sorted(read_json(prepared / CATALOGUE).items()):
         model = read_model(source["backend"], KIND)
         files[f"back end of {name}"] = model.fingerprint
-    if config.test_corpus == sources.TEST:
-        for corpus in sources.DEVELOPMENT:
+    if config.test_corpus == TEST:
+        for corpus in DEVELOPMENT:
             path = config.root / corpus / VECTORS
             files[f"{corpus} neural"] = file_digest(path) if path.exists() else "none"
     test = {
@@ -176,19 +178,19 @@ def _test_sources(
     if corpus == "simulated":
         names = {"ivectors": world_name(config.world.base_eer), "neural": "heavy"}
         return {f"{corpus}-{kind}": catalogue[name] for kind, name in names.items()}
-    if corpus != sources.TEST:
+    if corpus != TEST:
         return {
             name: source
             for name, source in catalogue.items()
             if name in (f"{corpus}-ivectors", f"{corpus}-neural")
         }
     made = sources.prepare(kind="digits", folder=str(folder))
-    needed = (*sources.DEVELOPMENT, corpus)
+    needed = (*DEVELOPMENT, corpus)
     if all((config.root / name / VECTORS).is_file() for name in needed):
         made |= sources.prepare(
             kind="neural",
             corpus=corpus,
-            trained_on=sources.DEVELOPMENT,
+            trained_on=DEVELOPMENT,
             root=str(config.root),
             training=asdict(config.training),
             folder=str(folder),
@@ -219,13 +221,4 @@ def _write_results(
     run: StageRun, rows: Sequence[Condition], results: Mapping[str, Any]
 ) -> None:
     content = {"conditions": [asdict(row) for row in rows], "sessions": dict(results)}
-    _write(run.folder / RESULTS, content)
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    write_text(path, json.dumps(content, indent=1) + "\n")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+    write_json(run.folder / RESULTS, content)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sms_diar._json import json_text
 from sms_diar.report.provenance import describe
 from sms_diar.report.tables import Table
 from sms_diar.studies.compare.peers import ORACLES, OURS, head
@@ -248,7 +248,7 @@ def _markdown(results: Mapping[str, Any]) -> Iterator[str]:
     )
     yield "\n".join(lines) + "\n"
     yield "Settings of the recipe:\n"
-    yield f"```json\n{json.dumps(settings, indent=1)}\n```\n"
+    yield f"```json\n{json_text(settings)}\n```\n"
 
 
 def terminal(results: Mapping[str, Any], folder: Path) -> str:
@@ -309,8 +309,8 @@ def _introduction(settings: Mapping[str, Any]) -> str:
         f"speakers found, means over {settings['runs']} sessions "
         f"({settings['runs_simulated']} of simulated ones, {settings['runs_large']} "
         f"from {settings['large']} speakers on). EER is that of all pairs of a "
-        f"session. `uneven`: 6 to all segments per speaker; `zipf`: the r-th speaker "
-        f"has 1/r of his; `x 5`: five each. Where a session has all speakers of a "
+        f"session. `uneven`: 6 to all segments per speaker; `zipf`: 1/r of those of "
+        f"the r-th speaker; `x 5`: five each. Where a session has all speakers of a "
         f"corpus, 90 % of the segments are drawn. `paper` is plain stochastic mean "
         f"shift with k = 17. `ahc*` is an oracle: the threshold of highest G, session "
         f"by session. {limited} are left out above {settings['limit']} segments (-); "
@@ -336,7 +336,7 @@ def _meeting_words(rows: Mapping[str, Any]) -> str:
         f"X-vectors of one AMI meeting, {row['n_segments']} windows of "
         f"{row['n_speakers']} speakers. DER with 0.25 s left out on each side of a "
         f"boundary, overlap scored; mean of {row['runs']} seeds. With times known, "
-        f"SMS gets the weight of a row and VBx its authors' settings for such windows "
+        f"sms gets the weight of a row and VBx its authors' settings for such windows "
         f"(its own answer, vbx.rttm, has {100 * row['vbx_rttm']:.2f} %); the others "
         f"cannot use them."
     )

@@ -8,9 +8,6 @@ only after that.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-import sms_diar
 from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
+from sms_diar.datasets.corpora import corpora_place
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.features.front_end import FrontEnd
-from sms_diar.features.mfcc import MfccConfig
-from sms_diar.features.vad import VadConfig
 from sms_diar.io.arrays import load_arrays, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model, write_model
@@ -49,20 +44,17 @@ from sms_diar.scoring import (
     train_backend,
 )
 from sms_diar.scoring.backend_training import KIND
-from sms_diar.studies._shared.speaker_sessions import choose_components, one_thread
-from sms_diar.studies._shared.speaker_sources import BACKEND, CORPUS, RECORD
+from sms_diar.studies._shared.components import choose_components
+from sms_diar.studies._shared.corpora import TEST, TRAINING, UNTRIMMED, speech_of
+from sms_diar.studies._shared.prepared import (
+    BACKEND,
+    CORPUS,
+    read_record,
+    write_record,
+)
+from sms_diar.studies._shared.threads import one_thread
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 
-BANDS = {
-    "telephone": MfccConfig(),
-    "full": MfccConfig(low_hz=0.0, high_hz=4000.0, n_filters=26),
-}
-"""Filter banks to choose from: 200 to 3700 Hz, or all that 8 kHz can hold."""
-
-TEST = "audiomnist8k"
-# Cut without regard to pauses, so its silence has to be found; the others have none.
-UNTRIMMED = "libri251-8k"
-TRAINING = (UNTRIMMED, "arabic8k", "libri-testother10-8k")
 MODEL = "model.npz"
 VERIFICATION = "verification.json"
 
@@ -73,11 +65,9 @@ def corpus_folders(folder: str) -> dict[str, Path]:
     Parameters
     ----------
     folder : str
-        Where they are; empty for ``$SMS_DIAR_DATA``, or else ``../shared/data``
-        beside the checkout.
+        Where they are; empty to look for them, see `sms_diar.datasets.corpora`.
     """
-    beside = Path(sms_diar.__file__).resolve().parents[2] / "shared" / "data"
-    root = Path(folder or os.environ.get("SMS_DIAR_DATA", beside))
+    root = corpora_place(folder)
     folders = {name: root / name for name in (*TRAINING, TEST)}
     missing = [name for name, path in folders.items() if not path.is_dir()]
     if missing:
@@ -86,22 +76,6 @@ def corpus_folders(folder: str) -> dict[str, Path]:
             f"{', '.join(folders)} there (set 'data', or SMS_DIAR_DATA)"
         )
     return folders
-
-
-def listing_digest(folder: Path) -> str:
-    """Digest of the names and sizes of all files: notices another corpus."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            line = f"{path.relative_to(folder)} {path.stat().st_size}\n"
-            digest.update(line.encode())
-    return digest.hexdigest()
-
-
-def speech_of(name: str, folder: Path, band: str) -> Speech:
-    """A corpus as one session, with speech detection where it is needed."""
-    vad = VadConfig(method="energy" if name == UNTRIMMED else "none")
-    return Speech(DataDir(folder), FrontEnd(mfcc=BANDS[band], vad=vad))
 
 
 @one_thread
@@ -223,7 +197,7 @@ def prepare_test(
             for name, entry in candidates.items()
         },
     }
-    write_text(run.folder / RECORD, json.dumps(record, indent=1) + "\n")
+    write_record(run.folder, record)
 
 
 @one_thread
@@ -249,7 +223,7 @@ def verify(run: StageRun, *, draw: bool) -> None:
         if draw:
             curves[name] = det_curve(scores, same)
     result = {"corpus": TEST, "pairs": len(same), "eer": rates}
-    write_text(run.folder / VERIFICATION, json.dumps(result, indent=1) + "\n")
+    write_json(run.folder / VERIFICATION, result)
     if draw:
         figure, axes = figures.new_figure(1, 1, width=5.5, height=5)
         figures.draw_det(axes[0, 0], curves)
@@ -258,14 +232,11 @@ def verify(run: StageRun, *, draw: bool) -> None:
 
 def add_verification(run: StageRun) -> None:
     """Put error rates and the choice of the extractor into the report."""
-    record = json.loads((run.before["prepare"] / RECORD).read_text(encoding="utf-8"))
+    record = read_record(run.before["prepare"])
     rates = verification_table(run.before["verification"])
-    result = json.loads(
-        (run.before["verification"] / VERIFICATION).read_text(encoding="utf-8")
-    )
+    result = read_json(run.before["verification"] / VERIFICATION)
     path = run.folder / "results.json"
-    results = json.loads(path.read_text(encoding="utf-8"))
-    write_text(path, json.dumps({**results, "verification": result}, indent=1) + "\n")
+    write_json(path, {**read_json(path), "verification": result})
     path = run.folder / "report.md"
     text = path.read_text(encoding="utf-8")
     text += (
@@ -282,7 +253,7 @@ def add_verification(run: StageRun) -> None:
 
 def verification_table(folder: Path) -> Table:
     """Equal error rates as a table."""
-    result = json.loads((folder / VERIFICATION).read_text(encoding="utf-8"))
+    result = read_json(folder / VERIFICATION)
     rows = tuple((name, f"{100 * rate:.2f}") for name, rate in result["eer"].items())
     return Table(("scores", "EER %"), rows)
 
@@ -306,7 +277,7 @@ def extractor_table(candidates: Mapping[str, Any]) -> Table:
 def write_sample(folder: Path, path: Path) -> None:
     """Write the vectors of the test corpus, with speakers and extractor."""
     arrays = load_arrays(folder / CORPUS)
-    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    record = read_record(folder)
     ids = tuple(str(name) for name in arrays["ids"])
     vectors = EmbeddingSet(
         ids, arrays["vectors"].astype(np.float64), extractor=record["extractor"]
@@ -315,4 +286,4 @@ def write_sample(folder: Path, path: Path) -> None:
     write_npz(path, vectors, dtype="float", speakers=speakers)
     # As write_embeddings does: the extractor's name travels beside the file.
     beside = path.with_name(path.name + ".json")
-    write_text(beside, json.dumps({"extractor": record["extractor"]}, indent=2) + "\n")
+    write_json(beside, {"extractor": record["extractor"]})

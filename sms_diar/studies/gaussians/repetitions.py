@@ -17,13 +17,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import named_generator
-from sms_diar.clustering import (
-    BlurringMeanShift,
-    DoublyStochasticMeanShift,
-    MeanShift,
-    StochasticMeanShift,
-)
+from sms_diar.clustering.methods import POINT_METHODS
 from sms_diar.metrics import score_clustering
+from sms_diar.studies._shared import paper
+from sms_diar.studies._shared.statistics import Figures
 from sms_diar.synthetic import (
     PAPER_MEANS,
     PAPER_SETS,
@@ -33,11 +30,11 @@ from sms_diar.synthetic import (
     draw_lattice_means,
 )
 
-Figures = dict[str, float]
+METHODS = tuple(paper.POINT_METHODS.values())
 
 
 @dataclass(frozen=True)
-class Method:
+class PointSettings:
     """Settings of the mean-shift family that all methods of a repetition share.
 
     Parameters
@@ -49,9 +46,9 @@ class Method:
     tol : float
         Rest, in bandwidths.
     max_steps : int
-        Most point moves of SMS and DSMS.
+        Most point moves of stochastic methods.
     dsms_low, dsms_high : float
-        Range of the bandwidth of DSMS, in units of `bandwidth`.
+        Range of the bandwidth of "points-dsms", in units of `bandwidth`.
     """
 
     bandwidth: float
@@ -62,31 +59,29 @@ class Method:
     dsms_high: float
 
     def build(self, name: str, seed: np.random.Generator) -> Any:
-        """Make the estimator called "MS", "BMS", "SMS" or "DSMS"."""
-        common = {"kernel": self.kernel, "tol": self.tol}
-        if name == "MS":
-            return MeanShift(bandwidth=self.bandwidth, **common)  # type: ignore[arg-type]
-        if name == "BMS":
-            return BlurringMeanShift(bandwidth=self.bandwidth, **common)  # type: ignore[arg-type]
-        drawn = {"max_steps": self.max_steps, "random_state": seed, **common}
-        if name == "SMS":
-            return StochasticMeanShift(bandwidth=self.bandwidth, **drawn)  # type: ignore[arg-type]
-        ends = self.dsms_low * self.bandwidth, self.dsms_high * self.bandwidth
-        return DoublyStochasticMeanShift(
-            bandwidth=ends,
-            merge_threshold=self.bandwidth / 3.0,
-            **drawn,  # type: ignore[arg-type]
-        )
+        """Make the estimator of one of `METHODS`."""
+        parameters: dict[str, Any] = {
+            "bandwidth": self.bandwidth,
+            "kernel": self.kernel,
+            "tol": self.tol,
+        }
+        if name in ("points-sms", "points-dsms"):
+            parameters |= {"max_steps": self.max_steps, "random_state": seed}
+        if name == "points-dsms":
+            ends = self.dsms_low * self.bandwidth, self.dsms_high * self.bandwidth
+            parameters |= {"bandwidth": ends, "merge_threshold": self.bandwidth / 3.0}
+        return POINT_METHODS[name].load()(**parameters)
 
 
 def run_methods(
-    names: Sequence[str], sample: Sample, method: Method, seed: int, key: str
+    names: Sequence[str], sample: Sample, settings: PointSettings, seed: int, key: str
 ) -> dict[str, Figures]:
     """Cluster one sample with each method and score the results."""
     warm_up()
     figures: dict[str, Figures] = {}
     for name in names:
-        model = method.build(name, named_generator(seed, key, name))
+        rng = named_generator(seed, key, paper.paper_name(name))
+        model = settings.build(name, rng)
         with warnings.catch_warnings():
             # Counted below: a table of averages says how many runs did not rest.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -106,9 +101,9 @@ def run_methods(
 def warm_up() -> None:
     """Compile, or load from the disk cache, before anything is timed."""
     X = np.arange(6.0).reshape(3, 2)
-    for name in ("MS", "BMS", "SMS", "DSMS"):
-        method = Method(1.0, "uniform", 1e-6, 1000, 0.5, 1.5)
-        method.build(name, np.random.default_rng(0)).fit(X)
+    settings = PointSettings(1.0, "uniform", 1e-6, 1000, 0.5, 1.5)
+    for name in METHODS:
+        settings.build(name, np.random.default_rng(0)).fit(X)
 
 
 def table_repetition(
@@ -117,14 +112,14 @@ def table_repetition(
     run: int,
     std: float,
     methods: Sequence[str],
-    method: Mapping[str, Any],
+    settings: Mapping[str, Any],
     seed: int,
 ) -> dict[str, Figures]:
     """One run on one of the paper's four sets."""
     key = f"{set_name}/{run}"
     rng = named_generator(seed, "table", key)
     sample = draw_gaussians(PAPER_MEANS, PAPER_SETS[set_name], std, rng)
-    return run_methods(methods, sample, Method(**method), seed, key)
+    return run_methods(methods, sample, PointSettings(**settings), seed, key)
 
 
 def sweep_repetition(
@@ -135,7 +130,7 @@ def sweep_repetition(
     std: float,
     per_cluster: int,
     methods: Sequence[str],
-    method: Mapping[str, Any],
+    settings: Mapping[str, Any],
     seed: int,
 ) -> dict[str, Figures]:
     """One run at one value of one sweep: "time", "ratio", "dimension" or "clusters"."""
@@ -154,27 +149,7 @@ def sweep_repetition(
     else:
         means = draw_lattice_means(int(value), rng)
         sample = draw_gaussians(means, [per_cluster] * int(value), std, rng)
-    return run_methods(methods, sample, Method(**method), seed, key)
-
-
-def summarise(
-    repetitions: Sequence[Mapping[str, Figures]],
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Mean, spread and quantiles of every figure of every method."""
-    summary: dict[str, dict[str, dict[str, float]]] = {}
-    for name in repetitions[0]:
-        summary[name] = {}
-        for measure in repetitions[0][name]:
-            values = np.array([run[name][measure] for run in repetitions])
-            low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
-            summary[name][measure] = {
-                "mean": float(values.mean()),
-                "std": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
-                "low": float(low),
-                "median": float(median),
-                "high": float(high),
-            }
-    return summary
+    return run_methods(methods, sample, PointSettings(**settings), seed, key)
 
 
 def growth_exponent(points: Sequence[float], seconds: Sequence[float]) -> float:

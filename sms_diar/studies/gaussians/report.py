@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
 from sms_diar.report import figures
 from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
-from sms_diar.studies._shared.printed import (
+from sms_diar.studies._shared.paper import POINT_METHODS, paper_name
+from sms_diar.studies._shared.statistics import summarise
+from sms_diar.studies.gaussians import tables as printed_tables
+from sms_diar.studies.gaussians.printed import (
     MEASURES,
     Printed,
     deviations,
     read_printed,
     worst_deviation,
 )
-from sms_diar.studies.gaussians import tables as printed_tables
-from sms_diar.studies.gaussians.repetitions import Method, growth_exponent, summarise
+from sms_diar.studies.gaussians.repetitions import PointSettings, growth_exponent
 from sms_diar.synthetic import PAPER_MEANS, PAPER_SETS, draw_gaussians
 
 SUMMARY = "summary.json"
@@ -47,23 +49,24 @@ def write_results(run: StageRun, results: Mapping[str, Any]) -> None:
         group: {"runs": len(repetitions), "methods": summarise(repetitions)}
         for group, repetitions in groups.items()
     }
-    write_text(run.folder / SUMMARY, json.dumps(summary, indent=1) + "\n")
+    write_json(run.folder / SUMMARY, summary)
 
 
 def draw_pictures(
-    run: StageRun, std: float, method: Mapping[str, Any], seed: int
+    run: StageRun, std: float, settings: Mapping[str, Any], seed: int
 ) -> None:
-    """Draw one sample of set 1, the ways of its points, its modes and clusters."""
+    """Draw one sample of set 1, the paths of its points, its modes and clusters."""
     rng = named_generator(seed, "pictures")
     X, truth = draw_gaussians(PAPER_MEANS, PAPER_SETS["set1"], std, rng)
     figure, axes = figures.new_figure(2, 4, width=14, height=7.4)
     figures.draw_points(axes[0, 0], X, truth, "data with true labels")
     figures.draw_points(axes[1, 0], X, None, "data as the methods see them")
-    for row, name in enumerate(("MS", "SMS")):
-        model = Method(**method).build(name, named_generator(seed, "pictures", name))
+    for row, name in enumerate(("points-ms", "points-sms")):
+        drawn = named_generator(seed, "pictures", paper_name(name))
+        model = PointSettings(**settings).build(name, drawn)
         model.set_params(record="states", max_records=400).fit(X)
         count = f"{model.n_clusters_} clusters"
-        figures.draw_paths(axes[row, 1], model.history_.states, f"{name}: ways to rest")
+        figures.draw_paths(axes[row, 1], model.history_.states, f"{name}: paths")
         sizes = np.bincount(model.labels_)
         figures.draw_modes(
             axes[row, 2], X, model.cluster_centers_, sizes, f"{name}: modes and sizes"
@@ -88,7 +91,7 @@ def write_report(run: StageRun, printed_path: Path, settings: dict[str, Any]) ->
         "sweeps": sweeps,
         "fit": {name: _fit(rows) for name, rows in readings.items()},
     }
-    write_text(run.folder / "results.json", json.dumps(results, indent=1) + "\n")
+    write_json(run.folder / "results.json", results)
     tidy = printed_tables.tidy(readings, results["runs"])
     write_text(run.folder / "table.csv", tidy.csv())
     write_text(run.folder / "table.tex", _latex(readings))
@@ -102,7 +105,7 @@ def _read_summary(folder: Path) -> Summary:
     path = folder / SUMMARY
     if not path.exists():  # pictures have no figures
         return {}
-    summary: Summary = json.loads(path.read_text(encoding="utf-8"))
+    summary: Summary = read_json(path)
     return summary
 
 
@@ -262,18 +265,19 @@ def _search_words(search: Mapping[str, Any]) -> str:
 
 def _time_table(sweep: Mapping[str, Any]) -> Table:
     methods = list(sweep["curves"]["seconds"])
+    steps = sweep["curves"]["n_steps"]["points-sms"]
     body = [
         (
             f"{3 * value:.0f}",
             str(runs),
             *(f"{sweep['curves']['seconds'][m][i]['median']:.4f}" for m in methods),
-            f"{sweep['curves']['n_steps']['SMS'][i]['median'] / (3 * value):.1f}",
+            f"{steps[i]['median'] / (3 * value):.1f}",
         )
         for i, (value, runs) in enumerate(
             zip(sweep["values"], sweep["runs"], strict=True)
         )
     ]
-    heads = ("points", "runs", *(f"{m} s" for m in methods), "SMS steps/point")
+    heads = ("points", "runs", *(f"{m} s" for m in methods), "points-sms steps/point")
     return Table(heads, tuple(body), n_left=0)
 
 
@@ -324,9 +328,9 @@ def _markdown(results: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
         f"clusters holding at least 5 % of the points: K alone flatters "
         f"clusterings with many crumbs. "
         f"Kernel {settings['kernel']}, tolerance {settings['tol']:g} h, merging "
-        f"threshold h/3; DSMS draws its bandwidth from "
+        f"threshold h/3; points-dsms draws its bandwidth from "
         f"[{settings['dsms_low']:g} h, {settings['dsms_high']:g} h] "
-        f"and is not in the paper's table.\n",
+        f"and is not in the paper's table, where the others are {_printed_names()}.\n",
         f"{WHY_TWO_READINGS}\n",
     ]
     for reading, heading in _headings(settings).items():
@@ -357,6 +361,11 @@ def _markdown(results: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def _printed_names() -> str:
+    names = list(POINT_METHODS)[:3]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _count_words(runs: Mapping[str, Mapping[str, int]]) -> str:
     counts = next(iter(runs.values()))
     return ", ".join(f"{count} ({set_name})" for set_name, count in counts.items())
@@ -376,8 +385,8 @@ def _terminal(results: Mapping[str, Any], folder: Path) -> str:
     for reading, heading in _headings(settings).items():
         if reading in results["table"]:
             lines += [heading, ""]
-            rows = results["table"][reading]
-            lines.append(printed_tables.stacked(rows).plain())
+            for set_name, methods in results["table"][reading].items():
+                lines += [set_name, printed_tables.stacked(methods).plain()]
     lines.append(_search_words(results["search"]))
     lines.append(_growth_words(results["sweeps"]["time"]))
     lines.append(f"\nTables and curves: {folder}")

@@ -36,16 +36,16 @@ def compared(rows: Rows) -> Table:
     return Table(("set", "method", *HEADS.values()), tuple(body), n_left=2)
 
 
-def stacked(rows: Rows) -> Table:
-    """Three lines per method, narrow enough for a terminal."""
-    body = []
-    for set_name, methods in rows.items():
-        for method, figures in methods.items():
-            for line, cells in _lines(figures):
-                body.append((set_name, method, line, *cells))
+def stacked(methods: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Three lines per method of one set, narrow enough for a terminal."""
+    body = [
+        (method, line, *cells)
+        for method, figures in methods.items()
+        for line, cells in _lines(figures)
+    ]
     short = {"Pur(C,D)": "PurCD", "Pur(D,C)": "PurDC", "clusters": "count"}
     heads = [short.get(head, head) for head in HEADS.values()]
-    return Table(("set", "method", "", *heads), tuple(body), n_left=3)
+    return Table(("method", "", *heads), tuple(body), n_left=2)
 
 
 def spread(rows: Rows) -> Table:

@@ -7,7 +7,6 @@ of the speaker experiment; but here the printed rows are for the same corpus.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar._random import named_generator
 from sms_diar.embeddings.cuts import Cuts, SegmentLaw, cut_segments
@@ -38,7 +37,7 @@ from sms_diar.io.sre08 import Corpus, collect_corpus
 from sms_diar.io.sre08_keys import Side
 from sms_diar.studies._shared import speaker_report
 from sms_diar.studies._shared.extraction import tell_problems
-from sms_diar.studies._shared.speaker_sources import read_record
+from sms_diar.studies._shared.prepared import read_record
 from sms_diar.types import Problem, Segment
 
 DATA = "data"
@@ -83,7 +82,7 @@ def write_data(
     seed : int
         Draws them; those of a speaker do not depend on the other speakers.
     progress : Progress
-        Who wants to know.
+        Receives progress.
     """
     corpus = collect_corpus(
         tree.corpus,
@@ -125,14 +124,13 @@ def write_data(
         "missing": list(corpus.missing),
         "problems": [str(problem) for problem in problems],
     }
-    write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
+    write_json(folder / RECORD, record)
     tell_problems([*record["missing"], *record["problems"]], progress)
 
 
 def read_corpus_record(folder: Path) -> dict[str, Any]:
     """What `write_data` noted."""
-    text = (folder / RECORD).read_text(encoding="utf-8")
-    record: dict[str, Any] = json.loads(text)
+    record: dict[str, Any] = read_json(folder / RECORD)
     return record
 
 

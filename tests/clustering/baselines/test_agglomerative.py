@@ -102,7 +102,7 @@ def test_other_thresholds_and_numbers_need_no_second_fit():
     np.testing.assert_array_equal(model.labels_at(0.5), model.labels_)
     other = AgglomerativeSpeakers(backend=cosine_backend(6), threshold=0.1).fit(X)
     np.testing.assert_array_equal(model.labels_at(0.1), other.labels_)
-    seven = AgglomerativeSpeakers(backend=cosine_backend(6), n_speakers=7).fit(X)
+    seven = AgglomerativeSpeakers(backend=cosine_backend(6), num_speakers=7).fit(X)
     np.testing.assert_array_equal(model.labels_with(7), seven.labels_)
     assert model.labels_at(-2.0).max() == 0
     assert model.labels_at(1.1).tolist() == list(range(40))
@@ -205,6 +205,6 @@ def test_cuts_need_a_fit_and_a_number_of_speakers_that_exist():
     with pytest.raises(InvalidParameterError) as caught:
         model.labels_with(4)
     assert str(caught.value) == (
-        "AgglomerativeSpeakers: n_speakers must be at most the number of segments "
+        "AgglomerativeSpeakers: num_speakers must be at most the number of segments "
         "(3), got 4"
     )

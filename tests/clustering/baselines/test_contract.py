@@ -9,15 +9,16 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sms_diar.clustering.baselines import (
-    BASELINES,
     AgglomerativeSpeakers,
     HdbscanSpeakers,
     KMeansSpeakers,
     NmeSpectralSpeakers,
+    SpeakerBaseline,
     SpectralSpeakers,
     VbxSpeakers,
 )
 from sms_diar.clustering.baselines import _base as base_module
+from sms_diar.clustering.methods import METHODS
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.cluster import cluster_embeddings
@@ -81,9 +82,11 @@ def test_follows_scikit_learn_conventions(estimator, check):
 
 
 def test_every_baseline_is_registered_under_one_name():
-    assert len(set(BASELINES.values())) == len(BASELINES) == 6
-    for cls in BASELINES.values():
-        assert {"backend", "n_speakers", "min_speakers", "max_speakers"} <= set(
+    known = [method.load() for method in METHODS.values()]
+    registered = [cls for cls in known if issubclass(cls, SpeakerBaseline)]
+    assert len(set(registered)) == len(registered) == 6
+    for cls in registered:
+        assert {"backend", "num_speakers", "min_speakers", "max_speakers"} <= set(
             cls().get_params()
         )
 
@@ -103,7 +106,7 @@ def test_finds_the_speakers_of_a_world_its_model_knows(model):
 def test_a_session_can_be_clustered_by_the_pipeline(model):
     X, truth = session()
     ids = tuple(f"s{i:03d}" for i in range(len(X)))
-    estimator = clone(model).set_params(backend=plda_backend(), n_speakers=4)
+    estimator = clone(model).set_params(backend=plda_backend(), num_speakers=4)
     result = cluster_embeddings(EmbeddingSet(ids, X), estimator)
     names = [result.labels[name] for name in ids]
     assert adjusted_rand_score(truth, names) > 0.95
@@ -114,7 +117,7 @@ def test_a_session_can_be_clustered_by_the_pipeline(model):
 @family
 def test_predict_gives_segments_to_their_speakers(model):
     X, truth = session()
-    fitted = clone(model).set_params(backend=plda_backend(), n_speakers=4).fit(X)
+    fitted = clone(model).set_params(backend=plda_backend(), num_speakers=4).fit(X)
     assert adjusted_rand_score(truth, fitted.predict(X + 0.01)) == 1.0
 
 
@@ -156,7 +159,7 @@ def test_a_listener_hears_the_end_and_changes_nothing(model):
 @pytest.mark.parametrize("wanted", [1, 2, 4, 7])
 def test_a_fixed_number_of_speakers_is_honoured(model, wanted):
     X, _ = session()
-    found = clone(model).set_params(n_speakers=wanted).fit(X)
+    found = clone(model).set_params(num_speakers=wanted).fit(X)
     assert sorted(set(found.labels_.tolist())) == list(range(wanted))
 
 
@@ -172,7 +175,7 @@ def test_bounds_are_honoured(model):
 @family
 def test_as_many_speakers_as_segments_is_possible(model):
     X, _ = session(n_speakers=2, per_speaker=4)
-    fitted = clone(model).set_params(n_speakers=8).fit(X)
+    fitted = clone(model).set_params(num_speakers=8).fit(X)
     assert fitted.labels_.tolist() == list(range(8))
 
 
@@ -200,7 +203,7 @@ def test_one_segment_is_one_speaker(model):
 def test_a_few_segments_can_be_clustered(model, n):
     X, _ = session(n_speakers=2, per_speaker=5)
     for wanted in range(1, n + 1):
-        fitted = clone(model).set_params(n_speakers=wanted).fit(X[:n])
+        fitted = clone(model).set_params(num_speakers=wanted).fit(X[:n])
         assert fitted.n_clusters_ == wanted
     assert 1 <= clone(model).fit(X[:n]).n_clusters_ <= n
 
@@ -213,16 +216,16 @@ def test_equal_embeddings_are_one_speaker(model):
 @family
 def test_equal_embeddings_are_split_only_if_the_number_is_given(model):
     X = np.full((6, 4), 0.3)
-    assert clone(model).set_params(n_speakers=3).fit(X).n_clusters_ == 3
+    assert clone(model).set_params(num_speakers=3).fit(X).n_clusters_ == 3
 
 
 @family
 def test_repeated_embeddings_stay_together(model):
     # Three directions, ten times each: more clusters than points are not sought.
     X = np.tile(np.eye(5)[:3], (10, 1))
-    fitted = clone(model).set_params(n_speakers=3).fit(X)
+    fitted = clone(model).set_params(num_speakers=3).fit(X)
     assert fitted.labels_.tolist() == [0, 1, 2] * 10
-    assert clone(model).set_params(n_speakers=5).fit(X).n_clusters_ == 5
+    assert clone(model).set_params(num_speakers=5).fit(X).n_clusters_ == 5
 
 
 @family
@@ -269,11 +272,11 @@ def test_any_clustering_can_be_brought_within_bounds(low, more, seed):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_speakers": 0}, "n_speakers must be a whole number >= 1, got 0"),
+        ({"num_speakers": 0}, "num_speakers must be a whole number >= 1, got 0"),
         ({"max_speakers": 1.5}, "max_speakers must be a whole number >= 1, got 1.5"),
         (
-            {"n_speakers": 2, "max_speakers": 3},
-            "n_speakers must be given without min_speakers and max_speakers, "
+            {"num_speakers": 2, "max_speakers": 3},
+            "num_speakers must be given without min_speakers and max_speakers, "
             "got all of them",
         ),
         (
@@ -281,8 +284,8 @@ def test_any_clustering_can_be_brought_within_bounds(low, more, seed):
             "min_speakers must be at most max_speakers, got 4 and 3",
         ),
         (
-            {"n_speakers": 9},
-            "n_speakers must be at most the number of segments (3), got 9",
+            {"num_speakers": 9},
+            "num_speakers must be at most the number of segments (3), got 9",
         ),
         (
             {"min_speakers": 4},

@@ -55,7 +55,7 @@ def test_the_number_of_highest_silhouette_is_found(n_speakers):
 def test_a_given_number_needs_no_silhouettes_and_no_matrix(monkeypatch):
     monkeypatch.setattr(base_module, "_BYTES", 8 * 10**2)
     X, _ = session(4)
-    model = KMeansSpeakers(backend=plda_backend(8), n_speakers=3, random_state=0)
+    model = KMeansSpeakers(backend=plda_backend(8), num_speakers=3, random_state=0)
     assert model.fit(X).silhouettes_ == {}
     assert model.n_clusters_ == 3
 
@@ -67,7 +67,7 @@ def test_spheres_see_directions_only():
     X = length[:, None] * np.eye(2)[axis] + 0.02 * rng.standard_normal((80, 2))
     sphere = KMeansSpeakers(backend=plda_backend(2), spherical=True, random_state=0)
     np.testing.assert_array_equal(sphere.fit_predict(X), axis)
-    place = KMeansSpeakers(backend=plda_backend(2), n_speakers=3, random_state=0)
+    place = KMeansSpeakers(backend=plda_backend(2), num_speakers=3, random_state=0)
     labels = place.fit_predict(X)
     # The short ones of both directions are closer to each other than to the long.
     assert labels[:20].tolist() == labels[40:60].tolist()

@@ -92,7 +92,7 @@ def test_predict_gives_the_segments_of_the_session_back():
 @pytest.mark.parametrize("wanted", [1, 3, 5, 9])
 def test_a_wanted_number_is_met(wanted):
     X, _ = session(5)
-    assert fitted(X, n_speakers=wanted).n_clusters_ == wanted
+    assert fitted(X, num_speakers=wanted).n_clusters_ == wanted
 
 
 @compiled
@@ -112,7 +112,7 @@ def test_a_handful_of_segments_is_clustered(n, backend):
     model = fitted(X[:n], backend=trained() if backend else None)
     assert model.labels_[0] == 0
     assert 1 <= model.n_clusters_ <= n
-    assert fitted(X[:n], n_speakers=n).n_clusters_ == n
+    assert fitted(X[:n], num_speakers=n).n_clusters_ == n
 
 
 def test_equal_rows_are_one_speaker():
@@ -185,10 +185,13 @@ def test_windows_that_overlap_count_in_part():
         ({"row_weight": 0.0}, r"row_weight must be a number in \(0, 1\], got 0.0"),
         ({"row_weight": "half"}, r"row_weight must be a number in \(0, 1\]"),
         ({"coarsening": 0}, "coarsening must be a finite number > 0, got 0"),
-        ({"n_speakers": 0}, "n_speakers must be a whole number >= 1, got 0"),
+        ({"num_speakers": 0}, "num_speakers must be a whole number >= 1, got 0"),
         ({"min_speakers": 3, "max_speakers": 2}, "min_speakers must be at most"),
-        ({"n_speakers": 2, "max_speakers": 2}, "n_speakers must be given without"),
-        ({"n_speakers": 99}, r"n_speakers must be at most the number of segments \(8"),
+        ({"num_speakers": 2, "max_speakers": 2}, "num_speakers must be given without"),
+        (
+            {"num_speakers": 99},
+            r"num_speakers must be at most the number of segments \(8",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(options, message):

@@ -222,7 +222,7 @@ def test_the_same_seed_gives_the_same_labels():
 @pytest.mark.parametrize("wanted", [1, 2, 4, 6])
 def test_a_fixed_number_of_speakers_is_honoured(model, wanted):
     X, _ = session()
-    found = clone(model).set_params(n_speakers=wanted).fit(X)
+    found = clone(model).set_params(num_speakers=wanted).fit(X)
     assert found.n_clusters_ == wanted
     assert sorted(set(found.labels_.tolist())) == list(range(wanted))
 
@@ -238,7 +238,7 @@ def test_bounds_are_honoured_and_otherwise_leave_the_result_alone(model):
 
 def test_as_many_speakers_as_segments_is_possible():
     X, _ = session(n_speakers=2, per_speaker=4)
-    model = SpeakerStochasticMeanShift(n_speakers=8, random_state=0).fit(X)
+    model = SpeakerStochasticMeanShift(num_speakers=8, random_state=0).fit(X)
     assert model.n_clusters_ == 8
 
 
@@ -401,10 +401,10 @@ def test_a_listener_hears_the_end_and_changes_nothing(model):
             "merge_threshold must be a finite number, got nan",
         ),
         ({"backend": "plda"}, "backend must be a BackEnd or None, got 'plda'"),
-        ({"n_speakers": 0}, "n_speakers must be a whole number >= 1, got 0"),
+        ({"num_speakers": 0}, "num_speakers must be a whole number >= 1, got 0"),
         (
-            {"n_speakers": 2, "max_speakers": 3},
-            "n_speakers must be given without min_speakers and max_speakers, "
+            {"num_speakers": 2, "max_speakers": 3},
+            "num_speakers must be given without min_speakers and max_speakers, "
             "got all of them",
         ),
         (
@@ -412,8 +412,8 @@ def test_a_listener_hears_the_end_and_changes_nothing(model):
             "min_speakers must be at most max_speakers, got 4 and 3",
         ),
         (
-            {"n_speakers": 9},
-            "n_speakers must be at most the number of segments (3), got 9",
+            {"num_speakers": 9},
+            "num_speakers must be at most the number of segments (3), got 9",
         ),
     ],
     ids=lambda value: str(value)[:30],
@@ -463,7 +463,7 @@ def test_memory_does_not_grow_with_the_square():
 @pytest.mark.parametrize(
     "kind", [SpeakerMeanShift, SpeakerBlurringMeanShift, SpeakerStochasticMeanShift]
 )
-@pytest.mark.parametrize("bound", ["n_speakers", "min_speakers"])
+@pytest.mark.parametrize("bound", ["num_speakers", "min_speakers"])
 def test_more_speakers_than_tight_clusters_are_reached_all_the_same(kind, bound):
     rng = np.random.default_rng(0)
     X = np.repeat(3.0 * rng.standard_normal((4, 6)), 10, axis=0)

@@ -10,15 +10,15 @@ from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.studies._shared import extraction
 from sms_diar.studies._shared.extraction import (
+    ExtractorTraining,
     ModelChoice,
-    Training,
     read_ivectors_record,
     tell_problems,
     write_ivectors,
 )
 from sms_diar.synthetic.voices import Voice
 
-TRAINING = Training(
+TRAINING = ExtractorTraining(
     vad="energy", cmvn="session", components=4, rank=3, ubm_iter=2, tv_iter=2
 )
 

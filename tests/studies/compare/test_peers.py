@@ -7,7 +7,7 @@ from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring import train_backend
 from sms_diar.studies.compare.peers import (
-    KINDS,
+    PEERS,
     allowed,
     best_cut,
     build,
@@ -29,8 +29,8 @@ def session():
 
 def test_every_method_labels_every_segment(session):
     drawn, backend = session
-    found = label(list(KINDS), drawn.X, drawn.speakers, backend, lambda _: 1)
-    assert list(found) == list(KINDS)
+    found = label(list(PEERS), drawn.X, drawn.speakers, backend, lambda _: 1)
+    assert list(found) == list(PEERS)
     for one in found.values():
         assert one.labels.shape == drawn.speakers.shape
         assert one.labels.min() == 0
@@ -43,9 +43,9 @@ def test_methods_that_draw_get_their_seed():
     assert "random_state" not in build("ahc", None, 7).get_params()
 
 
-def test_more_can_be_told_to_a_method(session):
+def test_more_can_be_known_about_a_session(session):
     drawn, backend = session
-    known = {"sms": {"n_speakers": 2}}
+    known = {"sms": {"num_speakers": 2}}
     found = label(["sms"], drawn.X, drawn.speakers, backend, lambda _: 1, known)
     assert found["sms"].labels.max() == 1
 
@@ -87,7 +87,7 @@ def test_slow_methods_are_left_out_above_a_size():
 
 def test_the_cost_grows_with_size_and_methods():
     assert expected_seconds(["sms"], 1000) == pytest.approx(0.3 + 1.9)
-    assert expected_seconds(list(KINDS), 2000) > 4 * expected_seconds(["sms"], 500)
+    assert expected_seconds(list(PEERS), 2000) > 4 * expected_seconds(["sms"], 500)
 
 
 def test_an_oracle_has_a_star():

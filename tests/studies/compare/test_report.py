@@ -6,7 +6,7 @@ import pytest
 from sms_diar.studies.compare import text as compare_text
 from sms_diar.studies.compare.report import (
     stratified_interval,
-    summarise,
+    summarise_conditions,
     summarise_meeting,
 )
 
@@ -50,7 +50,7 @@ def results():
 
 
 def test_means_are_over_sessions_and_averages_over_conditions(results):
-    summary = summarise(results, CONDITIONS, 1)
+    summary = summarise_conditions(results, CONDITIONS, 1)
     assert list(summary["conditions"]) == ["a 3 spk", "b 3 spk"]
     first = summary["conditions"]["a 3 spk"]
     assert first["runs"] == 2
@@ -66,7 +66,7 @@ def test_means_are_over_sessions_and_averages_over_conditions(results):
 
 
 def test_differences_are_paired(results):
-    summary = summarise(results, CONDITIONS, 1)
+    summary = summarise_conditions(results, CONDITIONS, 1)
     gap = summary["conditions"]["a 3 spk"]["paired"]["ahc"]["g"]
     # .9 - .7 and .8 - .7
     assert gap["estimate"] == pytest.approx(0.15)
@@ -102,7 +102,7 @@ def test_one_session_has_no_interval_beyond_itself():
 
 
 def test_the_overview_has_a_row_per_condition_and_a_column_per_method(results):
-    table = compare_text.overview(summarise(results, CONDITIONS, 1))
+    table = compare_text.overview(summarise_conditions(results, CONDITIONS, 1))
     assert table.columns == ("condition", "EER %", "sms", "ahc", "kmns")
     assert table.rows[0] == (
         "a 3 spk",
@@ -117,7 +117,7 @@ def test_the_overview_has_a_row_per_condition_and_a_column_per_method(results):
 
 
 def test_differences_read_as_numbers_with_signs(results):
-    table = compare_text.differences(summarise(results, CONDITIONS, 1), "g")
+    table = compare_text.differences(summarise_conditions(results, CONDITIONS, 1), "g")
     assert table.columns == ("condition", "ahc", "kmns")
     assert table.rows[0][1].startswith("+.150 [")
     assert table.rows[1][2] == "-"
@@ -138,7 +138,9 @@ def test_headlines_say_the_worst_and_how_often_the_number_is_right():
         "c/0": session(**{"sms": one, "nme-sc": one}),
     }
     # Differences +.1, -.2 and 0; a has four speakers for three, c one for one.
-    k, g, even, single = compare_text.headlines(summarise(results, conditions, 1))
+    k, g, even, single = compare_text.headlines(
+        summarise_conditions(results, conditions, 1)
+    )
     assert k == (
         "K of sms minus that of nme-sc: -.033 [-.033, -.033] on average over 3 "
         "conditions; at least -.200 (b)."

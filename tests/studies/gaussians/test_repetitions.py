@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError
-from sms_diar.studies._shared.printed import read_printed, worst_deviation
+from sms_diar.clustering.methods import POINT_METHODS
 from sms_diar.studies.gaussians import repetitions as gaussians
 
-METHOD = {
+SETTINGS = {
     "bandwidth": 0.9,
     "kernel": "uniform",
     "tol": 1e-6,
@@ -15,7 +14,7 @@ METHOD = {
     "dsms_low": 0.5,
     "dsms_high": 1.5,
 }
-NAMES = ("MS", "BMS", "SMS", "DSMS")
+NAMES = gaussians.METHODS
 
 
 def without_times(figures):
@@ -27,7 +26,7 @@ def without_times(figures):
 
 def table(run, seed=1):
     figures = gaussians.table_repetition(
-        set_name="set2", run=run, std=0.6, methods=NAMES, method=METHOD, seed=seed
+        set_name="set2", run=run, std=0.6, methods=NAMES, settings=SETTINGS, seed=seed
     )
     return without_times(figures)
 
@@ -57,7 +56,7 @@ def test_every_sweep_draws_what_it_says(sweep, value, n_labels, monkeypatch):
         std=0.6,
         per_cluster=20,
         methods=NAMES,
-        method=METHOD,
+        settings=SETTINGS,
         seed=1,
     )
     assert len(seen["sizes"]) == n_labels
@@ -65,15 +64,6 @@ def test_every_sweep_draws_what_it_says(sweep, value, n_labels, monkeypatch):
     # 60 points with one cluster four times as large as the others: 10 + 10 + 40
     expected = {"time": [10, 10, 10], "ratio": [10, 10, 40]}.get(sweep, [20] * n_labels)
     assert seen["sizes"].tolist() == expected
-
-
-def test_summary_by_hand():
-    runs = [{"SMS": {"k": value}} for value in (0.0, 0.5, 1.0)]
-    summary = gaussians.summarise(runs)["SMS"]["k"]
-    assert summary == pytest.approx(
-        {"mean": 0.5, "std": 0.5, "low": 0.05, "median": 0.5, "high": 0.95}
-    )
-    assert gaussians.summarise(runs[:1])["SMS"]["k"]["std"] == 0.0
 
 
 def test_growth_of_a_power_law_is_its_power():
@@ -84,26 +74,9 @@ def test_growth_of_a_power_law_is_its_power():
     assert np.isnan(gaussians.growth_exponent([10], [1.0]))
 
 
-def test_printed_table_has_all_rows_of_the_paper(root):
-    printed = read_printed(root / "recipes" / "synthetic" / "paper.csv")
-    assert len(printed) == 12
-    assert printed["set4", "MS"]["n_clusters"] == 3.35
-    # K is the geometric mean of ACP and ALP, up to the printed digits
-    for figures in printed.values():
-        assert figures["k"] == pytest.approx(
-            np.sqrt(figures["acp"] * figures["alp"]), abs=0.012
-        )
-
-
-def test_a_broken_printed_table_is_named(tmp_path):
-    path = tmp_path / "paper.csv"
-    path.write_text("set,method,acp\nset1,MS,.9\n")
-    with pytest.raises(
-        DataFormatError, match=r"paper\.csv:2: expected the columns set"
-    ):
-        read_printed(path)
-
-
-def test_worst_deviation_looks_at_purities_only():
-    gap = {"acp": 0.01, "alp": -0.04, "k": 0, "pur_cd": 0, "pur_dc": 0, "g": 0.02}
-    assert worst_deviation({**gap, "n_clusters": 3.0}) == 0.04
+def test_methods_are_those_of_the_registry():
+    assert set(NAMES) <= set(POINT_METHODS)
+    settings = gaussians.PointSettings(**SETTINGS)
+    for name in NAMES:
+        model = settings.build(name, np.random.default_rng(0))
+        assert type(model) is POINT_METHODS[name].load()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import DataFormatError
+from sms_diar.studies._shared.paper import POINT_METHODS
 
 MEASURES = ("acp", "alp", "k", "pur_cd", "pur_dc", "g", "n_clusters")
 """Columns of the printed table."""
@@ -15,18 +16,18 @@ MEASURES = ("acp", "alp", "k", "pur_cd", "pur_dc", "g", "n_clusters")
 PURITIES = MEASURES[:-1]
 
 Printed = dict[tuple[str, str], dict[str, float]]
-"""From (set, method) to the printed figures."""
+"""From (set, method of the registry) to the printed figures."""
 
 
 def read_printed(path: Path) -> Printed:
-    """Read a CSV file with the columns set, method and `MEASURES`."""
+    """Read a CSV file with the columns set, method (the paper's) and `MEASURES`."""
     printed: Printed = {}
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         for row in rows:
             try:
                 figures = {measure: float(row[measure]) for measure in MEASURES}
-                printed[row["set"], row["method"]] = figures
+                printed[row["set"], POINT_METHODS[row["method"]]] = figures
             except (KeyError, TypeError, ValueError) as error:
                 raise DataFormatError(
                     f"expected the columns set, method, {', '.join(MEASURES)} with "

@@ -1,0 +1,26 @@
+"""Digests of files and folders, which tell a stage that its input has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from sms_diar.errors import MissingFileError
+
+
+def listing_digest(folder: Path) -> str:
+    """Digest of the names and sizes of all files: notices another corpus."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            line = f"{path.relative_to(folder)} {path.stat().st_size}\n"
+            digest.update(line.encode())
+    return digest.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file."""
+    if not path.is_file():
+        raise MissingFileError(f"{path}: no such file")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""The paper's table of speakers on whatever is at hand: simulated, bundled, given."""
