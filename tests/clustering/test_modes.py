@@ -11,6 +11,8 @@ from sms_diar.clustering._modes import (
 )
 from sms_diar.clustering.points import _reference
 
+pytestmark = pytest.mark.compiled
+
 # Places compared all with all; cells compared so; cells that a tree finds.
 WAYS = {"places": 1024, "cells": 100, "tree": 0}
 

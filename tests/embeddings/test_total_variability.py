@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.embeddings import (
@@ -76,7 +76,6 @@ def test_one_number_by_hand():
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
-@settings(max_examples=30)
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 10**6))
 def test_posterior_and_likelihood_are_those_of_the_stacked_gaussian(
     full, c, d, r, seed
@@ -114,7 +113,6 @@ def test_an_iteration_is_that_of_the_definition(full):
 
 @pytest.mark.parametrize("divergence", [False, True])
 @pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
-@settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 10**6))
 def test_the_likelihood_never_falls(full, divergence, c, d, r, seed):
     mixture = draw_mixture(c, d, np.random.default_rng(seed), full=full)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.embeddings import train_ubm
@@ -40,7 +40,6 @@ def test_two_clouds_are_found():
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
-@settings(max_examples=15)
 @given(st.integers(2, 9), st.integers(1, 4), st.integers(0, 10**6))
 def test_the_likelihood_never_falls_between_splits(covariance, c, d, seed):
     X = draw_frames(600, d, seed)

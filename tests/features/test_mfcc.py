@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import python_speech_features as psf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
@@ -86,7 +86,6 @@ def test_python_speech_features_on_the_whole_signal_agrees(config):
     np.testing.assert_allclose(got, want[:-1], rtol=0, atol=1e-12)
 
 
-@settings(max_examples=20)
 @given(st.lists(st.integers(0, 40_000), max_size=12))
 def test_a_stream_gives_bit_for_bit_what_the_whole_gives(sizes):
     signal = noise(CHUNK * 80 + 7777)

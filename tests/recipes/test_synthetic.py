@@ -1,5 +1,6 @@
 """The synthetic recipe, in a size for tests, and what interrupting it does."""
 
+import functools
 import json
 import os
 import signal
@@ -129,11 +130,15 @@ def finished(folder, stage):
     return [json.loads(line)["key"] for line in lines if line.endswith("}")]
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
-    "end", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill -9"]
+    ("workers", "end"),
+    [
+        pytest.param("1", signal.SIGINT, id="1-ctrl-c"),
+        pytest.param("2", signal.SIGINT, id="2-ctrl-c", marks=pytest.mark.soak),
+        pytest.param("1", signal.SIGKILL, id="1-kill -9", marks=pytest.mark.soak),
+        pytest.param("2", signal.SIGKILL, id="2-kill -9", marks=pytest.mark.soak),
+    ],
 )
-@pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers):
     conf = tmp_path / "slow.toml"
     conf.write_text(TOY.replace("runs = 2", "runs = 60", 1))
@@ -141,7 +146,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers
     more = ("--workers", workers, "--set", "figures=false")
     with errors.open("w") as stderr:  # a pipe would be kept open by orphaned workers
         process = subprocess.Popen(
-            command(folder, conf, *more), stderr=stderr, start_new_session=True
+            command(folder, conf, *more),
+            stderr=stderr,
+            start_new_session=True,
+            # Under nohup, and in background jobs, Ctrl-C is ignored and stays so.
+            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
     deadline = time.monotonic() + 60
     while len(finished(folder, "table")) < 5 and time.monotonic() < deadline:

@@ -17,6 +17,8 @@ from sms_diar.clustering.points import _kernels, _reference
 from sms_diar.clustering.points import stochastic as stochastic_module
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 
+pytestmark = pytest.mark.compiled
+
 SHAPES = [(1, 1), (2, 1), (60, 1), (60, 2), (40, 3), (30, 9), (20, 17)]
 
 

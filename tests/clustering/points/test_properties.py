@@ -25,6 +25,8 @@ from sms_diar.clustering.points._kernels import stochastic_steps
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 from sms_diar.clustering.points.profiles import SLOPE
 
+pytestmark = pytest.mark.compiled
+
 kernels = st.sampled_from(KERNELS)
 seeds = st.integers(0, 2**32 - 1)
 
@@ -55,7 +57,6 @@ def steps_of(X, bandwidth, kernel, seed, n_steps):
 
 
 @given(samples(), st.floats(0.1, 4.0), kernels, seeds)
-@settings(max_examples=60)
 def test_each_step_raises_the_objective_by_what_the_theory_says(X, h, kernel, seed):
     for before, after, move in steps_of(X, h, kernel, seed, 40):
         gain = _reference.objective(after, 1.0, kernel) - _reference.objective(
@@ -71,7 +72,6 @@ def test_each_step_raises_the_objective_by_what_the_theory_says(X, h, kernel, se
 
 
 @given(samples(min_dim=2, max_dim=3, min_points=8), st.floats(0.3, 3.0), kernels, seeds)
-@settings(max_examples=60)
 def test_the_convex_hull_never_grows(X, h, kernel, seed):
     X = X - X.min(axis=0)  # the lattice begins at the corner
     assume(np.linalg.matrix_rank(X - X[0]) == X.shape[1])
@@ -83,7 +83,6 @@ def test_the_convex_hull_never_grows(X, h, kernel, seed):
 
 
 @given(samples(), st.floats(0.3, 3.0), kernels, seeds)
-@settings(max_examples=80)
 def test_at_rest_points_coincide_or_are_a_bandwidth_apart(X, h, kernel, seed):
     model = StochasticMeanShift(bandwidth=h, kernel=kernel, tol=1e-9, random_state=seed)
     resting = model.fit(X).resting_points_
@@ -100,7 +99,6 @@ def test_at_rest_points_coincide_or_are_a_bandwidth_apart(X, h, kernel, seed):
 
 
 @given(samples(min_points=2), kernels, seeds)
-@settings(max_examples=60)
 def test_a_sample_narrower_than_the_bandwidth_is_one_cluster(X, kernel, seed):
     diameter = float(np.max(pdist(X)))
     assume(diameter > 1e-3)
@@ -143,7 +141,7 @@ def continuous(seed, n=40, d=3):
 
 @family
 @given(seed=seeds, h=st.floats(0.5, 3.0), shift=st.floats(-1e4, 1e4))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_translation_moves_the_result_along(model, seed, h, shift):
     X = continuous(seed)
     model.set_params(bandwidth=h)
@@ -154,7 +152,7 @@ def test_translation_moves_the_result_along(model, seed, h, shift):
 
 @family
 @given(seed=seeds, h=st.floats(0.5, 3.0))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rotation_turns_the_result_along(model, seed, h):
     X = continuous(seed)
     rotation = np.linalg.qr(continuous(seed + 1, 3, 3))[0]
@@ -166,7 +164,7 @@ def test_rotation_turns_the_result_along(model, seed, h):
 
 @family
 @given(seed=seeds, h=st.floats(0.5, 3.0), scale=st.floats(1e-6, 1e6))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scaling_data_and_bandwidth_scales_the_result(model, seed, h, scale):
     X = continuous(seed)
     labels = model.set_params(bandwidth=h).fit(X).labels_
@@ -177,7 +175,6 @@ def test_scaling_data_and_bandwidth_scales_the_result(model, seed, h, scale):
 
 
 @given(samples(min_points=2, max_points=25), st.floats(0.3, 3.0), kernels, seeds)
-@settings(max_examples=60)
 def test_permuting_rows_and_draws_alike_permutes_the_states(X, h, kernel, seed):
     rng = np.random.default_rng(seed)
     n = len(X)
@@ -206,7 +203,7 @@ def test_permuting_rows_and_draws_alike_permutes_the_states(X, h, kernel, seed):
 
 @pytest.mark.parametrize("model", FAMILY[:2], ids=lambda m: type(m).__name__)
 @given(seed=seeds, h=st.floats(0.5, 3.0))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_permuting_rows_permutes_deterministic_results(model, seed, h):
     X = continuous(seed)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -217,7 +214,6 @@ def test_permuting_rows_permutes_deterministic_results(model, seed, h):
 
 
 @given(samples(max_points=40, max_dim=3), st.floats(0.05, 4.0))
-@settings(max_examples=150)
 def test_merging_equals_the_plain_connected_components(X, threshold):
     labels = merge_resting_points(X, threshold)
     np.testing.assert_array_equal(labels, _reference.merge(X, threshold))

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.clustering.speakers._evidence_kernels import merge_groups, move_segments
 from sms_diar.clustering.speakers.row_weight import estimate_row_weight, row_weight_of
 from sms_diar.scoring.evidence import group_sums, partition_evidence
 from sms_diar.types import Segment
+
+pytestmark = pytest.mark.compiled
 
 PSI = np.array([4.0, 1.0, 0.25])
 
@@ -50,7 +52,6 @@ def plain_merging(U, labels, weight):
         labels = best[1]
 
 
-@settings(max_examples=15)
 @given(st.integers(0, 1000), st.sampled_from([1.0, 0.3]))
 def test_merging_takes_the_best_pair_every_time(seed, weight):
     U, _ = drawn(seed, (4, 3, 3, 2))
@@ -70,7 +71,6 @@ def test_equal_vectors_end_in_one_group():
     assert len(set(merged(U, np.arange(7)))) == 1
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 1000), st.sampled_from([1.0, 0.3]), st.integers(1, 3))
 def test_moving_never_lowers_the_evidence(seed, weight, fewest):
     U, truth = drawn(seed, (6, 5, 4))

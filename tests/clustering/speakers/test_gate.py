@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,8 @@ from sms_diar.clustering.speakers._reference import Gate
 from sms_diar.clustering.speakers._selection import pass_gate, select
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
+
+pytestmark = pytest.mark.compiled
 
 FAMILY = [
     SpeakerMeanShift(),
@@ -78,7 +80,6 @@ ranks = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 
 
 @given(ranks, st.integers(1, 35), st.integers(-1, 6), st.integers(1, 35))
-@settings(max_examples=300)
 def test_the_kernel_passes_whom_the_reference_passes(values, k, limit, least):
     scores = np.array(values, dtype=float)
     best, heap = np.empty(k, dtype=np.int64), np.empty(k)
@@ -96,7 +97,6 @@ gates = st.builds(Gate, shares, st.integers(1, 9))
 
 
 @given(st.integers(0, 50), gates, st.integers(1, 20))
-@settings(max_examples=30)
 def test_gated_runs_equal_the_reference(seed, gate, k):
     X, _ = session(seed, per_speaker=8)
     backend = plda()

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -167,7 +167,6 @@ scores_with_ties = st.lists(st.integers(0, 5), min_size=1, max_size=40)
 
 
 @given(scores_with_ties, st.integers(1, 45))
-@settings(max_examples=300)
 def test_selection_keeps_the_best_and_the_lower_index_of_ties(values, k):
     scores = np.array(values, dtype=float)
     best, heap = np.empty(k, dtype=np.int64), np.empty(k)
@@ -256,7 +255,6 @@ def test_merging_takes_the_highest_mean_score_first():
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=25)
 def test_mean_features_give_mean_scores(seed):
     rng = np.random.default_rng(seed)
     X, _ = session(seed, n_speakers=3, per_speaker=5)

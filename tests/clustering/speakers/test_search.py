@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -19,6 +19,8 @@ from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import PldaModel
+
+pytestmark = pytest.mark.compiled
 
 
 def session(seed=0, n_speakers=4, per_speaker=25, dim=12, spread=0.8):
@@ -78,7 +80,6 @@ vectors = st.lists(
 
 
 @given(vectors, st.integers(1, 40), st.sampled_from([0.0, 0.5, 1.5, 9.0]))
-@settings(max_examples=200)
 def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
@@ -94,7 +95,6 @@ def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
 
 
 @given(vectors, st.integers(1, 9), st.integers(0, 99))
-@settings(max_examples=100)
 def test_points_that_moved_are_found_where_they_are(rows, k, seed):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
@@ -144,7 +144,6 @@ def test_grouping_gives_up_when_there_would_be_too_many_cells():
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-30, 1e-3, 1.0, 1e5, 1e30]))
-@settings(max_examples=60)
 def test_single_precision_never_hides_a_neighbour(seed, scale):
     rng = np.random.default_rng(seed)
     # Scores that single precision cannot tell apart, and vectors next to nothing.
@@ -220,7 +219,6 @@ backends = {"plda": plda(), "linear": linear_backend(12)}
     ranges,
     st.sampled_from(sorted(backends)),
 )
-@settings(max_examples=60)
 def test_runs_equal_the_reference(run, ks, gate, scores, name):
     X, _ = session(
         run["seed"], run["n_speakers"], run["per_speaker"], spread=run["spread"]
