@@ -1,6 +1,5 @@
 """The synthetic recipe, in a size for tests, and what interrupting it does."""
 
-import functools
 import json
 import os
 import signal
@@ -29,11 +28,18 @@ time_points = 0
 """
 
 
+# Under nohup, and in background jobs, Ctrl-C is ignored, and Python leaves it so.
+MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from sms_diar.cli.main import main; main()"
+)
+
+
 def command(folder, conf, *more):
     return [
         sys.executable,
         "-c",
-        "from sms_diar.cli.main import main; main()",
+        MAIN,
         "run",
         "synthetic",
         "--exp",
@@ -149,8 +155,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers
             command(folder, conf, *more),
             stderr=stderr,
             start_new_session=True,
-            # Under nohup, and in background jobs, Ctrl-C is ignored and stays so.
-            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
     deadline = time.monotonic() + 60
     while len(finished(folder, "table")) < 5 and time.monotonic() < deadline:
