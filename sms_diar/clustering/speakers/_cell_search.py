@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sms_diar.clustering.speakers._kernels import Cells, group_cells, single_cells
+from sms_diar.clustering.speakers._cell_kernels import (
+    Cells,
+    group_cells,
+    single_cells,
+)
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
-class Search:
+class CellSearch:
     """Cells for the kernel, and when to group the points anew.
 
     Nothing here changes what is found, only how fast.
