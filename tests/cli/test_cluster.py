@@ -217,7 +217,7 @@ def test_more_speakers_than_segments_is_refused(folder, run_cli):
 @pytest.mark.parametrize(
     ("choice", "most"),
     [
-        pytest.param((), 5, marks=pytest.mark.slow),
+        pytest.param((), 5, marks=pytest.mark.soak),
         (("--method", "sms-paper", "-k", 100), 8),
     ],
 )

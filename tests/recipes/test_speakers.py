@@ -100,7 +100,7 @@ def test_results_hold_figures_wins_and_the_choice_of_dimensions(small):
         assert sum(counted[part] for part in ("wins", "ties", "losses")) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_number_of_workers_does_not_change_the_figures(small, root, tmp_path):
     outcome, conf = small
     again = run(root, tmp_path / "exp", conf=[conf], workers=2)
@@ -214,7 +214,7 @@ def test_wrong_settings_are_named(root, tmp_path, assignment, message):
 
 
 @pytest.mark.corpus
-@pytest.mark.slow
+@pytest.mark.soak
 def test_runs_on_the_digits(root, corpus_data, tmp_path):
     outcome = run(
         root,

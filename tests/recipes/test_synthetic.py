@@ -129,7 +129,7 @@ def finished(folder, stage):
     return [json.loads(line)["key"] for line in lines if line.endswith("}")]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "end", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill -9"]
 )

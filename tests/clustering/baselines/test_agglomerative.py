@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
@@ -64,7 +64,6 @@ def test_equal_scores_can_be_cut_anywhere():
 
 
 @given(st.integers(0, 1000), st.floats(-20.0, 20.0))
-@settings(max_examples=60)
 def test_average_linkage_equals_merging_of_single_points(seed, threshold):
     X = np.random.default_rng(seed).standard_normal((20, 3)) * 3.0
     model = AgglomerativeSpeakers(backend=plda_backend(3), threshold=threshold).fit(X)
@@ -74,7 +73,6 @@ def test_average_linkage_equals_merging_of_single_points(seed, threshold):
 
 
 @given(st.integers(0, 1000), st.sampled_from(["average", "complete", "single"]))
-@settings(max_examples=60)
 def test_merging_scores_never_rise_and_cuts_are_nested(seed, method):
     rng = np.random.default_rng(seed)
     scores = rng.standard_normal((15, 15))
@@ -138,7 +136,6 @@ def test_the_threshold_leaves_room_for_the_larger_crowd():
 
 
 @given(st.integers(0, 500), st.floats(0.01, 100.0), st.floats(-50.0, 50.0))
-@settings(max_examples=50)
 def test_the_threshold_moves_with_the_scores(seed, scale, offset):
     rng = np.random.default_rng(seed)
     scores = np.concatenate([rng.standard_normal(300), 5.0 + rng.standard_normal(100)])

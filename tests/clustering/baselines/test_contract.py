@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
@@ -253,7 +253,6 @@ def test_the_loosest_cluster_is_split_first():
 
 
 @given(st.integers(1, 12), st.integers(0, 11), st.integers(0, 1000))
-@settings(max_examples=60)
 def test_any_clustering_can_be_brought_within_bounds(low, more, seed):
     rng = np.random.default_rng(seed)
     terms = line(rng.integers(0, 4, 12) / 4.0)  # with equal points

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.clustering.baselines import NmeSpectralSpeakers
@@ -56,7 +56,6 @@ def test_the_gap_of_two_triangles_by_hand():
 
 
 @given(st.integers(0, 500), st.integers(2, 12))
-@settings(max_examples=40)
 def test_laplacians_are_symmetric_with_rows_that_sum_to_zero(seed, p):
     scores = np.random.default_rng(seed).standard_normal((12, 12))
     graph = laplacian(ranking(scores + scores.T), p)
@@ -90,7 +89,6 @@ def test_the_p_taken_has_the_smallest_ratio_of_all():
 
 
 @given(st.integers(0, 300), st.floats(0.05, 0.6), st.integers(1, 4))
-@settings(max_examples=40)
 def test_the_search_ends_early_without_missing_the_best(seed, spread, n_speakers):
     X, _ = blocks(n_speakers, 12, spread, seed)
     n, backend = len(X), cosine_backend(20)

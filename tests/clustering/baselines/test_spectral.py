@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
@@ -37,7 +37,6 @@ def test_of_two_thresholds_the_larger_affinity_is_kept():
 
 
 @given(st.integers(0, 500), st.integers(2, 10))
-@settings(max_examples=50)
 def test_leading_vectors_are_those_of_the_matrix_with_scaled_rows(seed, n):
     root = np.random.default_rng(seed).random((n, n))
     matrix = root @ root.T

@@ -5,14 +5,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar.clustering import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers import _cell_kernels as cell_kernels
 from sms_diar.clustering.speakers import _kernels as kernels
-from sms_diar.clustering.speakers import _reference as _speaker_reference
+from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
 from sms_diar.clustering.speakers._cell_search import CellSearch
 from sms_diar.clustering.speakers._reference import Gate
@@ -78,8 +78,8 @@ vectors = st.lists(
 )
 
 
+@pytest.mark.compiled
 @given(vectors, st.integers(1, 40), st.sampled_from([0.0, 0.5, 1.5, 9.0]))
-@settings(max_examples=200)
 def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
@@ -96,8 +96,8 @@ def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
         assert find(i, k, rows_of_scores[i], U, bias, search) == want(i, k, U, bias)
 
 
+@pytest.mark.compiled
 @given(vectors, st.integers(1, 9), st.integers(0, 99))
-@settings(max_examples=100)
 def test_points_that_moved_are_found_where_they_are(rows, k, seed):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
@@ -119,6 +119,7 @@ def test_points_that_moved_are_found_where_they_are(rows, k, seed):
         assert find(i, k, rows_of_scores[i], U, bias, search) == want(i, k, U, bias)
 
 
+@pytest.mark.compiled
 @given(vectors)
 def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
     table = np.array(rows, dtype=float)
@@ -138,6 +139,7 @@ def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
         assert abs(bias[j] - cells.center_bias[c]) <= cells.spread[c]
 
 
+@pytest.mark.compiled
 def test_grouping_gives_up_when_there_would_be_too_many_cells():
     U, bias = np.arange(10.0)[:, None], np.zeros(10)
     search = CellSearch(U, bias)
@@ -146,8 +148,8 @@ def test_grouping_gives_up_when_there_would_be_too_many_cells():
     assert search.snapshot(np.arange(3)).shape == (3, 10)
 
 
+@pytest.mark.compiled
 @given(st.integers(0, 10**6), st.sampled_from([1e-30, 1e-3, 1.0, 1e5, 1e30]))
-@settings(max_examples=60)
 def test_single_precision_never_hides_a_neighbour(seed, scale):
     rng = np.random.default_rng(seed)
     # Scores that single precision cannot tell apart, and vectors next to nothing.
@@ -185,6 +187,7 @@ def test_runs_with_and_without_groups_are_equal_to_the_last_bit(monkeypatch):
     assert model.n_steps_ == steps
 
 
+@pytest.mark.compiled
 def test_precision_of_the_search_does_not_show():
     # Powers of two change no digit, but the larger scores leave single precision.
     X, _ = session(n_speakers=3, per_speaker=40, dim=3, spread=0.3)
@@ -216,6 +219,7 @@ ranges = st.none() | st.sampled_from([(-30.0, 5.0), (0.0, 0.0), (1e9, 1e9)])
 backends = {"plda": plda(), "linear": linear_backend(12)}
 
 
+@pytest.mark.compiled
 @given(
     runs,
     st.sampled_from([(1, 1), (4, 4), (2, 9), (70, 70)]),
@@ -223,7 +227,6 @@ backends = {"plda": plda(), "linear": linear_backend(12)}
     ranges,
     st.sampled_from(sorted(backends)),
 )
-@settings(max_examples=60)
 def test_runs_equal_the_reference(run, ks, gate, scores, name):
     X, _ = session(
         run["seed"], run["n_speakers"], run["per_speaker"], spread=run["spread"]
@@ -250,7 +253,7 @@ def test_runs_equal_the_reference(run, ks, gate, scores, name):
     thresholds = np.full(steps, -np.inf)
     if scores is not None:
         thresholds = score_rng.uniform(*scores, size=steps)
-    states, made = _speaker_reference.stochastic(
+    states, made = _reference.stochastic(
         backend.prepare(X),
         backend,
         rng.integers(n, size=steps),
@@ -281,14 +284,14 @@ def test_the_plain_loop_of_the_benchmark_is_the_reference(plain_numpy_loop):
     n = len(X)
     draws = np.random.default_rng(4).integers(n, size=200 * n)
     no = np.full(len(draws), -np.inf)
-    states, steps = _speaker_reference.stochastic(
+    states, steps = _reference.stochastic(
         backend.prepare(X), backend, draws, np.full(len(draws), 7), no, 1e-3, n
     )
     assert rest.n_steps == steps
     np.testing.assert_allclose(rest.states, states, atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_session_of_sixty_speakers_equals_the_plain_loop(plain_numpy_loop):
     world = PldaWorld(dim=100, eer=0.08)
     training = world.draw_training(300, 10, 1)

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,7 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference as _speaker_reference
+from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers._reference import Gate
 from sms_diar.clustering.speakers._selection import pass_gate, select
 from sms_diar.preprocessing import FoldedChain
@@ -26,6 +26,8 @@ FAMILY = [
     SpeakerStochasticMeanShift(random_state=0),
 ]
 family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__)
+
+pytestmark = pytest.mark.compiled
 
 
 def cosine():
@@ -51,7 +53,7 @@ def test_a_gate_keeps_a_share_of_the_self_score_and_the_best():
 
     def near(share, least, k=4):
         gate = Gate(share, least)
-        return _speaker_reference.nearest(0, states, cosine(), k, gate=gate).tolist()
+        return _reference.nearest(0, states, cosine(), k, gate=gate).tolist()
 
     assert near(0.6, 1) == [0, 1, 2]
     assert near(0.9, 1) == [0, 1]
@@ -78,7 +80,6 @@ ranks = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 
 
 @given(ranks, st.integers(1, 35), st.integers(-1, 6), st.integers(1, 35))
-@settings(max_examples=300)
 def test_the_kernel_passes_whom_the_reference_passes(values, k, limit, least):
     scores = np.array(values, dtype=float)
     best, heap = np.empty(k, dtype=np.int64), np.empty(k)
@@ -96,7 +97,6 @@ gates = st.builds(Gate, shares, st.integers(1, 9))
 
 
 @given(st.integers(0, 50), gates, st.integers(1, 20))
-@settings(max_examples=30)
 def test_gated_runs_equal_the_reference(seed, gate, k):
     X, _ = session(seed, per_speaker=8)
     backend = plda()
@@ -108,12 +108,12 @@ def test_gated_runs_equal_the_reference(seed, gate, k):
         bms = SpeakerBlurringMeanShift(max_iter=8, **common).fit(X)
         sms = SpeakerStochasticMeanShift(max_steps=150, random_state=seed, **common)
         sms.fit(X)
-    want = _speaker_reference.mean_shift(prepared, backend, k, 1e-3, 8, gate)
+    want = _reference.mean_shift(prepared, backend, k, 1e-3, 8, gate)
     np.testing.assert_allclose(ms.resting_points_, want, atol=1e-9)
-    want = _speaker_reference.blurring(prepared, backend, k, 1e-3, 8, gate)
+    want = _reference.blurring(prepared, backend, k, 1e-3, 8, gate)
     np.testing.assert_allclose(bms.resting_points_, want, atol=1e-9)
     draws = np.random.default_rng(seed).integers(len(X), size=150)
-    want, steps = _speaker_reference.stochastic(
+    want, steps = _reference.stochastic(
         prepared,
         backend,
         draws,

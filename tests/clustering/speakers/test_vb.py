@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import norm
@@ -115,7 +115,6 @@ loops = st.sampled_from([None, 0.2, 0.9, 0.999])
 
 
 @given(cases, weights, weights, loops)
-@settings(max_examples=100)
 def test_the_bound_never_falls(drawn, Fa, Fb, loop):
     seed, n, n_speakers, dim = drawn
     F, psi, gamma = case(seed, n, n_speakers, dim)
@@ -130,7 +129,6 @@ def test_the_bound_never_falls(drawn, Fa, Fb, loop):
 
 
 @given(st.integers(0, 1000), loops)
-@settings(max_examples=40)
 def test_renaming_speakers_renames_the_result(seed, loop):
     F, psi, gamma = case(seed)
     order = np.random.default_rng(seed).permutation(gamma.shape[1])
@@ -141,7 +139,6 @@ def test_renaming_speakers_renames_the_result(seed, loop):
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=40)
 def test_a_mixture_does_not_see_the_order_of_segments(seed):
     F, psi, gamma = case(seed)
     order = np.random.default_rng(seed).permutation(len(F))

@@ -80,7 +80,7 @@ def test_the_estimate_is_shared_by_the_workers():
 
 
 @pytest.mark.corpus
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_real_meeting_is_scored(corpus_data):
     folder = str(corpus_data / "ami-es2005a")
     result = compare_meeting(
