@@ -1,15 +1,71 @@
 """Speaker clustering and diarization by stochastic mean shift.
 
-The package is a pipeline, and the folders are its stages in order::
+What most callers need is here::
 
-    io -> features -> embeddings -> preprocessing -> scoring -> synthetic
-       -> clustering -> labels -> metrics -> report -> experiment -> cli
+    sms_diar.diarize("call.wav")              who spoke when
+    sms_diar.cluster("xvectors.ark", ...)     embeddings to speakers
+    sms_diar.score("ref.rttm", "hyp.rttm")    how well
+
+They take the paths and options of the commands of the same names, or values, and
+return what the commands print. `read_rttm`, `write_rttm`, `read_uem` and
+`read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet` are what they
+give. Errors that input can cause derive from `SmsDiarError`.
+
+Behind them is a pipeline, and the folders are its stages in order::
+
+    timeline -> io -> features -> embeddings -> preprocessing -> scoring
+             -> synthetic, datasets -> clustering -> metrics -> report
+             -> pipeline -> experiment -> studies -> cli
 
 A module may import from stages to its left, never from stages to its right.
 Start reading at :mod:`sms_diar.types`, the few values that travel along, and
 :mod:`sms_diar.clustering.points._reference`, the algorithms as the paper writes them.
-Importing the package itself is cheap; each stage loads what it needs when it is
-imported.
+Importing the package itself is cheap; each name loads what it needs when it is first
+used.
 """
 
+from sms_diar._lazy import lazy_names as _lazy_names
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "EmbeddingSet",
+    "Segment",
+    "SmsDiarError",
+    "Turn",
+    "cluster",
+    "diarize",
+    "read_embeddings",
+    "read_rttm",
+    "read_uem",
+    "score",
+    "write_rttm",
+]
+
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
+if TYPE_CHECKING:
+    from sms_diar.errors import SmsDiarError
+    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.rttm import read_rttm, write_rttm
+    from sms_diar.io.uem import read_uem
+    from sms_diar.pipeline.cluster import cluster
+    from sms_diar.pipeline.diarize import diarize
+    from sms_diar.pipeline.score import score
+    from sms_diar.types import EmbeddingSet, Segment, Turn
+else:
+    __getattr__, __dir__ = _lazy_names(
+        __name__,
+        {
+            "EmbeddingSet": "sms_diar.types",
+            "Segment": "sms_diar.types",
+            "SmsDiarError": "sms_diar.errors",
+            "Turn": "sms_diar.types",
+            "cluster": "sms_diar.pipeline.cluster",
+            "diarize": "sms_diar.pipeline.diarize",
+            "read_embeddings": "sms_diar.io.embeddings",
+            "read_rttm": "sms_diar.io.rttm",
+            "read_uem": "sms_diar.io.uem",
+            "score": "sms_diar.pipeline.score",
+            "write_rttm": "sms_diar.io.rttm",
+        },
+    )

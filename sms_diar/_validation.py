@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -64,6 +65,24 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
         listed = ", ".join(repr(choice) for choice in choices)
         raise _fail(owner, name, f"one of {listed}", value)
     return value
+
+
+def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) -> None:
+    """Refuse the path of a file where its contents are wanted."""
+    if isinstance(value, str | os.PathLike):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be {rule}, got the path {os.fspath(value)!r}; "
+            f"{remedy}"
+        )
+
+
+def check_path(owner: str, name: str, value: object) -> None:
+    """Refuse anything but a path where a file is to be read or written."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be the path of a file, got a value of type "
+            f"{type(value).__name__}"
+        )
 
 
 def check_rows_finite(owner: str, rows: AnyArray) -> None:

@@ -63,14 +63,22 @@ class Problem:
     kind: str = ""
     content: str | None = None
 
+    @property
+    def where(self) -> str | None:
+        """What it concerns: a segment, a recording, or a file and perhaps a line."""
+        named = self.segment or self.recording
+        if named is not None or self.path is None or self.line is None:
+            return named or self.path
+        return f"{self.path}:{self.line}"
+
     def __str__(self) -> str:
         """Where it is, then what it is."""
-        where = self.segment or self.recording or self.path
-        if where is None:
-            return self.text
-        if where == self.path and self.line is not None:
-            where = f"{where}:{self.line}"
-        return f"{where}: {self.text}"
+        return self.text if self.where is None else f"{self.where}: {self.text}"
+
+    def with_severity(self) -> str:
+        """Where it is, how serious it is, then what it is."""
+        text = f"{self.severity}: {self.text}"
+        return text if self.where is None else f"{self.where}: {text}"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -95,3 +95,87 @@ def run_cli(monkeypatch):
         return CliResult(code, out.getvalue(), err.getvalue())
 
     return run
+
+
+# --- speech: data directories, voices, small models ---------------------------
+
+
+@pytest.fixture(scope="session")
+def write_tables():
+    """Write tables of a data directory, each a list of lines; dots are ``__``."""
+
+    def write(folder: Path, **tables: list[str]) -> Path:
+        folder.mkdir(exist_ok=True)
+        for name, lines in tables.items():
+            path = folder / name.replace("__", ".")
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def one_voice():
+    """Six seconds of a synthetic voice at 8 kHz, speaking from 0.5 s to 5 s."""
+    from sms_diar.synthetic.voices import Voice, converse
+    from sms_diar.types import Segment
+
+    def speak(seed: int):
+        rng = np.random.default_rng(seed)
+        turns = [(Segment("x", 0.5, 5.0), Voice.draw(rng))]
+        return converse(turns, 6.0, rng, rate=8000)
+
+    return speak
+
+
+@pytest.fixture(scope="session")
+def noise_corpora(tmp_path_factory, write_tables):
+    """Two data directories of coloured noise: each speaker has two resonances."""
+    import soundfile
+    from scipy.signal import lfilter
+
+    folder = tmp_path_factory.mktemp("corpora")
+    n_speakers, n_segments, rate = 3, 8, 8000
+
+    def corpus(name: str, prefix: str, seed: int) -> Path:
+        rng = np.random.default_rng(seed)
+        (folder / name).mkdir()
+        wav, table, labels = [], [], []
+        for number in range(n_speakers):
+            speaker = f"{prefix}{number}"
+            signal = rng.standard_normal(n_segments * rate // 2)
+            for frequency in rng.uniform(300, 3500, 2):
+                radius, angle = 0.95, 2 * np.pi * frequency / rate
+                poles = [1, -2 * radius * np.cos(angle), radius**2]
+                signal = lfilter([1], poles, signal)
+            audio = folder / name / f"{speaker}.wav"
+            soundfile.write(audio, 0.3 * signal / abs(signal).max(), rate)
+            wav.append(f"{speaker} {audio}")
+            for place in range(n_segments):
+                times = f"{place / 2} {place / 2 + 0.5}"
+                table.append(f"{speaker}-{place} {speaker} {times}")
+                labels.append(f"{speaker}-{place} {speaker}")
+        return write_tables(folder / name, wav__scp=wav, segments=table, utt2spk=labels)
+
+    return corpus("first", "a", 1), corpus("second", "b", 2)
+
+
+@pytest.fixture(scope="session")
+def noise_model(noise_corpora, tmp_path_factory) -> Path:
+    """A tiny i-vector model with a back end, trained on the coloured noise."""
+    from sms_diar.features.front_end import FrontEnd
+    from sms_diar.features.vad import VadConfig
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.pipeline.extraction import Speech
+    from sms_diar.pipeline.models import write_ivector_model
+    from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+
+    front_end = FrontEnd(vad=VadConfig(method="none"))
+    model = train_ivectors(
+        [Speech(DataDir(folder), front_end) for folder in noise_corpora],
+        IvectorSettings(n_components=2, rank=4, tv_iter=3),
+        backend=True,
+    )
+    path = tmp_path_factory.mktemp("models") / "model.npz"
+    write_ivector_model(path, model)
+    return path

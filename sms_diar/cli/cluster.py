@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,15 +17,10 @@ from sms_diar.cli.methods import (
     NumSpeakers,
     Seed,
     ThresholdOption,
-    session_table,
 )
+from sms_diar.cli.output import echo_json, note
 from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from sms_diar.pipeline.cluster import Clustering
-    from sms_diar.scoring.backend import BackEnd
-    from sms_diar.types import EmbeddingSet
 
 
 def register(app: typer.Typer) -> None:
@@ -106,17 +100,8 @@ def cluster(
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
     """
-    from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.clustering.methods import MethodOptions, build_method
-    from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.kaldi.tables import read_segments
-    from sms_diar.io.labels import write_labels
-    from sms_diar.io.rttm import write_rttm
-    from sms_diar.pipeline.cluster import (
-        cluster_embeddings,
-        match_segments,
-        memory_note,
-    )
+    import sms_diar
+    from sms_diar.cli.progress import NotingProgress
 
     if rttm is not None and segments is None:
         raise InvalidParameterError(
@@ -126,84 +111,35 @@ def cluster(
         raise InvalidParameterError(
             "--per-recording needs to know the recordings; give them with --segments"
         )
-    options = MethodOptions(k=k, tol=tol, threshold=threshold)
-    estimator = build_method(
-        method,
-        options=options,
-        seed=seed,
-        num_speakers=num_speakers,
-        min_speakers=min_speakers,
-        max_speakers=max_speakers,
-    )
-    vectors = read_embeddings(embeddings, allow_commands=allow_commands)
-    times = None if segments is None else read_segments(segments)
-    if times is not None:
-        unused = match_segments(vectors, times, str(segments))
-        if unused:
-            _note(f"{segments}: {len(unused)} segments have no embedding; left out")
-    estimator.set_params(backend=_backend(plda, transform, vectors))
-    _note(memory_note(vectors, estimator))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = cluster_embeddings(
-            vectors,
-            estimator,
-            segments=times,
-            per_recording=times is not None if per_recording is None else per_recording,
-            progress=TerminalProgress(),
+        result = sms_diar.cluster(
+            embeddings,
+            segments=segments,
+            plda=plda,
+            transform=transform,
+            method=method,
+            k=k,
+            threshold=threshold,
+            tol=tol,
+            per_recording=per_recording,
+            num_speakers=num_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            seed=seed,
+            allow_commands=allow_commands,
+            progress=NotingProgress(),
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
-        _note(f"warning: {message}")
+        note(f"warning: {message}")
     if output is not None:
-        write_labels(output, result.labels, segments=result.segments)
+        result.to_labels(output)
     if rttm is not None:
-        write_rttm(rttm, result.turns(max_gap))
+        result.to_rttm(rttm, max_gap)
     if as_json:
-        typer.echo(json.dumps(_summary(method, result), indent=2))
+        echo_json(result.to_dict())
     elif output is None and rttm is None:
         for name, speaker in result.labels.items():
             typer.echo(f"{name} {speaker}")
     else:
-        typer.echo(session_table(result.sessions))
-
-
-def _note(message: str) -> None:
-    typer.echo(f"sms-diar: {message}", err=True)
-
-
-def _backend(
-    plda: Path | None, transform: Path | None, vectors: EmbeddingSet
-) -> BackEnd | None:
-    from sms_diar.io.kaldi.plda import read_plda
-    from sms_diar.io.kaldi.transform import read_transform
-    from sms_diar.io.model import is_model
-    from sms_diar.pipeline.ivectors import backend_for, read_backend
-    from sms_diar.scoring import backend_from_transform
-
-    if plda is None and transform is None:
-        return backend_for(vectors)  # of the embedded model, if it made the vectors
-    if plda is not None and is_model(plda):
-        if transform is not None:
-            raise InvalidParameterError(
-                f"--transform: {plda} has its own transform; leave --transform out"
-            )
-        return read_backend(plda)
-    model = None if plda is None else read_plda(plda)
-    chain = None if transform is None else read_transform(transform)
-    if chain is None and model is not None and model.dim != vectors.dim:
-        raise InvalidParameterError(
-            f"{plda}: a PLDA model of {model.dim} dimensions cannot score the "
-            f"{vectors.dim}-dimensional vectors of {vectors.source}; give the "
-            f"transform that comes before it with --transform"
-        )
-    return backend_from_transform(chain, model, vectors.dim)
-
-
-def _summary(method: str, result: Clustering) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return {
-        "method": method,
-        "labels": dict(result.labels),
-        "sessions": [asdict(session) for session in result.sessions],
-    }
+        typer.echo(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sms_diar._json import json_text
+
 if TYPE_CHECKING:
-    from sms_diar.io.kaldi.validate import Problem
+    from sms_diar.types import Problem
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +52,8 @@ def validate_data(
 
     Example: sms-diar validate-data data/train --fix data/train_fixed
     """
-    from sms_diar.io.kaldi.validate import fix_data_dir, validate_data_dir
+    from sms_diar.io.kaldi.repair import fix_data_dir
+    from sms_diar.io.kaldi.validate import validate_data_dir
 
     require = ["wav.scp"] * audio + ["utt2spk", "spk2utt"] * speakers
     problems = validate_data_dir(directory, require=require)
@@ -66,14 +68,14 @@ def validate_data(
         report["fixed"] = _report(fix, problems)
         report["fixed"]["dropped"] = [_record(problem) for problem in dropped]
     if as_json:
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        typer.echo(json_text(report))
     if any(problem.severity == "error" for problem in problems):
         raise typer.Exit(1)
 
 
 def _show(problems: Sequence[Problem]) -> None:
     for problem in problems:
-        typer.echo(_line(problem))
+        typer.echo(problem.with_severity())
     typer.echo(_counts(problems))
 
 
@@ -81,20 +83,12 @@ def _show_repair(
     target: Path, dropped: Sequence[Problem], left: Sequence[Problem]
 ) -> None:
     for problem in dropped:
-        typer.echo(_line(problem))
+        typer.echo(problem.with_severity())
     typer.echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
     errors = [problem for problem in left if problem.severity == "error"]
     if errors:
         typer.echo("what repair cannot mend:")
         _show(errors)
-
-
-def _line(problem: Problem) -> str:
-    # As compilers write it, so that editors can jump to the place.
-    where = f"{problem.path}"
-    if problem.line is not None:
-        where += f":{problem.line}"
-    return f"{where}: {problem.severity}: {problem.text}"
 
 
 def _counts(problems: Sequence[Problem]) -> str:
@@ -122,7 +116,7 @@ def _report(directory: Path, problems: Sequence[Problem]) -> dict[str, Any]:
 
 def _record(problem: Problem) -> dict[str, Any]:
     return {
-        "path": str(problem.path),
+        "path": problem.path,
         "line": problem.line,
         "severity": problem.severity,
         "text": problem.text,

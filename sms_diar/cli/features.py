@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.errors import DataFormatError
+from sms_diar.cli.front_end import (
+    CmvnMethod,
+    VadMethod,
+    changed_front_end,
+    read_front_end,
+)
+from sms_diar.cli.output import echo_json, note_each
 
 if TYPE_CHECKING:
-    from sms_diar.features.extract import FeatureProblem
-    from sms_diar.features.front_end import FrontEnd
-
-
-class Cmvn(StrEnum):
-    """Over what cepstra are normalised."""
-
-    SESSION = "session"
-    RECORDING = "recording"
-    SEGMENT = "segment"
-    SLIDING = "sliding"
-    NONE = "none"
-
-
-class Vad(StrEnum):
-    """How speech is found."""
-
-    ENERGY = "energy"
-    NEURAL = "neural"
-    NONE = "none"
+    from sms_diar.types import Problem
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +50,7 @@ def features(
         typer.Option(help="TOML with tables mfcc, cmvn, deltas and vad."),
     ] = None,
     cmvn: Annotated[
-        Cmvn | None,
+        CmvnMethod | None,
         typer.Option(
             help="Mean and variance over what; a session is the whole directory.",
             show_default="session",
@@ -81,7 +65,7 @@ def features(
         ),
     ] = None,
     vad: Annotated[
-        Vad | None,
+        VadMethod | None,
         typer.Option(help="Keep frames with speech only.", show_default="energy"),
     ] = None,
     channel: Annotated[
@@ -110,86 +94,35 @@ def features(
 
     Example: sms-diar features data/test -o feats.ark --scp feats.scp
     """
-    from sms_diar._files import replacing, write_text
-    from sms_diar.features.extract import features_of_segments
     from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.kaldi.feature_ark import FeatureArk
+    from sms_diar.pipeline.features import write_features
+    from sms_diar.pipeline.problems import problem_records
 
-    settings = _settings(config, cmvn=cmvn, deltas=deltas, vad=vad)
-    problems: list[FeatureProblem] = []
-    n_frames = 0
-    with replacing(output) as temporary, temporary.open("wb") as stream:
-        ark = FeatureArk(stream, compress=compress)
-        for name, frames in features_of_segments(
+    problems: list[Problem] = []
+    front_end = changed_front_end(
+        read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas
+    )
+    try:
+        written = write_features(
             DataDir(directory),
-            settings,
+            output,
+            front_end,
+            scp=scp,
+            compress=compress,
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
             problems=problems,
-        ):
-            ark.write(name, frames)
-            n_frames += len(frames)
-        if not len(ark):  # an ark that was there before stays
-            _show(problems)
-            raise DataFormatError(
-                "no segment has features; nothing was written", path=directory
-            )
-    if scp is not None:
-        write_text(scp, ark.scp(output))
-    summary = {
-        "output": str(output),
-        "segments": len(ark),
-        "frames": n_frames,
-        "hours": n_frames * settings.grid.shift / 3600,
-        "dim": settings.dim,
-        "front_end": settings.as_dict(),
-    }
-    _report(summary, problems, as_json=as_json)
+        )
+    finally:
+        note_each(problems, most=None)
+    if as_json:
+        echo_json({**written.to_dict(), "problems": problem_records(problems)})
+    else:
+        left = f"; {len(problems)} problem(s) on standard error" if problems else ""
+        typer.echo(
+            f"wrote {output}: {written.n_segments} segments, {written.n_frames} frames "
+            f"of {front_end.dim} ({written.hours:.2f} h of speech){left}"
+        )
     if problems:
         raise typer.Exit(1)
-
-
-def _settings(
-    path: Path | None, *, cmvn: Cmvn | None, deltas: bool | None, vad: Vad | None
-) -> FrontEnd:
-    """Settings of the file, where options do not say otherwise."""
-    from sms_diar.experiment.config import read_toml
-    from sms_diar.features.front_end import FrontEnd
-
-    settings = FrontEnd()
-    if path is not None:
-        settings = FrontEnd.from_dict(read_toml(path), origin=str(path))
-    if cmvn is not None:
-        changed = replace(settings.cmvn, method=cmvn.value)
-        settings = replace(settings, cmvn=changed)
-    if deltas is not None and deltas != bool(settings.deltas.order):
-        order = 2 if deltas else 0
-        settings = replace(settings, deltas=replace(settings.deltas, order=order))
-    if vad is not None:
-        settings = replace(settings, vad=replace(settings.vad, method=vad.value))
-    return settings
-
-
-def _report(
-    summary: dict[str, Any], problems: list[FeatureProblem], *, as_json: bool
-) -> None:
-    _show(problems)
-    if as_json:
-        listed = [
-            {"recording": p.recording, "segment": p.segment, "text": p.text}
-            for p in problems
-        ]
-        typer.echo(json.dumps({**summary, "problems": listed}, indent=2))
-        return
-    left = f"; {len(problems)} problem(s) on standard error" if problems else ""
-    typer.echo(
-        f"wrote {summary['output']}: {summary['segments']} segments, "
-        f"{summary['frames']} frames of {summary['dim']} ({summary['hours']:.2f} h of "
-        f"speech){left}"
-    )
-
-
-def _show(problems: list[FeatureProblem]) -> None:
-    for problem in problems:
-        typer.echo(f"sms-diar: {problem}", err=True)

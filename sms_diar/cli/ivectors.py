@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.errors import MissingFileError
+from sms_diar.cli.front_end import (
+    CmvnMethod,
+    VadMethod,
+    changed_front_end,
+    read_front_end,
+)
+from sms_diar.cli.output import check_folder, echo_json, note_each
 
 if TYPE_CHECKING:
-    from sms_diar.features.extract import FeatureProblem
-    from sms_diar.features.front_end import FrontEnd
-    from sms_diar.pipeline.ivectors import IvectorModel
-
-_NAMED = 10  # problems that are shown before they are only counted
-
-
-class Vad(StrEnum):
-    """Detectors of speech."""
-
-    ENERGY = "energy"
-    NEURAL = "neural"
-    NONE = "none"
-
-
-class Cmvn(StrEnum):
-    """What cepstra are normalised over."""
-
-    SESSION = "session"
-    RECORDING = "recording"
-    SEGMENT = "segment"
-    SLIDING = "sliding"
-    NONE = "none"
+    from sms_diar.types import Problem
 
 
 class Covariance(StrEnum):
@@ -105,10 +87,11 @@ def train(
         ),
     ] = None,
     vad: Annotated[
-        Vad | None, typer.Option(help="Detector of speech.", show_default="energy")
+        VadMethod | None,
+        typer.Option(help="Detector of speech.", show_default="energy"),
     ] = None,
     cmvn: Annotated[
-        Cmvn | None,
+        CmvnMethod | None,
         typer.Option(
             help="What cepstra are normalised over; a session is a data directory. "
             "Over single short segments it removes the speaker.",
@@ -141,16 +124,14 @@ def train(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.pipeline.ivectors import (
-        IvectorSettings,
-        Speech,
-        train_ivectors,
-        write_ivector_model,
-    )
+    from sms_diar.pipeline.extraction import Speech
+    from sms_diar.pipeline.models import write_ivector_model
+    from sms_diar.pipeline.problems import problem_records
+    from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
-    _check_folder(output)
-    front_end = _changed(_front_end(config), vad, cmvn)
-    problems: list[FeatureProblem] = []
+    check_folder(output)
+    front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
+    problems: list[Problem] = []
     model = train_ivectors(
         [Speech(DataDir(directory), front_end) for directory in directories],
         IvectorSettings(
@@ -170,11 +151,11 @@ def train(
         problems=problems,
         progress=TerminalProgress(),
     )
-    _show(problems)
+    note_each(problems)
     fingerprint = write_ivector_model(output, model)
     if as_json:
-        record = {"model": str(output), "fingerprint": fingerprint, **_record(model)}
-        typer.echo(json.dumps(record | {"problems": _listed(problems)}, indent=2))
+        words = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
+        echo_json(words | {"problems": problem_records(problems)})
         return
     notes = model.extractor.notes
     with_backend = "" if model.backend is None else ", with a back end"
@@ -201,11 +182,11 @@ def extract(
         ),
     ] = None,
     vad: Annotated[
-        Vad | None,
+        VadMethod | None,
         typer.Option(help="Detector of speech.", show_default="that of the model"),
     ] = None,
     cmvn: Annotated[
-        Cmvn | None,
+        CmvnMethod | None,
         typer.Option(
             help="What cepstra are normalised over.", show_default="that of the model"
         ),
@@ -226,26 +207,23 @@ def extract(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import write_embeddings
     from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.pipeline.ivectors import (
-        Speech,
-        extract_ivectors,
-        front_end_of,
-        read_ivector_model,
-    )
+    from sms_diar.pipeline.extraction import Speech, extract_ivectors
+    from sms_diar.pipeline.models import read_ivector_model, require_model_path
+    from sms_diar.pipeline.problems import problem_records
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         raise typer.BadParameter(
             f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
         )
-    _check_folder(output)
-    path = _embedded() if model is None else model
-    extractor = read_ivector_model(path).extractor
-    front_end = _changed(front_end_of(extractor), vad, cmvn)
-    problems: list[FeatureProblem] = []
+    check_folder(output)
+    path = require_model_path() if model is None else model
+    chosen = read_ivector_model(path)
+    front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
+    problems: list[Problem] = []
     try:
         vectors = extract_ivectors(
             Speech(DataDir(directory), front_end),
-            extractor,
+            chosen.extractor,
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
@@ -253,7 +231,7 @@ def extract(
             progress=TerminalProgress(),
         )
     finally:
-        _show(problems)
+        note_each(problems)
     write_embeddings(output, vectors)
     if as_json:
         record = {
@@ -262,9 +240,9 @@ def extract(
             "extractor": vectors.extractor,
             "vectors": len(vectors),
             "dim": vectors.dim,
-            "problems": _listed(problems),
+            "problems": problem_records(problems),
         }
-        typer.echo(json.dumps(record, indent=2))
+        echo_json(record)
     else:
         typer.echo(
             f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions"
@@ -282,12 +260,12 @@ def info(
     as_json: _Json = False,
 ) -> None:
     """Show what an i-vector model is and what it was trained on."""
-    from sms_diar.pipeline.ivectors import read_ivector_model
+    from sms_diar.pipeline.models import read_ivector_model, require_model_path
 
-    path = _embedded() if model is None else model
-    record = {"model": str(path), **_record(read_ivector_model(path))}
+    path = require_model_path() if model is None else model
+    record = {"model": str(path), **read_ivector_model(path).to_dict()}
     if as_json:
-        typer.echo(json.dumps(record, indent=2))
+        echo_json(record)
         return
     width = max(len(name) for name in record)
     for name, value in record.items():
@@ -303,72 +281,3 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _record(model: IvectorModel) -> dict[str, Any]:
-    extractor, backend = model.extractor, model.backend
-    mixture = extractor.model.mixture
-    return {
-        "extractor": extractor.fingerprint,
-        "components": mixture.n_components,
-        "covariance": "full" if mixture.is_full else "diagonal",
-        "frame_dim": extractor.frame_dim,
-        "rank": extractor.dim,
-        "top": extractor.top,
-        "storage": extractor.storage,
-        "backend": None
-        if backend is None
-        else {"kind": backend.kind, "dim": backend.score_dim, **backend.notes},
-        "notes": dict(extractor.notes),
-        "front_end": dict(extractor.front_end),
-    }
-
-
-def _front_end(path: Path | None) -> FrontEnd:
-    from sms_diar.experiment.config import read_toml
-    from sms_diar.features.front_end import FrontEnd
-
-    if path is None:
-        return FrontEnd()
-    return FrontEnd.from_dict(read_toml(path), origin=str(path))
-
-
-def _changed(front_end: FrontEnd, vad: Vad | None, cmvn: Cmvn | None) -> FrontEnd:
-    from dataclasses import replace
-
-    if vad is not None:
-        front_end = replace(front_end, vad=replace(front_end.vad, method=vad.value))
-    if cmvn is not None:
-        front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=cmvn.value))
-    return front_end
-
-
-def _embedded() -> Path:
-    from sms_diar.pipeline.ivectors import embedded_model_path
-
-    path = embedded_model_path()
-    if path is None:
-        raise MissingFileError(
-            "this installation has no embedded i-vector model; name one with --model, "
-            "or train it with 'sms-diar ivectors train'"
-        )
-    return path
-
-
-def _check_folder(output: Path) -> None:
-    """Find out now rather than after the work."""
-    if not output.parent.is_dir():
-        raise MissingFileError(f"{output.parent}: no such folder to write to")
-
-
-def _show(problems: Sequence[FeatureProblem]) -> None:
-    for problem in problems[:_NAMED]:
-        typer.echo(f"sms-diar: {problem}", err=True)
-    if len(problems) > _NAMED:
-        typer.echo(f"sms-diar: ... and {len(problems) - _NAMED} more", err=True)
-
-
-def _listed(problems: Sequence[FeatureProblem]) -> list[dict[str, Any]]:
-    from dataclasses import asdict
-
-    return [asdict(problem) for problem in problems]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sms_diar.clustering.methods import METHODS
-
-if TYPE_CHECKING:
-    from sms_diar.pipeline.cluster import SessionSummary
 
 
 def _known(name: str) -> str:
@@ -60,23 +57,3 @@ MaxGap = Annotated[
     float, typer.Option(min=0.0, help="Bridge pauses up to this many seconds.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
-
-
-def session_table(sessions: tuple[SessionSummary, ...], head: str = "session") -> str:
-    """Lay out what came out of each session, for people."""
-    from sms_diar.report.tables import Table
-
-    rows = tuple(
-        (
-            one.session,
-            str(one.n_segments),
-            str(one.n_speakers),
-            "-" if one.k is None else str(one.k),
-        )
-        for one in sessions
-    )
-    table = Table((head, "segments", "speakers", "k"), rows).plain()
-    if len(rows) == 1:
-        return table.rstrip()
-    mean = sum(one.n_speakers for one in sessions) / len(sessions)
-    return f"{table}{len(rows)} {head}s, {mean:.2f} speakers on average"

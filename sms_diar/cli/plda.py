@@ -7,7 +7,6 @@ the model. All commands take both and tell them by content.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sms_diar.cli import plda_score
+from sms_diar.cli.output import check_output, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     EmbeddingsArgument,
@@ -24,17 +24,11 @@ from sms_diar.cli.plda_model import (
     LengthsOption,
     ModelArgument,
     TransformOption,
-    backend_for,
-    check_output,
-    load_model,
-    some_of,
+    refuse_transform,
 )
-from sms_diar.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from sms_diar.preprocessing.axes import Shrinkage
-    from sms_diar.scoring.backend import BackEnd
-    from sms_diar.types import EmbeddingSet, FloatArray, PldaModel
 
 
 class Estimation(StrEnum):
@@ -118,25 +112,11 @@ def train(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
+    from sms_diar.pipeline.plda import labelled_embeddings, train_plda, write_backend
 
     share = _parse_shrinkage(shrinkage)
     n_components = _parse_components(dim, energy)
-    if output is not None and output.suffix == ".plda":
-        if kaldi_plda is not None:
-            raise typer.BadParameter(
-                "is a second Kaldi PLDA file beside that of -o; give one of them",
-                param_hint="--kaldi-plda",
-            )
-        output, kaldi_plda = None, output
-    if output is None and kaldi_plda is None:
-        raise typer.BadParameter("say what to write", param_hint="-o")
-    if kaldi_plda is not None and output is not None and not raw:
-        raise typer.BadParameter(
-            "is about vectors as they are, and the back end of -o would be too; add "
-            "--raw, or train the two one after the other",
-            param_hint="--kaldi-plda",
-        )
-    raw = raw or kaldi_plda is not None
+    output, kaldi_plda, raw = _outputs(output, kaldi_plda, raw=raw)
     if raw and not (share is None and n_components is None):
         raise typer.BadParameter(
             "are about the chain before the PLDA, but there is none with --raw or in "
@@ -150,32 +130,37 @@ def train(
     with progress.track("plda train", 3) as advance:
         found = read_embeddings(embeddings, allow_commands=allow_commands)
         advance()
-        vectors, speakers = _labelled(found, labels, intersect=intersect)
+        if labels is None and Path(found.source).suffix != ".npz":
+            raise typer.BadParameter(
+                "must be given, since only an npz can hold the speakers itself",
+                param_hint="LABELS",
+            )
+        vectors, speakers = labelled_embeddings(found, labels, intersect=intersect)
         progress.say(f"{len(vectors)} vectors of {len(set(speakers))} speakers")
         advance()
-        backend, model, notes = _train(
+        trained = train_plda(
             vectors,
             speakers,
             n_components=n_components,
             shrinkage=0.0 if share is None else share,
             iterations=iterations,
-            estimation=estimation,
+            estimation=estimation.value,
             raw=raw,
         )
         advance()
-    notes["source"] = Path(embeddings).name
+    notes = {**trained.notes, "source": Path(embeddings).name}
     written = []
     result: dict[str, Any] = {"extractor": found.extractor, "notes": notes}
     if kaldi_plda is not None:
-        write_plda(kaldi_plda, model)
+        write_plda(kaldi_plda, trained.model)
         result["kaldi_plda"] = str(kaldi_plda)
         written.append(str(kaldi_plda))
     if output is not None:
-        result["fingerprint"] = _write_backend(output, backend, notes)
+        result["fingerprint"] = write_backend(output, trained.backend, notes)
         result["model"] = str(output)
         written.append(str(output))
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        echo_json(result)
         return
     typer.echo(
         f"wrote {' and '.join(written)}: {notes['vectors']} vectors of "
@@ -220,12 +205,16 @@ def adapt(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
+    from sms_diar.pipeline.plda import (
+        adapt_backend,
+        backend_of,
+        read_plda_model,
+        write_backend,
+    )
     from sms_diar.scoring.backend import BackEnd
-    from sms_diar.scoring.backend_plda import phi_of, plda_of, with_plda
-    from sms_diar.scoring.plda_adaptation import adapt_plda
 
     check_output(output)
-    loaded, _ = load_model(model)
+    loaded, _ = read_plda_model(model)
     ours = isinstance(loaded, BackEnd)
     if output.suffix == (".plda" if ours else ".npz"):
         what = "a back end (npz)" if ours else "a Kaldi PLDA file"
@@ -235,31 +224,25 @@ def adapt(
         )
     with TerminalProgress().track("plda adapt", 2) as advance:
         found = read_embeddings(embeddings, allow_commands=allow_commands)
-        backend = backend_for(loaded, model, found, transform, lengths)
+        refuse_transform(loaded, model, transform)
+        backend = backend_of(model, found, transform, lengths.value)
         advance()
-        adapted = adapt_plda(
-            # The recovered model is rounded; a Kaldi file holds it as it is.
-            plda_of(backend) if isinstance(loaded, BackEnd) else loaded,
-            phi_of(backend, found.vectors),
-            within_covar_scale=within_scale,
-            between_covar_scale=between_scale,
-            mean_diff_scale=mean_scale,
+        adapted = adapt_backend(
+            loaded,
+            backend,
+            found,
+            within_scale=within_scale,
+            between_scale=between_scale,
+            mean_scale=mean_scale,
         )
         advance()
     result: dict[str, Any] = {"model": str(output), "vectors": len(found)}
-    if ours:
-        notes = {
-            **backend.notes,
-            "adapted_to": Path(embeddings).name,
-            "adapted_vectors": len(found),
-            "adapted_scales": [within_scale, between_scale, mean_scale],
-        }
-        new = with_plda(backend, adapted)
-        result["fingerprint"] = _write_backend(output, new, notes)
+    if isinstance(adapted, BackEnd):
+        result["fingerprint"] = write_backend(output, adapted, adapted.notes)
     else:
         write_plda(output, adapted)
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        echo_json(result)
     else:
         typer.echo(f"wrote {output}: adapted to {len(found)} vectors")
 
@@ -269,31 +252,11 @@ def info(model: ModelArgument, *, as_json: JsonOption = False) -> None:
 
     Example: sms-diar plda info backend.npz
     """
-    from sms_diar.scoring.backend import BackEnd
-    from sms_diar.scoring.backend_plda import plda_of
+    from sms_diar.pipeline.plda import describe_model
 
-    loaded, fingerprint = load_model(model)
-    facts: dict[str, Any] = {"model": str(model)}
-    plda: PldaModel | None
-    if isinstance(loaded, BackEnd):
-        plda = plda_of(loaded) if loaded.kind == "plda" else None
-        facts |= {
-            "kind": f"back end ({loaded.kind})",
-            "dim_in": loaded.dim,
-            "dim": loaded.score_dim,
-            "length_normalised": bool(loaded.norm_weights.any()),
-        }
-        extractor, notes = loaded.extractor, dict(loaded.notes)
-    else:
-        plda = loaded
-        facts |= {"kind": "Kaldi PLDA", "dim_in": loaded.dim, "dim": loaded.dim}
-        extractor, notes = None, {}
-    facts |= {"fingerprint": fingerprint, "extractor": extractor}
-    if plda is not None:
-        facts["psi"] = _summary(plda.psi)
-    facts["notes"] = notes
+    facts = describe_model(model)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        echo_json(facts)
     else:
         _show(facts)
 
@@ -317,12 +280,26 @@ def _show(facts: Mapping[str, Any]) -> None:
         typer.echo(f"  {name.ljust(width)}  {value}")
 
 
-def _summary(psi: FloatArray) -> dict[str, float]:
-    import numpy as np
-
-    shares = {"largest": 1.0, "90%": 0.9, "median": 0.5, "10%": 0.1, "smallest": 0.0}
-    found = {name: float(np.quantile(psi, at)) for name, at in shares.items()}
-    return {**found, "sum": float(psi.sum())}
+def _outputs(
+    output: Path | None, kaldi_plda: Path | None, *, raw: bool
+) -> tuple[Path | None, Path | None, bool]:
+    """Back end and Kaldi file to write, and whether vectors are taken as they are."""
+    if output is not None and output.suffix == ".plda":
+        if kaldi_plda is not None:
+            raise typer.BadParameter(
+                "is a second Kaldi PLDA file beside that of -o; give one of them",
+                param_hint="--kaldi-plda",
+            )
+        output, kaldi_plda = None, output
+    if output is None and kaldi_plda is None:
+        raise typer.BadParameter("say what to write", param_hint="-o")
+    if kaldi_plda is not None and output is not None and not raw:
+        raise typer.BadParameter(
+            "is about vectors as they are, and the back end of -o would be too; add "
+            "--raw, or train the two one after the other",
+            param_hint="--kaldi-plda",
+        )
+    return output, kaldi_plda, raw or kaldi_plda is not None
 
 
 def _parse_shrinkage(text: str | None) -> Shrinkage | None:
@@ -350,97 +327,3 @@ def _parse_components(dim: int | None, energy: float | None) -> int | float | No
             f"must lie in (0, 1), got {energy}", param_hint="--energy"
         )
     return energy if dim is None else dim
-
-
-def _write_backend(path: Path, backend: BackEnd, notes: Mapping[str, Any]) -> str:
-    """Write a back end with notes; return its fingerprint."""
-    from dataclasses import replace
-
-    from sms_diar.io.model import write_model
-    from sms_diar.scoring.backend_training import backend_to_model
-
-    file = backend_to_model(replace(backend, notes=dict(notes)))
-    write_model(path, file)
-    return file.fingerprint
-
-
-def _labelled(
-    found: EmbeddingSet, labels: Path | None, *, intersect: bool
-) -> tuple[EmbeddingSet, list[str]]:
-    """Embeddings that have a speaker, and the speakers."""
-    from sms_diar.io.arrays import read_speakers
-    from sms_diar.io.labels import read_labels
-
-    if labels is not None:
-        speakers, source = read_labels(labels), str(labels)
-    elif Path(found.source).suffix == ".npz":
-        speakers, source = read_speakers(found.source), found.source
-    else:
-        raise typer.BadParameter(
-            "must be given, since only an npz can hold the speakers itself",
-            param_hint="LABELS",
-        )
-    unlabelled = [name for name in found.ids if name not in speakers]
-    known = set(found.ids)
-    missing = [name for name in speakers if name not in known]
-    if len(unlabelled) == len(found):
-        raise InvalidParameterError(
-            f"{found.source}: no id is in {source}; the first ids are "
-            f"{found.ids[0]!r} and {next(iter(speakers), 'none')!r}"
-        )
-    if (unlabelled or missing) and not intersect:
-        parts = []
-        if unlabelled:
-            parts.append(
-                f"{len(unlabelled)} of {len(found)} vectors have no speaker in "
-                f"{source} ({some_of(unlabelled)})"
-            )
-        if missing:
-            parts.append(
-                f"{len(missing)} of {len(speakers)} labels have no vector "
-                f"({some_of(missing)})"
-            )
-        raise InvalidParameterError(
-            f"{found.source}: {' and '.join(parts)}; add them, or leave them out with "
-            f"--intersect"
-        )
-    rows = [row for row, name in enumerate(found.ids) if name in speakers]
-    chosen = found.select(rows)
-    return chosen, [speakers[name] for name in chosen.ids]
-
-
-def _train(
-    vectors: EmbeddingSet,
-    speakers: list[str],
-    *,
-    n_components: int | float | None,
-    shrinkage: Shrinkage,
-    iterations: int,
-    estimation: Estimation,
-    raw: bool,
-) -> tuple[BackEnd, PldaModel, dict[str, Any]]:
-    from sms_diar.preprocessing import fold, paper_chain
-    from sms_diar.scoring.backend import backend_from_transform, build_backend
-    from sms_diar.scoring.plda_training import fit_plda
-
-    phi = vectors.vectors
-    if not raw:
-        chain = paper_chain(n_components, shrinkage=shrinkage).fit(phi)
-        phi = chain.transform(phi)
-    fit = fit_plda(phi, speakers, n_iter=iterations, estimation=estimation.value)
-    if raw:
-        backend = backend_from_transform(None, fit.model, vectors.dim)
-    else:
-        backend = build_backend(fold(chain), fit.model)
-    notes = {
-        "vectors": len(vectors),
-        "speakers": len(set(speakers)),
-        "dim_in": vectors.dim,
-        "dim": fit.model.dim,
-        "chain": "none" if raw else "length, PCA, whitening, length",
-        "estimation": estimation.value,
-        "iterations": fit.n_iter,
-        "log_likelihood_start": float(fit.log_likelihoods[0]),
-        "log_likelihood_end": float(fit.log_likelihoods[-1]),
-    }
-    return backend.with_extractor(vectors.extractor), fit.model, notes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
+from sms_diar.cli.output import check_output, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     JsonOption,
@@ -17,20 +17,8 @@ from sms_diar.cli.plda_model import (
     LengthsOption,
     ModelArgument,
     TransformOption,
-    backend_for,
-    check_output,
-    load_model,
-    some_of,
+    refuse_transform,
 )
-from sms_diar.errors import DataFormatError
-
-if TYPE_CHECKING:
-    from sms_diar.io.kaldi.trials import Trials
-    from sms_diar.scoring.backend_plda import TrialTerms
-    from sms_diar.types import BoolArray, FloatArray, IntArray
-
-_ROWS = 64  # enrolled speakers that are scored at once against all test vectors
-_TRIALS = 1 << 15  # trials that are scored at once
 
 
 def score(
@@ -68,7 +56,7 @@ def score(
         bool,
         typer.Option(
             "--normalize-length",
-            help="Scale in the space of the PLDA, as Kaldi's tools do unless told not.",
+            help="Scale in the space of the PLDA, as Kaldi's tools do by default.",
         ),
     ] = False,
     output: Annotated[
@@ -87,6 +75,9 @@ def score(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.kaldi.trials import read_trials
+    from sms_diar.pipeline.plda import backend_of, read_plda_model
+    from sms_diar.pipeline.trials import enrol as enrol_speakers
+    from sms_diar.pipeline.trials import score_all_pairs, score_trials
     from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:
@@ -99,15 +90,16 @@ def score(
             "needs -o, since the scores go to standard output", param_hint="--json"
         )
     check_output(output)
-    loaded, _ = load_model(model)
+    loaded, _ = read_plda_model(model)
     left = read_embeddings(enrol, allow_commands=allow_commands)
-    backend = backend_for(loaded, model, left, transform, lengths)
+    refuse_transform(loaded, model, transform)
+    backend = backend_of(model, left, transform, lengths.value)
     plda = plda_of(backend)
     right = left
     if test is not None:
         right = read_embeddings(test, allow_commands=allow_commands)
         backend.check_compatible(right)
-    enrolled = _enrolment(left.ids, phi_of(backend, left.vectors), average)
+    enrolled = enrol_speakers(left.ids, phi_of(backend, left.vectors), average)
     terms = trial_terms(
         plda,
         enrolled.means,
@@ -118,13 +110,16 @@ def score(
     progress = TerminalProgress()
     if trials is None:
         once = test is None and average is None
-        names = (enrolled.names, right.ids)
-        result = _score_all(terms, names, output, progress.track, once=once)
+        with _sink(output) as write:
+            result = score_all_pairs(
+                terms, enrolled.names, right.ids, write, progress, once=once
+            )
     else:
         asked = read_trials(trials, enrolled.names, right.ids)
-        result = _score_trials(terms, asked, output, progress.track)
+        with _sink(output) as write:
+            result = score_trials(terms, asked, write, progress)
     if as_json:
-        typer.echo(json.dumps({"scores": str(output), **result}, indent=2))
+        echo_json({"scores": str(output), **result})
         return
     said = "" if output is None else f"wrote {output}: "
     said += f"{result['trials']} trials"
@@ -134,121 +129,6 @@ def score(
         said += f", EER {100.0 * result['eer']:.2f} %"
     # Standard output belongs to the scores if nothing else was asked for.
     typer.echo(said, err=output is None)
-
-
-class _Enrolment(NamedTuple):
-    names: tuple[str, ...]
-    means: FloatArray
-    counts: IntArray
-
-
-def _enrolment(
-    ids: tuple[str, ...], phi: FloatArray, average: Path | None
-) -> _Enrolment:
-    """Each vector as a speaker of its own, or speakers by their means."""
-    import numpy as np
-
-    from sms_diar.io.kaldi.tables import invert, read_spk2utt
-    from sms_diar.io.labels import read_labels
-
-    if average is None:
-        return _Enrolment(ids, phi, np.ones(len(ids), dtype=np.int64))
-    speakers: Mapping[str, Iterable[str]]
-    if "spk2utt" in average.name:
-        speakers = read_spk2utt(average)
-    else:
-        speakers = invert(read_labels(average))
-    place = {name: row for row, name in enumerate(ids)}
-    wanted = [name for names in speakers.values() for name in names]
-    missing = [name for name in wanted if name not in place]
-    if missing or not wanted:
-        raise DataFormatError(
-            f"{len(missing)} of {len(wanted)} ids are not among the embeddings of "
-            f"enrolment ({some_of(missing)})"
-            if wanted
-            else "names no ids",
-            path=average,
-        )
-    rows = [[place[name] for name in names] for names in speakers.values()]
-    means = np.array([phi[chosen].mean(axis=0) for chosen in rows])
-    counts = np.array([len(chosen) for chosen in rows], dtype=np.int64)
-    return _Enrolment(tuple(speakers), means, counts)
-
-
-_Tracker = Callable[[str, int], Any]
-
-
-def _score_trials(
-    terms: TrialTerms, trials: Trials, output: Path | None, track: _Tracker
-) -> dict[str, Any]:
-    import numpy as np
-
-    total = len(trials.text)
-    scores = np.empty(total)
-    starts = range(0, total, _TRIALS)
-    with _sink(output) as write, track("trials", len(starts)) as advance:
-        for start in starts:
-            part = slice(start, start + _TRIALS)
-            scores[part] = terms.pairs(trials.rows[part], trials.columns[part])
-            write(
-                "".join(
-                    f"{enrol} {test} {value:.9g}\n"
-                    for (enrol, test), value in zip(
-                        trials.text[part], scores[part].tolist(), strict=True
-                    )
-                )
-            )
-            advance()
-    result: dict[str, Any] = {"trials": total}
-    if trials.is_target is not None:
-        result |= _error_rate(scores, trials.is_target)
-    return result
-
-
-def _error_rate(scores: FloatArray, is_target: BoolArray) -> dict[str, Any]:
-    from sms_diar.metrics.verification import equal_error_rate
-
-    n_targets = int(is_target.sum())
-    if n_targets in (0, len(scores)):  # nothing to tell apart
-        return {"targets": n_targets, "eer": None}
-    return {"targets": n_targets, "eer": equal_error_rate(scores, is_target)}
-
-
-def _score_all(
-    terms: TrialTerms,
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-    output: Path | None,
-    track: _Tracker,
-    *,
-    once: bool,
-) -> dict[str, Any]:
-    """Score everything against everything, a few rows at a time."""
-    from sms_diar.io._lines import check_field
-
-    enrolled, tested = names
-    for name in {*enrolled, *tested}:
-        check_field("plda score", "id", name, format="the scores")
-    starts = range(0, len(enrolled), _ROWS)
-    total = 0
-    with _sink(output) as write, track("pairs", len(starts)) as advance:
-        for start in starts:
-            first = start + 1 if once else 0
-            rows = slice(start, start + _ROWS)
-            block = terms.block(rows, slice(first, None))
-            for place, scores in enumerate(block):
-                skip = place if once else 0
-                head = enrolled[start + place]
-                values = scores[skip:].tolist()
-                partners = tested[first + skip :]
-                write(
-                    "".join(
-                        f"{head} {name} {value:.9g}\n"
-                        for name, value in zip(partners, values, strict=True)
-                    )
-                )
-                total += len(values)
-            advance()
-    return {"trials": total}
 
 
 @contextmanager

@@ -16,6 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from sms_diar.cli.output import note
+
 _PATIENCE = 2.0  # seconds of work that need no bar
 
 
@@ -65,3 +67,11 @@ class TerminalProgress:
         """Show one line."""
         if self._console.is_terminal:
             self._console.print(message, style="dim")
+
+
+class NotingProgress(TerminalProgress):
+    """The same, with lines that are shown wherever standard error goes."""
+
+    def say(self, message: str) -> None:
+        """Show one line."""
+        note(message)

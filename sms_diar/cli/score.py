@@ -165,7 +165,7 @@ def score(
     """
     from sms_diar._files import write_text
     from sms_diar._json import json_text
-    from sms_diar.io.remarks import summarised
+    from sms_diar.io.problems import summarised
     from sms_diar.io.sniff import is_label_table
     from sms_diar.pipeline.score import score_systems
     from sms_diar.report.score_report import ReportStyle

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from sms_diar.io.remarks import Remark
+    from sms_diar.types import Problem
 
 
 def register(app: typer.Typer) -> None:
@@ -37,23 +37,23 @@ def validate_rttm(
     from sms_diar.io.annotation import check_annotation
     from sms_diar.io.uem import scan_uem
 
-    remarks: list[Remark] = []
+    problems: list[Problem] = []
     for name in files:
         if Path(name).suffix == ".uem":
-            remarks += scan_uem(name).remarks
+            problems += scan_uem(name).problems
         else:
-            remarks += check_annotation(name)
-    count = Counter(remark.severity for remark in remarks)
+            problems += check_annotation(name)
+    count = Counter(problem.severity for problem in problems)
     if as_json:
         rows = [
             {
-                "path": remark.path,
-                "line": remark.line,
-                "severity": remark.severity,
-                "kind": remark.kind,
-                "text": remark.text,
+                "path": problem.path,
+                "line": problem.line,
+                "severity": problem.severity,
+                "kind": problem.kind,
+                "text": problem.text,
             }
-            for remark in remarks
+            for problem in problems
         ]
         typer.echo(
             json_text(
@@ -66,8 +66,8 @@ def validate_rttm(
             )
         )
     else:
-        for remark in remarks:
-            typer.echo(str(remark))
+        for problem in problems:
+            typer.echo(problem.with_severity())
         typer.echo(
             f"{count['error']} errors, {count['warning']} warnings, "
             f"{count['note']} notes"

@@ -9,26 +9,7 @@ Estimators are loaded when they are first asked for, so that whoever wants the n
 of the methods does not wait for compiled code.
 """
 
-import importlib
-import typing
-
-if typing.TYPE_CHECKING:
-    from sms_diar.clustering.points.bandwidth import estimate_bandwidth
-    from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
-    from sms_diar.clustering.points.blurring import BlurringMeanShift
-    from sms_diar.clustering.points.history import History
-    from sms_diar.clustering.points.mean_shift import MeanShift
-    from sms_diar.clustering.points.profiles import KERNELS
-    from sms_diar.clustering.points.stochastic import (
-        DoublyStochasticMeanShift,
-        StochasticMeanShift,
-    )
-    from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
-    from sms_diar.clustering.speakers.mean_shift import (
-        SpeakerBlurringMeanShift,
-        SpeakerMeanShift,
-        SpeakerStochasticMeanShift,
-    )
+from sms_diar._lazy import lazy_names as _lazy_names
 
 __all__ = [
     "KERNELS",
@@ -45,30 +26,39 @@ __all__ = [
     "estimate_bandwidth",
 ]
 
-_HOMES = {
-    "KERNELS": "points.profiles",
-    "BinnedStochasticMeanShift": "points.binned",
-    "BlurringMeanShift": "points.blurring",
-    "DoublyStochasticMeanShift": "points.stochastic",
-    "History": "points.history",
-    "MeanShift": "points.mean_shift",
-    "SpeakerBlurringMeanShift": "speakers.mean_shift",
-    "SpeakerEvidenceMeanShift": "speakers.evidence",
-    "SpeakerMeanShift": "speakers.mean_shift",
-    "SpeakerStochasticMeanShift": "speakers.mean_shift",
-    "StochasticMeanShift": "points.stochastic",
-    "estimate_bandwidth": "points.bandwidth",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
+if TYPE_CHECKING:
+    from sms_diar.clustering.points.bandwidth import estimate_bandwidth
+    from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
+    from sms_diar.clustering.points.blurring import BlurringMeanShift
+    from sms_diar.clustering.points.history import History
+    from sms_diar.clustering.points.mean_shift import MeanShift
+    from sms_diar.clustering.points.profiles import KERNELS
+    from sms_diar.clustering.points.stochastic import (
+        DoublyStochasticMeanShift,
+        StochasticMeanShift,
+    )
+    from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+    from sms_diar.clustering.speakers.mean_shift import (
+        SpeakerBlurringMeanShift,
+        SpeakerMeanShift,
+        SpeakerStochasticMeanShift,
+    )
+else:
+    __getattr__, __dir__ = _lazy_names(
+        __name__,
+        {
+            "BinnedStochasticMeanShift": "sms_diar.clustering.points.binned",
+            "BlurringMeanShift": "sms_diar.clustering.points.blurring",
+            "DoublyStochasticMeanShift": "sms_diar.clustering.points.stochastic",
+            "History": "sms_diar.clustering.points.history",
+            "KERNELS": "sms_diar.clustering.points.profiles",
+            "MeanShift": "sms_diar.clustering.points.mean_shift",
+            "SpeakerBlurringMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "SpeakerEvidenceMeanShift": "sms_diar.clustering.speakers.evidence",
+            "SpeakerMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "SpeakerStochasticMeanShift": "sms_diar.clustering.speakers.mean_shift",
+            "StochasticMeanShift": "sms_diar.clustering.points.stochastic",
+            "estimate_bandwidth": "sms_diar.clustering.points.bandwidth",
+        },
+    )

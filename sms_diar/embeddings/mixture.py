@@ -148,7 +148,7 @@ class GaussianMixture:
         X : ndarray of shape (n, d)
             Frames; callers with many pass `BLOCK` of them at a time.
         top : int, optional
-            Keep so many components of each frame and share the rest out among
+            Keep this many components of each frame and share the rest out among
             them; all by default.
 
         Returns

@@ -97,7 +97,7 @@ def train_total_variability(
     workers : int, default=1
         Threads; the result does not depend on it.
     on_iteration : callable, optional
-        Is told the iteration, from 0, and its log-likelihood.
+        Called with the iteration, from 0, and its log-likelihood.
     """
     rank = check_count(_OWNER, "rank", rank)
     n_iter = check_count(_OWNER, "n_iter", n_iter)

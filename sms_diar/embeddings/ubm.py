@@ -102,7 +102,7 @@ def train_ubm(
     workers : int, default=1
         Threads; the result does not depend on it.
     on_step : callable, optional
-        Is told of each iteration.
+        Called after each iteration.
     """
     n_components = check_count(_OWNER, "n_components", n_components)
     check_choice(_OWNER, "covariance", covariance, COVARIANCES)

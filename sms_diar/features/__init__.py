@@ -1,6 +1,6 @@
 """Waveforms to frames: MFCC, derivatives, normalisation, speech detection.
 
-Start at :class:`sms_diar.features.front_end.FrontEnd`, the settings, and
-:func:`sms_diar.features.extract.features_of_segments`, which applies them to a
-data directory.
+Start at :class:`sms_diar.features.front_end.FrontEnd`, the settings;
+:func:`sms_diar.features.frames.frames_of` applies them to one recording,
+:func:`sms_diar.features.extract.features_of_segments` to a data directory.
 """

@@ -73,6 +73,11 @@ class CmvnStats:
         """Sum up the rows of a matrix."""
         return cls(len(frames), frames.sum(axis=0), np.square(frames).sum(axis=0))
 
+    @classmethod
+    def none(cls, dim: int) -> CmvnStats:
+        """Sums over no frame, of `dim` dimensions."""
+        return cls(0, np.zeros(dim), np.zeros(dim))
+
     def __add__(self, other: CmvnStats) -> CmvnStats:
         return CmvnStats(
             self.count + other.count,
@@ -108,7 +113,7 @@ def sliding_cmvn(
 ) -> FloatArray:
     """Normalise each frame by the window around it.
 
-    The window is centred and has `window` frames wherever there are so many: near
+    The window is centred and has `window` frames wherever there are that many: near
     the ends it is moved inside, as by Kaldi's ``apply-cmvn-sliding
     --center=true``.
 

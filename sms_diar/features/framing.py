@@ -30,7 +30,7 @@ class Chunk(NamedTuple):
 
 
 def frame_count(n_samples: int, length: int, shift: int) -> int:
-    """Whole frames in so many samples.
+    """Whole frames in that number of samples.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def frame_chunks(
         yield Chunk(held[: (count - 1) * shift + length], before)
 
 
-def frames_of(samples: FloatArray, length: int, shift: int) -> FloatArray:
+def overlapping_frames(samples: FloatArray, length: int, shift: int) -> FloatArray:
     """Overlapping frames as rows of a view."""
     view: FloatArray = sliding_window_view(samples, length)[::shift]
     return view

@@ -23,7 +23,7 @@ from sms_diar._validation import (
     check_positive,
 )
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.framing import Chunk, frame_chunks, frames_of
+from sms_diar.features.framing import Chunk, frame_chunks, overlapping_frames
 from sms_diar.types import FloatArray
 
 SCALE = 32768.0
@@ -146,7 +146,7 @@ def mfcc_chunk(chunk: Chunk, config: MfccConfig) -> FloatArray:
     samples = chunk.samples * SCALE
     before = np.concatenate(([chunk.before * SCALE], samples[:-1]))
     emphasised = samples - config.preemphasis * before
-    frames = frames_of(emphasised, config.frame_length, config.frame_shift)
+    frames = overlapping_frames(emphasised, config.frame_length, config.frame_shift)
     power = sigproc.powspec(frames * np.hamming(config.frame_length), config.n_fft)
     energy = np.maximum(power.sum(axis=1), config.floor)
     filtered = np.maximum(power @ _filters(config).T, config.floor)

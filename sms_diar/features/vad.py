@@ -24,7 +24,7 @@ from sms_diar._validation import (
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features import neural_vad
 from sms_diar.features.decisions import FrameGrid, tidy, to_segments
-from sms_diar.features.framing import frame_chunks, frames_of
+from sms_diar.features.framing import frame_chunks, overlapping_frames
 from sms_diar.features.mfcc import SCALE
 from sms_diar.types import BoolArray, FloatArray, Segment
 
@@ -148,7 +148,7 @@ def log_energies(blocks: Iterable[FloatArray], rate: int) -> FloatArray:
     length, shift = int(GRID.length * rate + 0.5), int(GRID.shift * rate + 0.5)
     found = [np.empty(0)]
     for chunk in frame_chunks(blocks, length, shift):
-        frames = frames_of(chunk.samples * SCALE, length, shift)
+        frames = overlapping_frames(chunk.samples * SCALE, length, shift)
         # The variance times the length is the energy without the direct current.
         energy = frames.var(axis=1) * length
         found.append(np.log(np.maximum(energy, 1.0)))

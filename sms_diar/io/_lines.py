@@ -49,12 +49,17 @@ class Line:
     is_readable: bool
 
 
-def scan_lines(path: str | Path) -> Iterator[Line]:
-    """Yield every line of a file, with its problems."""
-    path = Path(path)
+def check_is_file(path: Path) -> None:
+    """Refuse what is not there or not a file."""
     if not path.is_file():
         what = "is not a file" if path.exists() else "no such file"
         raise MissingFileError(f"{path}: {what}")
+
+
+def scan_lines(path: str | Path) -> Iterator[Line]:
+    """Yield every line of a file, with its problems."""
+    path = Path(path)
+    check_is_file(path)
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             problems = []
@@ -101,6 +106,8 @@ def check_fields(fields: list[str]) -> list[str]:
 
     Raises a plain ValueError, to which the caller adds file and line.
     """
+    if " ".join(fields).split() == fields:
+        return fields
     for field in fields:
         if len(field.split()) != 1 or field != field.strip():
             raise ValueError(

@@ -17,7 +17,7 @@ from sms_diar.types import IntArray
 Letters = npt.NDArray[np.uint8]
 
 _LONGEST = 255
-"""Letters of a word; columns are as wide as their longest word."""
+"""Most letters of a word; columns are as wide as their longest word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,8 @@ class Words:
     def of(cls, data: bytes) -> Words | None:
         """Words of a text; None where lines differ, or anything is unusual.
 
-        Usual are printable ASCII, spaces, tabs and line ends, lines that begin
-        with a word, and words of moderate length.
+        Printable ASCII, spaces, tabs and line ends are usual, as are lines that
+        begin with a word and words of at most 255 letters.
         """
         letters = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(letters == ord("\n"))

@@ -22,7 +22,7 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import Readable, open_seekable
+from sms_diar.io._bytes import Readable, open_seekable
 from sms_diar.io.kaldi.binary import narrowed
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 

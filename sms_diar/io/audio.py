@@ -19,8 +19,7 @@ import soundfile
 
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io._source import open_file
-from sms_diar.io.kaldi._scan import MAX_OVERSHOOT
+from sms_diar.io._bytes import open_file
 from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.sphere import SphereFile
 from sms_diar.types import FloatArray
@@ -29,6 +28,9 @@ log = logging.getLogger(__name__)
 
 BLOCK = 1 << 18
 """Samples read at a time: half a minute at 8 kHz, 2 MB."""
+
+MAX_OVERSHOOT = 0.5
+"""Segments that end less than this after the recording are shortened, as by Kaldi."""
 
 _STREAMED = 0x7FFFF000  # sizes that sox and others write when they cannot seek back
 _LONGEST = 1 << 40
@@ -46,7 +48,7 @@ class Decoder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         ...
 
 
@@ -144,7 +146,7 @@ class AudioFile:
         return samples
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._decoder.close()
 
     def __enter__(self) -> AudioFile:

@@ -22,7 +22,7 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, MissingExtraError
-from sms_diar.io._source import Readable, open_seekable
+from sms_diar.io._bytes import Readable, open_seekable
 from sms_diar.io.arrays import checked_set
 from sms_diar.io.kaldi.binary import narrowed, number_texts
 from sms_diar.types import EmbeddingSet, FloatArray
@@ -32,7 +32,7 @@ ID_COLUMNS = ("id", "utt", "segment")
 _ONE_COLUMN = "one column only; a table has an id and the numbers of its vector"
 
 
-def read_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+def read_embedding_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a CSV or TSV file; a tab in its first line makes it TSV.
 
     Parameters
@@ -136,7 +136,7 @@ def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
     return checked_set(ids, vectors, path)
 
 
-def write_table(
+def write_embedding_table(
     path: str | Path,
     embeddings: EmbeddingSet,
     *,
@@ -156,7 +156,7 @@ def write_table(
     dtype : {'double', 'float'}, default='double'
         Width of the numbers; enough digits are written to restore them.
     """
-    vectors = narrowed(embeddings.vectors, owner="write_table", dtype=dtype)
+    vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
     with (
         replacing(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as out,

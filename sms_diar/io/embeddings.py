@@ -18,11 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sms_diar._files import write_text
+from sms_diar._json import write_json
+from sms_diar._validation import refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource, Readable, open_source
+from sms_diar.io._bytes import ByteSource, Readable, check_readable, open_source
 from sms_diar.io.arrays import read_npy, read_npz, write_npz
-from sms_diar.io.embedding_tables import read_parquet, read_table, write_table
+from sms_diar.io.embedding_tables import (
+    read_embedding_table,
+    read_parquet,
+    write_embedding_table,
+)
 from sms_diar.io.kaldi.ark import iterate_ark, write_ark
 from sms_diar.io.kaldi.scp import iterate_scp
 from sms_diar.types import AnyArray, EmbeddingSet
@@ -32,7 +37,7 @@ _WHOLE_FILE = {
     "npz": read_npz,
     "npy": read_npy,
     "parquet": read_parquet,
-    "table": read_table,
+    "table": read_embedding_table,
 }
 _MAGIC = {
     b"PK\x03\x04": "npz",
@@ -75,6 +80,7 @@ def read_embeddings(source: Readable, *, allow_commands: bool = False) -> Embedd
     DataFormatError
         It holds no embeddings or damaged ones; the message names the place.
     """
+    check_readable("read_embeddings", source)
     with open_source(source) as opened:
         path = opened.name
         kind = _kind(opened)
@@ -110,6 +116,8 @@ def write_embeddings(
     dtype : {'double', 'float'}, default='double'
         Width of the numbers. Doubles come back unchanged.
     """
+    rule, remedy = "an EmbeddingSet", "read it with read_embeddings"
+    refuse_path("write_embeddings", "embeddings", embeddings, rule, remedy)
     path = Path(path)
     suffix = path.suffix.lower()
     written = [path]
@@ -121,7 +129,7 @@ def write_embeddings(
         write_npz(path, embeddings, dtype=dtype)
     elif suffix in (".csv", ".tsv"):
         separator = "," if suffix == ".csv" else "\t"
-        write_table(path, embeddings, separator=separator, dtype=dtype)
+        write_embedding_table(path, embeddings, separator=separator, dtype=dtype)
     else:
         raise InvalidParameterError(
             f"write_embeddings: path must end in .ark, .npz, .csv or .tsv, got "
@@ -132,8 +140,7 @@ def write_embeddings(
         if embeddings.extractor is None:
             beside.unlink(missing_ok=True)
         else:
-            record = json.dumps({"extractor": embeddings.extractor}, indent=2)
-            write_text(beside, record + "\n")
+            write_json(beside, {"extractor": embeddings.extractor})
 
 
 def _collect(entries: Iterator[tuple[str, AnyArray]], path: str | Path) -> EmbeddingSet:

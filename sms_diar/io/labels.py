@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from sms_diar._files import write_text
-from sms_diar._validation import check_choice
+from sms_diar._json import json_text
+from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
@@ -55,6 +56,9 @@ def write_labels(
         By default what the suffix says: ``.csv``, ``.json``, or text for
         ``.txt``, ``.utt2spk`` and no suffix.
     """
+    for argument, value in (("labels", labels), ("segments", segments)):
+        rule, remedy = "a mapping", f"read it with read_{argument}"
+        refuse_path("write_labels", argument, value, rule, remedy)
     for name, speaker in labels.items():
         if not isinstance(name, str) or not isinstance(speaker, str):
             raise InvalidParameterError(
@@ -84,6 +88,7 @@ def read_labels(path: str | Path) -> dict[str, str]:
     begins with a brace, CSV if its first line is a header with the columns id
     and speaker, and text otherwise.
     """
+    check_path("read_labels", "path", path)
     path = Path(path)
     if path.suffix == ".csv":
         return _read_csv(path)
@@ -141,11 +146,11 @@ def _json_text(
             }
             for name in sorted(labels)
         }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(content) + "\n"
 
 
 def _text_of(path: Path) -> str:
-    """Whole text of a file; spreadsheets add byte order mark and CR LF, no harm."""
+    """Whole text of a file, without the byte order mark and CRs of spreadsheets."""
     lines = []
     for line in scan_lines(path):
         wrong = [problem for problem in line.problems if "is not UTF-8" in problem]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from sms_diar._files import replacing
+from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError
 from sms_diar.io.arrays import load_arrays
 from sms_diar.types import AnyArray
@@ -58,6 +59,8 @@ class ModelFile:
 
 def write_model(path: str | Path, model: ModelFile) -> None:
     """Write a model, whole or not at all."""
+    rule, remedy = "a ModelFile", "read it with read_model"
+    refuse_path("write_model", "model", model, rule, remedy)
     header = {
         "version": FORMAT_VERSION,
         "kind": model.kind,
@@ -84,6 +87,7 @@ def is_model(path: str | Path) -> bool:
 
 def read_model(path: str | Path, kind: str) -> ModelFile:
     """Read a model of the given kind."""
+    check_path("read_model", "path", path)
     path = Path(path)
     arrays = dict(load_arrays(path))
     text = arrays.pop(_HEADER, None)

@@ -1,33 +1,53 @@
 """NIST RTTM: who speaks when, one turn per line.
 
-``SPEAKER recording channel onset duration <NA> <NA> speaker <NA> <NA>``. Times
-are added and subtracted in decimal, so that turns which touch in the file touch
-exactly in memory, and the other way round.
+``SPEAKER recording channel onset duration <NA> <NA> speaker <NA> <NA>``, with 9 or
+10 fields. There is one way to read it, whoever asks:
+
+- Onset and duration are added as whole ticks, so that turns which touch in the file
+  touch exactly in memory. More than 12 decimals are rounded, with a warning.
+- Types are read in any case, as by md-eval. Lines that are blank, comments (``;``
+  or ``#``) or of another of NIST's types carry no turns and are skipped. A type
+  that NIST does not know is an error: a file of another format would otherwise be
+  taken for silence.
+- Byte order marks and CR LF line ends, common in files from annotators, are noted.
+- A negative onset is an error: there is no such time.
+- A duration of zero or below is a warning, not an error. Systems write such lines,
+  and scoring tools treat them differently (``metrics/diarization/CONVENTIONS.md``),
+  so the annotation keeps them in its columns; they are not among its turns.
+
+Lines that all look alike, as in files that programs write, are read a column at a
+time; anything unusual line by line, with the same result.
 """
 
 from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
+
 from sms_diar._files import write_text
-from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import (
-    check_field,
-    check_fields,
-    scan_lines,
-    split_fields,
+from sms_diar._validation import check_path
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io._lines import check_field, check_fields, check_is_file
+from sms_diar.io._turn_lines import TurnFields, scan_turn_lines
+from sms_diar.io._words import Letters, Words, runs_of
+from sms_diar.io.problems import refuse_errors
+from sms_diar.timeline.annotation import (
+    Annotation,
+    AnnotationBuilder,
+    refuse_turns_path,
 )
-from sms_diar.timeline.seconds import parse_seconds
-from sms_diar.types import Segment, Turn
+from sms_diar.timeline.ticks import parse_ticks
+from sms_diar.types import IntArray, Problem, Turn
 
 log = logging.getLogger(__name__)
 
-OTHER_TYPES = frozenset(
+_OTHER_TYPES = frozenset(
     {
         "A/P",
         "CB",
@@ -46,69 +66,115 @@ OTHER_TYPES = frozenset(
 )
 """Types of line that NIST defines beside SPEAKER; they carry no turns."""
 
+_EXCLUDING = frozenset({"NOSCORE", "NON-LEX"})
+_WIDTHS = (10, 9)
+_SPEAKER = np.frombuffer(b"SPEAKER", dtype=np.uint8)
+
 LEAST_DECIMALS, MOST_DECIMALS = 3, 9
 
 
-def read_rttm(path: str | Path) -> Iterator[Turn]:
-    """Yield the speaker turns of an RTTM file, in file order.
+def read_rttm(path: str | Path) -> Annotation:
+    """Read the speaker turns of an RTTM file.
 
     Parameters
     ----------
     path : str or Path
-        File with one turn per line; 9 or 10 fields are accepted, as are CR LF
-        line ends and a byte order mark, common in files from annotators.
+        File with one turn per line.
 
-    Yields
+    Returns
+    -------
+    annotation : Annotation
+        Iterates over its turns in file order. Lines without a length above zero,
+        which some systems write, are not among them; their number is logged.
+
+    Raises
     ------
-    turn : Turn
-        Lines that are blank, comments (``;;`` or ``#``) or of another of NIST's
-        types are skipped. A type NIST does not know is an error: a file of another
-        format would otherwise be taken for silence. Turns of zero length, which
-        some systems write, are left out; their number is logged.
+    DataFormatError
+        If a line is wrong, with file and line.
+
+    See Also
+    --------
+    sms_diar.io.annotation.read_annotation : Several files, and other formats.
     """
-    n_empty = 0
-    for line in scan_lines(path):
-        fields = split_fields(line.text)
-        if not fields or fields[0][0] in ";#" or fields[0] in OTHER_TYPES:
-            continue
-        try:
-            if not line.is_readable:
-                raise ValueError(line.problems[-1])
-            turn = _turn(fields)
-        except ValueError as error:
-            raise DataFormatError(
-                str(error), path=path, line=line.number, text=line.text
-            ) from error
-        if turn is None:
-            n_empty += 1
-        else:
-            yield turn
-    if n_empty:
-        log.warning("%s: left out %d turns of zero length", path, n_empty)
+    check_path("read_rttm", "path", path)
+    builder = AnnotationBuilder()
+    scan_rttm(Path(path), builder)
+    refuse_errors(builder.problems)
+    annotation = builder.annotation()
+    n_negative = np.count_nonzero(annotation.end < annotation.start)
+    n_zero = len(annotation.start) - len(annotation) - n_negative
+    for count, what in ((n_zero, "zero"), (n_negative, "negative")):
+        if count:
+            turns = "turn" if count == 1 else "turns"
+            log.warning("%s: left out %d %s of %s length", path, count, turns, what)
+    return annotation
 
 
-def _turn(fields: list[str]) -> Turn | None:
-    """Make a turn of the fields of a line; None if it has no length."""
-    if fields[0] != "SPEAKER":
+def scan_rttm(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the lines of a file to an annotation, and count those with turns."""
+    check_is_file(path)
+    columns = _uniform_columns(path, builder)
+    if columns is None:
+        return scan_turn_lines(path, _turn_fields, builder)
+    return builder.add_file(str(path), columns)
+
+
+def _uniform_columns(
+    path: Path, builder: AnnotationBuilder
+) -> tuple[IntArray, ...] | None:
+    """Columns of a file whose lines all look alike; None if they do not."""
+    words = Words.of(path.read_bytes())
+    if words is None or words.width not in _WIDTHS:
+        return None
+    kind = words.column(0)
+    if kind.shape[1] != len(_SPEAKER) or (kind != _SPEAKER).any():
+        return None
+    onset, plain_onset = parse_ticks(words.column(3))
+    duration, plain_duration = parse_ticks(words.column(4))
+    if not (plain_onset.all() and plain_duration.all()):
+        return None
+    return (
+        _codes(words.column(1), builder.recordings),
+        _codes(words.column(2), builder.channels),
+        _codes(words.column(7), builder.speakers),
+        onset,
+        onset + duration,
+        np.arange(1, len(onset) + 1),
+    )
+
+
+def _codes(column: Letters, index: dict[str, int]) -> IntArray:
+    """Places of names in an index, to which new ones are added."""
+    words, run = runs_of(column)
+    places = {
+        word: index.setdefault(word.decode(), len(index))
+        for word in dict.fromkeys(words)
+    }
+    codes = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+    return codes[run]
+
+
+def _turn_fields(fields: list[str]) -> TurnFields | Problem | None:
+    type_ = fields[0].upper()
+    if type_ in _EXCLUDING:
+        text = (
+            f"a {fields[0]} line is skipped; md-eval would leave its time out, so cut "
+            f"it out of the UEM"
+        )
+        return Problem(text, severity="warning", kind="no-score line")
+    if type_ in _OTHER_TYPES:
+        return None
+    if type_ != "SPEAKER":
         raise ValueError(
             f"RTTM has no lines of type {fields[0]!r}; a turn begins with SPEAKER"
         )
-    if len(fields) not in (9, 10):
+    if len(fields) not in _WIDTHS:
         raise ValueError(
             f"a SPEAKER line has 9 or 10 fields, this one has {len(fields)}"
             + ("; names must not contain spaces" if len(fields) > 10 else "")
         )
     check_fields(fields)
-    onset = parse_seconds("onset", fields[3])
-    duration = parse_seconds("duration", fields[4])
-    if onset < 0 or duration < 0:
-        raise ValueError(
-            f"onset and duration must not be negative, got {fields[3]} and {fields[4]}"
-        )
-    start, end = float(onset), float(onset + duration)
-    if start == end:
-        return None
-    return Turn(Segment(fields[1], start, end), speaker=fields[7])
+    return TurnFields(fields[1], fields[2], fields[3], fields[4], fields[7])
 
 
 def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
@@ -119,7 +185,8 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
     target : str, Path or text stream
         File to be replaced, or stream to be written to.
     turns : iterable of Turn
-        Names with white space are refused: they would shift the fields.
+        A list or an `Annotation`, say. Names with white space are refused: they
+        would shift the fields.
 
     Notes
     -----
@@ -127,6 +194,7 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
     to 9) as keep times apart that differ within a recording. Onsets and ends
     are rounded, not durations, so rounding makes no gaps and no overlaps.
     """
+    refuse_turns_path("write_rttm", turns)
     turns = sorted(turns)
     for turn in turns:
         check_field("write_rttm", "recording", turn.segment.recording, format="RTTM")

@@ -1,4 +1,7 @@
-"""Tell tables of labels from files of turns by looking at them."""
+"""Tables of labels told from files of turns by their names and first lines.
+
+Both may be text or CSV, and commands take either.
+"""
 
 from __future__ import annotations
 

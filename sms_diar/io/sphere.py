@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._source import open_file
+from sms_diar.io._bytes import open_file
 from sms_diar.types import FloatArray
 
 MAGIC = b"NIST_1A\n"

@@ -5,45 +5,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from sms_diar._validation import check_path
 from sms_diar.io._lines import check_fields, scan_lines, split_fields
-from sms_diar.io.remarks import Remark, refuse_errors
+from sms_diar.io.problems import refuse_errors
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class Uem:
-    """Regions to be scored.
-
-    Parameters
-    ----------
-    recordings, channels : tuple of str
-        Names of each region's recording and channel, as in the file.
-    start, end : ndarray of shape (n,)
-        Times in ticks, start before end.
-    line : ndarray of shape (n,)
-        Where each region was read; 0 if it was not read from a file.
-    path : str
-        The file.
-    remarks : tuple of Remark
-        What was noticed while reading, no errors among it.
-    """
-
-    recordings: tuple[str, ...]
-    channels: tuple[str, ...]
-    start: IntArray
-    end: IntArray
-    line: IntArray
-    path: str = "uem"
-    remarks: tuple[Remark, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.recordings)
+from sms_diar.types import Problem
 
 
 def read_uem(path: str | Path) -> Uem:
@@ -52,15 +23,16 @@ def read_uem(path: str | Path) -> Uem:
     Blank lines and comments (``;`` or ``#``) are skipped. A region must end after
     it starts.
     """
+    check_path("read_uem", "path", path)
     uem = scan_uem(path)
-    refuse_errors(uem.remarks)
+    refuse_errors(uem.problems)
     return uem
 
 
 def scan_uem(path: str | Path) -> Uem:
-    """Read what can be read of a UEM file; errors are among the remarks."""
+    """Read what can be read of a UEM file; errors are among the problems."""
     rows: list[tuple[str, str, int, int, int]] = []
-    remarks: list[Remark] = []
+    problems: list[Problem] = []
     for line in scan_lines(path):
         fields = split_fields(line.text)
         if not fields or fields[0][0] in ";#":
@@ -70,8 +42,14 @@ def scan_uem(path: str | Path) -> Uem:
                 raise ValueError(line.problems[-1])
             rows.append((*_region(fields), line.number))
         except ValueError as error:
-            remarks.append(
-                Remark(str(path), line.number, "error", "format", str(error), line.text)
+            problems.append(
+                Problem(
+                    str(error),
+                    str(path),
+                    line.number,
+                    kind="format",
+                    content=line.text,
+                )
             )
     return Uem(
         tuple(row[0] for row in rows),
@@ -80,7 +58,7 @@ def scan_uem(path: str | Path) -> Uem:
         np.array([row[3] for row in rows], dtype=np.int64),
         np.array([row[4] for row in rows], dtype=np.int64),
         str(path),
-        tuple(remarks),
+        tuple(problems),
     )
 
 

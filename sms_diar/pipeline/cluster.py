@@ -2,54 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from sms_diar._progress import Progress, Silence
+from sms_diar._validation import refuse_path
 from sms_diar.clustering.baselines import SpeakerBaseline
+from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io._bytes import Readable
+from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.kaldi.tables import read_segments
+from sms_diar.io.labels import write_labels
+from sms_diar.pipeline.models import choose_backend
+from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.turns import rttm_text
+from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.turns import labels_to_turns
-from sms_diar.types import EmbeddingSet, Segment, Turn
+from sms_diar.types import EmbeddingSet, PldaModel, Segment, Turn
 
-
-@dataclass(frozen=True)
-class SessionSummary:
-    """What came out of clustering one session.
-
-    Parameters
-    ----------
-    session : str
-        Recording, or "all" when recordings were clustered together.
-    n_segments, n_speakers : int
-        Segments and speakers found.
-    k : int or None
-        Neighbours used; fewer than asked for in short sessions. None for methods
-        that are not told any.
-    n_steps : int
-        Moves of single points, or whatever else the method counts.
-    converged : bool
-        Whether it came to rest.
-    row_weight, weight, log_joint : float or None
-        What `SpeakerEvidenceMeanShift` found out; None for other methods.
-    """
-
-    session: str
-    n_segments: int
-    n_speakers: int
-    k: int | None
-    n_steps: int
-    converged: bool
-    row_weight: float | None = None
-    weight: float | None = None
-    log_joint: float | None = None
+EmbeddingsInput: TypeAlias = Readable | EmbeddingSet | npt.ArrayLike
+SegmentsInput: TypeAlias = str | Path | Mapping[str, Segment] | Sequence[Segment]
 
 
 @dataclass(frozen=True)
@@ -64,11 +48,14 @@ class Clustering:
         One entry per session.
     segments : mapping from str to Segment, or None
         Where the segments lie, if known.
+    method : str or None
+        Name of the method, if known.
     """
 
     labels: Mapping[str, str]
     sessions: tuple[SessionSummary, ...]
     segments: Mapping[str, Segment] | None
+    method: str | None = None
 
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Who spoke when: merged, not overlapping."""
@@ -78,6 +65,114 @@ class Clustering:
                 "the segments file"
             )
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
+
+    def to_rttm(
+        self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
+    ) -> str:
+        """Turns as RTTM, written to a file or stream if there is one."""
+        return rttm_text(self.turns(max_gap), target)
+
+    def to_labels(self, path: str | Path) -> None:
+        """Write the speaker of each segment: as utt2spk, .csv or .json."""
+        write_labels(path, self.labels, segments=self.segments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""
+        return {
+            "method": self.method,
+            "labels": dict(self.labels),
+            "sessions": [asdict(session) for session in self.sessions],
+        }
+
+    def __str__(self) -> str:
+        return session_table(self.sessions)
+
+
+def cluster(
+    embeddings: EmbeddingsInput,
+    *,
+    segments: SegmentsInput | None = None,
+    plda: str | Path | BackEnd | PldaModel | None = None,
+    transform: str | Path | None = None,
+    method: str = DEFAULT_METHOD,
+    k: int | None = None,
+    threshold: float | None = None,
+    tol: float | None = None,
+    per_recording: bool | None = None,
+    num_speakers: int | None = None,
+    min_speakers: int | None = None,
+    max_speakers: int | None = None,
+    seed: int = 0,
+    allow_commands: bool = False,
+    progress: Progress | None = None,
+) -> Clustering:
+    """Cluster embeddings into speakers.
+
+    Parameters
+    ----------
+    embeddings : path, binary stream, EmbeddingSet or array of shape (n, d)
+        Raw vectors; a file of any format that `read_embeddings` knows. The rows of
+        an array have the ids "0", "1" and so on.
+    segments : path, mapping from str to Segment, or sequence of Segment, optional
+        Where the segments lie: a Kaldi table, the segment of each id, or one for
+        each row. They tell the default method how much windows overlap.
+    plda : path, BackEnd or PldaModel, optional
+        A Kaldi PLDA file, or a model of ``plda train`` or ``ivectors train``.
+        Without one, scores are those of the embedded model if it made the vectors,
+        and otherwise cosines, with whitening fitted on the session.
+    transform : path, optional
+        What comes before a Kaldi PLDA model.
+    method : str, default="sms"
+        A name of `sms_diar.clustering.methods.METHODS`.
+    k : int, optional
+        Neighbours of a segment, for methods that have them.
+    threshold : float, optional
+        Score at which agglomerative clustering stops.
+    tol : float, optional
+        A move below this is rest, for methods with `k`.
+    per_recording : bool, optional
+        Cluster each recording on its own, or all together; by default on its own
+        where there are segments.
+    num_speakers, min_speakers, max_speakers : int, optional
+        Bounds on the number of speakers of each session.
+    seed : int, default=0
+        Seed of the draws.
+    allow_commands : bool, default=False
+        Run entries of an scp file that are commands.
+    progress : Progress, optional
+        Receives progress, and remarks about the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sms_diar
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0]], 20, axis=0)
+    >>> found = sms_diar.cluster(speakers + 0.2 * rng.standard_normal((40, 3)))
+    >>> found.labels["0"], found.labels["39"]
+    ('spk-01', 'spk-02')
+    """
+    estimator = build_method(
+        method,
+        options=MethodOptions(k=k, tol=tol, threshold=threshold),
+        seed=seed,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+    )
+    listener = progress or Silence()
+    vectors = _embeddings(embeddings, allow_commands=allow_commands)
+    times = None if segments is None else _segments(segments, vectors, listener)
+    estimator.set_params(backend=choose_backend(vectors, plda, transform))
+    listener.say(memory_note(vectors, estimator))
+    result = cluster_embeddings(
+        vectors,
+        estimator,
+        segments=times,
+        per_recording=times is not None if per_recording is None else per_recording,
+        progress=listener,
+    )
+    return replace(result, method=method)
 
 
 def match_segments(
@@ -120,8 +215,15 @@ def cluster_embeddings(
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
     progress : Progress, optional
-        Who wants to know.
+        Receives progress.
     """
+    refuse_path(
+        "cluster_embeddings",
+        "embeddings",
+        embeddings,
+        "an EmbeddingSet",
+        "read it with sms_diar.read_embeddings, or call sms_diar.cluster",
+    )
     if not len(embeddings):
         raise InvalidParameterError(
             f"{embeddings.source}: must hold at least one vector, got none"
@@ -181,6 +283,47 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     size = estimate_memory(n, d, score_dim) / 2**20
     amount = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"
     return f"{text}: about {amount} of memory"
+
+
+def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet:
+    if isinstance(given, EmbeddingSet):
+        return given
+    if isinstance(given, str | Path) or hasattr(given, "read"):
+        return read_embeddings(cast("Readable", given), allow_commands=allow_commands)
+    try:
+        rows = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(
+            f"cluster: embeddings must be a path, an EmbeddingSet or an array of shape "
+            f"(n, d), got {type(given).__name__}"
+        ) from error
+    if rows.ndim != 2:
+        raise InvalidParameterError(
+            f"cluster: embeddings must be of shape (n, d), got {rows.shape}"
+        )
+    return EmbeddingSet(tuple(map(str, range(len(rows)))), rows)
+
+
+def _segments(
+    given: SegmentsInput, vectors: EmbeddingSet, listener: Progress
+) -> Mapping[str, Segment]:
+    """Segment of each id, which all vectors must have."""
+    source = "segments"
+    if isinstance(given, str | Path):
+        source, times = str(given), read_segments(given)
+    elif isinstance(given, Mapping):
+        times = dict(given)
+    else:
+        if len(given) != len(vectors):
+            raise InvalidParameterError(
+                f"cluster: segments must be one for each of the {len(vectors)} "
+                f"vectors, got {len(given)}"
+            )
+        times = dict(zip(vectors.ids, given, strict=True))
+    unused = match_segments(vectors, times, source)
+    if unused:
+        listener.say(f"{source}: {len(unused)} segments have no embedding; left out")
+    return times
 
 
 def _summary(session: str, model: SpeakerEstimator) -> SessionSummary:

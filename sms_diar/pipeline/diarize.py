@@ -8,41 +8,37 @@ one channel at the rate of the model, one after another.
 
 from __future__ import annotations
 
-import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sms_diar._files import write_text
 from sms_diar._progress import Progress, Silence
+from sms_diar._validation import check_count, check_not_negative
+from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingFileError,
-    SmsDiarError,
-)
-from sms_diar.features.extract import FeatureProblem, speech_of_recordings
+from sms_diar.errors import DataFormatError, SmsDiarError
+from sms_diar.features.frames import check_detector, speech_of
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.mono import MonoAudio
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.io.kaldi.tables import AudioSource, read_wav_scp, write_segments
-from sms_diar.io.uem import Uem
-from sms_diar.pipeline.cluster import SessionSummary, cluster_embeddings
-from sms_diar.pipeline.decoding import decode_mono
-from sms_diar.pipeline.ivectors import (
-    IvectorModel,
-    Speech,
-    extract_ivectors,
-    front_end_of,
+from sms_diar.io.uem import read_uem
+from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
+from sms_diar.pipeline.extraction import ivectors_of
+from sms_diar.pipeline.models import IvectorModel, read_ivector_model
+from sms_diar.pipeline.sources import (
+    AudioInput,
+    GivenRecording,
+    is_single,
+    open_channels,
+    place_of,
+    recordings_of,
 )
-from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.regions import Uem, regions_of, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
-from sms_diar.types import Segment, Turn
-
-_TABLE = ".scp"
+from sms_diar.types import Problem, Segment
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class DiarizeSettings:
     cmvn : str, default="recording"
         What cepstra are normalised over; a recording is a session.
     max_gap : float, default=0.0
-        Pauses of one speaker up to so many seconds are bridged.
+        Pauses of one speaker up to this many seconds are bridged.
     channel : int, optional
         Channel of recordings that have several; without it they are mixed.
     allow_commands : bool, default=False
@@ -79,67 +75,127 @@ class DiarizeSettings:
         return replace(self, vad=replace(self.vad, method=method))
 
 
-@dataclass(frozen=True)
-class Diarized:
-    """Who spoke when in one recording.
+def diarize(
+    source: AudioInput,
+    *,
+    method: str = DEFAULT_METHOD,
+    k: int | None = None,
+    threshold: float | None = None,
+    num_speakers: int | None = None,
+    min_speakers: int | None = None,
+    max_speakers: int | None = None,
+    vad: str = "energy",
+    model: str | Path | IvectorModel | None = None,
+    uem: str | Path | Uem | None = None,
+    channel: int | None = None,
+    max_gap: float = 0.0,
+    seed: int = 0,
+    workers: int = 1,
+    allow_commands: bool = False,
+    progress: Progress | None = None,
+) -> Diarization:
+    """Find out who spoke when in recordings.
 
     Parameters
     ----------
-    duration, speech : float
-        Seconds of the recording, and of the speech found in it.
-    session : SessionSummary
-        What clustering tells.
-    turns : tuple of Turn
-        In order of time.
-    notes : tuple of str
-        What the user should know: channels mixed, warnings.
+    source : path, sequence of paths, (samples, rate), or mapping
+        Audio files, Kaldi data directories and `wav.scp` tables; or samples of
+        shape (n,) or (n, channels) with their rate, which make a recording named
+        "recording"; or a mapping from names to such pairs.
+    method : str, default="sms"
+        How windows are clustered: a name of `sms_diar.clustering.methods.METHODS`.
+    k : int, optional
+        Neighbours of a window, for methods that have them.
+    threshold : float, optional
+        Score at which agglomerative clustering stops.
+    num_speakers, min_speakers, max_speakers : int, optional
+        Bounds on the number of speakers of each recording.
+    vad : {"energy", "neural", "none"}, default="energy"
+        Detector of speech.
+    model : path or IvectorModel, optional
+        Makes the vectors; the embedded model by default.
+    uem : path or Uem, optional
+        Speech outside these regions is left out.
+    channel : int, optional
+        Channel of recordings that have several, from 1; without it they are mixed.
+    max_gap : float, default=0.0
+        Pauses of one speaker up to this many seconds are bridged.
+    seed : int, default=0
+        Seed of the draws.
+    workers : int, default=1
+        Threads; results do not depend on it.
+    allow_commands : bool, default=False
+        Run the commands of a `wav.scp` that has some.
+    progress : Progress, optional
+        Receives progress.
+
+    Returns
+    -------
+    Diarization
+        What is wrong with a single audio file, or with samples, is raised. Of a
+        list, table or directory, recordings that cannot be read or have no speech
+        are left out, and the `problems` of the result say why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sms_diar
+    >>> rate, rng = 8000, np.random.default_rng(0)
+    >>> noise = 0.1 * rng.standard_normal(4 * rate)
+    >>> found = sms_diar.diarize((noise, rate), vad="none", max_speakers=1)
+    >>> [(turn.segment.start, turn.segment.end) for turn in found.turns]
+    [(0.0, 4.0)]
     """
-
-    duration: float
-    speech: float
-    session: SessionSummary
-    turns: tuple[Turn, ...]
-    notes: tuple[str, ...] = ()
-
-
-def find_recordings(paths: Iterable[Path]) -> list[Recording]:
-    """List what is meant by audio files, data directories and `wav.scp` tables.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-        A folder needs a `wav.scp`; a file that ends in ``.scp`` is such a table;
-        any other file is a recording named like the file, with ``_`` for spaces.
-    """
-    found: dict[str, Recording] = {}
-    for path in paths:
-        for recording in _recordings_of(path):
-            if recording.id in found:
-                sources = [found[recording.id].source.text, recording.source.text]
-                raise InvalidParameterError(
-                    f"find_recordings: recordings must have different names, got "
-                    f"{recording.id!r} for {sources[0]} and {sources[1]}; name them "
-                    f"in a wav.scp"
-                )
-            found[recording.id] = recording
-    return list(found.values())
+    check_count("diarize", "workers", workers)
+    check_not_negative("diarize", "max_gap", max_gap)
+    if channel is not None:
+        check_count("diarize", "channel", channel)
+    # Whatever can be wrong is found now rather than after the work.
+    settings = DiarizeSettings(
+        max_gap=max_gap, channel=channel, allow_commands=allow_commands
+    ).with_vad(vad)
+    check_detector(settings.vad)
+    recordings = recordings_of(source)
+    regions = read_uem(uem) if isinstance(uem, str | Path) else uem
+    chosen = model if isinstance(model, IvectorModel) else read_ivector_model(model)
+    estimator = build_method(
+        method,
+        chosen.backend,
+        options=MethodOptions(k=k, threshold=threshold),
+        seed=seed,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+    )
+    problems: list[Problem] | None = None if is_single(source) else []
+    results = diarize_all(
+        recordings,
+        chosen,
+        estimator,
+        settings,
+        uem=regions,
+        workers=workers,
+        problems=problems,
+        progress=progress,
+    )
+    return Diarization(method, tuple(results), tuple(problems or ()))
 
 
 def diarize_all(
-    recordings: Sequence[Recording],
+    recordings: Sequence[Recording | GivenRecording],
     model: IvectorModel,
     estimator: SpeakerEstimator,
     settings: DiarizeSettings | None = None,
     *,
     uem: Uem | None = None,
     workers: int = 1,
-    problems: list[FeatureProblem],
+    problems: list[Problem] | None = None,
     progress: Progress | None = None,
-) -> list[Diarized]:
-    """Diarize recordings one after another; what is wrong with some is handed back.
+) -> list[DiarizedRecording]:
+    """Diarize recordings one after another.
 
     Parameters are those of `diarize_recording`; `problems` receives why recordings
-    are not in the result.
+    are not in the result. Without it the first problem is raised.
     """
     listener = progress or Silence()
     # A bar for all, or, of a single one, bars for its parts; never one in another.
@@ -158,7 +214,9 @@ def diarize_all(
                     progress=listener if alone else None,
                 )
             except (SmsDiarError, OSError) as error:
-                problems.append(FeatureProblem(recording.id, None, str(error)))
+                if problems is None:
+                    raise
+                problems.append(Problem(str(error), recording=recording.id))
             else:
                 results.append(result)
             one()
@@ -166,7 +224,7 @@ def diarize_all(
 
 
 def diarize_recording(
-    recording: Recording,
+    recording: Recording | GivenRecording,
     model: IvectorModel,
     estimator: SpeakerEstimator,
     settings: DiarizeSettings | None = None,
@@ -174,12 +232,12 @@ def diarize_recording(
     uem: Uem | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Diarized:
+) -> DiarizedRecording:
     """Find out who spoke when.
 
     Parameters
     ----------
-    recording : Recording
+    recording : Recording or GivenRecording
         Its pieces do not matter.
     model : IvectorModel
         Makes the vectors.
@@ -192,44 +250,34 @@ def diarize_recording(
     workers : int, default=1
         Threads; results do not depend on it.
     progress : Progress, optional
-        Who wants to know.
+        Receives progress.
     """
     chosen = settings or DiarizeSettings()
-    listener = progress or Silence()
     front_end = _front_end(model, chosen)
     rate = front_end.mfcc.rate
-    with tempfile.TemporaryDirectory(prefix="sms-diar-") as name:
-        folder = Path(name)
-        audio = folder / "audio.wav"
-        write_text(folder / "wav.scp", f"{recording.id} {audio}\n")
-        data = DataDir(folder)
-        duration, notes = decode_mono(
-            recording,
-            audio,
-            rate,
-            channel=chosen.channel,
-            allow_commands=chosen.allow_commands,
-            progress=listener,
-        )
-        [(_, regions)] = speech_of_recordings(data, chosen.vad, rate=rate)
+    audio, notes = _decode(recording, rate, chosen, progress)
+    with audio:
+        regions = speech_of(audio, chosen.vad, rate=rate, recording=recording.id)
         if uem is not None:
-            regions = within(regions, _bounds(uem, recording))
-        windows = _windows(recording, regions, duration, chosen.windows)
-        write_segments(folder / "segments", windows)
-        vectors = extract_ivectors(
-            Speech(data, front_end),
+            regions = within(regions, _bounds(uem, recording.id))
+        windows = _windows(recording, regions, audio.duration, chosen.windows)
+        vectors = ivectors_of(
+            audio,
+            windows,
             model.extractor,
+            front_end=front_end,
+            recording=recording.id,
             workers=workers,
-            progress=listener,
+            progress=progress,
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clustering = cluster_embeddings(
-            vectors, estimator, segments=windows, per_recording=True, progress=listener
+            vectors, estimator, segments=windows, per_recording=True, progress=progress
         )
     notes += [f"warning: {warning.message}" for warning in caught]
-    return Diarized(
-        duration,
+    return DiarizedRecording(
+        audio.duration,
         sum(region.duration for region in regions),
         clustering.sessions[0],
         tuple(clustering.turns(chosen.max_gap)),
@@ -237,82 +285,62 @@ def diarize_recording(
     )
 
 
-def regions_of(uem: Uem, recording: str) -> list[Segment]:
-    """Regions of one recording, in order; its channels do not matter."""
-    rows = zip(uem.recordings, uem.start, uem.end, strict=True)
-    return sorted(
-        Segment(name, seconds_of(start), seconds_of(end))
-        for name, start, end in rows
-        if name == recording
-    )
+def _decode(
+    recording: Recording | GivenRecording,
+    rate: int,
+    settings: DiarizeSettings,
+    progress: Progress | None,
+) -> tuple[MonoAudio, list[str]]:
+    """One channel at the rate of the model, and what the user should know."""
+    with open_channels(
+        recording, channel=settings.channel, allow_commands=settings.allow_commands
+    ) as channels:
+        if channels[0].rate < rate:
+            raise DataFormatError(
+                f"{channels[0].rate} samples per second are fewer than the {rate} that "
+                f"the model was trained on; record at {rate} Hz or more",
+                path=place_of(recording),
+            )
+        notes = []
+        if len(channels) > 1:
+            notes.append(
+                f"{len(channels)} channels were mixed into one; --channel chooses one, "
+                f"such as a side of a telephone call"
+            )
+        return MonoAudio(channels, rate, progress=progress), notes
 
 
-def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
-    """Parts of regions that lie in bounds, each once.
-
-    Examples
-    --------
-    >>> speech = [Segment("a", 0.0, 4.0)]
-    >>> bounds = [Segment("a", 1.0, 3.0), Segment("a", 2.0, 3.5)]
-    >>> [(part.start, part.end) for part in within(speech, bounds)]
-    [(1.0, 3.0), (3.0, 3.5)]
-    """
-    parts = []
-    for region in regions:
-        at = region.start
-        for bound in bounds:
-            start, end = max(at, bound.start), min(region.end, bound.end)
-            if start < end:
-                parts.append(Segment(region.recording, start, end))
-                at = end
-    return parts
-
-
-def _recordings_of(path: Path) -> Iterator[Recording]:
-    if not path.exists():
-        raise MissingFileError(f"{path}: no such file or folder")
-    table = path / "wav.scp" if path.is_dir() else path
-    if path.is_dir() and not table.is_file():
-        raise MissingFileError(
-            f"{table}: no such file; a folder must be a Kaldi data directory, name "
-            f"audio files one by one"
-        )
-    if table.suffix == _TABLE:
-        for name, source in read_wav_scp(table).items():
-            yield Recording(name, source, table.parent, ())
-    else:
-        name = "_".join(path.stem.split()) or "recording"
-        yield Recording(name, AudioSource(str(path)), path.parent, ())
-
-
-def _bounds(uem: Uem, recording: Recording) -> list[Segment]:
-    bounds = regions_of(uem, recording.id)
+def _bounds(uem: Uem, recording: str) -> list[Segment]:
+    bounds = regions_of(uem, recording)
     if not bounds:
-        raise DataFormatError(f"lists no region of {recording.id!r}", path=uem.path)
+        raise DataFormatError(f"lists no region of {recording!r}", path=uem.path)
     return bounds
 
 
 def _front_end(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
     """Front end of windows that hold nothing but speech."""
-    own = front_end_of(model.extractor)
+    own = model.front_end
     cmvn = replace(own.cmvn, method=settings.cmvn)
     return replace(own, vad=VadConfig(method="none"), cmvn=cmvn)
 
 
 def _windows(
-    recording: Recording, regions: list[Segment], duration: float, windows: WindowLayout
+    recording: Recording | GivenRecording,
+    regions: list[Segment],
+    duration: float,
+    windows: WindowLayout,
 ) -> dict[str, Segment]:
     if duration < windows.least:
         raise DataFormatError(
             f"{duration:.3g} s are too short to tell who speaks; at least "
             f"{windows.least:g} s are needed",
-            path=recording.source.text,
+            path=place_of(recording),
         )
     found = windows_of_regions(regions, **vars(windows))
     if not found:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s; --vad none takes everything "
             f"for speech",
-            path=recording.source.text,
+            path=place_of(recording),
         )
     return found

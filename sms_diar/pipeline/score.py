@@ -22,10 +22,10 @@ from typing import TypeAlias, cast
 
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import Annotation, read_annotation, require_turns
+from sms_diar.io.annotation import read_annotation
 from sms_diar.io.labels import read_labels
 from sms_diar.io.sniff import is_label_table
-from sms_diar.io.uem import Uem, read_uem
+from sms_diar.io.uem import read_uem
 from sms_diar.metrics.diarization.bootstrap import (
     INTERVAL_METHODS,
     Comparison,
@@ -40,6 +40,8 @@ from sms_diar.metrics.diarization.rates import RATES
 from sms_diar.metrics.labels import matching
 from sms_diar.report.label_report import LabelReport
 from sms_diar.report.score_report import ScoreReport, SystemsReport
+from sms_diar.timeline.annotation import Annotation, require_turns
+from sms_diar.timeline.regions import Uem
 from sms_diar.types import Problem, Turn
 
 TurnSource: TypeAlias = str | Path | Annotation | Iterable[str | Path] | Iterable[Turn]
@@ -315,7 +317,9 @@ def _turns(name: str, source: TurnSource) -> Annotation:
             raise InvalidParameterError(
                 f"score: {name} must be {rule}, got {item!r} at place {place}"
             )
-    return read_annotation(paths) if paths else Annotation.of(turns, source=name)
+    return (
+        read_annotation(paths) if paths else Annotation.from_turns(turns, source=name)
+    )
 
 
 def _regions(uem: str | Path | Uem | None) -> Uem | None:

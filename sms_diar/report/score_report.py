@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sms_diar._validation import check_choice
-from sms_diar.io.remarks import Remark
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.evaluation import (
@@ -28,6 +27,7 @@ from sms_diar.report.score_tables import (
     score_table,
 )
 from sms_diar.report.tables import TABLE_FORMATS, Table
+from sms_diar.types import Problem
 
 _MARKS = {"csv": "# ", "latex": "% "}
 """What makes a line a comment."""
@@ -117,7 +117,7 @@ class ScoreReport:
         return self.evaluation.recordings
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
+    def remarks(self) -> tuple[Problem, ...]:
         """What a careful reader should know, each once."""
         return tuple(dict.fromkeys(self.evaluation.remarks))
 
@@ -147,7 +147,7 @@ class ScoreReport:
             "overall": dict(self.overall),
             "macro": dict(self.macro),
             "speaker_counts": speaker_counts(self.evaluation),
-            "warnings": [str(remark) for remark in self.evaluation.remarks],
+            "warnings": [remark.with_severity() for remark in self.evaluation.remarks],
         }
         if self.interval is not None:
             record["intervals"] = {self.measure: _interval_record(self.interval)}
@@ -182,7 +182,7 @@ class SystemsReport:
         return next(iter(self.systems.values()))
 
     @property
-    def remarks(self) -> tuple[Remark, ...]:
+    def remarks(self) -> tuple[Problem, ...]:
         """What a careful reader should know, each once."""
         reports = self.systems.values()
         return tuple(dict.fromkeys(r for report in reports for r in report.remarks))

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
 
 
@@ -42,6 +43,8 @@ def name_speakers(
     >>> name_speakers([7, 7, 0], durations=[1.0, 1.0, 5.0])
     ['spk-02', 'spk-02', 'spk-01']
     """
+    rule, remedy = "a sequence of labels", "read it with read_labels"
+    refuse_path("name_speakers", "labels", labels, rule, remedy)
     listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     order = list(dict.fromkeys(listed))
     if durations is not None:

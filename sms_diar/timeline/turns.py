@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from sms_diar._validation import check_not_negative
+from sms_diar._validation import check_not_negative, refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import Segment, Turn
 
@@ -90,6 +90,9 @@ def labels_to_turns(
     0.0 2.0 ann
     2.0 4.0 bob
     """
+    for argument, value in (("segments", segments), ("labels", labels)):
+        rule, remedy = "a mapping", f"read it with read_{argument}"
+        refuse_path("labels_to_turns", argument, value, rule, remedy)
     max_gap = check_not_negative("labels_to_turns", "max_gap", max_gap)
     windows: dict[str, list[_Window]] = defaultdict(list)
     for name, speaker in labels.items():

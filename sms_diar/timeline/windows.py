@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sms_diar._validation import check_not_negative, check_positive
+from sms_diar._validation import check_not_negative, check_positive, refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import Segment
 
@@ -58,8 +58,9 @@ def sliding_windows(
         Seconds of a window, and from one window to the next; the shift is at most
         the length, or speech would be left out.
     shortest : float, default=0.5
-        The last window is what the others leave if that is at least so long, and
-        the last `length` seconds of the region otherwise. At most the length.
+        The last window is what the others leave if that is at least this many
+        seconds, and the last `length` seconds of the region otherwise. It is at
+        most the length.
 
     Returns
     -------
@@ -124,6 +125,8 @@ def windows_of_regions(
         In order of recording and time. Ids begin with the recording and sort in
         that order too; they are for people, and nothing reads times from them.
     """
+    rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
+    refuse_path("windows_of_regions", "regions", regions, rule, remedy)
     _check(length, shift, shortest)
     check_not_negative("windows_of_regions", "least", least)
     windows: dict[str, Segment] = {}

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import sms_diar
 from sms_diar.io.embeddings import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.tables import write_segments
@@ -75,6 +76,7 @@ def test_prints_json_for_machines(folder, run_cli):
     content = json.loads(result.stdout)
     assert len(set(content["labels"].values())) == 2
     assert content["sessions"][0]["n_speakers"] == 2
+    assert content == sms_diar.cluster(folder / "x.ark", num_speakers=2).to_dict()
 
 
 def test_a_trained_back_end_is_used(folder, run_cli):

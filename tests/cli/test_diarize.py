@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 import soundfile
 
+import sms_diar
 from sms_diar._random import named_generator
 from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.ivectors import (
-    IvectorSettings,
-    Speech,
-    train_ivectors,
-    write_ivector_model,
-)
+from sms_diar.pipeline.extraction import Speech
+from sms_diar.pipeline.models import write_ivector_model
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 
@@ -49,10 +47,10 @@ def speech(*, seed="call", rate=RATE, voices=("ann", "bob")):
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
+def model(tmp_path_factory, write_tables):
     """A small model of the voices of other calls, two in each."""
     folder = tmp_path_factory.mktemp("training")
-    lines = {"wav.scp": [], "segments": [], "utt2spk": []}
+    lines = {"wav__scp": [], "segments": [], "utt2spk": []}
     for name in (f"train{i:02d}" for i in range(20)):
         rng = named_generator(7, name)
         voices = Voice.draw(rng), Voice.draw(rng)
@@ -60,12 +58,11 @@ def model(tmp_path_factory):
         times = [Segment(name, 1.5 * i, 1.5 * (i + 1)) for i in range(16)]
         turns = [(time, voices[i % 2]) for i, time in enumerate(times)]
         soundfile.write(folder / f"{name}.wav", converse(turns, 24.0, rng), RATE)
-        lines["wav.scp"].append(f"{name} {folder / name}.wav")
+        lines["wav__scp"].append(f"{name} {folder / name}.wav")
         for i, time in enumerate(times):
             lines["segments"].append(f"{name}-{i:02d} {name} {time.start} {time.end}")
             lines["utt2spk"].append(f"{name}-{i:02d} {name}-{i % 2}")
-    for table, rows in lines.items():
-        (folder / table).write_text("\n".join(rows) + "\n")
+    write_tables(folder, **lines)
     settings = IvectorSettings(n_components=16, rank=12, ubm_iter=4, tv_iter=3)
     front_end = FrontEnd(cmvn=CmvnConfig(method="recording"))
     trained = train_ivectors(
@@ -129,6 +126,7 @@ def test_json_tells_turns_and_what_was_found(call, model, run_cli):
         for turn in recording["turns"]
     ]
     check_turns(turns)
+    assert content == sms_diar.diarize(call, model=model).to_dict()
 
 
 @pytest.mark.parametrize("kind", ["flac", "ogg"])

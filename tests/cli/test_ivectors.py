@@ -4,24 +4,18 @@ import json
 
 import numpy as np
 import pytest
-import soundfile
 import typer
-from scipy.signal import lfilter
 from typer.testing import CliRunner
 
 from sms_diar.cli import ivectors
 from sms_diar.errors import (
-    DataFormatError,
     ExperimentError,
-    InvalidParameterError,
     MissingFileError,
 )
 from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.model import read_model, write_model
-from sms_diar.pipeline import ivectors as glue
-from sms_diar.scoring import backend_to_model
+from sms_diar.io.model import read_model
+from sms_diar.pipeline import models
 
-RATE = 8000
 SMALL = ("--components", "2", "--rank", "4", "--iterations", "3", "--workers", "1")
 
 app = typer.Typer()
@@ -43,34 +37,9 @@ def failure(*arguments):
     return result.exception
 
 
-def write_corpus(folder, *, seed, prefix, speakers=3, segments=8):
-    """Coloured noise: each speaker has two resonances of its own."""
-    rng = np.random.default_rng(seed)
-    folder.mkdir()
-    wav, table, labels = [], [], []
-    for number in range(speakers):
-        name = f"{prefix}{number}"
-        signal = rng.standard_normal(segments * RATE // 2)
-        for frequency in rng.uniform(300, 3500, 2):
-            radius, angle = 0.95, 2 * np.pi * frequency / RATE
-            signal = lfilter([1], [1, -2 * radius * np.cos(angle), radius**2], signal)
-        soundfile.write(folder / f"{name}.wav", 0.3 * signal / abs(signal).max(), RATE)
-        wav.append(f"{name} {folder / name}.wav")
-        for place in range(segments):
-            table.append(f"{name}-{place} {name} {place / 2} {place / 2 + 0.5}")
-            labels.append(f"{name}-{place} {name}")
-    for file, lines in (("wav.scp", wav), ("segments", table), ("utt2spk", labels)):
-        (folder / file).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
-
-
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpora")
-    return (
-        write_corpus(folder / "first", seed=1, prefix="a"),
-        write_corpus(folder / "second", seed=2, prefix="b"),
-    )
+def corpora(noise_corpora):
+    return noise_corpora
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +76,14 @@ def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
     vectors = read_embeddings(out)
     assert vectors.extractor == record["extractor"]
     speakers = [name.split("-")[0] for name in vectors.ids]
-    backend = glue.backend_for(vectors, [path])
+    backend = models.choose_backend(vectors, models=[path])
     scores = backend.score_matrix(vectors.vectors)
     same = np.equal.outer(speakers, speakers) & ~np.eye(24, dtype=bool)
     other = ~np.equal.outer(speakers, speakers)
     assert scores[same].mean() > scores[other].mean() + 1.0
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_training_twice_gives_the_same_model(trained, corpora, tmp_path, workers):
     options = (*SMALL[:-1], workers, "--vad", "none", "--backend", "--json")
     result = run("train", *corpora, "-o", tmp_path / "again.npz", *options)
@@ -156,7 +125,7 @@ def test_info_is_for_people_and_machines(trained):
 
 
 def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp_path):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
+    monkeypatch.setattr(models, "embedded_model_path", lambda: None)
     error = failure("extract", corpora[0], "-o", tmp_path / "x.ark")
     assert isinstance(error, MissingFileError)
     assert str(error) == (
@@ -166,49 +135,11 @@ def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp
 
 
 def test_the_embedded_model_is_the_default(monkeypatch, trained, corpora, tmp_path):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: trained[0])
+    monkeypatch.setattr(models, "embedded_model_path", lambda: trained[0])
     result = run("extract", corpora[1], "-o", tmp_path / "x.csv", "--workers", "1")
     assert result.exit_code == 0, result.output
     vectors = read_embeddings(tmp_path / "x.csv")
-    assert glue.backend_for(vectors).extractor == trained[1]["extractor"]
-
-
-def test_a_back_end_is_found_only_for_vectors_of_its_extractor(
-    monkeypatch, trained, corpora, tmp_path
-):
-    monkeypatch.setattr(glue, "embedded_model_path", lambda: None)
-    model = glue.read_ivector_model(trained[0])
-    frames = np.random.default_rng(0).standard_normal((9, 60))
-    vectors = model.extractor.extract_all([("a", frames)])
-    assert glue.backend_for(vectors, [trained[0]]).dim == 4
-    assert glue.backend_for(vectors) is None  # no embedded model
-    other = glue.replace(vectors, extractor="0" * 16)
-    assert glue.backend_for(other, [trained[0]]) is None
-    unknown = glue.replace(vectors, extractor=None)
-    assert glue.backend_for(unknown, [trained[0]]) is None
-
-
-def test_a_back_end_is_read_alone_or_with_its_extractor(trained, tmp_path):
-    both = glue.read_backend(trained[0])
-    write_model(tmp_path / "b.npz", backend_to_model(both))
-    alone = glue.read_backend(tmp_path / "b.npz")
-    assert alone.extractor == both.extractor == trained[1]["extractor"]
-    np.testing.assert_array_equal(alone.matrix, both.matrix)
-    model = glue.read_ivector_model(trained[0])
-    glue.write_ivector_model(tmp_path / "e.npz", glue.IvectorModel(model.extractor))
-    with pytest.raises(DataFormatError) as caught:
-        glue.read_backend(tmp_path / "e.npz")
-    assert str(caught.value) == (
-        f"{tmp_path / 'e.npz'}: an i-vector model without a back end; train it with "
-        f"--backend, or a back end on its vectors with 'sms-diar plda train'"
-    )
-
-
-def test_a_back_end_of_other_vectors_is_refused(trained):
-    model = glue.read_ivector_model(trained[0])
-    foreign = model.backend.with_extractor("0" * 16)
-    with pytest.raises(InvalidParameterError, match="got one for 4 dimensions of 0000"):
-        glue.IvectorModel(model.extractor, foreign)
+    assert models.choose_backend(vectors).extractor == trained[1]["extractor"]
 
 
 def test_a_back_end_needs_speakers(corpora, tmp_path):

@@ -386,8 +386,8 @@ def test_adapt_refuses_vectors_of_another_extractor(refused, vectors):
 def test_adapt_refuses_what_does_not_fit(refused, vectors):
     write_npz("short.npz", EmbeddingSet(vectors.ids, vectors.vectors[:, :2]))
     assert refused("adapt", "k.plda", "short.npz", "-o", "a") == (
-        "build_backend: plda must have the 2 dimensions that the transform gives, got "
-        "5; is a transform missing, or that of another model?"
+        "k.plda: a PLDA model of 5 dimensions cannot score the 2-dimensional vectors "
+        "of short.npz; give the transform that comes before it with --transform"
     )
     message = refused("adapt", "k.plda", "x.npz", "-o", "a.npz", code=2)
     assert message.endswith(
@@ -540,8 +540,8 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
     trials = ["score", "b.npz", "x.npz", "--trials", "trials"]
     want = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
-    monkeypatch.setattr("sms_diar.cli.plda_score._ROWS", 7)
-    monkeypatch.setattr("sms_diar.cli.plda_score._TRIALS", 2)
+    monkeypatch.setattr("sms_diar.pipeline.trials._ROWS", 7)
+    monkeypatch.setattr("sms_diar.pipeline.trials._TRIALS", 2)
     got = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
     for one, other in zip(got, want, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

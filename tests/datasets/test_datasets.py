@@ -9,7 +9,7 @@ from sms_diar.datasets import (
     load_digits_ivectors,
 )
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
-from sms_diar.pipeline.ivectors import backend_for, read_ivector_model
+from sms_diar.pipeline.models import choose_backend, read_ivector_model
 
 
 def test_the_files_are_small_enough():
@@ -26,14 +26,14 @@ def test_the_sample_is_that_of_the_model():
 
 def test_the_back_end_is_found_by_the_fingerprint():
     embeddings, _ = load_digits_ivectors()
-    backend = backend_for(embeddings)
+    backend = choose_backend(embeddings)
     assert backend is not None
     assert backend.extractor == embeddings.extractor
 
 
 def test_the_card_states_the_error_rate_that_is_measured():
     embeddings, speakers = load_digits_ivectors()
-    scores = backend_for(embeddings).score_matrix(embeddings.vectors)
+    scores = choose_backend(embeddings).score_matrix(embeddings.vectors)
     eer = equal_error_rate(*all_pairs(scores, np.array(speakers)))
     card = (default_model_path().parent / "MODEL_CARD.md").read_text()
     assert f"{100 * eer:.1f} %" in card
@@ -44,7 +44,9 @@ def test_seven_real_speakers_are_told_apart():
     embeddings, speakers = load_digits_ivectors()
     names = sorted(set(speakers))[:7]
     rows = [row for row, name in enumerate(speakers) if name in names]
-    model = SpeakerStochasticMeanShift(backend=backend_for(embeddings), random_state=0)
+    model = SpeakerStochasticMeanShift(
+        backend=choose_backend(embeddings), random_state=0
+    )
     labels = model.fit_predict(embeddings.vectors[rows])
     scores = score_clustering([speakers[row] for row in rows], labels)
     assert scores.purity.k > 0.9

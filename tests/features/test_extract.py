@@ -96,14 +96,15 @@ def test_sliding_and_no_normalisation(data):
 
 @pytest.mark.parametrize("method", ["session", "recording", "sliding"])
 def test_long_segments_are_finished_in_parts_without_a_seam(data, monkeypatch, method):
-    from sms_diar.features import extract
+    from sms_diar.features import cepstra
+    from sms_diar.features import frames as of_recording
 
     config = front_end(method, vad="energy")
     want = dict(features_of_segments(data, config))
-    whole = extract.row_blocks
-    monkeypatch.setattr(extract, "row_blocks", lambda n: whole(n, 7))
-    monkeypatch.setattr(extract, "BLOCK", 1)
-    monkeypatch.setattr(extract, "_KEPT_FRAMES", 1)
+    whole = cepstra.row_blocks
+    monkeypatch.setattr(cepstra, "row_blocks", lambda n: whole(n, 7))
+    monkeypatch.setattr(cepstra, "BLOCK", 1)
+    monkeypatch.setattr(of_recording, "_KEPT_FRAMES", 1)
     got = dict(features_of_segments(data, config))
     assert list(got) == list(want)
     for name, frames in want.items():

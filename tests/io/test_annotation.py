@@ -2,18 +2,12 @@
 
 import re
 
-import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.annotation import (
-    Annotation,
-    check_annotation,
-    read_annotation,
-    turn_remarks,
-)
-from sms_diar.io.remarks import Remark, summarised
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.io.annotation import check_annotation, read_annotation
 from sms_diar.io.sniff import is_label_table
+from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.types import Segment, Turn
 
@@ -79,7 +73,7 @@ def test_times_are_exact_to_twelve_decimals(tmp_path):
     turns = read_annotation(path)
     assert turns.start.tolist() == [100_000_000_001]
     assert turns.end.tolist() == [300_000_000_001]
-    assert turns.remarks == ()
+    assert turns.problems == ()
 
 
 def test_more_decimals_are_rounded_with_a_warning(tmp_path):
@@ -87,7 +81,7 @@ def test_more_decimals_are_rounded_with_a_warning(tmp_path):
     path.write_text(LINE.format("r", "0.30000000000000004", "1", "s"))
     turns = read_annotation(path)
     assert turns.start.tolist() == [300_000_000_000]
-    assert [(r.kind, r.line) for r in turns.remarks] == [("rounded", 1)]
+    assert [(r.kind, r.line) for r in turns.problems] == [("rounded", 1)]
 
 
 def test_names_beyond_ascii_are_kept(tmp_path):
@@ -183,29 +177,34 @@ def test_ctm_like_tables_and_csv(tmp_path):
         read_annotation(ctm)
 
 
+def test_a_row_of_csv_is_as_strict_as_a_line(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("recording,start,duration,speaker\nr,0,1,s\nr,-1,3,s\n")
+    with pytest.raises(DataFormatError, match=r"x.csv:3: start must not be negative"):
+        read_annotation(path)
+
+
+def test_turns_in_place_of_paths_are_refused():
+    turn = Turn(Segment("r", 0.0, 1.0), "s")
+    for value, kind in (
+        ([turn], "list"),
+        (Annotation.from_turns([turn]), "Annotation"),
+    ):
+        message = (
+            f"read_annotation: sources must be the paths of files, folders or "
+            f"patterns, got a value of type {kind}; turns in memory need no reading"
+        )
+        with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+            read_annotation(value)
+
+
 def test_an_empty_file_holds_no_turns(tmp_path):
     path = tmp_path / "x.rttm"
     path.write_text("")
     turns = read_annotation(path)
     assert len(turns) == 0
-    assert [str(r) for r in turns.remarks] == [f"{path}: note: holds no turns"]
-
-
-def test_turns_in_memory_become_columns():
-    turns = Annotation.of([Turn(Segment("r", 0.1, 0.3), "s")])
-    assert rows(turns) == [("r", 0.1, 0.3, "s", 0)]
-    assert turn_remarks(turns) == []
-    numpy_turn = Turn(Segment("r", np.float64(0.1), np.float64(0.3)), "s")
-    assert Annotation.of([numpy_turn]).end.tolist() == turns.end.tolist()
-
-
-def test_many_remarks_of_a_kind_are_summarised():
-    remarks = [Remark("x", n, "warning", "self-overlap", "text") for n in range(1, 8)]
-    assert summarised(remarks) == [
-        "x:1: warning: text",
-        "x:2: warning: text",
-        "x:3: warning: text",
-        "x: 4 more of the kind: self-overlap",
+    assert [r.with_severity() for r in turns.problems] == [
+        f"{path}: note: holds no turns"
     ]
 
 

@@ -12,10 +12,10 @@ from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io.embedding_tables import (
+    read_embedding_table,
     read_parquet,
-    read_table,
     set_from_frame,
-    write_table,
+    write_embedding_table,
 )
 from sms_diar.types import EmbeddingSet
 
@@ -23,12 +23,12 @@ ROWS = np.array([[1.0, 2.5], [3.0, -4.0]])
 
 
 def read(text):
-    return read_table(io.BytesIO(text.encode()), name="t")
+    return read_embedding_table(io.BytesIO(text.encode()), name="t")
 
 
 def refusal(text):
     with pytest.raises(DataFormatError) as caught:
-        read_table(
+        read_embedding_table(
             io.BytesIO(text if isinstance(text, bytes) else text.encode()), name="t"
         )
     return str(caught.value)
@@ -81,14 +81,16 @@ def test_what_is_written_comes_back(tmp_path_factory, vectors, tabs, data):
     n = len(vectors)
     ids = tuple(data.draw(st.lists(word, min_size=n, max_size=n, unique=True)))
     path = tmp_path_factory.mktemp("csv") / "x.csv"
-    write_table(path, EmbeddingSet(ids, vectors), separator="\t" if tabs else ",")
-    got = read_table(path)
+    write_embedding_table(
+        path, EmbeddingSet(ids, vectors), separator="\t" if tabs else ","
+    )
+    got = read_embedding_table(path)
     assert got.ids == ids
     assert got.vectors.tobytes() == vectors.tobytes()
 
 
 def test_floats_are_written_short(tmp_path):
-    write_table(
+    write_embedding_table(
         tmp_path / "x.csv", EmbeddingSet(("a",), np.array([[0.1, 2.0]])), dtype="float"
     )
     assert (tmp_path / "x.csv").read_text() == "id,x0,x1\na,0.1,2.0\n"

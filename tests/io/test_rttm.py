@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.io.annotation import read_annotation
 from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.timeline.annotation import Annotation
 from sms_diar.types import Segment, Turn
 
 
@@ -57,6 +59,71 @@ def test_turns_of_zero_length_are_left_out_and_counted(tmp_path, caplog):
     assert caplog.messages == [f"{path}: left out 2 turns of zero length"]
 
 
+def test_turns_of_negative_length_are_left_out_and_counted(tmp_path, caplog):
+    path = tmp_path / "x.rttm"
+    path.write_text(
+        "SPEAKER r 1 1.0 -0.5 <NA> <NA> s <NA> <NA>\n"
+        "SPEAKER r 1 1.0 1.0 <NA> <NA> s <NA> <NA>\n"
+    )
+    turns = read_rttm(path)
+    assert list(turns) == [turn(1.0, 2.0)]
+    assert caplog.messages == [f"{path}: left out 1 turn of negative length"]
+    assert turns == read_annotation(path)  # which keeps the line for the scorer
+    assert len(turns.start) == 2
+
+
+@pytest.mark.parametrize(
+    "body", ["", "; one comment keeps the file from being uniform\n"]
+)
+def test_every_reader_of_rttm_finds_the_same(tmp_path, body):
+    path = tmp_path / "x.rttm"
+    lines = [
+        "SPEAKER r 1 0.5 1.25 <NA> <NA> s <NA> <NA>",
+        "speaker r 1 1 1 <NA> <NA> s <NA> <NA>",
+        "Speaker r 2 2 0 <NA> <NA> t <NA> <NA>",
+        "noscore r 1 0 1 <NA> <NA> <NA> <NA>",
+        "spkr-info r 1 <NA> <NA> <NA> unknown s <NA> <NA>",
+    ]
+    path.write_text(body + "\n".join(lines))
+    turns = read_rttm(path)
+    assert turns == read_annotation(path)
+    assert turns.problems == read_annotation(path).problems
+    assert list(turns) == [turn(0.5, 1.75), turn(1.0, 2.0)]
+    assert turns.channels == ("1", "2")
+
+
+def test_what_is_read_is_a_value(tmp_path):
+    path = tmp_path / "x.rttm"
+    path.write_text(
+        "SPEAKER r 1 0.5 1.25 <NA> <NA> s <NA> <NA>\n"
+        "SPEAKER q 1 0 1 <NA> <NA> t <NA> <NA>\n"
+    )
+    turns = read_rttm(path)
+    assert len(turns) == len(list(turns)) == 2
+    assert list(turns) == list(turns)
+    assert (turns.recordings, turns.speakers) == (("r", "q"), ("s", "t"))
+    assert turns == read_rttm(str(path)) == Annotation.from_turns(turns)
+    assert repr(turns) == "<Annotation: 2 turns, 2 speakers, 2 recordings>"
+    write_rttm(tmp_path / "y.rttm", turns)
+    assert list(read_rttm(tmp_path / "y.rttm")) == sorted(turns)
+
+
+def test_paths_and_values_are_not_confused(tmp_path):
+    with pytest.raises(
+        InvalidParameterError,
+        match=re.escape(
+            "write_rttm: turns must be an iterable of Turn, got the path 'turns.rttm'; "
+            "read it with read_rttm"
+        ),
+    ):
+        write_rttm(tmp_path / "x.rttm", "turns.rttm")
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^read_rttm: path must be the path of a file, got a value of type list$",
+    ):
+        read_rttm([turn(0.0, 1.0)])
+
+
 def test_byte_order_mark_and_crlf_hide_no_turn(tmp_path):
     path = tmp_path / "x.rttm"
     path.write_bytes(b"\xef\xbb\xbfSPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\r\n")
@@ -84,12 +151,12 @@ def test_byte_order_mark_and_crlf_hide_no_turn(tmp_path):
             "duration must be a number of seconds, got '<NA>'",
         ),
         (
-            "SPEAKER r 1 1 -0.5 <NA> <NA> s <NA> <NA>",
-            "onset and duration must not be negative, got 1 and -0.5",
+            "SPEAKER r 1 -1 1 <NA> <NA> s <NA> <NA>",
+            "onset must not be negative, got -1",
         ),
         (
-            "SPEAKER r 1 -1 1 <NA> <NA> s <NA> <NA>",
-            "onset and duration must not be negative, got -1 and 1",
+            "SPEAKER r 1 0 1e6 <NA> <NA> s <NA> <NA>",
+            "duration must be below 1000000 seconds, got 1e6",
         ),
         (
             "seg1 rec 0.0 1.5",

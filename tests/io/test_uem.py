@@ -34,4 +34,4 @@ def test_bad_lines_are_named(tmp_path, line, problem):
     path.write_text(f"a 1 0 1\n{line}\n")
     with pytest.raises(DataFormatError, match=re.escape(f"{path}:2: {problem}")):
         read_uem(path)
-    assert [remark.line for remark in scan_uem(path).remarks] == [2]
+    assert [remark.line for remark in scan_uem(path).problems] == [2]

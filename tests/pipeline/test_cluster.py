@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 
+import sms_diar
+from sms_diar._progress import Silence
 from sms_diar.clustering import SpeakerStochasticMeanShift
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.kaldi.tables import write_segments
+from sms_diar.io.labels import read_labels
 from sms_diar.pipeline.cluster import (
     cluster_embeddings,
     match_segments,
@@ -164,4 +169,108 @@ def test_memory_of_all_pairs_is_not_estimated():
     )
     assert memory_note(embeddings, SpeakerEvidenceMeanShift()) == (
         f"{words} and model fitted on the session: about 0 MiB of memory"
+    )
+
+
+def names_of(clustering):
+    return list(clustering.labels.values())
+
+
+def test_a_file_a_set_and_an_array_give_the_same_labels(tmp_path):
+    embeddings, segments, _ = two_recordings()
+    write_embeddings(tmp_path / "x.npz", embeddings)
+    write_segments(tmp_path / "segments", segments)
+    want = sms_diar.cluster(embeddings, segments=segments, method="ahc")
+    assert list(want.labels) == list(embeddings.ids)
+    assert [one.session for one in want.sessions] == ["one", "two"]
+    by_path = sms_diar.cluster(
+        str(tmp_path / "x.npz"), segments=tmp_path / "segments", method="ahc"
+    )
+    assert by_path.labels == want.labels
+    in_order = list(segments.values())
+    array = sms_diar.cluster(embeddings.vectors, segments=in_order, method="ahc")
+    assert list(array.labels) == [str(row) for row in range(120)]
+    assert names_of(array) == names_of(want)
+    assert array.turns() == want.turns()
+    with (tmp_path / "x.npz").open("rb") as stream:
+        streamed = sms_diar.cluster(stream, segments=segments, method="ahc")
+    assert streamed.labels == want.labels
+
+
+def test_options_reach_the_method():
+    embeddings, segments, truth = two_recordings()
+    given = {"segments": segments, "per_recording": False}
+    three = sms_diar.cluster(embeddings, method="sms-paper", k=9, **given)
+    want = cluster_embeddings(embeddings, SMS, segments=segments)
+    assert three.labels == want.labels
+    two = sms_diar.cluster(embeddings, num_speakers=2, **given)
+    assert len(set(names_of(two))) == 2
+    backend = train_backend(embeddings.vectors, truth, n_components=2)
+    scored = sms_diar.cluster(embeddings, plda=backend, method="vbx")
+    assert [one.session for one in scored.sessions] == ["all"]
+
+
+def test_the_result_can_be_written_and_printed(tmp_path):
+    embeddings, segments, _ = two_recordings()
+    found = sms_diar.cluster(embeddings, segments=segments, method="ahc")
+    text = found.to_rttm(tmp_path / "x.rttm")
+    assert (tmp_path / "x.rttm").read_text() == text
+    assert len(list(sms_diar.read_rttm(tmp_path / "x.rttm"))) == len(found.turns())
+    found.to_labels(tmp_path / "labels")
+    assert read_labels(tmp_path / "labels") == found.labels
+    content = found.to_dict()
+    assert list(content) == ["method", "labels", "sessions"]
+    assert content["method"] == "ahc"
+    assert str(found).splitlines()[0].split() == [
+        "session",
+        "segments",
+        "speakers",
+        "k",
+    ]
+
+
+def test_remarks_about_the_input_go_to_progress():
+    class Lines(Silence):
+        def __init__(self):
+            self.said = []
+
+        def say(self, message):
+            self.said.append(message)
+
+    embeddings, segments, _ = two_recordings()
+    extra = {**segments, "two-99": Segment("two", 99.0, 100.0)}
+    lines = Lines()
+    sms_diar.cluster(embeddings, segments=extra, method="ahc", progress=lines)
+    assert lines.said == [
+        "segments: 1 segments have no embedding; left out",
+        "120 segments of 8 dimensions, cosine scores, whitening fitted on the session",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "options", "problem"),
+    [
+        (np.zeros(4), {}, "cluster: embeddings must be of shape (n, d), got (4,)"),
+        ({"a": 1}, {}, "cluster: embeddings must be a path, an EmbeddingSet or an "
+         "array of shape (n, d), got dict"),
+        (np.zeros((2, 3)), {"segments": [Segment("a", 0, 1)]}, "cluster: segments "
+         "must be one for each of the 2 vectors, got 1"),
+        (np.zeros((2, 3)), {"per_recording": True}, "cluster_embeddings: "
+         "per_recording needs segments, got none"),
+        (np.zeros((2, 3)), {"k": 3}, "method sms: -k (k) must be left out, got 3; it "
+         "is for sms-paper, ms, bms, dsms"),
+    ],
+)  # fmt: skip
+def test_wrong_input_of_cluster_is_refused(embeddings, options, problem):
+    with pytest.raises(InvalidParameterError) as caught:
+        sms_diar.cluster(embeddings, **options)
+    assert str(caught.value) == problem
+
+
+def test_a_path_in_place_of_vectors_is_refused():
+    with pytest.raises(InvalidParameterError) as caught:
+        cluster_embeddings("x.ark", SMS)
+    assert str(caught.value) == (
+        "cluster_embeddings: embeddings must be an EmbeddingSet, got the path 'x.ark'; "
+        "read it with sms_diar.read_embeddings, or call sms_diar.cluster"
     )

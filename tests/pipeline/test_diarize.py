@@ -1,41 +1,31 @@
 """Recordings to turns: what is found, and what is left out."""
 
+import json
 from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import soundfile
-from hypothesis import given
-from hypothesis import strategies as st
 
+import sms_diar
 from sms_diar.clustering.methods import build_method
-from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.diarize import (
     DiarizeSettings,
     diarize_all,
-    find_recordings,
-    regions_of,
-    within,
 )
-from sms_diar.pipeline.ivectors import embedded_model_path, read_ivector_model
-from sms_diar.synthetic.voices import Voice, converse
-from sms_diar.types import Segment
+from sms_diar.pipeline.models import embedded_model_path, read_ivector_model
+from sms_diar.pipeline.sources import find_recordings
 
 RATE = 8000
 
 
-def some_speech(seed):
-    rng = np.random.default_rng(seed)
-    turns = [(Segment("x", 0.5, 5.0), Voice.draw(rng))]
-    return converse(turns, 6.0, rng, rate=RATE)
-
-
 @pytest.fixture
 def embedded():
-    return read_ivector_model(embedded_model_path())
+    return read_ivector_model()
 
 
 class Bars:
@@ -64,39 +54,6 @@ class Bars:
         pass
 
 
-def test_a_file_is_named_without_suffix_and_spaces(tmp_path):
-    (tmp_path / "my call 1.wav").touch()
-    [recording] = find_recordings([tmp_path / "my call 1.wav"])
-    assert recording.id == "my_call_1"
-    assert recording.source.text == str(tmp_path / "my call 1.wav")
-
-
-def test_files_and_tables_can_be_mixed(tmp_path):
-    (tmp_path / "z.wav").touch()
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "wav.scp").write_text("b b.wav\na sox x.wav -t wav - |\n")
-    found = find_recordings([tmp_path / "z.wav", tmp_path / "data"])
-    assert [recording.id for recording in found] == ["z", "b", "a"]
-    assert found[2].source.is_command
-
-
-def test_a_name_given_twice_is_refused(tmp_path):
-    (tmp_path / "a.wav").touch()
-    (tmp_path / "a.flac").touch()
-    with pytest.raises(InvalidParameterError) as caught:
-        find_recordings([tmp_path / "a.wav", tmp_path / "a.flac"])
-    assert str(caught.value) == (
-        f"find_recordings: recordings must have different names, got 'a' for "
-        f"{tmp_path / 'a.wav'} and {tmp_path / 'a.flac'}; name them in a wav.scp"
-    )
-
-
-def test_a_bad_line_of_a_table_is_named(tmp_path):
-    (tmp_path / "wav.scp").write_text("a a.wav\nb\n")
-    with pytest.raises(DataFormatError, match=r"wav\.scp:2: "):
-        find_recordings([tmp_path])
-
-
 def test_the_settings_are_those_of_the_recipe(root):
     import tomllib
 
@@ -108,52 +65,11 @@ def test_the_settings_are_those_of_the_recipe(root):
     assert settings.with_vad("none").vad == VadConfig(method="none", **content["vad"])
 
 
-def test_regions_of_a_uem_are_those_of_the_recording(tmp_path):
-    (tmp_path / "x.uem").write_text("b 1 0 9\na 1 5.1 7.3\na 2 0 4\n")
-    uem = read_uem(tmp_path / "x.uem")
-    assert regions_of(uem, "a") == [Segment("a", 0.0, 4.0), Segment("a", 5.1, 7.3)]
-    assert regions_of(uem, "c") == []
-
-
-def test_regions_are_cut_at_bounds():
-    speech = [Segment("a", 0.0, 2.0), Segment("a", 3.0, 6.0), Segment("a", 8.0, 9.0)]
-    bounds = [Segment("a", 1.0, 4.0), Segment("a", 5.0, 7.0)]
-    assert within(speech, bounds) == [
-        Segment("a", 1.0, 2.0),
-        Segment("a", 3.0, 4.0),
-        Segment("a", 5.0, 6.0),
-    ]
-
-
-tenths = st.lists(st.integers(0, 30), min_size=2, max_size=8, unique=True).map(sorted)
-
-
-@given(
-    speech=tenths,
-    bounds=st.lists(
-        st.tuples(st.integers(0, 29), st.integers(1, 9)), min_size=1, max_size=5
-    ),
-)
-def test_what_lies_in_bounds_is_kept_once(speech, bounds):
-    regions = [
-        Segment("a", start, end)
-        for start, end in zip(speech[::2], speech[1::2], strict=False)
-    ]
-    limits = sorted(Segment("a", start, start + size) for start, size in bounds)
-    parts = within(regions, limits)
-    for second in np.arange(0.5, 40.0):
-        inside = [
-            any(s.start < second < s.end for s in some) for some in (regions, limits)
-        ]
-        times = sum(part.start < second < part.end for part in parts)
-        assert times == int(all(inside))
-
-
 @pytest.mark.parametrize("count", [1, 2])
-def test_no_bar_is_shown_within_another(embedded, tmp_path, count):
+def test_no_bar_is_shown_within_another(embedded, one_voice, tmp_path, count):
     paths = [tmp_path / f"r{number}.wav" for number in range(count)]
     for seed, path in enumerate(paths):
-        soundfile.write(path, some_speech(seed), RATE)
+        soundfile.write(path, one_voice(seed), RATE)
     bars, problems = Bars(), []
     estimator = build_method("ahc", embedded.backend)
     results = diarize_all(
@@ -168,10 +84,10 @@ def test_no_bar_is_shown_within_another(embedded, tmp_path, count):
         assert bars.ticks == {"recordings": 2}
 
 
-def test_a_recording_does_not_depend_on_its_company(embedded, tmp_path):
+def test_a_recording_does_not_depend_on_its_company(embedded, one_voice, tmp_path):
     paths = [tmp_path / f"r{number}.wav" for number in range(2)]
     for seed, path in enumerate(paths):
-        soundfile.write(path, some_speech(seed), RATE)
+        soundfile.write(path, one_voice(seed), RATE)
     estimator = build_method("sms", embedded.backend, seed=0)
     both = diarize_all(find_recordings(paths), embedded, estimator, problems=[])
     [second] = diarize_all(find_recordings(paths[1:]), embedded, estimator, problems=[])
@@ -181,3 +97,91 @@ def test_a_recording_does_not_depend_on_its_company(embedded, tmp_path):
     assert spans[0][0] == pytest.approx(0.5, abs=0.15)
     assert spans[-1][1] == pytest.approx(5.0, abs=0.15)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+def test_samples_give_what_their_file_gives(one_voice, tmp_path):
+    samples = np.round(one_voice(0) * 32767).astype(np.int16)
+    path = tmp_path / "recording.wav"
+    soundfile.write(path, samples, RATE)
+    by_file = sms_diar.diarize(path, method="ahc")
+    assert by_file.turns
+    assert sms_diar.diarize((samples, RATE), method="ahc") == by_file
+    assert sms_diar.diarize(((samples / 32768.0), RATE), method="ahc") == by_file
+    assert sms_diar.diarize([path], method="ahc") == by_file
+    named = sms_diar.diarize({"recording": (samples, RATE)}, method="ahc")
+    assert named == by_file
+
+
+def test_a_model_and_a_uem_are_taken_as_path_or_value(embedded, one_voice, tmp_path):
+    (tmp_path / "x.uem").write_text("recording 1 1.0 4.0\n")
+    source, uem = (one_voice(0), RATE), tmp_path / "x.uem"
+    path = embedded_model_path()
+    want = sms_diar.diarize(source, method="ahc", uem=uem, model=path)
+    assert (want.turns[0].segment.start, want.turns[-1].segment.end) == (1.0, 4.0)
+    got = sms_diar.diarize(source, method="ahc", uem=read_uem(uem), model=embedded)
+    assert got == want
+
+
+def test_what_is_wrong_with_a_single_recording_is_raised(tmp_path):
+    path = tmp_path / "x.wav"
+    soundfile.write(path, np.zeros(5 * RATE), RATE)
+    problem = "no speech was found in 5.0 s; --vad none takes everything for speech"
+    with pytest.raises(DataFormatError) as caught:
+        sms_diar.diarize(path)
+    assert str(caught.value) == f"{path}: {problem}"
+    with pytest.raises(DataFormatError) as caught:
+        sms_diar.diarize((np.zeros(5 * RATE), RATE))
+    assert str(caught.value) == f"recording: {problem}"
+    with pytest.raises(MissingFileError):
+        sms_diar.diarize(tmp_path / "y.wav")
+
+
+def test_what_is_wrong_with_some_of_several_is_collected(one_voice, tmp_path):
+    soundfile.write(tmp_path / "a.wav", one_voice(0), RATE)
+    (tmp_path / "b.wav").touch()
+    (tmp_path / "wav.scp").write_text("a a.wav\nb b.wav\n")
+    paths = [tmp_path / "a.wav", tmp_path / "b.wav"]
+    for source in (paths, tmp_path, tmp_path / "wav.scp"):
+        found = sms_diar.diarize(source, method="ahc")
+        assert [one.recording for one in found.recordings] == ["a"]
+        assert [str(problem) for problem in found.problems] == [
+            f"b: {tmp_path / 'b.wav'}: is empty (0 bytes)"
+        ]
+    nothing = sms_diar.diarize(paths[1:])
+    assert (nothing.recordings, nothing.turns) == ((), ())
+    assert len(nothing.problems) == 1
+    assert str(nothing).split() == ["recording", "segments", "speakers", "k"]
+
+
+def test_the_result_can_be_written_and_read(one_voice, tmp_path):
+    found = sms_diar.diarize({"x": (one_voice(0), RATE)}, method="ahc")
+    text = found.to_rttm(tmp_path / "x.rttm")
+    assert (tmp_path / "x.rttm").read_text() == text == found.to_rttm()
+    assert len(list(sms_diar.read_rttm(tmp_path / "x.rttm"))) == len(found.turns)
+    content = found.to_dict()
+    assert list(content) == ["method", "recordings", "problems"]
+    [recording] = content["recordings"]
+    assert recording["recording"] == "x"
+    assert recording["duration"] == 6.0
+    assert [(turn["start"], turn["end"]) for turn in recording["turns"]] == [
+        (turn.segment.start, turn.segment.end) for turn in found.turns
+    ]
+    assert json.loads(json.dumps(content)) == content
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"vad": "loud"}, "VadConfig: method must be one of 'energy', 'neural', "
+         "'none', got 'loud'"),
+        ({"channel": 0}, "diarize: channel must be a whole number >= 1, got 0"),
+        ({"workers": 0}, "diarize: workers must be a whole number >= 1, got 0"),
+        ({"max_gap": -1}, "diarize: max_gap must be a finite number >= 0, got -1"),
+        ({"threshold": 1.0}, "method sms: --threshold must be left out, got 1.0; it "
+         "is for ahc"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_refused_before_the_work(options, problem):
+    with pytest.raises(InvalidParameterError) as caught:
+        sms_diar.diarize((np.zeros(RATE), RATE), **options)
+    assert str(caught.value) == problem

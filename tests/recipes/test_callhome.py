@@ -13,17 +13,18 @@ from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.kaldi.tables import read_segments, read_utt2spk, write_vad_lab
+from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.io.vad_lab import write_vad_lab
 from sms_diar.pipeline.cluster import cluster_embeddings
-from sms_diar.pipeline.ivectors import read_backend
+from sms_diar.pipeline.models import read_backend
 from sms_diar.studies.callhome.steps import (
     ClusterSettings,
     count_speakers,
     read_turns,
-    speech_of_turns,
 )
 from sms_diar.synthetic.voices import Voice, converse
+from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Segment, Turn
 
 RATE = 8000
@@ -320,21 +321,6 @@ def test_references_of_other_recordings_are_left_out(corpus):
     turns = read_turns(str(corpus / "ref.rttm"), ["call2"])
     assert {turn.segment.recording for turn in turns} == {"call2"}
     assert count_speakers(turns) == {"call2": 2}
-
-
-def test_speech_is_the_union_of_turns():
-    turns = [
-        Turn(Segment("b", 0.0, 1.0), "x"),
-        Turn(Segment("a", 4.0, 6.0), "y"),
-        Turn(Segment("a", 0.0, 2.0), "x"),
-        Turn(Segment("a", 1.0, 3.0), "y"),
-        Turn(Segment("a", 3.0, 3.5), "x"),
-    ]
-    assert speech_of_turns(turns) == [
-        Segment("a", 0.0, 3.5),
-        Segment("a", 4.0, 6.0),
-        Segment("b", 0.0, 1.0),
-    ]
 
 
 @pytest.mark.parametrize("method", ["sms-paper", "ms", "bms"])

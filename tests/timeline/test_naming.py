@@ -41,3 +41,12 @@ def test_durations_must_fit():
     )
     with pytest.raises(InvalidParameterError, match="must be finite and >= 0"):
         name_speakers([0], durations=[float("nan")])
+
+
+def test_a_path_is_not_taken_for_its_letters():
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^name_speakers: labels must be a sequence of labels, got the path "
+        r"'utt2spk'; read it with read_labels$",
+    ):
+        name_speakers("utt2spk")

@@ -46,6 +46,14 @@ def test_many_at_once_are_read_as_one_by_one(seconds):
 
 
 @given(decimals)
+def test_plain_decimals_take_a_short_way_to_the_same_ticks(seconds):
+    text = format(seconds, "f")
+    assert parse_one("time", text) == parse_one("time", f"{text}e0")
+    for odd in (f"{text}0", f"+{text}", f"{seconds.to_integral_value():f}."):
+        assert parse_one("time", odd) == (ticks_of(Decimal(odd)), False)
+
+
+@given(decimals)
 def test_ticks_give_back_the_float_of_the_decimal(seconds):
     ticks = ticks_of(seconds)
     assert seconds_of(ticks) == float(seconds)

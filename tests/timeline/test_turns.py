@@ -280,3 +280,18 @@ def test_boundaries_of_a_meeting_are_those_of_vbx(corpus_data):
         rtol=0.0,
         atol=1e-6,
     )
+
+
+def test_paths_in_place_of_values_are_refused():
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^labels_to_turns: segments must be a mapping, got the path 'segments'; "
+        r"read it with read_segments$",
+    ):
+        labels_to_turns("segments", {})
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^labels_to_turns: labels must be a mapping, got the path 'utt2spk'; "
+        r"read it with read_labels$",
+    ):
+        labels_to_turns({}, "utt2spk")

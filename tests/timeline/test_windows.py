@@ -126,3 +126,12 @@ def test_wrong_settings_are_named(settings, message):
         with pytest.raises(InvalidParameterError) as caught:
             function(Segment("r", 0.0, 1.0), **settings)
         assert str(caught.value) == f"windows: {message}"
+
+
+def test_a_path_in_place_of_regions_is_refused():
+    with pytest.raises(
+        InvalidParameterError,
+        match=r"^windows_of_regions: regions must be an iterable of Segment, got the "
+        r"path 'x\.lab'; read it with read_vad_lab$",
+    ):
+        windows_of_regions("x.lab")

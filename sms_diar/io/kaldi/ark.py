@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sms_diar._files import replacing, write_text
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource, Readable, open_source
+from sms_diar.io._bytes import ByteSource, Readable, open_source
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sms_diar._validation import check_choice
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource
+from sms_diar.io._bytes import ByteSource
 from sms_diar.types import AnyArray
 
 BINARY = b"\0B"

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from sms_diar._files import replacing
+from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,
@@ -46,6 +47,7 @@ def read_plda(path: str | Path) -> PldaModel:
     DataFormatError
         The file is something else, damaged, or its parts do not fit together.
     """
+    check_path("read_plda", "path", path)
     with open_source(path) as source:
         binary = source.peek(2) == BINARY
         if binary:
@@ -83,6 +85,8 @@ def write_plda(
         Width of the numbers. ``float`` restores a file that held floats, and
         rounds any other model.
     """
+    rule, remedy = "a PldaModel", "read it with read_plda"
+    refuse_path("write_plda", "model", model, rule, remedy)
     parts = [BINARY if binary else b"", b"<Plda> "]
     parts += [
         object_bytes(part, owner="write_plda", dtype=dtype, binary=binary)

@@ -1,4 +1,4 @@
-"""The recordings of a data directory: what is asked of each, and its audio.
+"""The recordings of a data directory: the segments to read of each, and its audio.
 
 Tables are read in spite of bad lines here, because one bad line, like one bad
 file, must not cost the results of all others; every problem is handed back.
@@ -15,10 +15,10 @@ from pathlib import Path
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.audio import AudioFile
 from sms_diar.io.command import parse_unpacking, run_into
-from sms_diar.io.kaldi._scan import UNSORTED, Problem, scan_table
 from sms_diar.io.kaldi.data_dir import DataDir, audio_path
+from sms_diar.io.kaldi.scanned import UNSORTED, scan_table
 from sms_diar.io.kaldi.tables import TO_THE_END, AudioSource, parse_audio, parse_span
-from sms_diar.types import Segment
+from sms_diar.types import Problem, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording and what is asked of it.
+    """A recording and the segments to be read of it.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def list_recordings(
             pieces[recording].append(piece)
         else:
             text = f"recording {recording!r} of segment {name!r} is not in wav.scp"
-            problems.append(Problem(data.path / "segments", line, "error", text))
+            problems.append(Problem(text, str(data.path / "segments"), line))
     if ids is not None and not found.issuperset(ids):
         missing = sorted(set(ids) - found)
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

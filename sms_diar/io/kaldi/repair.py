@@ -7,19 +7,19 @@ all tables, and `spk2utt` follows from `utt2spk`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.kaldi._scan import (
-    MAX_OVERSHOOT,
+from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.kaldi.scanned import (
     REPAIRABLE,
     ROUNDING,
-    Audio,
-    Problem,
+    FoundAudio,
     Row,
-    Scan,
-    Table,
+    ScannedDir,
+    ScannedTable,
     look_up_audio,
 )
 from sms_diar.io.kaldi.tables import (
@@ -34,7 +34,7 @@ from sms_diar.io.kaldi.tables import (
     write_utt2spk,
     write_wav_scp,
 )
-from sms_diar.types import Segment
+from sms_diar.types import Problem, Segment
 
 V = TypeVar("V")
 
@@ -66,7 +66,7 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
         raise InvalidParameterError(
             f"fix_data_dir: target must be a new or empty directory, got {target}"
         )
-    scan = Scan.of(source)
+    scan = ScannedDir.of(source)
     labelled = _labels(scan)
     dropped = _unreadable(scan, labelled)
     audio = _usable_audio(scan, dropped)
@@ -80,7 +80,7 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     has_segments, has_audio = scan.segments.exists, scan.wav_scp.exists
     units: dict[str, Any] = segments if has_segments else sources
     if labelled.exists and (has_segments or has_audio):
-        table: Table[Any] = scan.segments if has_segments else scan.wav_scp
+        table: ScannedTable[Any] = scan.segments if has_segments else scan.wav_scp
         keep = units.keys() & speakers.keys()
         _drop(table, units, keep, "has no speaker", dropped)
         _drop(labelled, speakers, keep, "has no usable segment", dropped)
@@ -116,11 +116,11 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     for name, write, values in writers:
         if values:
             write(target / name, values)
-    order = {table.path: place for place, table in enumerate(scan.tables)}
-    return sorted(dropped, key=lambda problem: (order[problem.path], problem.line or 0))
+    order = {str(table.path): place for place, table in enumerate(scan.tables)}
+    return sorted(dropped, key=lambda p: (order[p.path or ""], p.line or 0))
 
 
-def _labels(scan: Scan) -> Table[str]:
+def _labels(scan: ScannedDir) -> ScannedTable[str]:
     """Speaker of each id by utt2spk, or by spk2utt if that is all there is."""
     if scan.utt2spk.exists or not scan.spk2utt.exists:
         return scan.utt2spk
@@ -128,18 +128,18 @@ def _labels(scan: Scan) -> Table[str]:
     for speaker, row in scan.spk2utt.rows.items():
         for name in row.value:
             rows.setdefault(name, Row(row.line, speaker))
-    return Table(scan.spk2utt.path, rows)
+    return ScannedTable(scan.spk2utt.path, rows)
 
 
-def _values(table: Table[V]) -> dict[str, V]:
+def _values(table: ScannedTable[V]) -> dict[str, V]:
     return {name: row.value for name, row in table.rows.items()}
 
 
-def _unreadable(scan: Scan, labelled: Table[str]) -> list[Problem]:
+def _unreadable(scan: ScannedDir, labelled: ScannedTable[str]) -> list[Problem]:
     """Lines that the scan could not use."""
     derived = scan.spk2utt.path if labelled is scan.utt2spk else None
     return [
-        Problem(problem.path, problem.line, "note", f"dropped: {problem.text}")
+        replace(problem, text=f"dropped: {problem.text}", severity="note")
         for table in scan.tables
         if table.path != derived  # made anew anyway
         for problem in table.problems
@@ -149,18 +149,18 @@ def _unreadable(scan: Scan, labelled: Table[str]) -> list[Problem]:
     ]
 
 
-def _usable_audio(scan: Scan, dropped: list[Problem]) -> dict[str, Audio]:
+def _usable_audio(scan: ScannedDir, dropped: list[Problem]) -> dict[str, FoundAudio]:
     audio = look_up_audio(scan)
     for name, row in scan.wav_scp.rows.items():
         problem = audio[name].problem
         if problem is not None:
             text = f"dropped {name!r}: {problem}"
-            dropped.append(Problem(scan.wav_scp.path, row.line, "note", text))
+            dropped.append(_note(scan.wav_scp, row.line, text))
     return {name: known for name, known in audio.items() if known.problem is None}
 
 
 def _usable_segments(
-    scan: Scan, audio: dict[str, Audio], dropped: list[Problem]
+    scan: ScannedDir, audio: dict[str, FoundAudio], dropped: list[Problem]
 ) -> dict[str, Segment]:
     durations = {name: row.value for name, row in scan.reco2dur.rows.items()}
     for name, known in audio.items():
@@ -184,11 +184,11 @@ def _usable_segments(
         else:
             segments[name] = end_of(span, durations)
         if why:
-            dropped.append(Problem(scan.segments.path, row.line, "note", why))
+            dropped.append(_note(scan.segments, row.line, why))
     return segments
 
 
-def _copied_source(source: AudioSource, known: Audio) -> AudioSource:
+def _copied_source(source: AudioSource, known: FoundAudio) -> AudioSource:
     # A path that was found from the data directory would be lost in the copy.
     if known.path is None or known.path == Path(source.text):
         return source
@@ -196,7 +196,7 @@ def _copied_source(source: AudioSource, known: Audio) -> AudioSource:
 
 
 def _drop(
-    table: Table[Any],
+    table: ScannedTable[Any],
     values: dict[str, V],
     keep: Collection[str],
     why: str,
@@ -206,4 +206,8 @@ def _drop(
     for name in [name for name in values if name not in keep]:
         del values[name]
         text = f"dropped {name!r}: it {why}"
-        dropped.append(Problem(table.path, table.rows[name].line, "note", text))
+        dropped.append(_note(table, table.rows[name].line, text))
+
+
+def _note(table: ScannedTable[Any], line: int, text: str) -> Problem:
+    return Problem(text, str(table.path), line, severity="note")

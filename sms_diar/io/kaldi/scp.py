@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io._source import ByteSource, Readable, open_file, open_source
+from sms_diar.io._bytes import ByteSource, Readable, open_file, open_source
 from sms_diar.io.command import run_command
 from sms_diar.io.kaldi.ark import VectorChecks
 from sms_diar.io.kaldi.binary import read_object

@@ -9,12 +9,13 @@ Writers sort by id in C locale order, which Kaldi requires.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from sms_diar._files import write_text
+from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import (
     check_field,
@@ -72,7 +73,7 @@ def parse_span(text: str) -> tuple[str, Span]:
             "a segments line has 4 fields, this one has 5; a channel in the fifth is "
             "not supported, store one file per channel"
         )
-    name, recording, *times = _exactly(fields, 4, "segments")
+    name, recording, *times = exactly(fields, 4, "segments")
     start, end = (
         float(parse_seconds(what, time))
         for what, time in zip(("start", "end"), times, strict=True)
@@ -88,7 +89,7 @@ def parse_pair(table: str) -> Parser[str]:
     """Make a parser of lines with an id and one other name."""
 
     def parse(text: str) -> tuple[str, str]:
-        key, value = _exactly(split_fields(text), 2, table)
+        key, value = exactly(split_fields(text), 2, table)
         return key, value
 
     return parse
@@ -104,7 +105,7 @@ def parse_speaker(text: str) -> tuple[str, tuple[str, ...]]:
 
 def parse_count(text: str) -> tuple[str, int]:
     """Parse a line of `reco2num_spk`."""
-    recording, count = _exactly(split_fields(text), 2, "reco2num_spk")
+    recording, count = exactly(split_fields(text), 2, "reco2num_spk")
     if not re.fullmatch("[0-9]{1,9}", count) or int(count) < 1:
         raise ValueError(f"number of speakers must be whole and >= 1, got {count!r}")
     return recording, int(count)
@@ -112,7 +113,7 @@ def parse_count(text: str) -> tuple[str, int]:
 
 def parse_gender(text: str) -> tuple[str, str]:
     """Parse a line of `spk2gender`."""
-    speaker, gender = _exactly(split_fields(text), 2, "spk2gender")
+    speaker, gender = exactly(split_fields(text), 2, "spk2gender")
     if gender not in ("f", "m"):
         raise ValueError(f"gender must be 'f' or 'm', got {gender!r}")
     return speaker, gender
@@ -120,7 +121,7 @@ def parse_gender(text: str) -> tuple[str, str]:
 
 def parse_duration(text: str) -> tuple[str, float]:
     """Parse a line of `reco2dur`."""
-    recording, duration = _exactly(split_fields(text), 2, "reco2dur")
+    recording, duration = exactly(split_fields(text), 2, "reco2dur")
     seconds = float(parse_seconds("duration", duration))
     if seconds <= 0.0:
         raise ValueError(f"duration must be > 0 seconds, got {duration!r}")
@@ -173,7 +174,7 @@ def read_segments(
         Segment of each id, in file order.
     """
     segments = {}
-    for number, text, name, span in _rows(path, parse_span):
+    for number, text, name, span in _rows(path, parse_span, "segments"):
         try:
             segments[name] = end_of(span, durations)
         except ValueError as error:
@@ -185,14 +186,14 @@ def read_segments(
 
 def read_utt2spk(path: str | Path) -> dict[str, str]:
     """Read `utt2spk`: the speaker of each segment id."""
-    return _read(path, parse_pair("utt2spk"))
+    return _read(path, parse_pair("utt2spk"), "utt2spk")
 
 
 def read_spk2utt(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Read `spk2utt`: the segment ids of each speaker; no id has two speakers."""
     speakers = {}
     owner: dict[str, str] = {}
-    for number, text, speaker, ids in _rows(path, parse_speaker):
+    for number, text, speaker, ids in _rows(path, parse_speaker, "spk2utt"):
         for name in ids:
             if name in owner:
                 raise DataFormatError(
@@ -208,68 +209,27 @@ def read_spk2utt(path: str | Path) -> dict[str, tuple[str, ...]]:
 
 def read_reco2num_spk(path: str | Path) -> dict[str, int]:
     """Read `reco2num_spk`: the number of speakers of each recording."""
-    return _read(path, parse_count)
+    return _read(path, parse_count, "reco2num_spk")
 
 
 def read_spk2gender(path: str | Path) -> dict[str, str]:
     """Read `spk2gender`: ``"f"`` or ``"m"`` for each speaker."""
-    return _read(path, parse_gender)
+    return _read(path, parse_gender, "spk2gender")
 
 
 def read_reco2dur(path: str | Path) -> dict[str, float]:
     """Read `reco2dur`: the seconds in each recording."""
-    return _read(path, parse_duration)
+    return _read(path, parse_duration, "reco2dur")
 
 
 def read_wav_scp(path: str | Path) -> dict[str, AudioSource]:
     """Read `wav.scp`: where each recording comes from, as opaque text."""
-    return _read(path, parse_audio)
-
-
-def read_vad_lab(
-    path: str | Path, recording: str, *, label: str | None = "speech"
-) -> list[Segment]:
-    """Read the speech regions of one recording: start, end and label per line.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; it does not say of which recording it is.
-    recording : str
-        Recording of the regions.
-    label : str or None, default="speech"
-        Keep the regions with this label; None keeps all.
-    """
-    regions = []
-    others: dict[str, None] = {}
-    for line in strict_lines(path):
-        try:
-            start, end, found = _exactly(split_fields(line.text), 3, "vad.lab")
-            region = Segment(
-                recording,
-                float(parse_seconds("start", start)),
-                float(parse_seconds("end", end)),
-            )
-        except ValueError as error:  # Segment's own complaint is one as well
-            raise DataFormatError(
-                str(error), path=path, line=line.number, text=line.text
-            ) from error
-        if label is None or found == label:
-            regions.append(region)
-        else:
-            others[found] = None
-    if others and not regions:
-        listed = ", ".join(repr(other) for other in others)
-        raise DataFormatError(
-            f"no region is labelled {label!r}, the labels are {listed}; say which of "
-            f"them is speech",
-            path=path,
-        )
-    return regions
+    return _read(path, parse_audio, "wav_scp")
 
 
 def write_segments(path: str | Path, segments: Mapping[str, Segment]) -> None:
     """Write `segments`; reading it gives the same times to the last bit."""
+    _check_mapping("write_segments", "segments", segments, "read_segments")
     rows = {}
     for name, segment in segments.items():
         check_field("write_segments", "recording", segment.recording, format="segments")
@@ -280,6 +240,7 @@ def write_segments(path: str | Path, segments: Mapping[str, Segment]) -> None:
 
 def write_utt2spk(path: str | Path, speakers: Mapping[str, str]) -> None:
     """Write `utt2spk` from the speaker of each segment id."""
+    _check_mapping("write_utt2spk", "speakers", speakers, "read_utt2spk")
     for speaker in speakers.values():
         check_field("write_utt2spk", "speaker", speaker, format="utt2spk")
     _write(path, speakers, "utt2spk")
@@ -287,6 +248,7 @@ def write_utt2spk(path: str | Path, speakers: Mapping[str, str]) -> None:
 
 def write_spk2utt(path: str | Path, speakers: Mapping[str, str]) -> None:
     """Write `spk2utt`, also from the speaker of each segment id."""
+    _check_mapping("write_spk2utt", "speakers", speakers, "read_utt2spk")
     for name in speakers:
         check_field("write_spk2utt", "id", name, format="spk2utt")
     rows = {speaker: " ".join(ids) for speaker, ids in invert(speakers).items()}
@@ -295,22 +257,26 @@ def write_spk2utt(path: str | Path, speakers: Mapping[str, str]) -> None:
 
 def write_reco2num_spk(path: str | Path, counts: Mapping[str, int]) -> None:
     """Write `reco2num_spk` from the number of speakers of each recording."""
+    _check_mapping("write_reco2num_spk", "counts", counts, "read_reco2num_spk")
     _write(path, {name: str(count) for name, count in counts.items()}, "reco2num_spk")
 
 
 def write_spk2gender(path: str | Path, genders: Mapping[str, str]) -> None:
     """Write `spk2gender` from ``"f"`` or ``"m"`` for each speaker."""
+    _check_mapping("write_spk2gender", "genders", genders, "read_spk2gender")
     _write(path, genders, "spk2gender")
 
 
 def write_reco2dur(path: str | Path, durations: Mapping[str, float]) -> None:
     """Write `reco2dur` from the seconds in each recording."""
+    _check_mapping("write_reco2dur", "durations", durations, "read_reco2dur")
     rows = {name: format_seconds(seconds) for name, seconds in durations.items()}
     _write(path, rows, "reco2dur")
 
 
 def write_wav_scp(path: str | Path, sources: Mapping[str, AudioSource]) -> None:
     """Write `wav.scp` from the source of each recording."""
+    _check_mapping("write_wav_scp", "sources", sources, "read_wav_scp")
     for name, source in sources.items():
         if not source.text or re.search("[\r\n]", source.text):
             raise InvalidParameterError(
@@ -318,24 +284,6 @@ def write_wav_scp(path: str | Path, sources: Mapping[str, AudioSource]) -> None:
                 f"{source.text!r}"
             )
     _write(path, {name: source.text for name, source in sources.items()}, "wav.scp")
-
-
-def write_vad_lab(
-    path: str | Path, regions: Iterable[Segment], *, label: str = "speech"
-) -> None:
-    """Write the speech regions of one recording, sorted by time."""
-    regions = sorted(regions)
-    names = sorted({region.recording for region in regions})
-    if len(names) > 1:
-        raise InvalidParameterError(
-            f"write_vad_lab: regions must be of one recording, got {', '.join(names)}"
-        )
-    check_field("write_vad_lab", "label", label, format="vad.lab")
-    lines = (
-        f"{format_seconds(region.start)} {format_seconds(region.end)} {label}\n"
-        for region in regions
-    )
-    write_text(path, "".join(lines))
 
 
 def invert(speakers: Mapping[str, str]) -> dict[str, list[str]]:
@@ -346,7 +294,8 @@ def invert(speakers: Mapping[str, str]) -> dict[str, list[str]]:
     return ids
 
 
-def _exactly(fields: list[str], count: int, table: str) -> list[str]:
+def exactly(fields: list[str], count: int, table: str) -> list[str]:
+    """Return the fields of a line if they are `count`, none with white space."""
     if len(fields) != count:
         raise ValueError(
             f"a {table} line has {count} fields, this one has {len(fields)}"
@@ -354,7 +303,10 @@ def _exactly(fields: list[str], count: int, table: str) -> list[str]:
     return check_fields(fields)
 
 
-def _rows(path: str | Path, parse: Parser[V]) -> Iterator[tuple[int, str, str, V]]:
+def _rows(
+    path: str | Path, parse: Parser[V], table: str
+) -> Iterator[tuple[int, str, str, V]]:
+    check_path(f"read_{table}", "path", path)
     first: dict[str, int] = {}
     for line in strict_lines(path):
         try:
@@ -371,8 +323,12 @@ def _rows(path: str | Path, parse: Parser[V]) -> Iterator[tuple[int, str, str, V
         yield line.number, line.text, key, value
 
 
-def _read(path: str | Path, parse: Parser[V]) -> dict[str, V]:
-    return {key: value for _, _, key, value in _rows(path, parse)}
+def _read(path: str | Path, parse: Parser[V], table: str) -> dict[str, V]:
+    return {key: value for _, _, key, value in _rows(path, parse, table)}
+
+
+def _check_mapping(owner: str, name: str, values: object, reader: str) -> None:
+    refuse_path(owner, name, values, "a mapping", f"read it with {reader}")
 
 
 def _write(path: str | Path, rows: Mapping[str, str], table: str) -> None:

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar._files import replacing
-from sms_diar._validation import check_choice
+from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import (
     DataFormatError,
     InvalidParameterError,
     MissingExtraError,
 )
-from sms_diar.io._source import ByteSource, open_source
+from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
 from sms_diar.types import AnyArray, FloatArray
@@ -169,6 +169,7 @@ def read_transform(path: str | Path) -> Transform:
     MissingExtraError
         It is HDF5, and h5py is not installed.
     """
+    check_path("read_transform", "path", path)
     path = Path(path)
     with open_source(path) as source:
         head = source.peek(9)
@@ -205,6 +206,8 @@ def write_transform(
     binary : bool, default=True
         Kaldi's binary form, else its text.
     """
+    rule, remedy = "a transform", "read it with read_transform"
+    refuse_path("write_transform", "transform", transform, rule, remedy)
     if isinstance(transform, VbxTransform):
         parts = {name: getattr(transform, name) for name in _VBX_PARTS}
         with replacing(path) as temporary, temporary.open("wb") as out:

@@ -14,21 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.kaldi._scan import (
-    MAX_OVERSHOOT,
+from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.kaldi.scanned import (
     ROUNDING,
-    Audio,
-    Problem,
+    FoundAudio,
     Row,
-    Scan,
-    Severity,
-    Table,
+    ScannedDir,
+    ScannedTable,
     look_up_audio,
 )
-from sms_diar.io.kaldi.repair import fix_data_dir
 from sms_diar.io.kaldi.tables import TO_THE_END, invert
-
-__all__ = ["Problem", "fix_data_dir", "validate_data_dir"]
+from sms_diar.types import Problem, Severity
 
 REQUIRED = ("wav.scp", "utt2spk", "spk2utt")
 
@@ -53,7 +49,7 @@ def validate_data_dir(
         By table and line. A directory without errors is usable; print a
         problem to get ``path:line: text``.
     """
-    scan = Scan.of(path)
+    scan = ScannedDir.of(path)
     names = [table.path.name for table in scan.tables]
     for name in require:
         if name not in names:
@@ -73,7 +69,7 @@ def validate_data_dir(
     return scan.problems
 
 
-def _check_audio(scan: Scan, audio: Mapping[str, Audio]) -> None:
+def _check_audio(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
     for name, row in scan.wav_scp.rows.items():
         if row.value.is_command:
             text = f"the audio of {name!r} is a command, which is not run or checked"
@@ -86,7 +82,7 @@ def _check_audio(scan: Scan, audio: Mapping[str, Audio]) -> None:
             scan.wav_scp.report(row.line, "error", problem)
 
 
-def _check_segments(scan: Scan, audio: Mapping[str, Audio]) -> None:
+def _check_segments(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
     """Check the times of segments against the length of their recordings."""
     for row in scan.segments.rows.values():
         span = row.value
@@ -120,18 +116,18 @@ def _check_segments(scan: Scan, audio: Mapping[str, Audio]) -> None:
             scan.segments.report(row.line, "error" if too_far else "warning", text)
 
 
-def _check_ids(scan: Scan) -> None:
+def _check_ids(scan: ScannedDir) -> None:
     """Check that tables speak of the same recordings and segments."""
     if scan.segments.exists and scan.wav_scp.exists:
         _check_recordings(scan)
     # Without segments every recording is one.
-    units: Table[Any] = scan.segments if scan.segments.exists else scan.wav_scp
+    units: ScannedTable[Any] = scan.segments if scan.segments.exists else scan.wav_scp
     if units.exists and scan.utt2spk.exists:
         _report_missing(scan.utt2spk, units)
         _report_missing(units, scan.utt2spk)
 
 
-def _check_recordings(scan: Scan) -> None:
+def _check_recordings(scan: ScannedDir) -> None:
     first: dict[str, int] = {}
     count: dict[str, int] = defaultdict(int)
     for row in scan.segments.rows.values():
@@ -147,7 +143,7 @@ def _check_recordings(scan: Scan) -> None:
             scan.wav_scp.report(source.line, "warning", text)
 
 
-def _check_speakers(scan: Scan) -> None:
+def _check_speakers(scan: ScannedDir) -> None:
     speakers = {name: row.value for name, row in scan.utt2spk.rows.items()}
     odd = [name for name in speakers if not name.startswith(speakers[name])]
     if odd:
@@ -162,15 +158,15 @@ def _check_speakers(scan: Scan) -> None:
     if scan.utt2spk.exists and scan.spk2utt.exists:
         _check_inverse(scan, speakers)
     if scan.spk2gender.exists and (scan.utt2spk.exists or scan.spk2utt.exists):
-        known: Table[Any] = scan.spk2utt
+        known: ScannedTable[Any] = scan.spk2utt
         if scan.utt2spk.exists:
             rows = {speaker: Row(0, ids) for speaker, ids in invert(speakers).items()}
-            known = Table(scan.utt2spk.path, rows)
+            known = ScannedTable(scan.utt2spk.path, rows)
         _report_missing(scan.spk2gender, known, kind="speaker")
         _report_all_present(scan.spk2gender, known.rows, "speakers")
 
 
-def _check_inverse(scan: Scan, speakers: Mapping[str, str]) -> None:
+def _check_inverse(scan: ScannedDir, speakers: Mapping[str, str]) -> None:
     """Check that spk2utt says what utt2spk says."""
     listed: dict[str, int] = {}
     for speaker, row in scan.spk2utt.rows.items():
@@ -194,7 +190,7 @@ def _check_inverse(scan: Scan, speakers: Mapping[str, str]) -> None:
             scan.utt2spk.report(pair.line, "error", f"id {name!r} is not in spk2utt")
 
 
-def _check_counts(scan: Scan) -> None:
+def _check_counts(scan: ScannedDir) -> None:
     """Check the tables by recording."""
     recordings: dict[str, set[str]] = {name: set() for name in scan.wav_scp.rows}
     for name, row in scan.segments.rows.items():
@@ -216,21 +212,25 @@ def _check_counts(scan: Scan) -> None:
             scan.reco2num_spk.report(count.line, "warning", text)
 
 
-def _report_missing(table: Table[Any], other: Table[Any], *, kind: str = "id") -> None:
+def _report_missing(
+    table: ScannedTable[Any], other: ScannedTable[Any], *, kind: str = "id"
+) -> None:
     for name, row in table.rows.items():
         if name not in other:
             text = f"{kind} {name!r} is not in {other.path.name}"
             table.report(row.line, "error", text)
 
 
-def _report_unknown(table: Table[Any], recordings: Collection[str]) -> None:
+def _report_unknown(table: ScannedTable[Any], recordings: Collection[str]) -> None:
     for name, row in table.rows.items():
         if name not in recordings:
             text = f"recording {name!r} is in neither wav.scp nor segments"
             table.report(row.line, "error", text)
 
 
-def _report_all_present(table: Table[Any], names: Collection[str], kind: str) -> None:
+def _report_all_present(
+    table: ScannedTable[Any], names: Collection[str], kind: str
+) -> None:
     missing = [name for name in names if name not in table]
     if table.exists and missing:
         text = (

@@ -18,9 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.annotation import Annotation
-from sms_diar.io.remarks import Remark
-from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import (
     SMS_DIAR,
     Convention,
@@ -30,8 +27,10 @@ from sms_diar.metrics.diarization.conventions import (
 from sms_diar.metrics.diarization.preparation import prepare
 from sms_diar.metrics.diarization.rates import RATES, rates
 from sms_diar.metrics.diarization.sums import TICK_COLUMNS, Swept, sweep_units
+from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
-from sms_diar.types import AnyArray, FloatArray, Turn
+from sms_diar.types import AnyArray, FloatArray, Problem, Turn
 
 Figures = dict[str, float | int | None]
 
@@ -78,7 +77,7 @@ class Evaluation:
         long recordings weigh more.
     macro : dict
         Means of the recordings' figures, each recording weighing the same.
-    remarks : tuple of Remark
+    remarks : tuple of Problem
         What a careful reader should know.
     swept : tuple of Swept
         Intervals and who speaks in them, for lists of errors.
@@ -90,7 +89,7 @@ class Evaluation:
     recordings: dict[str, RecordingScore]
     overall: Figures
     macro: Figures
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Problem, ...]
     swept: tuple[Swept, ...]
 
     def resampled(self, weights: FloatArray, measure: str) -> FloatArray:
@@ -163,7 +162,7 @@ def score_diarization(
     for at in np.flatnonzero(columns["scored"] == 0) if columns else ():
         text = f"recording {names[at]!r} has no scored reference speech"
         source = ref.files[0] if ref.files else "reference"
-        remarks.append(Remark(source, None, "warning", "nothing scored", text))
+        remarks.append(Problem(text, source, severity="warning", kind="nothing scored"))
     return Evaluation(
         settings,
         names,
@@ -184,7 +183,7 @@ def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
             f"score_diarization: {name} must be an Annotation or an iterable of Turn, "
             f"got the path {str(turns)!r}; sms_diar.score takes paths"
         )
-    return Annotation.of(turns, source=name)
+    return Annotation.from_turns(turns, source=name)
 
 
 def _by_recording(

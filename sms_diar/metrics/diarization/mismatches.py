@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from sms_diar.io.annotation import Annotation
-from sms_diar.io.remarks import Remark
 from sms_diar.metrics.diarization.conventions import Convention
 from sms_diar.metrics.diarization.units import Key, Units
+from sms_diar.timeline.annotation import Annotation
+from sms_diar.types import Problem
 
 _WITHOUT_REFERENCE = {
     "left out": "is left out",
@@ -29,7 +29,7 @@ def mismatch_remarks(
     hypothesis: Annotation,
     convention: Convention,
     source: str,
-) -> Iterator[Remark]:
+) -> Iterator[Problem]:
     """Say which recordings are not everywhere, and what becomes of them.
 
     Parameters
@@ -51,16 +51,16 @@ def mismatch_remarks(
     for key in sorted(in_hyp - in_ref):
         place = hypothesis.recordings.index(key[0])
         first = int(np.flatnonzero(hypothesis.recording == place)[0])
-        yield Remark(
+        yield Problem(
+            f"recording {_shown(key)} is not in the reference and {what}",
             hypothesis.files[hypothesis.file[first]],
             int(hypothesis.line[first]) or None,
-            "warning",
-            "hypothesis only",
-            f"recording {_shown(key)} is not in the reference and {what}",
+            severity="warning",
+            kind="hypothesis only",
         )
     for key in sorted(in_ref - in_hyp):
         text = f"recording {_shown(key)} is not in the hypothesis: all is missed"
-        yield Remark(source, None, "warning", "reference only", text)
+        yield Problem(text, source, severity="warning", kind="reference only")
     if given is None:
         return
     how = _WITHOUT_REGION[convention.without_region]
@@ -68,7 +68,7 @@ def mismatch_remarks(
     for key in sorted((in_ref | in_hyp) - set(given)):
         if key in scored or convention.without_region == "left out":
             text = f"recording {_shown(key)} is not in the UEM and is {how}"
-            yield Remark(source, None, "warning", "not in the UEM", text)
+            yield Problem(text, source, severity="warning", kind="not in the UEM")
 
 
 def _shown(key: Key) -> str:

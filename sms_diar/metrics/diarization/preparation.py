@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sms_diar.io.annotation import Annotation, turn_remarks
-from sms_diar.io.remarks import Remark
-from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.axis import Axis, lay_out
 from sms_diar.metrics.diarization.conventions import Convention, Settings
 from sms_diar.metrics.diarization.mismatches import mismatch_remarks
 from sms_diar.metrics.diarization.scored_regions import given_regions, scored_regions
 from sms_diar.metrics.diarization.sweep import merge_turns
 from sms_diar.metrics.diarization.units import Units, UnitTurns
+from sms_diar.timeline.annotation import Annotation, turn_problems
+from sms_diar.timeline.regions import Uem
+from sms_diar.types import Problem
 
 
 def prepare(
@@ -20,20 +20,20 @@ def prepare(
     hypothesis: Annotation,
     uem: Uem | None,
     settings: Settings,
-) -> tuple[list[Axis], list[Remark]]:
+) -> tuple[list[Axis], list[Problem]]:
     """Lay out what is to be scored.
 
     Returns
     -------
     axes : list of Axis
         Usually one.
-    remarks : list of Remark
+    remarks : list of Problem
         Everything that a careful reader of the figures should know.
     """
     convention = settings.convention
     source = reference.files[0] if reference.files else "reference"
-    remarks = [*reference.remarks, *hypothesis.remarks]
-    remarks += turn_remarks(reference) + turn_remarks(hypothesis)
+    remarks = [*reference.problems, *hypothesis.problems]
+    remarks += turn_problems(reference) + turn_problems(hypothesis)
     given = None
     if uem is not None:
         given, found = given_regions(uem, convention)
@@ -56,7 +56,7 @@ def _kept(turns: UnitTurns, convention: Convention, *, is_reference: bool) -> Un
     return turns.select(turns.end - turns.start > convention.shortest)
 
 
-def _touching_remarks(axes: Sequence[Axis], source: str) -> list[Remark]:
+def _touching_remarks(axes: Sequence[Axis], source: str) -> list[Problem]:
     """Where dscore, which adds times in floats, may or may not see one turn."""
     count = 0
     for axis in axes:
@@ -68,4 +68,4 @@ def _touching_remarks(axes: Sequence[Axis], source: str) -> list[Remark]:
         f"turns of one speaker touch in {count} places and keep their collars; dscore "
         f"joins some of them, depending on rounding"
     )
-    return [Remark(source, None, "warning", "touching turns", text)]
+    return [Problem(text, source, severity="warning", kind="touching turns")]

@@ -10,12 +10,11 @@ from typing import TypeAlias
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.remarks import Remark
-from sms_diar.io.uem import Uem
 from sms_diar.metrics.diarization.conventions import Convention
 from sms_diar.metrics.diarization.sweep import Regions
 from sms_diar.metrics.diarization.units import Key, Units, UnitTurns
-from sms_diar.types import IntArray
+from sms_diar.timeline.regions import Uem
+from sms_diar.types import IntArray, Problem
 
 Given: TypeAlias = dict[Key, list[tuple[int, int]]]
 """Regions of a UEM by unit: start and end in ticks, sorted and apart."""
@@ -24,10 +23,10 @@ _FAR = 2**62
 """Later than any time."""
 
 
-def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Remark]]:
+def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem]]:
     """Regions of a UEM by unit, and what is remarkable about them."""
     found: dict[Key, list[tuple[int, int, int]]] = {}
-    remarks: list[Remark] = []
+    remarks: list[Problem] = []
     rows = zip(
         uem.recordings,
         uem.channels,
@@ -45,7 +44,9 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Remark]
                 f"the UEM id {recording!r} is taken for {name!r}, by convention "
                 f"{convention.name}; rename it or use another convention"
             )
-            remarks.append(Remark(uem.path, line, "warning", "dotted id", text))
+            remarks.append(
+                Problem(text, uem.path, line, severity="warning", kind="dotted id")
+            )
     given: Given = {}
     for key, regions in found.items():
         for line in _overlapping_lines(regions):
@@ -57,7 +58,9 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Remark]
                     line=line,
                 )
             remarks.append(
-                Remark(uem.path, line, "warning", "overlapping regions", text)
+                Problem(
+                    text, uem.path, line, severity="warning", kind="overlapping regions"
+                )
             )
         given[key] = _joined(regions)
     return given, remarks

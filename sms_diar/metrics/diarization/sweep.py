@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sms_diar.io.annotation import running_maximum
+from sms_diar.timeline.ticks import running_maximum
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray
 
 EMPTY: IntArray = np.zeros(0, dtype=np.int64)

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sms_diar.io.annotation import Annotation
 from sms_diar.metrics.diarization.conventions import Convention
 from sms_diar.metrics.diarization.sweep import EMPTY
+from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.ticks import distinct
 from sms_diar.types import BoolArray, IntArray
 

@@ -15,25 +15,24 @@ from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.features.cmvn import CmvnConfig
-from sms_diar.features.extract import FeatureProblem, features_of_segments
+from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.embeddings import write_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import write_model
-from sms_diar.pipeline.ivectors import (
+from sms_diar.pipeline.extraction import Speech
+from sms_diar.pipeline.models import (
     IvectorModel,
-    IvectorSettings,
-    Speech,
     embedded_model_path,
     front_end_of,
     read_ivector_model,
-    train_ivectors,
     write_ivector_model,
 )
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.scoring.backend_training import backend_to_model
 from sms_diar.studies._shared.digests import file_digest
-from sms_diar.types import EmbeddingSet, Segment
+from sms_diar.types import EmbeddingSet, Problem, Segment
 
 IVECTORS = "ivectors.ark"
 BACKEND = "backend.npz"
@@ -146,7 +145,7 @@ class ModelChoice:
         self,
         folder: Path,
         *,
-        problems: list[FeatureProblem],
+        problems: list[Problem],
         workers: int,
         progress: Progress,
     ) -> tuple[IvectorModel, str]:
@@ -221,7 +220,7 @@ def write_ivectors(
     """
     for name in (BACKEND, MODEL):  # of an earlier run with another model
         (folder / name).unlink(missing_ok=True)
-    unused: list[FeatureProblem] = []
+    unused: list[Problem] = []
     model, words = choice.obtain(
         folder, problems=unused, workers=workers, progress=progress
     )
@@ -230,7 +229,7 @@ def write_ivectors(
     front_end = replace(front_end_of(model.extractor), vad=VadConfig(method="none"))
     if choice.cmvn:
         front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=choice.cmvn))
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     frames = features_of_segments(
         data,
         front_end,
@@ -276,7 +275,7 @@ def tell_problems(problems: Sequence[str], progress: Progress) -> None:
 
 
 def _check_some(
-    vectors: EmbeddingSet, problems: Sequence[FeatureProblem], data: DataDir
+    vectors: EmbeddingSet, problems: Sequence[Problem], data: DataDir
 ) -> None:
     if not len(vectors):
         first = f"; the first reason: {problems[0]}" if problems else ""

@@ -14,16 +14,10 @@ from sms_diar._json import read_json, write_json
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.io.arrays import read_npz, read_speakers, write_npz
 from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_utt2spk
-from sms_diar.io.kaldi.transform import read_transform
-from sms_diar.io.model import read_model, write_model
-from sms_diar.scoring.backend import BackEnd, backend_from_transform
-from sms_diar.scoring.backend_training import (
-    KIND,
-    backend_from_model,
-    backend_to_model,
-)
+from sms_diar.io.model import write_model
+from sms_diar.pipeline.models import choose_backend
+from sms_diar.scoring.backend_training import backend_to_model
 from sms_diar.studies._shared.settings import EmbeddingFiles
 from sms_diar.types import EmbeddingSet
 
@@ -42,7 +36,12 @@ def prepare_data(folder: Path, files: EmbeddingFiles) -> None:
     """Check the user's files and bring them into the form of the other sources."""
     labels = Path(files.labels) if files.labels else None
     embeddings, speakers = read_labelled(Path(files.embeddings), labels)
-    backend = _given_backend(files, embeddings)
+    backend = choose_backend(
+        embeddings,
+        files.backend or files.plda or None,
+        files.transform or None,
+        models=(),
+    )
     record = write_corpus(folder, embeddings, speakers)
     kind = "cosine, fitted to each session"
     if backend is not None:
@@ -103,13 +102,3 @@ def check_speakers(numbers: Sequence[int], record: Mapping[str, Any]) -> None:
             f"'speakers' must be at most the {available} of the corpus, "
             f"got {max(numbers)}"
         )
-
-
-def _given_backend(files: EmbeddingFiles, embeddings: EmbeddingSet) -> BackEnd | None:
-    if files.backend:
-        return backend_from_model(read_model(files.backend, KIND))
-    if files.plda:
-        transform = read_transform(files.transform) if files.transform else None
-        plda = read_plda(files.plda)
-        return backend_from_transform(transform, plda, embeddings.dim)
-    return None

@@ -6,7 +6,6 @@ their vectors, labels, RTTM.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,30 +21,27 @@ from sms_diar.clustering.methods import (
 )
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import ConfigError, DataFormatError
-from sms_diar.features.decisions import tidy
-from sms_diar.features.extract import FeatureProblem, speech_of_recordings
+from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.annotation import read_annotation
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import (
     read_segments,
-    read_vad_lab,
     write_segments,
     write_utt2spk,
 )
-from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.rttm import write_rttm
 from sms_diar.io.uem import read_uem
+from sms_diar.io.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.pipeline.cluster import Clustering, cluster_embeddings
-from sms_diar.pipeline.ivectors import read_backend
-from sms_diar.scoring.backend import BackEnd, backend_from_transform
+from sms_diar.pipeline.models import choose_backend
+from sms_diar.scoring.backend import BackEnd
 from sms_diar.studies._shared.extraction import tell_problems
-from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
-from sms_diar.types import EmbeddingSet, Segment, Turn
+from sms_diar.types import Problem, Segment, Turn
 
 SPEECH = ("reference", "labels", "energy", "neural")
 COUNTS = ("found", "reference")
@@ -124,15 +120,10 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
         Others are left out, so that a part of a corpus can be scored against the
         reference of all of it. Every one of these must have a turn.
     """
-    annotation = read_annotation(reference)
     known = set(recordings)
-    turns = []
-    columns = (annotation.recording, annotation.speaker, annotation.start)
-    for recording, speaker, start, end in zip(*columns, annotation.end, strict=True):
-        name = annotation.recordings[recording]
-        if name in known and start < end:
-            segment = Segment(name, seconds_of(start), seconds_of(end))
-            turns.append(Turn(segment, annotation.speakers[speaker]))
+    turns = [
+        turn for turn in read_annotation(reference) if turn.segment.recording in known
+    ]
     missing = sorted(known - {turn.segment.recording for turn in turns})
     if missing:
         raise DataFormatError(
@@ -140,20 +131,6 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
             path=reference,
         )
     return turns
-
-
-def speech_of_turns(turns: Iterable[Turn]) -> list[Segment]:
-    """Where anybody speaks: the union of turns, recording by recording."""
-    spans: dict[str, list[tuple[float, float]]] = {}
-    for segment in sorted(turn.segment for turn in turns):
-        spans.setdefault(segment.recording, []).append((segment.start, segment.end))
-    return [
-        Segment(name, start, end)
-        for name, some in spans.items()
-        for start, end in tidy(
-            some, math.inf, min_speech=0.0, min_pause=0.0, padding=0.0
-        )
-    ]
 
 
 def speech_of_labels(folder: str, recordings: Iterable[str]) -> list[Segment]:
@@ -205,7 +182,7 @@ def write_windows(
     progress : Progress
         Receives progress.
     """
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     if speech == "reference":
         regions = speech_of_turns(turns)
     elif speech == "labels":
@@ -236,16 +213,6 @@ def write_windows(
     tell_problems([str(problem) for problem in problems], progress)
 
 
-def choose_backend(
-    embeddings: EmbeddingSet, backend: Path | None, plda: str, transform: str
-) -> BackEnd | None:
-    """Back end of a model file, or of Kaldi's files, or none: fitted to a session."""
-    if plda:
-        chain = read_transform(transform) if transform else None
-        return backend_from_transform(chain, read_plda(plda), embeddings.dim)
-    return None if backend is None else read_backend(backend)
-
-
 def write_clusters(
     folder: Path,
     embeddings: Path,
@@ -270,7 +237,8 @@ def write_clusters(
     settings : ClusterSettings
         The method.
     backend, plda, transform
-        As in `choose_backend`.
+        A model file, or Kaldi's files instead; without them one is fitted to each
+        recording.
     counts : mapping from str to int, optional
         Number of speakers of each recording, where it is an oracle's.
     max_gap : float, default=0.0
@@ -279,7 +247,9 @@ def write_clusters(
         Receives progress.
     """
     vectors, windows = read_embeddings(embeddings), read_segments(segments)
-    scorer = choose_backend(vectors, backend, plda, transform)
+    scorer = choose_backend(
+        vectors, plda or backend, transform if plda and transform else None, models=()
+    )
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(vectors.ids):
         rows.setdefault(windows[name].recording, []).append(row)

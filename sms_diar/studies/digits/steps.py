@@ -20,21 +20,18 @@ from sms_diar._json import read_json, write_json
 from sms_diar.datasets.corpora import corpora_place
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.features.extract import FeatureProblem
 from sms_diar.io.arrays import load_arrays, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model, write_model
 from sms_diar.metrics import all_pairs, det_curve, equal_error_rate
-from sms_diar.pipeline.ivectors import (
+from sms_diar.pipeline.extraction import Speech, extract_ivectors
+from sms_diar.pipeline.models import (
     IvectorModel,
-    IvectorSettings,
-    Speech,
-    extract_ivectors,
     front_end_of,
     read_ivector_model,
-    train_ivectors,
     write_ivector_model,
 )
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.report import figures
 from sms_diar.report.tables import Table
@@ -56,7 +53,7 @@ from sms_diar.studies._shared.prepared import (
     write_record,
 )
 from sms_diar.studies._shared.threads import one_thread
-from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 
 MODEL = "model.npz"
 VERIFICATION = "verification.json"
@@ -105,7 +102,7 @@ def train_candidate(
     speech = [speech_of(name, Path(folders[name]), band) for name in order]
     settings = IvectorSettings(n_components=n_components, rank=rank, seed=seed)
     # Some segments of the untrimmed corpus hold no speech; they are left out.
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     model = train_ivectors(speech, settings, problems=problems)
     suffix = f"{n_components}-{rank}-{band}.npz"
     name = f"extractor-{suffix}"

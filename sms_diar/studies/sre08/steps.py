@@ -21,7 +21,7 @@ from sms_diar._random import named_generator
 from sms_diar.embeddings.cuts import Cuts, SegmentLaw, cut_segments
 from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.features.extract import FeatureProblem, speech_of_recordings
+from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
@@ -38,7 +38,7 @@ from sms_diar.io.sre08_keys import Side
 from sms_diar.studies._shared import speaker_report
 from sms_diar.studies._shared.extraction import tell_problems
 from sms_diar.studies._shared.prepared import read_record
-from sms_diar.types import Segment
+from sms_diar.types import Problem, Segment
 
 DATA = "data"
 RECORD = "corpus.json"
@@ -101,7 +101,7 @@ def write_data(
     write_reco2dur(
         path / "reco2dur", {side.id: time for side, time in corpus.durations.items()}
     )
-    problems: list[FeatureProblem] = []
+    problems: list[Problem] = []
     speech = _speech(DataDir(path), vad, problems, len(corpus.audio), progress)
     cuts = _cut(corpus, speech, law, seed)
     segments, speakers = _named(cuts)
@@ -171,7 +171,7 @@ def _source(file: Path, side: Side) -> AudioSource:
 def _speech(
     data: DataDir,
     vad: VadConfig,
-    problems: list[FeatureProblem],
+    problems: list[Problem],
     n_sides: int,
     progress: Progress,
 ) -> dict[str, list[Segment]]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._source import ByteSource
+from sms_diar.io._bytes import ByteSource
 from sms_diar.io.kaldi.binary import BINARY, object_bytes, read_object
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.kaldi import tables
 from sms_diar.io.kaldi.tables import AudioSource
+from sms_diar.io.vad_lab import read_vad_lab
 from sms_diar.types import Segment
 
 
@@ -205,31 +206,6 @@ def test_a_missing_table_is_a_missing_file(tmp_path):
         tables.read_segments(tmp_path)
 
 
-def test_vad_lab_keeps_the_regions_of_one_label(file):
-    path = file("0.5 1 speech\n1 2 noise\n2.5 3 speech\n")
-    assert tables.read_vad_lab(path, "r") == [
-        Segment("r", 0.5, 1.0),
-        Segment("r", 2.5, 3.0),
-    ]
-    assert len(tables.read_vad_lab(path, "r", label=None)) == 3
-    fails(
-        lambda path: tables.read_vad_lab(path, "r", label="sp"),
-        path,
-        ": no region is labelled 'sp', the labels are 'speech', 'noise'; say which of "
-        "them is speech",
-    )
-
-
-def test_vad_lab_errors_have_a_line(file):
-    path = file("0.5 1 speech\n2 1 speech\n")
-    fails(
-        lambda path: tables.read_vad_lab(path, "r"),
-        path,
-        ":2: segment of 'r' must satisfy 0 <= start < end, got start=2.0, end=1.0\n"
-        "    2 1 speech",
-    )
-
-
 def test_writers_sort_in_c_locale_order(tmp_path):
     tables.write_utt2spk(tmp_path / "utt2spk", {"b": "s", "a": "t", "B": "s", "é": "s"})
     assert (tmp_path / "utt2spk").read_bytes() == "B s\na t\nb s\né s\n".encode()
@@ -247,10 +223,6 @@ def test_written_tables_read_back(tmp_path):
     ]:
         write(path, value)
         assert read(path) == value
-    regions = [Segment("r", 2.0, 3.0), Segment("r", 0.25, 1.0)]
-    tables.write_vad_lab(path, regions)
-    assert path.read_text() == "0.25 1.0 speech\n2.0 3.0 speech\n"
-    assert tables.read_vad_lab(path, "r") == sorted(regions)
 
 
 times = st.floats(0.0, 1e6, allow_nan=False)
@@ -285,10 +257,34 @@ def test_writers_refuse_ids_that_would_shift_the_fields(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+SPEAKERS = ("speakers", "read_utt2spk")
+
+
+@pytest.mark.parametrize(
+    ("table", "argument", "reader"),
+    [
+        ("segments", "segments", "read_segments"),
+        ("utt2spk", *SPEAKERS),
+        ("spk2utt", *SPEAKERS),
+        ("reco2num_spk", "counts", "read_reco2num_spk"),
+        ("spk2gender", "genders", "read_spk2gender"),
+        ("reco2dur", "durations", "read_reco2dur"),
+        ("wav_scp", "sources", "read_wav_scp"),
+    ],
+)
+def test_paths_and_values_are_not_confused(tmp_path, table, argument, reader):
+    message = (
+        f"write_{table}: {argument} must be a mapping, got the path 'x'; read it with "
+        f"{reader}"
+    )
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+        getattr(tables, f"write_{table}")(tmp_path / "y", "x")
+    message = f"read_{table}: path must be the path of a file, got a value of type dict"
+    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+        getattr(tables, f"read_{table}")({"a": "b"})
+
+
 def test_writers_refuse_what_does_not_fit_a_line(tmp_path):
-    regions = [Segment("a", 0, 1), Segment("b", 0, 1)]
-    with pytest.raises(InvalidParameterError, match="one recording, got a, b"):
-        tables.write_vad_lab(tmp_path / "vad.lab", regions)
     with pytest.raises(InvalidParameterError, match="source of 'r' must be one line"):
         tables.write_wav_scp(tmp_path / "wav.scp", {"r": AudioSource("a\nb")})
 
@@ -297,7 +293,7 @@ def test_writers_refuse_what_does_not_fit_a_line(tmp_path):
 def test_the_windows_of_a_meeting_lie_in_its_speech(corpus_data):
     folder = corpus_data / "ami-es2005a"
     windows = tables.read_segments(folder / "segments")
-    regions = tables.read_vad_lab(folder / "vad.lab", "ES2005a")
+    regions = read_vad_lab(folder / "vad.lab", "ES2005a")
     assert len(windows) == 1025
     assert len(regions) == 22
     assert {window.recording for window in windows.values()} == {"ES2005a"}

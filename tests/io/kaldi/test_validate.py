@@ -1,13 +1,16 @@
 """Data directories checked and repaired."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.validate import Problem, fix_data_dir, validate_data_dir
-from sms_diar.types import Segment
+from sms_diar.io.kaldi.repair import fix_data_dir
+from sms_diar.io.kaldi.validate import validate_data_dir
+from sms_diar.types import Problem, Segment
 
 SOUND = {
     "wav.scp": "r1 wav/r1.wav\nr2 wav/r2.wav\n",
@@ -41,7 +44,7 @@ def make(tmp_path):
 def listed(folder, **kwargs):
     """Problems without the folder, as ``severity table:line: text``."""
     return [
-        f"{problem.severity} {problem.path.name}"
+        f"{problem.severity} {Path(problem.path).name}"
         f"{'' if problem.line is None else f':{problem.line}'}: {problem.text}"
         for problem in validate_data_dir(folder, **kwargs)
     ]
@@ -52,8 +55,9 @@ def test_a_sound_directory_has_no_problems(make):
 
 
 def test_a_problem_prints_as_path_and_line():
-    assert str(Problem("d/segments", 3, "error", "wrong")) == "d/segments:3: wrong"
-    assert str(Problem("d/segments", None, "note", "empty")) == "d/segments: empty"
+    assert str(Problem("wrong", "d/segments", 3)) == "d/segments:3: wrong"
+    empty = Problem("empty", "d/segments", severity="note")
+    assert str(empty) == "d/segments: empty"
 
 
 LATE = "after the end of recording 'r1' at 2"
@@ -263,7 +267,7 @@ def test_all_problems_are_listed_at_once(make, case):
 
 def test_problems_come_by_table_and_line(make):
     found = validate_data_dir(make(**BROKEN["bad segments"][0]))
-    assert [(problem.path.name, problem.line) for problem in found] == [
+    assert [(Path(problem.path).name, problem.line) for problem in found] == [
         ("wav.scp", 1),
         ("segments", 1),
         ("segments", 2),
@@ -303,7 +307,7 @@ def test_windows_without_audio_are_sound_if_none_is_required(corpus_data):
 
 def dropped(source, target):
     return [
-        f"{problem.path.name}:{problem.line}: {problem.text}"
+        f"{Path(problem.path).name}:{problem.line}: {problem.text}"
         for problem in fix_data_dir(source, target)
     ]
 

@@ -166,7 +166,7 @@ def test_bca_agrees_with_scipy(monkeypatch):
 
 
 @pytest.mark.corpus
-@pytest.mark.slow
+@pytest.mark.soak
 def test_intervals_cover_on_the_scoring_data(corpus_data):
     # The population: every recording of the perturbed cases with the error times
     # of two systems, drawn 40 at a time.

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import Annotation, read_annotation
-from sms_diar.io.uem import Uem
+from sms_diar.io.annotation import read_annotation
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
 from sms_diar.metrics.diarization import axis as axis_module
 from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
 
 OURS, NIST, DSCORE, PYANNOTE = "sms-diar", "nist", "dscore", "pyannote"

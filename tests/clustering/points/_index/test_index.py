@@ -188,7 +188,7 @@ def test_estimators_do_not_depend_on_the_algorithm(model, dim, monkeypatch):
     np.testing.assert_array_equal(results[2], results[0])
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_thirty_thousand_points_end_in_the_same_states():
     X, _ = draw_gaussians(PAPER_MEANS, (10_000,) * 3, 0.8, 1)
     fast = StochasticMeanShift(bandwidth=1.0, random_state=0).fit(X)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
-from sms_diar.io import _source
-from sms_diar.io._source import ByteSource, open_seekable, open_source
+from sms_diar.io import _bytes
+from sms_diar.io._bytes import ByteSource, open_seekable, open_source
 
 
 def test_looking_ahead_consumes_nothing():
@@ -34,7 +34,7 @@ def test_lines_are_counted_as_an_editor_shows_them():
 )
 def test_chunks_do_not_show(data, sizes, chunk):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_source, "CHUNK", chunk)
+        patch.setattr(_bytes, "CHUNK", chunk)
         source = ByteSource(io.BytesIO(data), "s")
         at = 0
         for number, size in enumerate(sizes):

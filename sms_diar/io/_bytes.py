@@ -143,6 +143,15 @@ def open_file(path: Path) -> BinaryIO:
         raise DataFormatError(f"cannot be read ({error})", path=path) from error
 
 
+def check_readable(owner: str, source: object) -> None:
+    """Refuse what is neither a path nor an open stream, contents above all."""
+    if not isinstance(source, str | Path) and not hasattr(source, "read"):
+        raise InvalidParameterError(
+            f"{owner}: source must be a path or a binary stream, got a value of type "
+            f"{type(source).__name__}"
+        )
+
+
 @contextmanager
 def open_source(source: Readable) -> Iterator[ByteSource]:
     """Open a path, ``-`` for standard input, or pass a binary stream on.

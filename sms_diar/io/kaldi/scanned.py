@@ -1,11 +1,15 @@
-"""Tables read in spite of their problems, which are collected."""
+"""Tables of a data directory read in spite of their problems, which are collected.
+
+Other readers stop at the first problem. Checking and repairing a directory, or
+using what is sound in it, needs all of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import soundfile
 
@@ -24,12 +28,9 @@ from sms_diar.io.kaldi.tables import (
     parse_span,
     parse_speaker,
 )
+from sms_diar.types import Problem, Severity
 
 V = TypeVar("V")
-Severity = Literal["error", "warning", "note"]
-
-MAX_OVERSHOOT = 0.5
-"""Kaldi shortens segments that end less than this after the recording."""
 
 UNSORTED = "ids must be in C locale order"
 
@@ -41,33 +42,6 @@ ROUNDING = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something to know about a data directory.
-
-    Parameters
-    ----------
-    path : Path
-        The file it is in.
-    line : int or None
-        1-based line; None where it concerns the whole file.
-    severity : {"error", "warning", "note"}
-        Errors make the directory unusable; warnings are worth a look or trouble
-        other tools; notes only inform.
-    text : str
-        What it is.
-    """
-
-    path: Path
-    line: int | None
-    severity: Severity
-    text: str
-
-    def __str__(self) -> str:
-        where = f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
-        return f"{where}: {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
 class Row(Generic[V]):
     """A line that could be parsed."""
 
@@ -76,7 +50,7 @@ class Row(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[V]):
+class ScannedTable(Generic[V]):
     """Rows of a table by id, in file order, the first of each id."""
 
     path: Path
@@ -89,14 +63,15 @@ class Table(Generic[V]):
 
     def report(self, line: int | None, severity: Severity, text: str) -> None:
         """Add a problem."""
-        self.problems.append(Problem(self.path, line, severity, text))
+        problem = Problem(text, str(self.path), line, severity=severity)
+        self.problems.append(problem)
 
 
-def scan_table(path: Path, parse: Parser[V]) -> Table[V]:
+def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
     """Read what can be read of a table; a missing file gives an empty one."""
     if not path.is_file():
-        return Table(path, exists=False)
-    table: Table[V] = Table(path)
+        return ScannedTable(path, exists=False)
+    table: ScannedTable[V] = ScannedTable(path)
     byte_problems: dict[str, list[int]] = {}
     previous: str | None = None
     is_sorted, last = True, 0
@@ -139,20 +114,20 @@ def scan_table(path: Path, parse: Parser[V]) -> Table[V]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedDir:
     """All tables of a directory, read in spite of their problems."""
 
     path: Path
-    wav_scp: Table[AudioSource]
-    segments: Table[Span]
-    utt2spk: Table[str]
-    spk2utt: Table[tuple[str, ...]]
-    reco2num_spk: Table[int]
-    spk2gender: Table[str]
-    reco2dur: Table[float]
+    wav_scp: ScannedTable[AudioSource]
+    segments: ScannedTable[Span]
+    utt2spk: ScannedTable[str]
+    spk2utt: ScannedTable[tuple[str, ...]]
+    reco2num_spk: ScannedTable[int]
+    spk2gender: ScannedTable[str]
+    reco2dur: ScannedTable[float]
 
     @classmethod
-    def of(cls, path: str | Path) -> Scan:
+    def of(cls, path: str | Path) -> ScannedDir:
         """Read a directory."""
         path = Path(path)
         if not path.is_dir():
@@ -169,7 +144,7 @@ class Scan:
         )
 
     @property
-    def tables(self) -> Sequence[Table[Any]]:
+    def tables(self) -> Sequence[ScannedTable[Any]]:
         """The tables, in the order in which to read them."""
         return (
             self.wav_scp,
@@ -192,7 +167,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Audio:
+class FoundAudio:
     """What is known of the audio of a recording.
 
     Parameters
@@ -210,7 +185,7 @@ class Audio:
     problem: str | None
 
 
-def look_up_audio(scan: Scan) -> dict[str, Audio]:
+def look_up_audio(scan: ScannedDir) -> dict[str, FoundAudio]:
     """Look for the audio of every recording in wav.scp; run no commands."""
     found = {}
     for name, row in scan.wav_scp.rows.items():
@@ -234,5 +209,5 @@ def look_up_audio(scan: Scan) -> dict[str, Audio]:
             else:
                 measured = info.frames / info.samplerate
                 duration = measured if duration is None else duration
-        found[name] = Audio(path, duration, problem)
+        found[name] = FoundAudio(path, duration, problem)
     return found

@@ -1,0 +1,58 @@
+"""Settings of the front end, for the commands that compute features."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sms_diar.features.front_end import FrontEnd
+
+
+class VadMethod(StrEnum):
+    """Detectors of speech: `sms_diar.features.vad.METHODS`, without loading it."""
+
+    ENERGY = "energy"
+    NEURAL = "neural"
+    NONE = "none"
+
+
+class CmvnMethod(StrEnum):
+    """What cepstra are normalised over: those of `sms_diar.features.cmvn`."""
+
+    SESSION = "session"
+    RECORDING = "recording"
+    SEGMENT = "segment"
+    SLIDING = "sliding"
+    NONE = "none"
+
+
+def read_front_end(path: Path | None) -> FrontEnd:
+    """Settings of a TOML file; the defaults without one."""
+    from sms_diar.experiment.config import read_toml
+    from sms_diar.features.front_end import FrontEnd
+
+    if path is None:
+        return FrontEnd()
+    return FrontEnd.from_dict(read_toml(path), origin=str(path))
+
+
+def changed_front_end(
+    front_end: FrontEnd,
+    *,
+    vad: VadMethod | None = None,
+    cmvn: CmvnMethod | None = None,
+    deltas: bool | None = None,
+) -> FrontEnd:
+    """Settings with what options say instead."""
+    from dataclasses import replace
+
+    if vad is not None:
+        front_end = replace(front_end, vad=replace(front_end.vad, method=vad.value))
+    if cmvn is not None:
+        front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=cmvn.value))
+    if deltas is not None and deltas != bool(front_end.deltas.order):
+        order = 2 if deltas else 0
+        front_end = replace(front_end, deltas=replace(front_end.deltas, order=order))
+    return front_end

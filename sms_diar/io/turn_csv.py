@@ -1,0 +1,70 @@
+"""Turns as CSV with a header: recording, start, end or duration, speaker.
+
+Other columns are allowed; ``channel`` is read if it is there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+from sms_diar.io._lines import scan_lines
+from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.timeline.ticks import parse_one
+from sms_diar.types import Problem
+
+
+def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the rows of a table to an annotation, and count them.
+
+    What follows a wrong row is not read: quotes may have begun there.
+    """
+    text = "".join(line.text + "\n" for line in scan_lines(path))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] = []
+    try:
+        for row in reader:
+            if not header:
+                header = row
+                _check_header(header)
+                continue
+            if len(row) != len(header):
+                raise ValueError(
+                    f"a row has {len(header)} fields as the header, this one has "
+                    f"{len(row)}"
+                )
+            cells = dict(zip(header, row, strict=True))
+            builder.add(
+                cells["recording"],
+                cells.get("channel", "1"),
+                cells["speaker"],
+                *_times(cells),
+                reader.line_num,
+            )
+    except (ValueError, csv.Error) as error:
+        builder.problems.append(
+            Problem(str(error), str(path), reader.line_num, kind="format")
+        )
+    return builder.close_file(str(path))
+
+
+def _times(cells: dict[str, str]) -> tuple[int, int]:
+    start, _ = parse_one("start", cells["start"])
+    if start < 0:
+        raise ValueError(f"start must not be negative, got {cells['start']}")
+    if "end" in cells:
+        return start, parse_one("end", cells["end"])[0]
+    return start, start + parse_one("duration", cells["duration"])[0]
+
+
+def _check_header(header: list[str]) -> None:
+    names = set(header)
+    if not {"recording", "start", "speaker"} <= names or not names & {
+        "end",
+        "duration",
+    }:
+        raise ValueError(
+            f"the header must have the columns recording, start, speaker, and end or "
+            f"duration, got {','.join(header)!r}"
+        )

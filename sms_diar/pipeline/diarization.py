@@ -1,0 +1,117 @@
+"""Who spoke when: the result of diarization."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from sms_diar.pipeline.problems import problem_records
+from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.turns import rttm_text
+from sms_diar.types import Problem, Turn
+
+
+@dataclass(frozen=True)
+class DiarizedRecording:
+    """Who spoke when in one recording.
+
+    Parameters
+    ----------
+    duration, speech : float
+        Seconds of the recording, and of the speech found in it.
+    session : SessionSummary
+        What clustering tells; its session is the recording.
+    turns : tuple of Turn
+        In order of time.
+    notes : tuple of str
+        What the user should know: channels mixed, warnings.
+    """
+
+    duration: float
+    speech: float
+    session: SessionSummary
+    turns: tuple[Turn, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def recording(self) -> str:
+        """Its name."""
+        return self.session.session
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        words = asdict(self.session)
+        return {
+            "recording": words.pop("session"),
+            "duration": self.duration,
+            "speech": self.speech,
+            **words,
+            "notes": list(self.notes),
+            "turns": [
+                {
+                    "start": turn.segment.start,
+                    "end": turn.segment.end,
+                    "speaker": turn.speaker,
+                }
+                for turn in self.turns
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Diarization:
+    """Who spoke when in one or several recordings.
+
+    ``print`` shows a table of the recordings.
+
+    Parameters
+    ----------
+    method : str
+        How windows were clustered.
+    recordings : tuple of DiarizedRecording
+        In the order given.
+    problems : tuple of Problem
+        Why other recordings are not there.
+    """
+
+    method: str
+    recordings: tuple[DiarizedRecording, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Turns of all recordings."""
+        return tuple(turn for one in self.recordings for turn in one.turns)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about each recording."""
+        return tuple(note for one in self.recordings for note in one.notes)
+
+    def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
+        """Turns as RTTM, written to a file or stream if there is one.
+
+        Parameters
+        ----------
+        target : str, Path or text stream, optional
+            Where to write it.
+
+        Returns
+        -------
+        text : str
+            The contents.
+        """
+        return rttm_text(self.turns, target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: what ``sms-diar diarize --json`` prints."""
+        return {
+            "method": self.method,
+            "recordings": [one.to_dict() for one in self.recordings],
+            "problems": problem_records(self.problems),
+        }
+
+    def __str__(self) -> str:
+        sessions = [one.session for one in self.recordings]
+        return session_table(sessions, "recording")

@@ -1,0 +1,103 @@
+"""Features of a data directory as an archive of Kaldi's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sms_diar._files import replacing, write_text
+from sms_diar.errors import DataFormatError
+from sms_diar.features.extract import features_of_segments
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.feature_ark import FeatureArk
+from sms_diar.types import Problem
+
+
+@dataclass(frozen=True)
+class WrittenFeatures:
+    """What `write_features` wrote.
+
+    Parameters
+    ----------
+    output : Path
+        The archive.
+    n_segments, n_frames : int
+        What it holds.
+    front_end : FrontEnd
+        The settings.
+    """
+
+    output: Path
+    n_segments: int
+    n_frames: int
+    front_end: FrontEnd
+
+    @property
+    def hours(self) -> float:
+        """Hours of speech."""
+        return self.n_frames * self.front_end.grid.shift / 3600
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "output": str(self.output),
+            "segments": self.n_segments,
+            "frames": self.n_frames,
+            "hours": self.hours,
+            "dim": self.front_end.dim,
+            "front_end": self.front_end.as_dict(),
+        }
+
+
+def write_features(
+    data: DataDir,
+    output: str | Path,
+    front_end: FrontEnd | None = None,
+    *,
+    scp: str | Path | None = None,
+    compress: bool = False,
+    channel: int | None = None,
+    allow_commands: bool = False,
+    workers: int = 1,
+    problems: list[Problem] | None = None,
+) -> WrittenFeatures:
+    """Write the frames of all segments of a data directory.
+
+    Parameters
+    ----------
+    data : DataDir
+        The recordings and their segments.
+    output : path
+        Archive to write, whole or not at all.
+    front_end : FrontEnd, optional
+        The settings.
+    scp : path, optional
+        Table to write too, which points into the archive.
+    compress : bool, default=False
+        Kaldi's one-byte compression.
+    channel, allow_commands, workers, problems
+        As in `features_of_segments`.
+    """
+    chosen = FrontEnd() if front_end is None else front_end
+    n_frames = 0
+    with replacing(output) as temporary, temporary.open("wb") as stream:
+        ark = FeatureArk(stream, compress=compress)
+        for name, frames in features_of_segments(
+            data,
+            chosen,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=problems,
+        ):
+            ark.write(name, frames)
+            n_frames += len(frames)
+        if not len(ark):  # an ark that was there before stays
+            raise DataFormatError(
+                "no segment has features; nothing was written", path=data.path
+            )
+    if scp is not None:
+        write_text(scp, ark.scp(Path(output)))
+    return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

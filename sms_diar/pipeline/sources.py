@@ -1,0 +1,211 @@
+"""What a caller may mean by recordings: files, tables of them, or samples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.features.mono import ArraySamples
+from sms_diar.io.audio import AudioFile, Samples
+from sms_diar.io.command import parse_unpacking
+from sms_diar.io.kaldi.recordings import Recording, open_recording
+from sms_diar.io.kaldi.tables import AudioSource, read_wav_scp
+
+Given: TypeAlias = tuple[npt.ArrayLike, int]
+"""Samples, of shape (n,) or (n, channels), and their rate."""
+
+AudioInput: TypeAlias = str | Path | Given | Sequence[str | Path] | Mapping[str, Given]
+"""A path or several, or samples with their rate, alone or by name."""
+
+_TABLE = ".scp"
+_NAME = "recording"  # of samples that were given without one
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRecording:
+    """A recording that the caller holds in memory.
+
+    Parameters
+    ----------
+    id : str
+        Its name.
+    samples : ndarray of shape (n,) or (n, channels)
+        In [-1, 1), or integers of 16 or 32 bits.
+    rate : int
+        Samples per second.
+    """
+
+    id: str
+    samples: npt.ArrayLike
+    rate: int
+
+
+def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
+    """List the recordings that are meant; see `sms_diar.diarize`."""
+    if isinstance(source, str | os.PathLike):
+        return list(find_recordings([Path(source)]))
+    if isinstance(source, Mapping):
+        return [_given(name, value) for name, value in source.items()]
+    if _is_given(source):
+        return [_given(_NAME, source)]
+    paths = []
+    for path in cast("Sequence[object]", source):
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidParameterError(
+                f"diarize: source must be a path or several, or (samples, rate), got "
+                f"{type(path).__name__} among several; give names to several "
+                f"recordings in memory: {{'name': (samples, rate), ...}}"
+            )
+        paths.append(Path(path))
+    return list(find_recordings(paths))
+
+
+def is_single(source: AudioInput) -> bool:
+    """Whether the source is one recording by its form: a file, or samples."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return path.suffix != _TABLE and not path.is_dir()
+    return _is_given(source)
+
+
+def find_recordings(paths: Iterable[Path]) -> list[Recording]:
+    """List what is meant by audio files, data directories and `wav.scp` tables.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        A folder needs a `wav.scp`; a file that ends in ``.scp`` is such a table;
+        any other file is a recording named like the file, with ``_`` for spaces.
+    """
+    found: dict[str, Recording] = {}
+    for path in paths:
+        for recording in _recordings_in(path):
+            if recording.id in found:
+                sources = [found[recording.id].source.text, recording.source.text]
+                raise InvalidParameterError(
+                    f"find_recordings: recordings must have different names, got "
+                    f"{recording.id!r} for {sources[0]} and {sources[1]}; name them "
+                    f"in a wav.scp"
+                )
+            found[recording.id] = recording
+    return list(found.values())
+
+
+def place_of(recording: Recording | GivenRecording) -> str:
+    """What messages say about where a recording comes from."""
+    return recording.source.text if isinstance(recording, Recording) else recording.id
+
+
+@contextmanager
+def open_channels(
+    recording: Recording | GivenRecording,
+    *,
+    channel: int | None = None,
+    allow_commands: bool = False,
+) -> Iterator[Sequence[Samples]]:
+    """Open the channel asked for, or all channels.
+
+    Parameters
+    ----------
+    recording : Recording or GivenRecording
+        The source of a `Recording` is opened once, so commands run once.
+    channel : int, optional
+        Which channel, counted from 1; without it all, unless a command picks one.
+    allow_commands : bool, default=False
+        As in `open_recording`.
+    """
+    if isinstance(recording, GivenRecording):
+        yield _given_channels(recording, channel)
+        return
+    with ExitStack() as stack:
+        first = stack.enter_context(
+            open_recording(
+                recording, channel=channel or 1, allow_commands=allow_commands
+            )
+        )
+        if channel is not None or _picks_channel(recording.source):
+            yield [first]
+        else:
+            yield [first, *_other_channels(first, stack)]
+
+
+def _is_given(source: object) -> bool:
+    return (
+        isinstance(source, tuple)
+        and len(source) == 2
+        and isinstance(source[1], Integral)
+    )
+
+
+def _given(name: str, value: object) -> GivenRecording:
+    if not _is_given(value):
+        raise InvalidParameterError(
+            f"diarize: source[{name!r}] must be (samples, rate), got "
+            f"{type(value).__name__}; paths are given alone or in a list"
+        )
+    samples, rate = cast("Given", value)
+    return GivenRecording(name, samples, rate)
+
+
+def _given_channels(recording: GivenRecording, channel: int | None) -> list[Samples]:
+    samples, name = np.asarray(recording.samples), recording.id
+    if samples.ndim not in (1, 2) or (
+        samples.ndim == 2 and samples.shape[1] > samples.shape[0]
+    ):
+        raise InvalidParameterError(
+            f"{name}: samples must be of shape (n,) or (n, channels), got "
+            f"{samples.shape}"
+        )
+    columns = samples.reshape(len(samples), -1).T
+    if channel is not None:
+        if channel > len(columns):
+            raise InvalidParameterError(
+                f"{name}: has {len(columns)} channel(s), there is no channel {channel}"
+            )
+        columns = columns[channel - 1 : channel]
+    return [ArraySamples(column, recording.rate, name=name) for column in columns]
+
+
+def _recordings_in(path: Path) -> Iterator[Recording]:
+    if not path.exists():
+        raise MissingFileError(f"{path}: no such file or folder")
+    table = path / "wav.scp" if path.is_dir() else path
+    if path.is_dir() and not table.is_file():
+        raise MissingFileError(
+            f"{table}: no such file; a folder must be a Kaldi data directory, name "
+            f"audio files one by one"
+        )
+    if table.suffix == _TABLE:
+        for name, source in read_wav_scp(table).items():
+            yield Recording(name, source, table.parent, ())
+    else:
+        name = "_".join(path.stem.split()) or _NAME
+        yield Recording(name, AudioSource(str(path)), path.parent, ())
+
+
+def _other_channels(first: AudioFile, stack: ExitStack) -> list[AudioFile]:
+    """Open the second and further channels of a file whose first one is open."""
+    channels: list[AudioFile] = []
+    while True:
+        try:
+            channel = AudioFile(first.path, channel=len(channels) + 2)
+        except DataFormatError:  # there is no such channel: the file itself is fine
+            return channels
+        channels.append(stack.enter_context(channel))
+
+
+def _picks_channel(source: AudioSource) -> bool:
+    """Whether the source is a command that picks a channel."""
+    if not source.is_command:
+        return False
+    unpacking = parse_unpacking(source.text[:-1].strip())
+    return unpacking is not None and unpacking.channel is not None
