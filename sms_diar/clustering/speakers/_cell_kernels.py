@@ -19,7 +19,7 @@ from sms_diar._numba import kernel
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
-class Cells(NamedTuple):
+class ScoreCells(NamedTuple):
     """Disjoint groups of points; those in none of them are scored always.
 
     The members of cell c are ``order[start[c] : start[c] + sizes[c]]``; point j is
@@ -62,7 +62,7 @@ def distance(u: FloatArray, center: AnyArray) -> float:
 
 
 @kernel
-def single_cells(U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+def single_cells(U: FloatArray, bias: FloatArray, cells: ScoreCells) -> None:
     """Make a cell of every point that is in no such cell; no ball has a width."""
     n = U.shape[0]
     fresh = cells.tally[0] != n
@@ -77,7 +77,9 @@ def single_cells(U: FloatArray, bias: FloatArray, cells: Cells) -> None:
 
 
 @kernel
-def _put_center(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+def _put_center(
+    c: int, j: int, U: FloatArray, bias: FloatArray, cells: ScoreCells
+) -> None:
     """Put the centre of cell c where point j is."""
     cells.centers[c] = U[j]
     cells.center_bias[c] = bias[j]
@@ -88,7 +90,7 @@ def _put_center(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -
 
 
 @kernel
-def widen(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
+def widen(c: int, j: int, U: FloatArray, bias: FloatArray, cells: ScoreCells) -> None:
     """Let cell c reach point j."""
     cells.reach[c] = max(cells.reach[c], distance(U[j], cells.centers[c]))
     cells.spread[c] = max(cells.spread[c], abs(bias[j] - cells.center_bias[c]))
@@ -101,7 +103,7 @@ def group_cells(
     radius: float,
     most: int,
     friends: IntArray,
-    cells: Cells,
+    cells: ScoreCells,
 ) -> bool:
     """Give each point to the closest cell within the radius, or start one there.
 
@@ -153,7 +155,7 @@ def group_cells(
 
 
 @kernel
-def leave(j: int, cells: Cells) -> None:
+def leave(j: int, cells: ScoreCells) -> None:
     """Take point j out of its cell."""
     c = cells.cell[j]
     at = cells.position[j]

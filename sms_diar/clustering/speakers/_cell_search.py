@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sms_diar.clustering.speakers._cell_kernels import (
-    Cells,
+    ScoreCells,
     group_cells,
     single_cells,
 )
@@ -36,7 +36,7 @@ class CellSearch:
         # it is off by at most (r + 4) eps/2 times |u_i| |u_c| + |b_c|. So is the
         # kernel's own sum, and the lengths in its bounds: eight times is plenty.
         self.precision = 4 * (r + 8) * float(np.finfo(dtype).eps)
-        self.cells = Cells(
+        self.cells = ScoreCells(
             centers=np.empty((n, r), dtype),
             center_bias=np.empty(n, dtype),
             reach=np.empty(n),

@@ -22,7 +22,7 @@ import numpy as np
 
 from sms_diar._numba import kernel
 from sms_diar.clustering.speakers._cell_kernels import (
-    Cells,
+    ScoreCells,
     distance,
     dot,
     leave,
@@ -157,7 +157,7 @@ def _nearest(
     precision: float,
     U: FloatArray,
     bias: FloatArray,
-    cells: Cells,
+    cells: ScoreCells,
     room: Scratch,
 ) -> tuple[int, int]:
     """Find the k best partners of i; return their number and that of points scored.
@@ -205,7 +205,7 @@ def stochastic_batch(
     trails: FloatArray,
     U: FloatArray,
     bias: FloatArray,
-    cells: Cells,
+    cells: ScoreCells,
     radius: float,
     friends: IntArray,
     snapshot: AnyArray,
