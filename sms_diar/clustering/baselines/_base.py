@@ -14,7 +14,7 @@ from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.count import mean_features
+from sms_diar.clustering.speakers.merging import mean_features
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
@@ -67,7 +67,7 @@ class SpeakerBaseline(SpeakerEstimator):
 
 
 def check_memory(owner: str, n: int, n_matrices: int) -> None:
-    """Refuse so many segments that scores of all pairs would not fit."""
+    """Refuse more segments than scores of all pairs have room for."""
     most = int((_BYTES / (8 * n_matrices)) ** 0.5)
     if n > most:
         size = 8 * n_matrices * n**2 / 1e9

@@ -28,7 +28,7 @@ class KMeansSpeakers(SpeakerBaseline):
         the session itself (:func:`~sms_diar.scoring.session_backend`). The
         vectors clustered are those whose inner products the scores are made of:
         whitened ones for cosine, those of the PLDA model, weighted by how much
-        they tell of the speaker, for PLDA.
+        they say about the speaker, for PLDA.
     spherical : bool, default=False
         Scale these vectors to unit length first, so that only angles count. For
         cosine they have it already; for PLDA, length is information.

@@ -161,7 +161,7 @@ class VbxSpeakers(SpeakerBaseline):
 
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
         psi = plda_of(backend).psi
-        # Axes on which speakers do not differ tell nothing, and have no gain.
+        # Axes on which speakers do not differ say nothing, and have no gain.
         axes = backend.gain > 0.0
         F, psi = terms.U[:, axes] / backend.gain[axes], psi[axes]
         start = self._start(terms)

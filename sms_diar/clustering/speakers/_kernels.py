@@ -1,17 +1,12 @@
 """Inner loops of kNN mean shift on speaker embeddings.
 
 A step needs the k best partners of one point. Scoring all points to find them is
-a matrix-vector product, which waits for memory. Instead, points lie in *cells*:
-balls around centres that stay where they are while points move. For all members
-j of a cell with centre c, by Cauchy and Schwarz,
-
-    |score(i, j) - score(i, c)| <= |u_i| max_j |u_j - u_c| + max_j |b_j - b_c|,
-
-so a score with the centre bounds the scores of the members from both sides. Cells
-that cannot hold one of the k best stay closed; members of the others are scored
-one by one, in double precision and always by the same sum. The scores of a batch
-of coming draws with all centres are one matrix product, in single precision: its
-rounding errors have a bound too, and the cells are widened by it. What is chosen
+a matrix-vector product, which waits for memory. Instead, points lie in *cells*
+(``_cell_kernels.py``), and a score with the centre of a cell bounds those of its
+members. Cells that cannot hold one of the k best stay closed; members of the others
+are scored one by one, in double precision and always by the same sum. The scores of
+a batch of coming draws with all centres are one matrix product, in single precision:
+its rounding errors have a bound too, and the cells are widened by it. What is chosen
 therefore never depends on cells, batches, precision or threads.
 
 At first every point is a cell of its own. When points have gathered, a cell holds
@@ -26,6 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sms_diar._numba import kernel
+from sms_diar.clustering.speakers._cell_kernels import (
+    ScoreCells,
+    distance,
+    dot,
+    leave,
+    widen,
+)
 from sms_diar.clustering.speakers._selection import (
     mean_of,
     offer,
@@ -35,29 +37,6 @@ from sms_diar.clustering.speakers._selection import (
     sink,
 )
 from sms_diar.types import AnyArray, FloatArray, IntArray
-
-
-class Cells(NamedTuple):
-    """Disjoint groups of points; those in none of them are scored always.
-
-    The members of cell c are ``order[start[c] : start[c] + sizes[c]]``; point j is
-    at ``order[position[j]]``. ``tally`` holds the numbers of cells and of the
-    points outside, which ``outside`` lists; ``cell`` is -1 for these. ``top`` is
-    at least the length and the absolute bias of any centre.
-    """
-
-    centers: AnyArray
-    center_bias: AnyArray
-    reach: FloatArray
-    spread: FloatArray
-    start: IntArray
-    sizes: IntArray
-    order: IntArray
-    position: IntArray
-    cell: IntArray
-    outside: IntArray
-    tally: IntArray
-    top: FloatArray
 
 
 class Map(NamedTuple):
@@ -75,14 +54,6 @@ class Map(NamedTuple):
 
 
 @kernel
-def _dot(a: AnyArray, b: AnyArray) -> float:
-    total = 0.0
-    for c in range(a.shape[0]):
-        total += a[c] * b[c]
-    return total
-
-
-@kernel
 def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
     """Write the scoring vector of one state into `u`, gain included; return bias.
 
@@ -91,7 +62,7 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
     q, r = chain.offset.shape[0], u.shape[0]
     scale = 1.0
     if chain.normalize_state:
-        length = math.sqrt(_dot(trail[:dim], trail[:dim]))
+        length = math.sqrt(dot(trail[:dim], trail[:dim]))
         if length > 0.0:
             scale = 1.0 / length
     gain = 1.0
@@ -116,120 +87,6 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
         bias += chain.square[c] * u[c] * u[c]
         u[c] *= chain.gain[c]
     return bias
-
-
-@kernel
-def single_cells(U: FloatArray, bias: FloatArray, cells: Cells) -> None:
-    """Make a cell of every point that is in no such cell; no ball has a width."""
-    n = U.shape[0]
-    fresh = cells.tally[0] != n
-    cells.tally[0] = n
-    n_stale = n if fresh else cells.tally[1]
-    for s in range(n_stale):
-        j = s if fresh else cells.outside[s]
-        cells.cell[j] = cells.start[j] = cells.order[j] = cells.position[j] = j
-        cells.sizes[j] = 1
-        _put_center(j, j, U, bias, cells)
-    cells.tally[1] = 0
-
-
-@kernel
-def _put_center(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
-    """Put the centre of cell c where point j is."""
-    cells.centers[c] = U[j]
-    cells.center_bias[c] = bias[j]
-    cells.reach[c] = cells.spread[c] = 0.0
-    # Half a per cent for what rounding to single precision may add.
-    cells.top[0] = max(cells.top[0], 1.005 * math.sqrt(_dot(U[j], U[j])))
-    cells.top[1] = max(cells.top[1], 1.005 * abs(bias[j]))
-
-
-@kernel
-def _distance(u: FloatArray, center: AnyArray) -> float:
-    total = 0.0
-    for c in range(u.shape[0]):
-        gap = u[c] - center[c]
-        total += gap * gap
-    return math.sqrt(total)
-
-
-@kernel
-def _widen(c: int, j: int, U: FloatArray, bias: FloatArray, cells: Cells) -> None:
-    """Let cell c reach point j."""
-    cells.reach[c] = max(cells.reach[c], _distance(U[j], cells.centers[c]))
-    cells.spread[c] = max(cells.spread[c], abs(bias[j] - cells.center_bias[c]))
-
-
-@kernel
-def group_cells(
-    U: FloatArray,
-    bias: FloatArray,
-    radius: float,
-    most: int,
-    friends: IntArray,
-    cells: Cells,
-) -> bool:
-    """Give each point to the closest cell within the radius, or start one there.
-
-    ``friends`` names a neighbour of each point, whose cell is tried first and is
-    good enough: most points need no search. Gives up when there would be more
-    than `most` cells, and leaves them to ``single_cells``.
-    """
-    n = U.shape[0]
-    half_squares = np.empty(most, dtype=cells.centers.dtype)
-    m = 0
-    for j in range(n):
-        found = -1
-        if friends[j] < j:
-            hint = cells.cell[friends[j]]
-            if _distance(U[j], cells.centers[hint]) <= radius:
-                found = hint
-        if found < 0 and m > 0:
-            # Closest is the largest u . c - |c|^2 / 2.
-            u = U[j].astype(cells.centers.dtype)
-            closest = int(np.argmax(cells.centers[:m] @ u - half_squares[:m]))
-            if _distance(U[j], cells.centers[closest]) <= radius:
-                found = closest
-        if found < 0:
-            if m == most:
-                cells.tally[0] = 0
-                return False
-            found = m
-            m += 1
-            _put_center(found, j, U, bias, cells)
-            half_squares[found] = _dot(U[j], U[j]) / 2
-            cells.sizes[found] = 0
-        cells.cell[j] = found
-        cells.sizes[found] += 1
-        _widen(found, j, U, bias, cells)
-    total = 0
-    for c in range(m):
-        cells.start[c] = total
-        total += cells.sizes[c]
-        cells.sizes[c] = 0
-    for j in range(n):
-        c = cells.cell[j]
-        at = cells.start[c] + cells.sizes[c]
-        cells.order[at] = j
-        cells.position[j] = at
-        cells.sizes[c] += 1
-    cells.tally[0] = m
-    cells.tally[1] = 0
-    return True
-
-
-@kernel
-def _leave(j: int, cells: Cells) -> None:
-    """Take point j out of its cell."""
-    c = cells.cell[j]
-    at = cells.position[j]
-    cells.sizes[c] -= 1
-    last = cells.order[cells.start[c] + cells.sizes[c]]
-    cells.order[at] = last
-    cells.position[last] = at
-    cells.cell[j] = -1
-    cells.outside[cells.tally[1]] = j
-    cells.tally[1] += 1
 
 
 @kernel
@@ -300,17 +157,17 @@ def _nearest(
     precision: float,
     U: FloatArray,
     bias: FloatArray,
-    cells: Cells,
+    cells: ScoreCells,
     room: Scratch,
 ) -> tuple[int, int]:
     """Find the k best partners of i; return their number and that of points scored.
 
-    ``row`` holds the scores with the centres; for the precision see ``Search``.
+    ``row`` holds the scores with the centres; for the precision see ``CellSearch``.
     Leaves the partners in ``room.best``, sorted, their scores in ``room.scores``.
     """
     m = cells.tally[0]
     low, high = room.low[:m], room.high[:m]
-    norm = math.sqrt(_dot(U[i], U[i]))
+    norm = math.sqrt(dot(U[i], U[i]))
     longest, largest = cells.top
     # A vector next to nothing has lost its digits; hence the 1e-15.
     error = precision * ((norm + 1e-15 * longest) * longest + largest)
@@ -326,7 +183,7 @@ def _nearest(
     for s in range(cells.tally[1]):
         j = cells.outside[s]
         if j != i:
-            scores[j] = _dot(U[j], U[i]) + bias[j]
+            scores[j] = dot(U[j], U[i]) + bias[j]
             size = offer(heap, best, size, k, scores[j], j)
     c = _next_above(high, 0, limit)
     while c < m:
@@ -334,7 +191,7 @@ def _nearest(
         for at in range(cells.start[c], cells.start[c] + cells.sizes[c]):
             j = cells.order[at]
             if j != i:
-                scores[j] = _dot(U[j], U[i]) + bias[j]
+                scores[j] = dot(U[j], U[i]) + bias[j]
                 size = offer(heap, best, size, k, scores[j], j)
         if size == k:
             limit = max(limit, heap[0])
@@ -348,7 +205,7 @@ def stochastic_batch(
     trails: FloatArray,
     U: FloatArray,
     bias: FloatArray,
-    cells: Cells,
+    cells: ScoreCells,
     radius: float,
     friends: IntArray,
     snapshot: AnyArray,
@@ -400,7 +257,7 @@ def stochastic_batch(
         if has_moved[i]:
             u = U[i].astype(cells.centers.dtype)
             row[:] = cells.centers[:m] @ u + cells.center_bias[:m]
-        own = _dot(U[i], U[i]) + bias[i]
+        own = dot(U[i], U[i]) + bias[i]
         size, looked = _nearest(i, ks[step], row, precision, U, bias, cells, room)
         scored += looked
         friends[i] = room.best[0]
@@ -410,15 +267,15 @@ def stochastic_batch(
         size = pass_gate(room.scores, room.best, size, limit, least, room.heap)
         limit = thresholds[step] - common
         mean_of(trails, room.best, size, room.scores, limit, target)
-        length = _distance(target[:dim], trails[i, :dim])
+        length = distance(target[:dim], trails[i, :dim])
         trails[i] = target
         bias[i] = _map_state(target, dim, chain, U[i])
         has_moved[i] = True
         if cells.cell[i] >= 0:
-            if radius > 0.0 and _distance(U[i], cells.centers[cells.cell[i]]) <= radius:
-                _widen(cells.cell[i], i, U, bias, cells)
+            if radius > 0.0 and distance(U[i], cells.centers[cells.cell[i]]) <= radius:
+                widen(cells.cell[i], i, U, bias, cells)
             else:
-                _leave(i, cells)
+                leave(i, cells)
         if last_move[i] < tol:
             resting -= 1
         if length < tol:

@@ -114,7 +114,7 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
     def _assign(self, X: FloatArray) -> IntArray:
         """Speaker of highest mean score."""
         terms = self.backend_.features(self.backend_.prepare(X))
-        # Row by row, so that the answer does not depend on the company.
+        # Row by row, so that the answer does not depend on the other rows.
         best = [
             int(np.argmax(self._speakers.U @ u + self._speakers.bias)) for u in terms.U
         ]

@@ -1,4 +1,4 @@
-"""Stochastic mean shift without knobs: many runs propose, evidence decides.
+"""Stochastic mean shift that needs no settings: many runs propose, evidence decides.
 
 ``EVIDENCE.md`` beside this file explains the method and its constants.
 """
@@ -19,16 +19,14 @@ from sms_diar._validation import check_positive, check_share
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.evidence_search import Found, Search, Start
+from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found, Start
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.row_weight import estimate_row_weight
 from sms_diar.clustering.speakers.vb import soften, vb_mixture
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.scoring.session_model import (
-    SessionPrior,
-)
+from sms_diar.scoring.session_model import SessionPrior
 from sms_diar.scoring.untrained import model_space, untrained_backend
 from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState
 
@@ -140,7 +138,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         """Speaker who most probably said it."""
         vectors = self._space.vectors(X)
         U = (vectors - self.model_.mean) @ self.model_.transform.T
-        # Row by row, so that the answer does not depend on the company.
+        # Row by row, so that the answer does not depend on the other rows.
         best = [int(np.argmax(_log_densities(u, *self._next))) for u in U]
         return np.array(best, dtype=np.int64)
 
@@ -155,7 +153,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         )
         n = len(X)
         low, high = self._bounds(n)
-        search = Search(vectors, SessionPrior(self._space.psi), low, high)
+        search = EvidenceSearch(vectors, SessionPrior(self._space.psi), low, high)
         starts = list(self._starts(X, vectors, low))
         best = self._best(search, starts, low, high)
         labels = by_first_appearance(self._refine(vectors, best, low))
@@ -171,11 +169,13 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         self._tell(1.0)
 
     def _weight(self, n: int, n_groups: int) -> float:
-        """What a row counts as, if n rows come from so many speakers."""
+        """What a row counts as, if n rows come from this many speakers."""
         size = self.row_weight_ * n / n_groups
         return self.row_weight_ * self.coarsening / (self.coarsening + size)
 
-    def _best(self, search: Search, starts: list[Start], low: int, high: int) -> Found:
+    def _best(
+        self, search: EvidenceSearch, starts: list[Start], low: int, high: int
+    ) -> Found:
         n = len(search.rows)
         found = []
         for size in _FIRST_SIZES:
@@ -188,7 +188,9 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             return search.fixed(np.zeros(n, np.int64), self._weight(n, 1))
         return best
 
-    def _settle(self, search: Search, starts: list[Start], weight: float) -> Found:
+    def _settle(
+        self, search: EvidenceSearch, starts: list[Start], weight: float
+    ) -> Found:
         """Search until the weight is that of the number of speakers found."""
         found = [search.climb(start, weight, None) for start in starts]
         order = np.argsort([-one.value for one in found], kind="stable")

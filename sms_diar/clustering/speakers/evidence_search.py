@@ -46,7 +46,7 @@ class Found:
         return int(self.labels.max()) + 1
 
 
-class Search:
+class EvidenceSearch:
     """Climbs of the joint probability of groups and model, between bounds."""
 
     def __init__(

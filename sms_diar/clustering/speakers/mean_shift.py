@@ -3,7 +3,7 @@
 The neighbours of a segment are the k segments whose PLDA (or cosine) scores with
 it are highest, so no radius has to be known and dense and sparse speakers are
 treated alike. The state is the length-normalised embedding; scores are
-recomputed from it as it moves. See ``_speaker_reference.py`` for the definition.
+recomputed from it as it moves. See ``_reference.py`` for the definition.
 
 Sessions with no more segments than k would end as one cluster whatever they
 hold, because every neighbourhood is the whole session. There, k is lowered to
@@ -21,9 +21,9 @@ import numpy as np
 
 from sms_diar._random import as_generator
 from sms_diar._validation import check_count, check_share, is_real
+from sms_diar.clustering.speakers._cell_search import CellSearch
 from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
-from sms_diar.clustering.speakers._search import Search
-from sms_diar.clustering.speakers.neighbourhood import KnnMeanShift
+from sms_diar.clustering.speakers.knn import KnnMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
@@ -308,7 +308,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         n, d = states.shape
         low_k = int(np.min(self.k) * k / self._largest_k()) or 1
         U, bias = terms.U.copy(), terms.bias.copy()
-        search = Search(U, bias)
+        search = CellSearch(U, bias)
         chain = _map_of(backend)
         images = states @ backend.matrix.T
         trails = np.hstack([states, images, images @ backend.projection.T])

@@ -1,6 +1,6 @@
 """How much new speech a row holds, where windows overlap.
 
-Windows of 1.44 s every 0.24 s tell everything six times: as evidence, each is a
+Windows of 1.44 s every 0.24 s hold all speech six times: as evidence, each is a
 sixth of an observation. With times that is plain arithmetic. Without, the rows
 themselves show it, if they are in order: the squared difference of rows l steps
 apart grows in proportion to l until windows no longer overlap, and then stays. Rows
@@ -26,7 +26,7 @@ def row_weight_of(segments: Sequence[Segment]) -> float:
     Examples
     --------
     >>> windows = [Segment("a", 0.5 * i, 0.5 * i + 1.0) for i in range(99)]
-    >>> round(row_weight_of(windows), 3)  # 50 seconds, told by 99
+    >>> round(row_weight_of(windows), 3)  # 50 seconds, heard in 99
     0.505
     """
     covered, summed = 0.0, 0.0

@@ -23,7 +23,7 @@ from sms_diar._random import named_generator
 from sms_diar.clustering._modes import merge_resting_points
 from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.neighbourhood import KnnMeanShift
+from sms_diar.clustering.speakers.knn import KnnMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.model import read_model

@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.clustering.baselines.calibration import two_gaussian_threshold
-from sms_diar.clustering.speakers.count import merge_clusters
 from sms_diar.clustering.speakers.dendrogram import link
+from sms_diar.clustering.speakers.merging import merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend

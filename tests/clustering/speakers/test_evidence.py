@@ -1,7 +1,6 @@
 """Mean shift without knobs: contract, counts, small sessions, doing no harm."""
 
 import functools
-import os
 
 import numpy as np
 import pytest
@@ -17,10 +16,6 @@ from sms_diar.synthetic import PldaWorld
 from sms_diar.types import PldaModel
 
 WORLD = PldaWorld(dim=20, eer=0.05)
-compiled = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1",
-    reason="interpreted kernels take minutes; their own tests are small",
-)
 
 
 @functools.cache
@@ -47,7 +42,6 @@ def test_follows_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
-@compiled
 @pytest.mark.parametrize("n_speakers", [1, 2, 5, 12])
 def test_finds_speakers_and_their_number(n_speakers):
     X, truth = session(n_speakers)
@@ -56,7 +50,6 @@ def test_finds_speakers_and_their_number(n_speakers):
     assert score_clustering(truth, model.labels_).majority.g > 0.97
 
 
-@compiled
 def test_small_and_large_speakers_are_found_together():
     X, truth = session(6, mean_segments=60.0, std_segments=0.0)
     keep = np.concatenate(
@@ -69,7 +62,6 @@ def test_small_and_large_speakers_are_found_together():
     assert score_clustering(truth[keep], labels).majority.g > 0.95
 
 
-@compiled
 def test_labels_are_numbered_by_first_appearance_and_repeat():
     X, _ = session(5)
     one, two = fitted(X), fitted(X)
@@ -78,7 +70,6 @@ def test_labels_are_numbered_by_first_appearance_and_repeat():
     assert (np.diff(first) > 0).all()
 
 
-@compiled
 def test_predict_gives_the_segments_of_the_session_back():
     X, _ = session(5)
     model = fitted(X)
@@ -88,14 +79,12 @@ def test_predict_gives_the_segments_of_the_session_back():
     assert alone == model.predict(X)[:20].tolist()
 
 
-@compiled
 @pytest.mark.parametrize("wanted", [1, 3, 5, 9])
 def test_a_wanted_number_is_met(wanted):
     X, _ = session(5)
     assert fitted(X, num_speakers=wanted).n_clusters_ == wanted
 
 
-@compiled
 def test_bounds_are_kept_and_leave_what_lies_between_alone():
     X, _ = session(5)
     free = fitted(X)
@@ -121,7 +110,6 @@ def test_equal_rows_are_one_speaker():
     assert fitted(X, backend=None).n_clusters_ == 1
 
 
-@compiled
 def test_without_a_back_end_separated_speakers_are_found():
     X, truth = session(5, eer=0.01)
     model = fitted(X, backend=None)
@@ -130,7 +118,6 @@ def test_without_a_back_end_separated_speakers_are_found():
     assert model.backend_.kind == "cosine"
 
 
-@compiled
 def test_a_cosine_back_end_and_one_that_scales_lengths_are_welcome():
     X, truth = session(4, eer=0.01)
     cosine = fitted(X, backend=session_backend(X))
@@ -141,7 +128,6 @@ def test_a_cosine_back_end_and_one_that_scales_lengths_are_welcome():
     assert score_clustering(truth, fitted(X, backend=scaled).labels_).majority.g > 0.97
 
 
-@compiled
 @pytest.mark.parametrize("seed", range(4))
 def test_adaptation_does_no_harm_to_a_single_speaker(seed):
     X, _ = session(1, seed=seed, eer=0.15)
@@ -152,7 +138,6 @@ def test_adaptation_does_no_harm_to_a_single_speaker(seed):
     assert fitted(shifted, backend=trained(0.15)).n_clusters_ == 1
 
 
-@compiled
 def test_a_model_trained_on_noisier_speech_is_made_up_for():
     # Speakers whom the model believes within the noise: it has to learn of it.
     X, truth = session(8, eer=0.01, mean_segments=12.0)
@@ -162,7 +147,6 @@ def test_a_model_trained_on_noisier_speech_is_made_up_for():
     assert score_clustering(truth, model.labels_).majority.g > 0.97
 
 
-@compiled
 def test_windows_that_overlap_count_in_part():
     rng = np.random.default_rng(0)
     turns = rng.integers(4, size=40)
@@ -214,7 +198,6 @@ def test_vectors_of_another_extractor_are_refused():
         fitted(np.ones((4, 7)))
 
 
-@compiled
 def test_progress_grows_to_the_end():
     X, _ = session(3)
     told = []
@@ -225,7 +208,6 @@ def test_progress_grows_to_the_end():
     assert not hasattr(clone(model), "_listener")
 
 
-@compiled
 @pytest.mark.corpus
 def test_a_real_meeting_has_four_or_five_speakers(corpus_data):
     from sms_diar.io.embeddings import read_embeddings

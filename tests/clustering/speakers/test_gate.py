@@ -14,7 +14,7 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference as _speaker_reference
+from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers._reference import Gate
 from sms_diar.clustering.speakers._selection import pass_gate, select
 from sms_diar.preprocessing import FoldedChain
@@ -28,6 +28,8 @@ FAMILY = [
     SpeakerStochasticMeanShift(random_state=0),
 ]
 family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__)
+
+pytestmark = pytest.mark.compiled
 
 
 def cosine():
@@ -53,7 +55,7 @@ def test_a_gate_keeps_a_share_of_the_self_score_and_the_best():
 
     def near(share, least, k=4):
         gate = Gate(share, least)
-        return _speaker_reference.nearest(0, states, cosine(), k, gate=gate).tolist()
+        return _reference.nearest(0, states, cosine(), k, gate=gate).tolist()
 
     assert near(0.6, 1) == [0, 1, 2]
     assert near(0.9, 1) == [0, 1]
@@ -108,12 +110,12 @@ def test_gated_runs_equal_the_reference(seed, gate, k):
         bms = SpeakerBlurringMeanShift(max_iter=8, **common).fit(X)
         sms = SpeakerStochasticMeanShift(max_steps=150, random_state=seed, **common)
         sms.fit(X)
-    want = _speaker_reference.mean_shift(prepared, backend, k, 1e-3, 8, gate)
+    want = _reference.mean_shift(prepared, backend, k, 1e-3, 8, gate)
     np.testing.assert_allclose(ms.resting_points_, want, atol=1e-9)
-    want = _speaker_reference.blurring(prepared, backend, k, 1e-3, 8, gate)
+    want = _reference.blurring(prepared, backend, k, 1e-3, 8, gate)
     np.testing.assert_allclose(bms.resting_points_, want, atol=1e-9)
     draws = np.random.default_rng(seed).integers(len(X), size=150)
-    want, steps = _speaker_reference.stochastic(
+    want, steps = _reference.stochastic(
         prepared,
         backend,
         draws,

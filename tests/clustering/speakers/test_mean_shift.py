@@ -15,10 +15,10 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference as _speaker_reference
+from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
 from sms_diar.clustering.speakers._selection import select
-from sms_diar.clustering.speakers.count import mean_features, merge_clusters
+from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
@@ -78,6 +78,7 @@ def test_finds_separated_speakers(model):
     np.testing.assert_array_equal(labels, truth)
 
 
+@pytest.mark.compiled
 @backends
 def test_stochastic_run_equals_the_reference(name):
     X, _ = session(spread=0.8)
@@ -86,7 +87,7 @@ def test_stochastic_run_equals_the_reference(name):
     model.fit(X)
     n = len(X)
     draws = np.random.default_rng(3).integers(n, size=model.n_steps_ + 50)
-    states, steps = _speaker_reference.stochastic(
+    states, steps = _reference.stochastic(
         backend.prepare(X),
         backend,
         draws,
@@ -100,6 +101,7 @@ def test_stochastic_run_equals_the_reference(name):
     assert model.n_steps_ == steps
 
 
+@pytest.mark.compiled
 def test_random_neighbourhoods_equal_the_reference():
     X, _ = session(spread=0.8)
     backend = plda_backend()
@@ -112,7 +114,7 @@ def test_random_neighbourhoods_equal_the_reference():
         model.set_params(random_state=rng).fit(X)
     rng = np.random.default_rng(8)
     k_rng, score_rng = rng.spawn(2)
-    states, _ = _speaker_reference.stochastic(
+    states, _ = _reference.stochastic(
         backend.prepare(X),
         backend,
         rng.integers(len(X), size=300),
@@ -124,21 +126,23 @@ def test_random_neighbourhoods_equal_the_reference():
     np.testing.assert_allclose(model.resting_points_, states, atol=1e-9)
 
 
+@pytest.mark.compiled
 @backends
 def test_blurring_run_equals_the_reference(name):
     X, _ = session(spread=0.8)
     backend = BACKENDS[name](X)
     model = SpeakerBlurringMeanShift(backend=backend, k=9).fit(X)
-    want = _speaker_reference.blurring(backend.prepare(X), backend, 9, 1e-3, 200)
+    want = _reference.blurring(backend.prepare(X), backend, 9, 1e-3, 200)
     np.testing.assert_allclose(model.resting_points_, want, atol=1e-9)
 
 
+@pytest.mark.compiled
 @backends
 def test_mean_shift_run_equals_the_reference(name):
     X, _ = session(spread=0.8)
     backend = BACKENDS[name](X)
     model = SpeakerMeanShift(backend=backend, k=9).fit(X)
-    want = _speaker_reference.mean_shift(backend.prepare(X), backend, 9, 1e-3, 200)
+    want = _reference.mean_shift(backend.prepare(X), backend, 9, 1e-3, 200)
     np.testing.assert_allclose(model.resting_points_, want, atol=1e-9)
 
 
@@ -166,6 +170,7 @@ def test_states_do_not_depend_on_blocks_of_scores(monkeypatch, model):
 scores_with_ties = st.lists(st.integers(0, 5), min_size=1, max_size=40)
 
 
+@pytest.mark.compiled
 @given(scores_with_ties, st.integers(1, 45))
 def test_selection_keeps_the_best_and_the_lower_index_of_ties(values, k):
     scores = np.array(values, dtype=float)
@@ -175,6 +180,7 @@ def test_selection_keeps_the_best_and_the_lower_index_of_ties(values, k):
     np.testing.assert_array_equal(best[:size], want)
 
 
+@pytest.mark.compiled
 def test_a_state_of_rest_is_the_mean_of_its_neighbours():
     X, _ = session(spread=0.8)
     backend = plda_backend()
@@ -183,7 +189,7 @@ def test_a_state_of_rest_is_the_mean_of_its_neighbours():
     ).fit(X)
     states = model.resting_points_
     for i in range(0, len(X), 7):
-        near = _speaker_reference.nearest(i, states, backend, 9)
+        near = _reference.nearest(i, states, backend, 9)
         gap = np.linalg.norm(states[near].mean(axis=0) - states[i])
         assert gap < 1e-5
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sms_diar.clustering.speakers._kernels import Cells, group_cells, single_cells
+from sms_diar.clustering.speakers._cell_kernels import (
+    ScoreCells,
+    group_cells,
+    single_cells,
+)
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
-class Search:
+class CellSearch:
     """Cells for the kernel, and when to group the points anew.
 
     Nothing here changes what is found, only how fast.
@@ -32,7 +36,7 @@ class Search:
         # it is off by at most (r + 4) eps/2 times |u_i| |u_c| + |b_c|. So is the
         # kernel's own sum, and the lengths in its bounds: eight times is plenty.
         self.precision = 4 * (r + 8) * float(np.finfo(dtype).eps)
-        self.cells = Cells(
+        self.cells = ScoreCells(
             centers=np.empty((n, r), dtype),
             center_bias=np.empty(n, dtype),
             reach=np.empty(n),

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar.clustering import SpeakerStochasticMeanShift
+from sms_diar.clustering.speakers import _cell_kernels as cell_kernels
 from sms_diar.clustering.speakers import _kernels as kernels
-from sms_diar.clustering.speakers import _reference as _speaker_reference
+from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
+from sms_diar.clustering.speakers._cell_search import CellSearch
 from sms_diar.clustering.speakers._reference import Gate
-from sms_diar.clustering.speakers._search import Search
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
 from sms_diar.synthetic import PldaWorld
@@ -79,21 +80,25 @@ vectors = st.lists(
 )
 
 
+@pytest.mark.compiled
 @given(vectors, st.integers(1, 40), st.sampled_from([0.0, 0.5, 1.5, 9.0]))
 def test_cells_of_any_width_find_the_same_neighbours(rows, k, radius):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
     n = len(U)
     k = min(k, n)
-    search = Search(U, bias)
+    search = CellSearch(U, bias)
     search.snapshot(np.arange(n))
     if radius:
-        assert kernels.group_cells(U, bias, radius, n, search.friends, search.cells)
+        assert cell_kernels.group_cells(
+            U, bias, radius, n, search.friends, search.cells
+        )
     rows_of_scores = search_rows(search, n)
     for i in range(n):
         assert find(i, k, rows_of_scores[i], U, bias, search) == want(i, k, U, bias)
 
 
+@pytest.mark.compiled
 @given(vectors, st.integers(1, 9), st.integers(0, 99))
 def test_points_that_moved_are_found_where_they_are(rows, k, seed):
     table = np.array(rows, dtype=float)
@@ -101,29 +106,30 @@ def test_points_that_moved_are_found_where_they_are(rows, k, seed):
     n = len(U)
     k = min(k, n)
     rng = np.random.default_rng(seed)
-    search = Search(U, bias)
+    search = CellSearch(U, bias)
     cells = search.cells
-    assert kernels.group_cells(U, bias, 1.5, n, search.friends, cells)
+    assert cell_kernels.group_cells(U, bias, 1.5, n, search.friends, cells)
     for j in rng.permutation(n)[: n // 2]:
         U[j] = rng.integers(-2, 3, size=2)
         bias[j] = rng.integers(-3, 4)
         if rng.random() < 0.5:
-            kernels._leave(j, cells)
+            cell_kernels.leave(j, cells)
         else:
-            kernels._widen(cells.cell[j], j, U, bias, cells)
+            cell_kernels.widen(cells.cell[j], j, U, bias, cells)
     rows_of_scores = search_rows(search, n)
     for i in range(n):
         assert find(i, k, rows_of_scores[i], U, bias, search) == want(i, k, U, bias)
 
 
+@pytest.mark.compiled
 @given(vectors)
 def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
     table = np.array(rows, dtype=float)
     U, bias = table[:, :2].copy(), table[:, 2].copy()
     n = len(U)
-    search = Search(U, bias)
+    search = CellSearch(U, bias)
     cells = search.cells
-    assert kernels.group_cells(U, bias, 1.0, n, search.friends, cells)
+    assert cell_kernels.group_cells(U, bias, 1.0, n, search.friends, cells)
     m = int(cells.tally[0])
     assert sorted(cells.order.tolist()) == list(range(n))
     assert int(cells.sizes[:m].sum()) == n
@@ -135,14 +141,16 @@ def test_grouping_leaves_every_point_in_one_cell_that_reaches_it(rows):
         assert abs(bias[j] - cells.center_bias[c]) <= cells.spread[c]
 
 
+@pytest.mark.compiled
 def test_grouping_gives_up_when_there_would_be_too_many_cells():
     U, bias = np.arange(10.0)[:, None], np.zeros(10)
-    search = Search(U, bias)
-    assert kernels.group_cells(U, bias, 0.5, 10, search.friends, search.cells)
-    assert not kernels.group_cells(U, bias, 0.5, 9, search.friends, search.cells)
+    search = CellSearch(U, bias)
+    assert cell_kernels.group_cells(U, bias, 0.5, 10, search.friends, search.cells)
+    assert not cell_kernels.group_cells(U, bias, 0.5, 9, search.friends, search.cells)
     assert search.snapshot(np.arange(3)).shape == (3, 10)
 
 
+@pytest.mark.compiled
 @given(st.integers(0, 10**6), st.sampled_from([1e-30, 1e-3, 1.0, 1e5, 1e30]))
 def test_single_precision_never_hides_a_neighbour(seed, scale):
     rng = np.random.default_rng(seed)
@@ -151,10 +159,10 @@ def test_single_precision_never_hides_a_neighbour(seed, scale):
     U[:5] *= 1e-40
     U *= np.sqrt(scale)
     bias = 1e-8 * scale * rng.standard_normal(60)
-    search = Search(U, bias)
+    search = CellSearch(U, bias)
     rows = search.snapshot(np.arange(60))
     for i in range(60):
-        scores = np.array([kernels._dot(U[j], U[i]) + bias[j] for j in range(60)])
+        scores = np.array([cell_kernels.dot(U[j], U[i]) + bias[j] for j in range(60)])
         scores[i] = np.inf
         near = np.sort(np.argsort(-scores, kind="stable")[:7]).tolist()
         assert find(i, 7, rows[i], U, bias, search) == near
@@ -163,30 +171,31 @@ def test_single_precision_never_hides_a_neighbour(seed, scale):
 def test_runs_with_and_without_groups_are_equal_to_the_last_bit(monkeypatch):
     X, _ = session(n_speakers=3, per_speaker=60)
     grouped = []
-    original = speaker_module.Search.learn
+    original = speaker_module.CellSearch.learn
 
     def learn(self, steps, scored):
         grouped.append(self.grouped)
         original(self, steps, scored)
 
-    monkeypatch.setattr(speaker_module.Search, "learn", learn)
+    monkeypatch.setattr(speaker_module.CellSearch, "learn", learn)
     model = SpeakerStochasticMeanShift(backend=plda(), k=9, tol=1e-5, random_state=1)
     model.fit(X)
     resting, steps = model.resting_points_, model.n_steps_
     assert any(grouped)
     assert not grouped[0]
-    monkeypatch.setattr(speaker_module.Search, "_is_due", lambda self: False)
+    monkeypatch.setattr(speaker_module.CellSearch, "_is_due", lambda self: False)
     model.fit(X)
     np.testing.assert_array_equal(model.resting_points_, resting)
     assert model.n_steps_ == steps
 
 
+@pytest.mark.compiled
 def test_precision_of_the_search_does_not_show():
     # Powers of two change no digit, but the larger scores leave single precision.
     X, _ = session(n_speakers=3, per_speaker=40, dim=3, spread=0.3)
     no_bias = np.zeros(len(X))
-    assert Search(X, no_bias).cells.centers.dtype == np.float32
-    assert Search(X * 2.0**40, no_bias).cells.centers.dtype == np.float64
+    assert CellSearch(X, no_bias).cells.centers.dtype == np.float32
+    assert CellSearch(X * 2.0**40, no_bias).cells.centers.dtype == np.float64
     near = SpeakerStochasticMeanShift(
         backend=linear_backend(), k=9, tol=1e-6, random_state=0
     ).fit(X)
@@ -212,6 +221,7 @@ ranges = st.none() | st.sampled_from([(-30.0, 5.0), (0.0, 0.0), (1e9, 1e9)])
 backends = {"plda": plda(), "linear": linear_backend(12)}
 
 
+@pytest.mark.compiled
 @given(
     runs,
     st.sampled_from([(1, 1), (4, 4), (2, 9), (70, 70)]),
@@ -245,7 +255,7 @@ def test_runs_equal_the_reference(run, ks, gate, scores, name):
     thresholds = np.full(steps, -np.inf)
     if scores is not None:
         thresholds = score_rng.uniform(*scores, size=steps)
-    states, made = _speaker_reference.stochastic(
+    states, made = _reference.stochastic(
         backend.prepare(X),
         backend,
         rng.integers(n, size=steps),
@@ -276,7 +286,7 @@ def test_the_plain_loop_of_the_benchmark_is_the_reference(plain_numpy_loop):
     n = len(X)
     draws = np.random.default_rng(4).integers(n, size=200 * n)
     no = np.full(len(draws), -np.inf)
-    states, steps = _speaker_reference.stochastic(
+    states, steps = _reference.stochastic(
         backend.prepare(X), backend, draws, np.full(len(draws), 7), no, 1e-3, n
     )
     assert rest.n_steps == steps
