@@ -26,7 +26,8 @@ from sms_diar._validation import (
     check_rows_finite,
 )
 from sms_diar.clustering._modes import average_clusters, merge_resting_points
-from sms_diar.clustering.points._index.choice import ALGORITHMS, Survey, Ways
+from sms_diar.clustering.points._index.costs import ALGORITHMS, Costs
+from sms_diar.clustering.points._index.standing import StandingPoints
 from sms_diar.clustering.points._kernels import objective
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 from sms_diar.clustering.points.bandwidth import estimate_bandwidth
@@ -64,9 +65,9 @@ class Problem:
     recorder: Recorder | None
     algorithm: str
 
-    def ways(self) -> Ways:
-        """Ways of finding neighbours that are open to this problem."""
-        return Ways(
+    def costs(self) -> Costs:
+        """What finding neighbours costs, as far as can be known beforehand."""
+        return Costs(
             self.coords.shape,
             shortest=self.shortest,
             longest=self.longest,
@@ -74,9 +75,9 @@ class Problem:
             algorithm=self.algorithm,
         )
 
-    def survey(self, coords: FloatArray, ways: Ways) -> Survey:
+    def standing(self, coords: FloatArray, costs: Costs) -> StandingPoints:
         """Make ready to move past points that stay where they are."""
-        return Survey(coords, ways, code=self.code, levels=self.levels)
+        return StandingPoints(coords, costs, code=self.code, levels=self.levels)
 
 
 class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -305,12 +306,12 @@ def climb(
     recorder = problem.recorder
     lengths = np.full(queries.shape[1], np.inf)
     moving = np.arange(queries.shape[1])
-    survey = problem.survey(problem.coords, problem.ways())
+    data = problem.standing(problem.coords, problem.costs())
     n_steps = 0
     for iteration in range(max_iter):
         if recorder is not None:
             recorder.offer(iteration * queries.shape[1], queries)
-        survey.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
+        data.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
         n_steps += len(moving)
         moving = moving[lengths[moving] >= problem.tol]
         if not len(moving):

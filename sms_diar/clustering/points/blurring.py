@@ -119,12 +119,12 @@ class BlurringMeanShift(MeanShiftEstimator):
         everyone = np.arange(n)
         lengths = np.full(n, np.inf)
         longest = np.inf
-        ways = problem.ways()
+        costs = problem.costs()
         for iteration in range(self.max_iter):
             if problem.recorder is not None:
                 problem.recorder.offer(iteration * n, state)
-            survey = problem.survey(state.copy(), ways)
-            survey.move(state, everyone, lengths, is_trial=iteration % 4 == 0)
+            standing = problem.standing(state.copy(), costs)
+            standing.move(state, everyone, lengths, is_trial=iteration % 4 == 0)
             longest = float(np.max(lengths))
             if longest < problem.tol:
                 break

@@ -24,7 +24,7 @@ from sms_diar.clustering.points._base import (
     Record,
     Run,
 )
-from sms_diar.clustering.points._index.choice import Walk
+from sms_diar.clustering.points._index.moving import MovingPoints
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, RandomState
 
@@ -160,9 +160,9 @@ class StochasticMeanShift(MeanShiftEstimator):
         # A stream of its own, so that SMS and DSMS draw the same indices.
         bandwidth_rng = rng.spawn(1)[0]
         n = problem.coords.shape[1]
-        walk = Walk(
+        points = MovingPoints(
             problem.coords,
-            problem.ways(),
+            problem.costs(),
             code=problem.code,
             levels=problem.levels,
             tol=problem.tol,
@@ -179,16 +179,16 @@ class StochasticMeanShift(MeanShiftEstimator):
             )
         recorder = problem.recorder
         step = 0
-        while step < limit and not walk.is_over:
+        while step < limit and not points.is_over:
             size = min(chunk, limit - step)
             if recorder is not None:
-                recorder.offer(step, walk.coords)
+                recorder.offer(step, points.coords)
                 size = min(size, recorder.steps_to_next(step))
             draws = rng.integers(n, size=size)
             if not has_one_bandwidth:
                 bandwidths = self._draw_bandwidths(problem, bandwidth_rng, size)
-            step += walk.advance(draws, bandwidths[:size])
-        return Run(walk.coords, step, float(np.max(walk.last_move)), walk.is_over)
+            step += points.advance(draws, bandwidths[:size])
+        return Run(points.coords, step, float(np.max(points.last_move)), points.is_over)
 
 
 class DoublyStochasticMeanShift(StochasticMeanShift):
