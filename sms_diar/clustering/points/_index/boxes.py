@@ -27,12 +27,12 @@ from sms_diar.types import FloatArray, IntArray
 
 PACK = 8  # places are given out in packs, which a vector unit takes at once
 FAR = 1e200  # coordinate of a free place: its square is infinite, its product with 0 not
-MOST_GROUPS = 512
+MOST_GROUPS = 256
 _JOIN_BELOW = 64  # groups are joined or closed when there are no more than this
 LARGE = 512  # points from which a box is cut into parts
 EDGE = 4  # parts along each of the two longest edges of a box
 PARTS = EDGE * EDGE
-LEVELS = 4  # how often boxes are cut, at most
+LEVELS = 3  # how often boxes are cut, at most
 
 # Columns of ``Boxes.layout``; the last is not used: eight make a cache line.
 FIRST, CAPACITY, GROUP, PARENT, PART, STALE, CLOSED = range(7)

@@ -24,7 +24,7 @@ _CROSSED = 0.1  # boxes that meet a sphere, per step, for which parts pay
 
 # Nanoseconds of a step, a box that meets the sphere, a pack of points for each
 # dimension, and a look at the groups: at all, and for each dimension and group.
-_STEP, _BOX, _PACK, _LOOK, _GROUP = 33.0, 16.0, 1.25, 35.0, 0.6
+_STEP, _BOX, _PACK, _LOOK, _GROUP = 20.0, 16.0, 1.3, 100.0, 0.5
 
 
 class Costs:
@@ -101,9 +101,13 @@ class Costs:
         """
         if not work[0]:
             return
-        step, met, pack, look = (work * np.array(self.prices(boxes))).tolist()
-        self.boxes = (step + met + pack + look) / float(work[0])
-        ratio = (step + look + 1.0) / (met + pack + 1.0)
+        spent = work * np.array(self.prices(boxes))
+        self.boxes = float(np.sum(spent)) / float(work[0])
+        # With cells of side s there are s**-d groups, s**(1 - d) of which meet a sphere,
+        # with s points for each point of it: time is least where these are in balance.
+        groups = _GROUP * self.n_dims * boxes.n_groups * float(work[3])
+        growing = self.n_dims * groups + (self.n_dims - 1) * float(spent[1])
+        ratio = (growing + 1.0) / (float(spent[2]) + 1.0)
         factor = float(np.clip(np.sqrt(ratio), 0.5, 1.4))
         least, most = self.shortest / 256.0, self.shortest / 2.0
         self._side = min(max(self._side * factor, least), most)
