@@ -89,7 +89,7 @@ def sources_digest(module: str) -> str:
     total = hashlib.sha256()
     found = [module]
     for name in found:  # grows while it is read
-        file = getattr(sys.modules[name], "__file__", None)
+        file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:
             continue
         source = Path(file).read_bytes()

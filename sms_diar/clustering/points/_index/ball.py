@@ -158,7 +158,7 @@ def _mark(
         for d in range(n_dims):
             below = corners[d, begin + k] - x[d]
             above = x[d] - corners[n_dims + d, begin + k]
-            to_near = max(max(below, above), 0.0)
+            to_near = max(below, above, 0.0)
             to_far = min(below, above)
             near += to_near * to_near
             far += to_far * to_far
@@ -212,7 +212,7 @@ def nearest_group(
         for d in range(n_dims):
             below = corners[d, g] - y[d]
             above = y[d] - corners[n_dims + d, g]
-            beside = max(max(below, above), 0.0)
+            beside = max(below, above, 0.0)
             total += beside * beside
         squared[g] = total
     nearest = 0

@@ -26,7 +26,7 @@ from sms_diar.clustering.points._scan import BLOCK
 from sms_diar.types import FloatArray, IntArray
 
 PACK = 8  # places are given out in packs, which a vector unit takes at once
-FAR = 1e200  # coordinate of a free place: its square is infinite, its product with 0 not
+FAR = 1e151  # coordinate of a free place: beyond every bandwidth, its square finite
 MOST_GROUPS = 256
 _JOIN_BELOW = 64  # groups are joined or closed when there are no more than this
 LARGE = 512  # points from which a box is cut into parts

@@ -8,6 +8,7 @@ machine of 2023, where only their ratios matter.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -23,8 +24,9 @@ _SMALLEST = 400  # points; below, grouping saves less than it takes
 _CROSSED = 0.1  # boxes that meet a sphere, per step, for which parts pay
 
 # Nanoseconds of a step, a box that meets the sphere, a pack of points for each
-# dimension, and a look at the groups: at all, and for each dimension and group.
-_STEP, _BOX, _PACK, _LOOK, _GROUP = 20.0, 16.0, 1.3, 100.0, 0.5
+# dimension (in the plane, and elsewhere, where distances and sums are two loops), and a
+# look at the groups: at all, and for each dimension and group.
+_STEP, _BOX, _PLANAR_PACK, _PACK, _LOOK, _GROUP = 20.0, 16.0, 1.3, 2.0, 100.0, 0.5
 
 
 class Costs:
@@ -63,7 +65,7 @@ class Costs:
         self.has_plain = not self.has_boxes or algorithm == "auto"
         self.plain = 20.0 + 0.2 * self.n_dims * self.n_points
         # A guess, until they are used: points that a sphere meets.
-        met = float(self.n_points) ** (1.0 - 1.0 / self.n_dims)
+        met = math.pow(self.n_points, 1.0 - 1.0 / self.n_dims)
         self.boxes = (150.0 + 6.5 * met) * self.n_dims
 
     @property
@@ -71,8 +73,8 @@ class Costs:
         """What it takes to group the points, in nanoseconds."""
         return 50.0 * self.n_points + 100_000.0
 
-    def prefers_boxes(self, *, steps: float = np.inf) -> bool:
-        """Whether so many steps through boxes yet to be made are cheaper than plain."""
+    def prefers_boxes(self, *, steps: float = math.inf) -> bool:
+        """Whether boxes that are yet to be made are cheaper for this many steps."""
         if not (self.has_boxes and self.has_plain):
             return self.has_boxes
         return self.boxes + self.grouping / steps < self.plain
@@ -91,8 +93,9 @@ class Costs:
 
     def prices(self, boxes: Boxes) -> tuple[float, float, float, float]:
         """Nanoseconds of a step, a box that meets the sphere, a pack and a look."""
+        pack = _PLANAR_PACK if self.n_dims == 2 else _PACK
         look = _LOOK + _GROUP * self.n_dims * boxes.n_groups
-        return _STEP, _BOX, _PACK * self.n_dims, look
+        return _STEP, _BOX, pack * self.n_dims, look
 
     def learn(self, boxes: Boxes, work: IntArray) -> None:
         """Take note of what boxes cost; balance looking at them and comparing points.
@@ -103,8 +106,8 @@ class Costs:
             return
         spent = work * np.array(self.prices(boxes))
         self.boxes = float(np.sum(spent)) / float(work[0])
-        # With cells of side s there are s**-d groups, s**(1 - d) of which meet a sphere,
-        # with s points for each point of it: time is least where these are in balance.
+        # With cells of side s there are some s**-d groups, s**(1 - d) of which meet a
+        # sphere, and s points to compare: time is least where these are in balance.
         groups = _GROUP * self.n_dims * boxes.n_groups * float(work[3])
         growing = self.n_dims * groups + (self.n_dims - 1) * float(spent[1])
         ratio = (growing + 1.0) / (float(spent[2]) + 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sms_diar.clustering.points import _kernels
@@ -74,7 +76,7 @@ class StandingPoints:
 
     def _prefers_boxes(self, moving: IntArray) -> bool:
         is_grouped = self._boxes is not None
-        steps = np.inf if is_grouped else float(max(len(moving), 1))
+        steps = math.inf if is_grouped else max(len(moving), 1)
         return self._costs.prefers_boxes(steps=steps)
 
     def _move_past_boxes(

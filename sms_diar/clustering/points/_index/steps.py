@@ -233,7 +233,7 @@ def _distance(
 def _leaf(
     layout: IntArray, cut: FloatArray, axes: IntArray, b: int, y: FloatArray
 ) -> int:
-    """The box without parts, of all that are in box `b`, to which a position belongs."""
+    """The part of a part of a box, and so on, to which a position belongs."""
     while layout[b, PART] >= 0:
         b = layout[b, PART] + part_of(cut, axes, b, y)
     return b
