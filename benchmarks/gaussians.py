@@ -242,16 +242,16 @@ def extrapolate(name: str, data: Data, case: Case, steps: int) -> dict[str, Any]
     slow = builder("StochasticMeanShift", case, algorithm="plain")()
     for model in (fast, slow):
         model.bandwidth_ = BANDWIDTH
-    problem, slow_problem = (model._problem(data.X) for model in (fast, slow))
+    setup, slow_setup = (model._setup(data.X) for model in (fast, slow))
     sweeps = [knot for knot in KNOTS if knot * case.n < steps]
     costs: list[list[float]] = []
     at = 0
     for sweep in sweeps:
         if sweep > at:
             fast.set_params(max_steps=(sweep - at) * case.n, random_state=sweep)
-            problem = replace(problem, coords=fast._run(problem).coords)
+            setup = replace(setup, coords=fast._run(setup).coords)
             at = sweep
-        here = replace(slow_problem, coords=problem.coords)
+        here = replace(slow_setup, coords=setup.coords)
         costs.append([])
         slow.set_params(max_steps=TIMED_STEPS)
         for run in range(TIMED_RUNS):

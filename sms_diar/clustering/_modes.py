@@ -39,7 +39,7 @@ def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
         Clusters, numbered from 0 by first appearance.
     """
     points = np.ascontiguousarray(points)
-    at, firsts = _number_rows(_bits(points))
+    at, firsts = distinct_rows(points)
     places = points[firsts]
     # Places and cells are numbered by first appearance, and so are components.
     labels: IntArray
@@ -197,7 +197,12 @@ def _components(parents: IntArray) -> IntArray:
 
 def number_rows(rows: FloatArray) -> IntArray:
     """Number distinct rows 0, 1, ... in the order in which they first occur."""
-    return _number_rows(_bits(rows))[0]
+    return distinct_rows(rows)[0]
+
+
+def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
+    """Numbers of the rows, as `number_rows`, and where each number first occurs."""
+    return _number_rows(_bits(rows))
 
 
 def _bits(rows: FloatArray) -> IntArray:
@@ -215,7 +220,6 @@ def _key(bits: IntArray, row: int) -> int:
 
 @kernel
 def _number_rows(bits: IntArray) -> tuple[IntArray, IntArray]:
-    """Numbers of the rows, and where each number first occurs."""
     n, n_columns = bits.shape
     numbers = np.empty(n, dtype=np.int64)
     firsts = np.empty(n, dtype=np.int64)

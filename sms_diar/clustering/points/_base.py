@@ -26,12 +26,15 @@ from sms_diar._validation import (
     check_rows_finite,
 )
 from sms_diar.clustering._modes import average_clusters, merge_resting_points
-from sms_diar.clustering.points._index.choice import ALGORITHMS, Survey, Ways
+from sms_diar.clustering.points._index.costs import ALGORITHMS, Costs
+from sms_diar.clustering.points._index.standing import StandingPoints
 from sms_diar.clustering.points._kernels import objective
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
+from sms_diar.clustering.points._leaders import Leaders
 from sms_diar.clustering.points.bandwidth import estimate_bandwidth
 from sms_diar.clustering.points.history import Recorder
 from sms_diar.clustering.points.profiles import KERNELS
+from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 Bandwidth = float | Literal["auto"]
@@ -50,7 +53,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Setup:
     """What a run needs to know, in lattice units."""
 
     coords: FloatArray  # (d, n), never written to
@@ -64,9 +67,9 @@ class Problem:
     recorder: Recorder | None
     algorithm: str
 
-    def ways(self) -> Ways:
-        """Ways of finding neighbours that are open to this problem."""
-        return Ways(
+    def costs(self) -> Costs:
+        """What finding neighbours costs, as far as can be known beforehand."""
+        return Costs(
             self.coords.shape,
             shortest=self.shortest,
             longest=self.longest,
@@ -74,9 +77,9 @@ class Problem:
             algorithm=self.algorithm,
         )
 
-    def survey(self, coords: FloatArray, ways: Ways) -> Survey:
+    def standing(self, coords: FloatArray, costs: Costs) -> StandingPoints:
         """Make ready to move past points that stay where they are."""
-        return Survey(coords, ways, code=self.code, levels=self.levels)
+        return StandingPoints(coords, costs, code=self.code, levels=self.levels)
 
 
 class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -92,7 +95,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
     algorithm: Algorithm
 
     @abstractmethod
-    def _run(self, problem: Problem) -> Run:
+    def _run(self, setup: Setup) -> Run:
         """Move the points until they rest or the limit is reached."""
 
     @abstractmethod
@@ -127,6 +130,12 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         check_positive(self._name, "tol", self.tol)
         check_count(self._name, "max_records", self.max_records, least=3)
         check_choice(self._name, "algorithm", self.algorithm, ALGORITHMS)
+        if self.algorithm == "indexed" and self.kernel != "uniform":
+            raise InvalidParameterError(
+                f"{self._name}: algorithm must be 'auto' or 'plain' with "
+                f"kernel={self.kernel!r}, got 'indexed'; only the uniform kernel has "
+                f"an index"
+            )
         if self.record is not None:
             check_choice(self._name, "record", self.record, ("objective", "states"))
         if self.merge_threshold is not None:
@@ -138,13 +147,13 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         data = np.asarray(given, dtype=np.float64)
         self.bandwidth_ = self._resolve_bandwidth(data)
 
-        problem = self._problem(data)
-        run = self._run(problem)
-        self._store(run, problem, data, given.dtype)
+        setup = self._setup(data)
+        run = self._run(setup)
+        self._store(run, setup, data, given.dtype)
         if not self.converged_:
             warnings.warn(
                 f"{self._name}: the longest last move is still "
-                f"{run.longest_move / problem.bandwidth:.2g} bandwidths after "
+                f"{run.longest_move / setup.bandwidth:.2g} bandwidths after "
                 f"{run.n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -180,9 +189,9 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
             reset=False,
         )
         check_rows_finite(self._name, given)
-        problem = self._problem(self._fit_X)
-        queries = problem.lattice.place(np.asarray(given, dtype=np.float64))
-        climb(queries, problem, max_iter=10_000)
+        setup = self._setup(self._fit_X)
+        queries = setup.lattice.place(np.asarray(given, dtype=np.float64))
+        climb(queries, setup, max_iter=10_000)
         nearest = cKDTree(self._resting).query(queries.T)[1]
         labels: IntArray = self.labels_[nearest]
         return labels
@@ -219,7 +228,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         """Shortest and longest bandwidth of the run."""
         return self._central_bandwidth(), self._central_bandwidth()
 
-    def _problem(self, data: FloatArray) -> Problem:
+    def _setup(self, data: FloatArray) -> Setup:
         lattice = Lattice.around(data, self._central_bandwidth())
         bandwidth = lattice.measure(self._central_bandwidth())
         shortest, longest = map(lattice.measure, self._bandwidth_range())
@@ -232,7 +241,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
                 limit=self.max_records,
                 keep_states=self.record == "states",
             )
-        return Problem(
+        return Setup(
             coords=lattice.place(data),
             lattice=lattice,
             bandwidth=bandwidth,
@@ -250,10 +259,10 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         return n_points
 
     def _store(
-        self, run: Run, problem: Problem, data: FloatArray, dtype: np.dtype[Any]
+        self, run: Run, setup: Setup, data: FloatArray, dtype: np.dtype[Any]
     ) -> None:
-        lattice = problem.lattice
-        threshold = problem.bandwidth / 3.0
+        lattice = setup.lattice
+        threshold = setup.bandwidth / 3.0
         if self.merge_threshold is not None:
             threshold = lattice.measure(float(self.merge_threshold))
         self._resting = np.ascontiguousarray(run.coords.T)
@@ -261,7 +270,7 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.labels_ = merge_resting_points(self._resting, threshold)
         # Points that never moved are where they were, to the last digit.
         resting = np.ascontiguousarray(lattice.restore(run.coords.T))
-        has_stayed = np.all(run.coords == problem.coords, axis=0)
+        has_stayed = np.all(run.coords == setup.coords, axis=0)
         resting[has_stayed] = data[has_stayed]
         centers = average_clusters(resting, self.labels_)
         self.cluster_centers_ = centers.astype(dtype, copy=False)
@@ -270,8 +279,8 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         self.n_steps_ = run.n_steps
         self.converged_ = run.converged
         self._objective: float | None = None
-        if problem.recorder is not None:
-            self.history_ = problem.recorder.finish(
+        if setup.recorder is not None:
+            self.history_ = setup.recorder.finish(
                 run.n_steps, run.coords, lattice.restore
             )
 
@@ -281,13 +290,13 @@ class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         check_is_fitted(self)
         if self._objective is None:
             coords = np.ascontiguousarray(self._resting.T)
-            problem = self._problem(self._fit_X)
-            self._objective = objective(coords, problem.bandwidth, problem.code)
+            setup = self._setup(self._fit_X)
+            self._objective = objective(coords, setup.bandwidth, setup.code)
         return self._objective
 
 
 def climb(
-    queries: FloatArray, problem: Problem, max_iter: int
+    queries: FloatArray, setup: Setup, max_iter: int
 ) -> tuple[int, int, FloatArray]:
     """Iterate the mean-shift operator on `queries`, in place, against fixed data.
 
@@ -302,17 +311,21 @@ def climb(
     lengths : ndarray of shape (n_queries,)
         Last move of each query.
     """
-    recorder = problem.recorder
-    lengths = np.full(queries.shape[1], np.inf)
-    moving = np.arange(queries.shape[1])
-    survey = problem.survey(problem.coords, problem.ways())
+    n = queries.shape[1]
+    lengths = np.full(n, np.inf)
+    moving = np.arange(n)
+    leaders = Leaders(n)
+    data = setup.standing(setup.coords, setup.costs())
     n_steps = 0
     for iteration in range(max_iter):
-        if recorder is not None:
-            recorder.offer(iteration * queries.shape[1], queries)
-        survey.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
-        n_steps += len(moving)
-        moving = moving[lengths[moving] >= problem.tol]
+        if setup.recorder is not None:
+            setup.recorder.offer(iteration * n, leaders.spread(queries))
+        data.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
+        n_steps += leaders.n_led(moving)
+        moving = moving[lengths[moving] >= setup.tol]
         if not len(moving):
             break
-    return iteration + 1, n_steps, lengths
+        if setup.algorithm != "plain":
+            moving = leaders.join(queries, moving)
+    queries[:] = leaders.spread(queries)
+    return iteration + 1, n_steps, leaders.spread(lengths)

@@ -4,8 +4,8 @@ A run is a stretch of a point store of shape (d, m). Its points are compared wit
 one position; weights and weighted differences of those within the bandwidth are
 added to ``total``, of shape (1 + d,): all of them whole numbers (``_lattice``).
 
-numba's disk cache notices edits of a file, not of the files it imports from:
-after a change here, touch the files that use this one.
+Loops index the store itself, not views of its rows: a view is counted, by an atomic
+operation, which takes longer than a short run does.
 """
 
 from __future__ import annotations
@@ -67,22 +67,20 @@ def planar_sums(
     return count, along_x, along_y
 
 
-@kernel
+@inlined
 def _compare(
     store: FloatArray, first: int, size: int, x: FloatArray, squared: FloatArray
 ) -> None:
     """Write the squared distances of a block of points into `squared`."""
     begin = np.uintp(first)
-    row = store[0]
     here = x[0]
     for p in range(np.uintp(size)):
-        gap = row[begin + p] - here
+        gap = store[0, begin + p] - here
         squared[p] = gap * gap
     for d in range(1, store.shape[0]):
-        row = store[d]
         here = x[d]
         for p in range(np.uintp(size)):
-            gap = row[begin + p] - here
+            gap = store[d, begin + p] - here
             squared[p] += gap * gap
 
 
@@ -96,7 +94,8 @@ def _count(squared: FloatArray, size: int, limit: float) -> float:
 
 @whole_sums
 def _add_differences(
-    row: FloatArray,
+    store: FloatArray,
+    d: int,
     first: int,
     size: int,
     here: float,
@@ -107,8 +106,38 @@ def _add_differences(
     along = 0.0
     for p in range(np.uintp(size)):
         inside = 1.0 if squared[p] < limit else 0.0
-        along += (row[begin + p] - here) * inside
+        along += (store[d, begin + p] - here) * inside
     return along
+
+
+@inlined
+def add_equal(
+    store: FloatArray,
+    first: int,
+    end: int,
+    x: FloatArray,
+    limit: float,
+    squared: FloatArray,
+    total: IntArray,
+) -> None:
+    """Add the points of a run that lie within reach of `x`, all with weight one.
+
+    `squared` is room for BLOCK numbers.
+    """
+    if store.shape[0] == 2:
+        count, along_x, along_y = planar_sums(store, first, end, x[0], x[1], limit)
+        total[0] += np.int64(count)
+        total[1] += np.int64(along_x)
+        total[2] += np.int64(along_y)
+    else:
+        for begin in range(first, end, BLOCK):
+            size = min(BLOCK, end - begin)
+            _compare(store, begin, size, x, squared)
+            total[0] += np.int64(_count(squared, size, limit))
+            for d in range(store.shape[0]):
+                total[1 + d] += np.int64(
+                    _add_differences(store, d, begin, size, x[d], squared, limit)
+                )
 
 
 @kernel
@@ -131,11 +160,10 @@ def _add_weighted(
         else:
             squared[p] = 0.0
     for d in range(store.shape[0]):
-        row = store[d]
         here = x[d]
         along = np.int64(0)
         for p in range(size):
-            along += np.int64(squared[p] * (row[first + p] - here))
+            along += np.int64(squared[p] * (store[d, first + p] - here))
         total[1 + d] += along
 
 
@@ -151,27 +179,17 @@ def add_run(
     squared: FloatArray,
     total: IntArray,
 ) -> None:
-    """Add the points of a run that lie within reach of `x` to `total`.
+    """Add the points of a run that lie within reach of `x`, each with its weight.
 
     `squared` is room for BLOCK numbers.
     """
-    if code == 0 and store.shape[0] == 2:
-        count, along_x, along_y = planar_sums(store, first, end, x[0], x[1], limit)
-        total[0] += np.int64(count)
-        total[1] += np.int64(along_x)
-        total[2] += np.int64(along_y)
+    if code == 0:
+        add_equal(store, first, end, x, limit, squared, total)
         return
     for begin in range(first, end, BLOCK):
         size = min(BLOCK, end - begin)
         _compare(store, begin, size, x, squared)
-        if code == 0:
-            total[0] += np.int64(_count(squared, size, limit))
-            for d in range(store.shape[0]):
-                total[1 + d] += np.int64(
-                    _add_differences(store[d], begin, size, x[d], squared, limit)
-                )
-        else:
-            _add_weighted(store, begin, size, x, limit, code, levels, squared, total)
+        _add_weighted(store, begin, size, x, limit, code, levels, squared, total)
 
 
 @inlined

@@ -13,9 +13,9 @@ from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
     MeanShiftEstimator,
-    Problem,
     Record,
     Run,
+    Setup,
 )
 from sms_diar.clustering.points._kernels import weighted_steps
 from sms_diar.types import FloatArray, IntArray, RandomState
@@ -131,11 +131,11 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
     def _remedy(self) -> str:
         return "raise max_steps or tol, or lower rest_share"
 
-    def _run(self, problem: Problem) -> Run:
+    def _run(self, setup: Setup) -> Run:
         rng = as_generator(self.random_state)
-        side = problem.bandwidth / self.bins
-        bin_of = number_rows(np.floor(problem.coords.T / side))
-        state, weights = _bin_means(problem.coords, bin_of)
+        side = setup.bandwidth / self.bins
+        bin_of = number_rows(np.floor(setup.coords.T / side))
+        state, weights = _bin_means(setup.coords, bin_of)
         self.n_bins_ = n = len(weights)
         n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or max(10_000_000, 1000 * n)
@@ -147,8 +147,8 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
                 state,
                 weights,
                 draws,
-                problem.bandwidth,
-                problem.tol,
+                setup.bandwidth,
+                setup.tol,
                 last_move,
                 resting,
                 n_at_rest,

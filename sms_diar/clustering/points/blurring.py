@@ -9,10 +9,11 @@ from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
     MeanShiftEstimator,
-    Problem,
     Record,
     Run,
+    Setup,
 )
+from sms_diar.clustering.points._leaders import Leaders
 
 
 class BlurringMeanShift(MeanShiftEstimator):
@@ -113,20 +114,23 @@ class BlurringMeanShift(MeanShiftEstimator):
     def _remedy(self) -> str:
         return f"raise max_iter (now {self.max_iter}) or tol"
 
-    def _run(self, problem: Problem) -> Run:
-        state = problem.coords.copy()
+    def _run(self, setup: Setup) -> Run:
+        state = setup.coords.copy()
         n = state.shape[1]
-        everyone = np.arange(n)
+        moving = np.arange(n)
         lengths = np.full(n, np.inf)
-        longest = np.inf
-        ways = problem.ways()
+        leaders = Leaders(n)
+        costs = setup.costs()
         for iteration in range(self.max_iter):
-            if problem.recorder is not None:
-                problem.recorder.offer(iteration * n, state)
-            survey = problem.survey(state.copy(), ways)
-            survey.move(state, everyone, lengths, is_trial=iteration % 4 == 0)
-            longest = float(np.max(lengths))
-            if longest < problem.tol:
+            if setup.recorder is not None:
+                setup.recorder.offer(iteration * n, state)
+            standing = setup.standing(state.copy(), costs)
+            standing.move(state, moving, lengths, is_trial=iteration % 4 == 0)
+            longest = float(np.max(lengths[moving]))
+            if setup.algorithm != "plain":
+                moving = leaders.join(state, moving)
+                state = leaders.spread(state)
+            if longest < setup.tol:
                 break
         self.n_iter_ = iteration + 1
-        return Run(state, self.n_iter_ * n, longest, longest < problem.tol)
+        return Run(state, self.n_iter_ * n, longest, longest < setup.tol)

@@ -9,9 +9,9 @@ from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
     MeanShiftEstimator,
-    Problem,
     Record,
     Run,
+    Setup,
     climb,
 )
 
@@ -117,8 +117,8 @@ class MeanShift(MeanShiftEstimator):
     def _remedy(self) -> str:
         return f"raise max_iter (now {self.max_iter}) or tol"
 
-    def _run(self, problem: Problem) -> Run:
-        climbing = problem.coords.copy()
-        self.n_iter_, n_steps, lengths = climb(climbing, problem, self.max_iter)
+    def _run(self, setup: Setup) -> Run:
+        climbing = setup.coords.copy()
+        self.n_iter_, n_steps, lengths = climb(climbing, setup, self.max_iter)
         longest = float(np.max(lengths))
-        return Run(climbing, n_steps, longest, longest < problem.tol)
+        return Run(climbing, n_steps, longest, longest < setup.tol)

@@ -20,11 +20,11 @@ from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
     MeanShiftEstimator,
-    Problem,
     Record,
     Run,
+    Setup,
 )
-from sms_diar.clustering.points._index.choice import Walk
+from sms_diar.clustering.points._index.moving import MovingPoints
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, RandomState
 
@@ -150,45 +150,43 @@ class StochasticMeanShift(MeanShiftEstimator):
         return max(1, n_points // 10)
 
     def _draw_bandwidths(
-        self, problem: Problem, rng: np.random.Generator, size: int
+        self, setup: Setup, rng: np.random.Generator, size: int
     ) -> FloatArray:
         """Bandwidth of each of the next steps; here it never changes."""
-        return np.full(size, problem.bandwidth)
+        return np.full(size, setup.bandwidth)
 
-    def _run(self, problem: Problem) -> Run:
+    def _run(self, setup: Setup) -> Run:
         rng = as_generator(self.random_state)
         # A stream of its own, so that SMS and DSMS draw the same indices.
         bandwidth_rng = rng.spawn(1)[0]
-        n = problem.coords.shape[1]
-        walk = Walk(
-            problem.coords,
-            problem.ways(),
-            code=problem.code,
-            levels=problem.levels,
-            tol=problem.tol,
+        n = setup.coords.shape[1]
+        points = MovingPoints(
+            setup.coords,
+            setup.costs(),
+            code=setup.code,
+            levels=setup.levels,
+            tol=setup.tol,
             n_at_rest=math.ceil(self.rest_share * n),
         )
         limit = self.max_steps or max(10_000_000, 1000 * n)
         chunk = min(max(_CHUNK, 8 * n), _LONG_CHUNK)
         if isinstance(self.random_state, np.random.Generator | np.random.BitGenerator):
             chunk = _CHUNK  # its owner sees how many draws were made
-        has_one_bandwidth = problem.shortest == problem.longest
+        has_one_bandwidth = setup.shortest == setup.longest
         if has_one_bandwidth:
-            bandwidths = self._draw_bandwidths(
-                problem, bandwidth_rng, min(chunk, limit)
-            )
-        recorder = problem.recorder
+            bandwidths = self._draw_bandwidths(setup, bandwidth_rng, min(chunk, limit))
+        recorder = setup.recorder
         step = 0
-        while step < limit and not walk.is_over:
+        while step < limit and not points.is_over:
             size = min(chunk, limit - step)
             if recorder is not None:
-                recorder.offer(step, walk.coords)
+                recorder.offer(step, points.coords)
                 size = min(size, recorder.steps_to_next(step))
             draws = rng.integers(n, size=size)
             if not has_one_bandwidth:
-                bandwidths = self._draw_bandwidths(problem, bandwidth_rng, size)
-            step += walk.advance(draws, bandwidths[:size])
-        return Run(walk.coords, step, float(np.max(walk.last_move)), walk.is_over)
+                bandwidths = self._draw_bandwidths(setup, bandwidth_rng, size)
+            step += points.advance(draws, bandwidths[:size])
+        return Run(points.coords, step, float(np.max(points.last_move)), points.is_over)
 
 
 class DoublyStochasticMeanShift(StochasticMeanShift):
@@ -284,6 +282,6 @@ class DoublyStochasticMeanShift(StochasticMeanShift):
         return low, high
 
     def _draw_bandwidths(
-        self, problem: Problem, rng: np.random.Generator, size: int
+        self, setup: Setup, rng: np.random.Generator, size: int
     ) -> FloatArray:
-        return rng.uniform(problem.shortest, problem.longest, size)
+        return rng.uniform(setup.shortest, setup.longest, size)

@@ -1,21 +1,15 @@
-"""Exact sums over balls, for points that have drawn together, in any dimension.
+"""Boxes around groups of points: how they are laid out, and how they are made.
 
-Points are kept in groups, each with its sum and with a box around it. A group whose
-box lies wholly inside the ball adds its sum, one that lies outside adds nothing; only
-a group whose box meets the sphere is looked at more closely. Large groups are cut
-into parts, which again have sums and boxes, so that few points are left to compare
-one by one. Any grouping gives the right sums; a good one has few groups with small
-boxes, so groups start as the cells of a grid, and small neighbours are joined.
+Points are kept in groups, each with its sum and with a box around it. Large groups are
+cut into parts, which have sums and boxes of their own and may be cut again. ``ball``
+says what that is good for. Any grouping gives the right sums; a good one has few groups
+with small boxes, so groups start as the cells of a grid (``grouping``).
 
-A group is *closed* when its points are all within reach of each other and of no
-other point. Such a point moves to the mean of its group, which is known: a step
-costs next to nothing. A mean lies in the convex hull of its points, in which none are
-farther from each other than the farthest of them, so a closed group stays closed until
-another group's box grows towards it.
-
-Sums are of whole numbers and exact (``_lattice``), so states are those of the plain
-loop. Boxes are compared with a margin far above the rounding of the distances that
-the plain loop compares.
+A group is *closed* when its points are all within reach of each other and of no other
+point. Such a point moves to the mean of its group, which is known: a step costs next to
+nothing. A mean lies in the convex hull of its points, in which no two points are
+farther apart than the farthest of them, so a closed group stays closed until another
+group's box grows towards it.
 """
 
 from __future__ import annotations
@@ -26,51 +20,53 @@ import numpy as np
 
 from sms_diar._numba import inlined, kernel
 from sms_diar.clustering.points._index.buffers import Buffers
-from sms_diar.clustering.points._index.groups import bound, join, number_cells
-from sms_diar.clustering.points._index.lane_code import AHEAD, LANES
-from sms_diar.clustering.points._index.lanes import slot
-from sms_diar.clustering.points._index.records import MARGIN, PLACE
+from sms_diar.clustering.points._index.grouping import bound, join, number_cells
+from sms_diar.clustering.points._index.records import BOX, MARGIN, N_EXTRA, PLACE
+from sms_diar.clustering.points._scan import BLOCK
 from sms_diar.types import FloatArray, IntArray
 
-MOST_GROUPS = 512
+PACK = 8  # places are given out in packs, which a vector unit takes at once
+FAR = 1e151  # coordinate of a free place: beyond every bandwidth, its square finite
+MOST_GROUPS = 256
 _JOIN_BELOW = 64  # groups are joined or closed when there are no more than this
 LARGE = 512  # points from which a box is cut into parts
-PARTS = 64  # 8 along the two longest edges of the box
-LEVELS = 2  # how often boxes are cut, at most
-
+EDGE = 4  # parts along each of the two longest edges of a box
+PARTS = EDGE * EDGE
+LEVELS = 3  # how often boxes are cut, at most
 
 # Columns of ``Boxes.layout``; the last is not used: eight make a cache line.
-FIRST, ROOM, GROUP, PARENT, PART, STALE, CLOSED = range(7)
+FIRST, CAPACITY, GROUP, PARENT, PART, STALE, CLOSED = range(7)
 
 
 class Boxes(NamedTuple):
     """The grouping: groups come first, the parts of large ones after them.
 
-    Both are called boxes; points belong to one that has no parts. Few arrays with
-    many rows, because handing arrays to compiled code costs time.
+    Both are called boxes; points belong to one that has no parts. The points of a box
+    are a run of places in the store, with free places at its end.
     """
 
     dims: tuple[int, ...]  # 0, 1, ..., d - 1: its length is known to the compiler
     n_groups: int
     corners: FloatArray  # (2 d, boxes): low corners, then high corners
     tally: IntArray  # (1 + d, boxes): points, and the sums of their coordinates
-    layout: IntArray  # (boxes, 8): first block, blocks, group, box of which it is a
-    #                   part or -1, first part or -1, moves since the box was fitted,
-    #                   whether it is closed
+    layout: IntArray  # (boxes, 8): first place, number of places, group, box of which
+    #                   it is a part or -1, first part or -1, moves since the box was
+    #                   fitted, whether it is closed
     closed: IntArray  # how many groups are closed, then which
     cut: FloatArray  # (boxes, 4): corner and steps along the two edges that are cut
     axes: IntArray  # (boxes, 2): which edges
-    tail: IntArray  # one number: the first block that nobody owns
-    store: FloatArray  # blocks of places; out of date for points of closed groups
+    tail: IntArray  # one number: the first place that no box owns
+    store: FloatArray  # (d, places): coordinates; out of date in closed groups
     owner: IntArray  # point at each place
-    home: IntArray  # box of each block
-    rooms: IntArray  # (3, ...): room for lists of boxes and of blocks, and for sums
-    vectors: FloatArray  # (3, d): room for a position, a move and where it leads
+    listed: IntArray  # scratch: boxes that meet a sphere
+    squared: FloatArray  # scratch: squared distances
+    total: IntArray  # scratch: points, and the sums of their differences
+    vectors: FloatArray  # scratch, (3, d): a position, a move and where it leads
     apart: float  # squared distance at which a box cannot be seen from another
     near: float  # squared distance below which a point need not change its group
 
 
-def enclose(
+def group_points(
     points: FloatArray,
     side: float,
     shortest: float,
@@ -82,8 +78,8 @@ def enclose(
 
     Parameters
     ----------
-    points : ndarray of shape (n, d + 2)
-        Records of lattice points.
+    points : ndarray of shape (n, d + N_EXTRA)
+        Records of lattice points; places and boxes are written into them.
     side : float
         Wanted side of the cells; grows until there are MOST_GROUPS at most.
     shortest, longest : float
@@ -100,7 +96,7 @@ def enclose(
     side : float
         Side of the cells it was made of.
     """
-    n, n_dims = points.shape[0], points.shape[1] - 2
+    n, n_dims = points.shape[0], points.shape[1] - N_EXTRA
     take = buffers.take
     box = take("box", (n,))
     keys, numbers = take("keys", (2, 4 * MOST_GROUPS))
@@ -109,8 +105,8 @@ def enclose(
         if n_groups >= 0:
             break
         side *= 1.5
-    # Boxes are looked at LANES at a time: an empty few end the groups.
-    n_boxes = n_groups + LANES + PARTS * levels * (n // LARGE)
+    # Boxes are looked at a pack at a time: a few empty ones end the groups.
+    n_boxes = n_groups + PACK + PARTS * levels * (n // LARGE)
     corners = take("corners", (2 * n_dims, n_boxes), float)
     corners[:n_dims] = np.inf
     corners[n_dims:] = -np.inf
@@ -121,7 +117,8 @@ def enclose(
     closed[0] = 0
     if n_groups <= _JOIN_BELOW:
         n_groups = join(corners, n_groups, apart, within, box, closed)
-    n_blocks = n // 2 + 3 * min(n, n_boxes) + 256
+    # Every box with points has at most twice its points and three packs.
+    n_places = 2 * n + 3 * PACK * min(n, n_boxes) + 256 * PACK
     boxes = Boxes(
         dims=tuple(range(n_dims)),
         n_groups=n_groups,
@@ -132,10 +129,11 @@ def enclose(
         cut=take("cut", (n_boxes, 4), float),
         axes=take("axes", (n_boxes, 2)),
         tail=np.zeros(1, dtype=np.int64),
-        store=take("store", (n_blocks * n_dims * LANES,), float),
-        owner=take("owner", (n_blocks * LANES,)),
-        home=take("home", (n_blocks,)),
-        rooms=take("rooms", (3, n_blocks + 2 * AHEAD)),
+        store=take("store", (n_dims, n_places), float),
+        owner=take("owner", (n_places,)),
+        listed=take("listed", (n_boxes,)),
+        squared=np.empty(BLOCK),
+        total=np.empty(1 + n_dims, dtype=np.int64),
         vectors=np.empty((3, n_dims)),
         apart=apart,
         near=(shortest / 64.0) ** 2,
@@ -160,7 +158,7 @@ def _fill(points: FloatArray, box: IntArray, boxes: Boxes, levels: int) -> None:
         layout[g, GROUP] = g
         layout[g, PARENT] = -1
         layout[g, PART] = -1
-    n_boxes = first_part(boxes.n_groups)
+    n_boxes = whole_packs(boxes.n_groups)
     begin = 0
     for _ in range(levels):
         end = n_boxes
@@ -209,39 +207,36 @@ def _settle(points: FloatArray, box: IntArray, boxes: Boxes, n_boxes: int) -> No
     for b in range(n_boxes):
         layout[b, FIRST] = tail
         if layout[b, PART] < 0 and tally[0, b] > 0:
-            room = (tally[0, b] + tally[0, b] // 4) // LANES + 2
-            layout[b, ROOM] = room
-            boxes.home[tail : tail + room] = b
-            tail += room
+            layout[b, CAPACITY] = whole_packs(tally[0, b] + tally[0, b] // 4) + PACK
+            tail += layout[b, CAPACITY]
     boxes.tail[0] = tail
     used = np.zeros(n_boxes, dtype=np.int64)
     for i in range(points.shape[0]):
         b = box[i]
-        p = layout[b, FIRST] * LANES + used[b]
+        p = layout[b, FIRST] + used[b]
         used[b] += 1
         points[i, PLACE] = p
+        points[i, BOX] = b
         boxes.owner[p] = i
-        q = slot(p, n_dims)
         for d in range(n_dims):
-            store[q + d * LANES] = points[i, d]
+            store[d, p] = points[i, d]
     for b in range(n_boxes):
-        first = layout[b, FIRST] * LANES
-        empty_places(store, n_dims, first + used[b], first + layout[b, ROOM] * LANES)
+        first = layout[b, FIRST]
+        free_places(store, first + used[b], first + layout[b, CAPACITY])
 
 
 @inlined
-def empty_places(store: FloatArray, n_dims: int, first: int, end: int) -> None:
+def free_places(store: FloatArray, first: int, end: int) -> None:
     """Mark places as free."""
-    for p in range(first, end):
-        q = slot(p, n_dims)
-        for d in range(n_dims):
-            store[q + d * LANES] = np.nan
+    for d in range(store.shape[0]):
+        for p in range(first, end):
+            store[d, p] = FAR
 
 
 @inlined
-def first_part(n_groups: int) -> int:
-    """Where the parts begin: the groups before them are padded to whole LANES."""
-    return (n_groups + LANES - 1) // LANES * LANES
+def whole_packs(size: int) -> int:
+    """Round up to whole packs."""
+    return (size + PACK - 1) // PACK * PACK
 
 
 @kernel
@@ -259,8 +254,8 @@ def _cut(corners: FloatArray, cut: FloatArray, axes: IntArray, b: int) -> bool:
     axes[b, 1] = second
     cut[b, 0] = corners[longest, b]
     cut[b, 1] = corners[second, b]
-    cut[b, 2] = 8.0 / length
-    cut[b, 3] = 8.0 / max(edges[second], 1.0)
+    cut[b, 2] = EDGE / length
+    cut[b, 3] = EDGE / max(edges[second], 1.0)
     return True
 
 
@@ -269,9 +264,9 @@ def part_of(cut: FloatArray, axes: IntArray, b: int, x: FloatArray) -> int:
     """Part of a box that a position belongs to, be it outside or not."""
     along = (x[axes[b, 0]] - cut[b, 0]) * cut[b, 2]
     across = (x[axes[b, 1]] - cut[b, 1]) * cut[b, 3]
-    row = int(min(max(along, 0.0), 7.0))
-    column = int(min(max(across, 0.0), 7.0))
-    return 8 * row + column
+    row = int(min(max(along, 0.0), EDGE - 1.0))
+    column = int(min(max(across, 0.0), EDGE - 1.0))
+    return EDGE * row + column
 
 
 @inlined

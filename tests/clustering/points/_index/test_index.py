@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from sms_diar.clustering import (
     KERNELS,
@@ -14,16 +15,12 @@ from sms_diar.clustering import (
     StochasticMeanShift,
 )
 from sms_diar.clustering.points import _reference
-from sms_diar.clustering.points._index import choice as index_module
-from sms_diar.clustering.points._index.choice import (
-    BOXES,
-    PLAIN,
-    STRIPS,
-    Survey,
-    Walk,
-    Ways,
-)
+from sms_diar.clustering.points._index import moving as moving_module
+from sms_diar.clustering.points._index.costs import Costs
+from sms_diar.clustering.points._index.moving import MovingPoints
+from sms_diar.clustering.points._index.standing import StandingPoints
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
+from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic.gaussians import PAPER_MEANS, draw_gaussians
 
 DIMENSIONS = [1, 2, 3, 4, 5, 6, 12]
@@ -52,35 +49,28 @@ def problems(draw, dims=DIMENSIONS):
     return lattice.place(X), lattice.measure(h), rng
 
 
-def ways_of(coords, h, way, code=0, longest=None):
-    algorithm = PLAIN if way == PLAIN else "indexed"
-    ways = Ways(
+def costs_of(coords, h, algorithm, code=0, longest=None):
+    return Costs(
         coords.shape,
         shortest=h,
         longest=longest or h,
         code=code,
         algorithm=algorithm,
     )
-    if way in ways.costs:
-        ways.costs = {way: 1.0}
-    if way == STRIPS:
-        ways.costs[BOXES] = 2.0  # where points are too far apart for strips
-    return ways
 
 
-def walk(coords, h, way, draws, bandwidths, code=0, longest=None):
+def walk(coords, h, algorithm, draws, bandwidths, code=0, longest=None):
     """Walk along the draws; return the state and the steps made."""
-    ways = ways_of(coords, h, way, code, longest)
-    run = Walk(
+    points = MovingPoints(
         coords,
-        ways,
+        costs_of(coords, h, algorithm, code, longest),
         code=code,
         levels=weight_levels(coords.shape[1]),
         tol=1e-6 * h,
         n_at_rest=coords.shape[1],
     )
-    steps = run.advance(draws, bandwidths)
-    return run.coords, steps
+    steps = points.advance(draws, bandwidths)
+    return points.coords, steps
 
 
 def reference(coords, h, draws, bandwidths, kernel="uniform"):
@@ -97,23 +87,10 @@ def test_stochastic_states_are_those_of_the_reference(problem):
     draws = rng.integers(coords.shape[1], size=200)
     bandwidths = np.full(200, h)
     state, steps = reference(coords, h, draws, bandwidths)
-    for way in (PLAIN, BOXES, STRIPS):
-        if way == STRIPS and coords.shape[0] != 2:
-            continue
-        got, made = walk(coords, h, way, draws, bandwidths)
+    for algorithm in ("plain", "indexed"):
+        got, made = walk(coords, h, algorithm, draws, bandwidths)
         np.testing.assert_array_equal(got, state)
         assert made == steps
-
-
-@given(problems(dims=[2]))
-@settings(max_examples=int(100 * SHARE), deadline=None)
-def test_strips_give_the_states_of_the_reference(problem):
-    coords, h, rng = problem
-    draws = rng.integers(coords.shape[1], size=300)
-    bandwidths = np.full(300, h)
-    state, _ = reference(coords, h, draws, bandwidths)
-    got, _ = walk(coords, h, STRIPS, draws, bandwidths)
-    np.testing.assert_array_equal(got, state)
 
 
 @given(problems(), st.floats(1.0, 2.5))
@@ -123,7 +100,7 @@ def test_drawn_bandwidths_give_the_states_of_the_reference(problem, range_of_h):
     draws = rng.integers(coords.shape[1], size=200)
     bandwidths = rng.uniform(h, range_of_h * h, 200)
     state, _ = reference(coords, h, draws, bandwidths)
-    got, _ = walk(coords, h, BOXES, draws, bandwidths, longest=range_of_h * h)
+    got, _ = walk(coords, h, "indexed", draws, bandwidths, longest=range_of_h * h)
     np.testing.assert_array_equal(got, state)
 
 
@@ -135,25 +112,23 @@ def test_all_kernels_give_the_states_of_the_reference(problem, kernel):
     draws = rng.integers(coords.shape[1], size=120)
     bandwidths = np.full(120, h)
     state, steps = reference(coords, h, draws, bandwidths, kernel)
-    got, made = walk(coords, h, "indexed", draws, bandwidths, code)
+    got, made = walk(coords, h, "auto", draws, bandwidths, code)
     np.testing.assert_array_equal(got, state)
     assert made == steps
 
 
 @given(problems())
 @settings(max_examples=int(100 * SHARE), deadline=None)
-def test_surveys_move_points_as_the_reference_does(problem):
+def test_points_move_past_standing_ones_as_in_the_reference(problem):
     coords, h, _ = problem
     n = coords.shape[1]
     want = coords.T + [_reference.move(x, coords.T, h, "uniform") for x in coords.T]
-    for way in (PLAIN, BOXES, STRIPS):
-        if way == STRIPS and coords.shape[0] != 2:
-            continue
-        ways = ways_of(coords, h, way)
+    for algorithm in ("plain", "indexed"):
+        costs = costs_of(coords, h, algorithm)
         queries = coords.copy()
         lengths = np.zeros(n)
-        survey = Survey(coords, ways, code=0, levels=1.0)
-        survey.move(queries, np.arange(n), lengths)
+        standing = StandingPoints(coords, costs, code=0, levels=1.0)
+        standing.move(queries, np.arange(n), lengths)
         np.testing.assert_array_equal(queries.T, want)
         np.testing.assert_array_equal(
             lengths, [_reference.length(row) for row in want - coords.T]
@@ -172,9 +147,9 @@ family = pytest.mark.parametrize("model", ESTIMATORS, ids=lambda m: type(m).__na
 @family
 @pytest.mark.parametrize("dim", [1, 2, 3, 6])
 def test_estimators_do_not_depend_on_the_algorithm(model, dim, monkeypatch):
-    # Short periods, so that arrangements are made anew and ways are changed often.
-    short = dict.fromkeys(index_module._PERIODS, (0.2, 0.2))
-    monkeypatch.setattr(index_module, "_PERIODS", short)
+    # Short periods, so that points are grouped anew and boxes are tried often.
+    short = dict.fromkeys(moving_module._PERIODS, 0.2)
+    monkeypatch.setattr(moving_module, "_PERIODS", short)
     rng = np.random.default_rng(dim)
     centres = 2.0 * rng.standard_normal((3, dim))
     n = 60 if numba.config.DISABLE_JIT else 400
@@ -200,8 +175,8 @@ def test_thirty_thousand_points_end_in_the_same_states():
     coords, h = lattice.place(X), lattice.measure(1.0)
     draws = np.random.default_rng(0).integers(30_000, size=600)
     state, _ = reference(coords, h, draws, np.full(600, h))
-    for way in (PLAIN, STRIPS, BOXES):
-        got, _ = walk(coords, h, way, draws, np.full(600, h))
+    for algorithm in ("plain", "indexed"):
+        got, _ = walk(coords, h, algorithm, draws, np.full(600, h))
         np.testing.assert_array_equal(got, state)
 
 
@@ -231,7 +206,37 @@ def test_partitions_are_those_of_plain_float64_arithmetic():
 
 
 def test_wrong_algorithms_are_named():
-    from sms_diar.errors import InvalidParameterError
-
     with pytest.raises(InvalidParameterError, match="algorithm must be one of"):
         StochasticMeanShift(algorithm="fast").fit([[0.0], [1.0]])
+
+
+@family
+def test_only_the_uniform_kernel_can_be_indexed(model):
+    model = clone(model).set_params(kernel="biweight", algorithm="indexed")
+    expected = (
+        f"{type(model).__name__}: algorithm must be 'auto' or 'plain' with "
+        "kernel='biweight', got 'indexed'; only the uniform kernel has an index"
+    )
+    with pytest.raises(InvalidParameterError) as caught:
+        model.fit([[0.0], [1.0]])
+    assert str(caught.value) == expected
+    model.set_params(bandwidth=1.0, algorithm="auto").fit([[0.0], [1.0]])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 6])
+def test_boxes_with_parts_of_parts_give_the_states_of_plain_steps(dim):
+    # So dense a place that its box is cut several times, as in ``test_ball``, and so
+    # many others that groups are marked in several chunks.
+    n = 200 if numba.config.DISABLE_JIT else 4000
+    rng = np.random.default_rng(dim)
+    X = 10.0 ** rng.uniform(-5.0, -1.0, (n, 1)) * rng.standard_normal((n, dim))
+    X[: n // 4] = rng.uniform(-2.0, 2.0, size=(n // 4, dim))
+    lattice = Lattice.around(X, 1.0)
+    coords, h = lattice.place(X), lattice.measure(1.0)
+    draws = rng.integers(n, size=2 * n)
+    bandwidths = rng.uniform(0.8 * h, h, size=2 * n)
+    states = [
+        walk(coords, 0.8 * h, algorithm, draws, bandwidths, longest=h)[0]
+        for algorithm in ("plain", "indexed")
+    ]
+    np.testing.assert_array_equal(states[1], states[0])

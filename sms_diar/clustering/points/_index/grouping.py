@@ -1,6 +1,6 @@
 """Which points go together: the cells of a grid, joined where that pays.
 
-Any grouping gives the right sums (``_boxes``); a good one has few groups with small
+Any grouping gives the right sums (``boxes``); a good one has few groups with small
 boxes, and finds those that are closed.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from sms_diar._numba import inlined, kernel
 from sms_diar.clustering._hash import mix
+from sms_diar.clustering.points._index.records import N_EXTRA
 from sms_diar.types import FloatArray, IntArray
 
 
@@ -28,7 +29,7 @@ def number_cells(
 
     Two cells of one key become one group, which costs time but no precision.
     """
-    n, n_dims = points.shape[0], points.shape[1] - 2
+    n, n_dims = points.shape[0], points.shape[1] - N_EXTRA
     per_side = 1.0 / side
     mask = keys.shape[0] - 1
     numbers[:] = -1
