@@ -19,6 +19,8 @@ from sms_diar.clustering.points._index.boxes import (
 from sms_diar.clustering.points._index.buffers import Buffers
 from sms_diar.clustering.points._index.records import BOX, PLACE, records
 
+pytestmark = pytest.mark.compiled
+
 H = 2.0**20  # bandwidth, in lattice units
 N = 30 if numba.config.DISABLE_JIT else 4000  # interpreted loops are slow
 generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -23,8 +23,9 @@ from sms_diar.clustering.points._lattice import Lattice, weight_levels
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic.gaussians import PAPER_MEANS, draw_gaussians
 
+pytestmark = pytest.mark.compiled
+
 DIMENSIONS = [1, 2, 3, 4, 5, 6, 12]
-SHARE = 0.05 if numba.config.DISABLE_JIT else 1.0  # of the examples: loops are slow
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -81,7 +82,6 @@ def reference(coords, h, draws, bandwidths, kernel="uniform"):
 
 
 @given(problems())
-@settings(max_examples=int(250 * SHARE), deadline=None)
 def test_stochastic_states_are_those_of_the_reference(problem):
     coords, h, rng = problem
     draws = rng.integers(coords.shape[1], size=200)
@@ -94,7 +94,6 @@ def test_stochastic_states_are_those_of_the_reference(problem):
 
 
 @given(problems(), st.floats(1.0, 2.5))
-@settings(max_examples=int(80 * SHARE), deadline=None)
 def test_drawn_bandwidths_give_the_states_of_the_reference(problem, range_of_h):
     coords, h, rng = problem
     draws = rng.integers(coords.shape[1], size=200)
@@ -105,7 +104,6 @@ def test_drawn_bandwidths_give_the_states_of_the_reference(problem, range_of_h):
 
 
 @given(problems(), st.sampled_from(KERNELS))
-@settings(max_examples=int(100 * SHARE), deadline=None)
 def test_all_kernels_give_the_states_of_the_reference(problem, kernel):
     coords, h, rng = problem
     code = KERNELS.index(kernel)
@@ -118,7 +116,6 @@ def test_all_kernels_give_the_states_of_the_reference(problem, kernel):
 
 
 @given(problems())
-@settings(max_examples=int(100 * SHARE), deadline=None)
 def test_points_move_past_standing_ones_as_in_the_reference(problem):
     coords, h, _ = problem
     n = coords.shape[1]
