@@ -43,7 +43,7 @@ class Figures:
 
     def at(self, competitor: str, n: int) -> Measurement | None:
         """One measurement of the series of sizes."""
-        return self.get(competitor, f"n = {count(n)}")
+        return self.get(competitor, _sized(n))
 
     def of(self, competitor: str) -> list[Measurement]:
         """All measurements of a competitor in the series of sizes."""
@@ -65,6 +65,11 @@ class Figures:
         return growth_exponent([n for n, _ in known], [s for _, s in known])
 
 
+def _sized(n: int) -> str:
+    """Name of a case of the series of sizes."""
+    return f"n = {count(n)}"
+
+
 def verdicts(suites: Suites) -> list[Verdict]:
     """All rows that the suites at hand can fill."""
     points = Figures(suites.get("gaussians", ()))
@@ -72,18 +77,24 @@ def verdicts(suites: Suites) -> list[Verdict]:
     rows: list[Verdict] = []
     if suites.get("gaussians"):
         for n, least in ((4500, 8.0), (30_000, 30.0), (300_000, 100.0)):
-            rows.append(_faster(points, "SMS auto", "SMS plain", n, least))
+            case = _sized(n)
+            rows.append(_faster(points, "SMS auto", "SMS plain", case, least))
         rows.append(_never_slower(points, "SMS auto", ["SMS plain"]))
         rows.append(_growth(points))
         rows += [
-            _faster(points, "SMS auto", "mlpack", n, 1.0)
+            _faster(points, "SMS auto", "mlpack", _sized(n), 1.0)
             for n in (750, 1500, 4500, 10_000, 30_000)
         ]
         rows.append(_never_slower(points, "SMS auto", ["sklearn", "sklearn, bins"]))
         rows += [
-            _faster(points, f"{method} auto", f"{method} plain", 30_000, 5.0)
-            for method in ("MS", "BMS")
+            _faster(points, f"{method} auto", f"{method} plain", case, 5.0)
+            for method, case in (
+                ("MS", _sized(30_000)),
+                ("BMS", _sized(30_000)),
+                ("BMS", "d = 3"),
+            )
         ]
+        rows.append(_grows(points, "BMS auto", 30_000, 100_000, 7.0))
         rows.append(_identical(points, ("SMS", "MS", "BMS"), suites["gaussians"]))
         rows.append(
             _under(
@@ -118,10 +129,12 @@ def _verdict(value: float, least: float, slow: Measurement, fast: Measurement) -
     return "missed"
 
 
-def _faster(figures: Figures, ours: str, other: str, n: int, least: float) -> Verdict:
-    what = f"{ours} against {other}, n = {count(n)}"
+def _faster(
+    figures: Figures, ours: str, other: str, case: str, least: float
+) -> Verdict:
+    what = f"{ours} against {other}, {case}"
     target = f">= {least:g}x" if least > 1.0 else "faster"
-    fast, slow = figures.at(ours, n), figures.at(other, n)
+    fast, slow = figures.get(ours, case), figures.get(other, case)
     value = ratio(slow, fast)
     if value is None or slow is None or fast is None:
         return _missing(what, target, fast, slow)
@@ -163,6 +176,22 @@ def _growth(figures: Figures) -> Verdict:
         return Verdict(what, "<= 1.6", shown, "not measured")
     verdict = "met" if exponent <= 1.6 else "missed"
     return Verdict(what, "<= 1.6", f"{exponent:.2f}", verdict)
+
+
+def _grows(figures: Figures, ours: str, few: int, many: int, most: float) -> Verdict:
+    """Whether more points cost no more than a smooth law lets expect."""
+    what = f"{ours}, from {count(few)} to {count(many)} points"
+    target = f"<= {most:g}x"
+    small, large = figures.at(ours, few), figures.at(ours, many)
+    value = ratio(large, small)
+    if value is None or small is None or large is None:
+        return _missing(what, target, small, large)
+    measured = times(value)
+    measured += f" ({seconds(small.median or 0)} to {seconds(large.median or 0)})"
+    is_met = value <= most
+    is_near = min(large.cpu) / max(small.cpu) <= most
+    verdict = "met" if is_met else "within spread" if is_near else "missed"
+    return Verdict(what, target, measured, verdict)
 
 
 def _identical(

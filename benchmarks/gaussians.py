@@ -36,7 +36,7 @@ OTHER_SIZE = 2000  # points where dimension or kernel is what varies
 PLAIN_UP_TO = 30_000  # for MS and BMS, whose plain runs are not extrapolated
 MS_UP_TO = 30_000  # beyond, one run takes half a minute
 OTHERS_UP_TO = 100_000  # for BMS and what is here for context
-LARGE, FEW_RUNS = 100_000, 3  # runs of so many points, and of other dimensions
+LARGE, FEW_RUNS = 100_000, 3  # runs of this many points, and of other dimensions
 # Whether clusters merge depends on the run seed, too, which moves G by more than the
 # modes may differ: one run of a mode does not tell how good it is.
 SEEDED_SIZE, N_SEEDS = 30_000, 20
@@ -132,6 +132,7 @@ def competitors(paths: dict[str, str]) -> dict[str, Competitor]:
             _ours("BlurringMeanShift"),
             every,
             ours=True,
+            promised=True,
             largest=OTHERS_UP_TO,
         ),
         Competitor(

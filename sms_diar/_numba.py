@@ -19,12 +19,12 @@ are slow or read-only).
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -32,6 +32,11 @@ import numba
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_IMPORT = re.compile(
+    r"^\s*(?:from|import)\s+([\w.]+)(?:\s+import\s+(\([^)]*\)|.*))?", re.MULTILINE
+)
+_NAME = re.compile(r"\w+")
 
 CACHE = os.environ.get("SMS_DIAR_NUMBA_CACHE", "1") == "1"
 
@@ -92,20 +97,21 @@ def sources_digest(module: str) -> str:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:
             continue
-        source = Path(file).read_bytes()
-        total.update(name.encode() + b"\0" + source + b"\0")
-        for other in _imported(source):
+        source, imported = _read(file)
+        total.update(f"{name}\0{source}\0".encode())
+        for other in imported:
             is_ours = other.partition(".")[0] in (package, __package__)
             if is_ours and other in sys.modules and other not in found:
                 found.append(other)
     return total.hexdigest()[:10]
 
 
-def _imported(source: bytes) -> Iterator[str]:
-    """Names of what a module imports; some may be those of functions or constants."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@functools.cache
+def _read(file: str) -> tuple[str, list[str]]:
+    """Source of a module, and what it imports: some may be functions or constants."""
+    source = Path(file).read_text(encoding="utf-8")
+    imported = []
+    for module, names in _IMPORT.findall(source):
+        imported.append(module)
+        imported += [f"{module}.{name}" for name in _NAME.findall(names)]
+    return source, imported

@@ -20,8 +20,6 @@ from sms_diar.errors import InvalidParameterError
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-Whole: TypeAlias = int | np.signedinteger[Any]
-"""A whole number of compiled code."""
 AnyArray: TypeAlias = npt.NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 

@@ -167,6 +167,33 @@ def test_growth_is_fitted_where_the_method_sets_the_time():
     assert row[2:] == ("1.50", "met")
 
 
+@pytest.mark.parametrize(
+    ("small", "large", "shown", "verdict"),
+    [
+        ((1.0,), (7.0,), "7.00x (1.00 s to 7.00 s)", "met"),
+        ((1.0,), (8.0,), "8.00x (1.00 s to 8.00 s)", "missed"),
+        # the quickest large run took 6.5 times as long as the slowest small one
+        ((1.0, 1.0, 1.2), (7.8, 8.0, 8.0), "8.00x (1.00 s to 8.00 s)", "within spread"),
+    ],
+)
+def test_a_jump_between_two_sizes_is_a_miss(small, large, shown, verdict):
+    found = [
+        measured("BMS auto", 30_000, *small),
+        measured("BMS auto", 100_000, *large),
+    ]
+    row = verdict_of(verdicts({"gaussians": found}), "BMS auto, from 30,000 to 100,000")
+    assert (row.target, *row[2:]) == ("<= 7x", shown, verdict)
+
+
+def test_other_dimensions_have_targets_of_their_own():
+    cube = [
+        replace(measured(name, 2000, seconds), case="d = 3")
+        for name, seconds in (("BMS auto", 1.0), ("BMS plain", 6.0))
+    ]
+    row = verdict_of(verdicts({"gaussians": cube}), "BMS auto against BMS plain, d = 3")
+    assert row[1:] == (">= 5x", "6.00x (6.00 s / 1.00 s)", "met")
+
+
 def test_other_states_are_a_miss():
     wrong = Measurement("MS plain", "n = 10", 10, "wrong", note="other states")
     rows = verdicts({"gaussians": [measured("MS auto", 10, 1.0), wrong]})
@@ -266,7 +293,7 @@ def test_targets_are_judged_on_five_runs_at_least():
     # 18.5 s is the longest: the plain loop at 30,000 points
     budget = Options.budget * PROMISED_BUDGET
     assert sum(plan_runs(18.5, budget).rounds) + 1 == 5
-    wanted = {"SMS auto", "SMS plain", "mlpack", "sklearn, bins"}
+    wanted = {"SMS auto", "SMS plain", "BMS auto", "mlpack", "sklearn, bins"}
     known = gaussians.competitors({}).values()
     assert wanted < {rival.name for rival in known if rival.promised}
     cases = {case.n: case for case in gaussians.cases() if case.series == "size"}

@@ -1,0 +1,114 @@
+"""Kernels kept on disk are never older than the sources that went into them."""
+
+import os
+import subprocess
+import sys
+
+import numba
+import pytest
+
+from sms_diar._numba import sources_digest
+
+KERNELS = """
+from sms_diar._numba import kernel
+from tiny.helpers import FACTOR, add
+
+@kernel
+def compute(x):
+    return later(x)
+
+@kernel
+def later(x):
+    return FACTOR * add(x, 1.0)
+"""
+HELPERS = """
+from sms_diar._numba import inlined
+import tiny.constants
+
+FACTOR = 10.0
+
+@inlined
+def add(x, y):
+    return x + tiny.constants.SIGN * y
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A package of which one module has kernels, and others what these are made of."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    files = {"__init__": "", "kernels": KERNELS, "helpers": HELPERS}
+    files["constants"] = "SIGN = 1.0\n"
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(folder, code):
+    """Run code in a process of its own, with the disk cache."""
+    paths = [str(folder.parent), *filter(None, sys.path)]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONDONTWRITEBYTECODE": "1",  # files change within a second
+        "SMS_DIAR_NUMBA_CACHE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def compute(folder):
+    """Result of the kernel, and how many signatures were found on disk."""
+    code = (
+        "from tiny.kernels import compute as f; value = f(2.0); "
+        "print(value, sum(f.stats.cache_hits.values()))"
+    )
+    value, hits = run(folder, code).split()
+    return float(value), int(hits)
+
+
+def edit(file, old, new):
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_kernels_follow_edits_of_what_they_are_made_of(tiny):
+    assert compute(tiny) == (30.0, 0)
+    assert compute(tiny) == (30.0, 1)  # from disk
+    edit(tiny / "helpers.py", "x + tiny", "2.0 * x + tiny")
+    assert compute(tiny) == (50.0, 0)
+    edit(tiny / "helpers.py", "FACTOR = 10.0", "FACTOR = 20.0")
+    assert compute(tiny) == (100.0, 0)
+    edit(tiny / "constants.py", "1.0", "-1.0")
+    assert compute(tiny) == (60.0, 0)
+    assert compute(tiny) == (60.0, 1)
+    edit(tiny / "constants.py", "-1.0", "1.0")  # what was there before is found again
+    assert compute(tiny) == (100.0, 1)
+
+
+def test_digests_are_of_the_sources_that_a_module_imports(tiny):
+    code = (
+        "import tiny.kernels; from sms_diar._numba import sources_digest as f; "
+        "print(f('tiny.kernels'), f('tiny.helpers'), f('tiny.constants'))"
+    )
+    before = run(tiny, code).split()
+    assert len(set(before)) == 3
+    edit(tiny / "helpers.py", "FACTOR = 10.0", "FACTOR = 11.0")
+    after = run(tiny, code).split()
+    assert [old == new for old, new in zip(before, after, strict=True)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_modules_without_a_file_have_a_digest():
+    assert len(sources_digest("builtins")) == 10
