@@ -350,6 +350,6 @@ def _samples(
     parts = rendering.parts(scene.gains, scene.responses)
     count = -(-rendering.n_samples // BLOCK)
     with progress.track("audio", count) as advance:
-        for block in mix(parts, rendering.n_samples):
+        for block in mix(parts, rendering.n_samples, block=BLOCK):
             yield channel.pass_on(block)
             advance()

@@ -113,7 +113,7 @@ class RecordedNoise:
             self._at += len(part)
             if self._at == audio.n_samples:
                 self._number, self._at = self._number + 1, 0
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return np.concatenate(parts)
 
     def _level(self, name: str, audio: Samples) -> float:
         if name not in self._levels:
