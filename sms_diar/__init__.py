@@ -5,6 +5,7 @@ What most callers need is here::
     sms_diar.diarize("call.wav")              who spoke when
     sms_diar.cluster("xvectors.ark", ...)     embeddings to speakers
     sms_diar.score("ref.rttm", "hyp.rttm")    how well
+    sms_diar.simulate("data/train", ...)      conversations with their reference
 
 They take the paths and options of the commands of the same names, or values, and
 return what the commands print. `read_rttm`, `write_rttm`, `read_uem` and
@@ -39,6 +40,7 @@ __all__ = [
     "read_rttm",
     "read_uem",
     "score",
+    "simulate",
     "write_rttm",
 ]
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from sms_diar.pipeline.cluster import cluster
     from sms_diar.pipeline.diarize import diarize
     from sms_diar.pipeline.score import score
+    from sms_diar.pipeline.simulate import simulate
     from sms_diar.types import EmbeddingSet, Segment, Turn
 else:
     __getattr__, __dir__ = _lazy_names(
@@ -66,6 +69,7 @@ else:
             "read_rttm": "sms_diar.io.rttm",
             "read_uem": "sms_diar.io.uem",
             "score": "sms_diar.pipeline.score",
+            "simulate": "sms_diar.pipeline.simulate",
             "write_rttm": "sms_diar.io.rttm",
         },
     )

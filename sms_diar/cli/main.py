@@ -23,6 +23,7 @@ from sms_diar.cli import (
     plda,
     run,
     score,
+    simulate,
     validate_rttm,
 )
 from sms_diar.errors import SmsDiarError
@@ -42,6 +43,7 @@ features.register(app)
 ivectors.register(app)
 plda.register(app)
 data.register(app)
+simulate.register(app)
 run.register(app)
 
 

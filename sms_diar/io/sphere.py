@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import open_file
+from sms_diar.io.g711 import ALAW, ULAW
 from sms_diar.types import FloatArray
 
 MAGIC = b"NIST_1A\n"
@@ -26,6 +26,7 @@ _SIZE_LINE = 8
 _LARGEST_HEADER = 1 << 20
 _FIELD = re.compile(r"(\S+)\s+-(i|r|s\d+)\s+(.*)")
 _PCM = {"01": "<i2", "10": ">i2"}
+_TABLES = {"ulaw": ULAW, "alaw": ALAW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,23 +189,3 @@ def _whole(
             path=path,
         )
     return int(text)
-
-
-def _ulaw() -> npt.NDArray[np.int16]:
-    """Mu-law bytes as 16-bit samples (ITU-T G.711)."""
-    code = ~np.arange(256, dtype=np.uint8) & 0xFF
-    exponent, mantissa = (code >> 4) & 7, code & 15
-    size = (((mantissa.astype(np.int32) << 3) + 132) << exponent) - 132
-    return np.where(code & 0x80, -size, size).astype(np.int16)
-
-
-def _alaw() -> npt.NDArray[np.int16]:
-    """A-law bytes as 16-bit samples (ITU-T G.711)."""
-    code = np.arange(256, dtype=np.uint8) ^ 0x55
-    exponent, mantissa = ((code >> 4) & 7).astype(np.int32), code & 15
-    step = (mantissa.astype(np.int32) << 4) + 8
-    size = np.where(exponent > 0, (step + 256) << np.maximum(exponent - 1, 0), step)
-    return np.where(code & 0x80, size, -size).astype(np.int16)
-
-
-_TABLES = {"ulaw": _ulaw(), "alaw": _alaw()}

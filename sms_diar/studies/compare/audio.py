@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy.io import wavfile
-from scipy.signal import butter, sosfiltfilt
+from scipy.signal import sosfiltfilt
 
 from sms_diar._files import replacing
 from sms_diar._random import named_generator
@@ -26,9 +26,8 @@ from sms_diar.io.kaldi.tables import (
     write_utt2spk,
     write_wav_scp,
 )
+from sms_diar.synthetic.channel import as_int16, band_filter, noise_level
 from sms_diar.types import FloatArray, Segment
-
-BAND_HZ = (300.0, 3400.0)
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,9 @@ class Disturbance:
         """Disturb one piece."""
         disturbed = piece
         if self.band:
-            filters = butter(4, BAND_HZ, btype="bandpass", fs=rate, output="sos")
-            disturbed = sosfiltfilt(filters, disturbed)
+            disturbed = sosfiltfilt(band_filter(rate), disturbed)
         if self.snr_db is not None:
-            level = np.sqrt(np.mean(piece**2)) * 10.0 ** (-self.snr_db / 20.0)
+            level = noise_level(np.sqrt(np.mean(piece**2)), self.snr_db)
             disturbed = disturbed + level * rng.standard_normal(len(piece))
         return disturbed
 
@@ -113,13 +111,9 @@ def write_disturbed(
                 signal[start : start + size] = disturbance.apply(piece, rate, rng)
         path = folder / f"{recording}.wav"
         with replacing(path) as temporary:
-            wavfile.write(temporary, rate, _as_int16(signal))
+            wavfile.write(temporary, rate, as_int16(signal))
         sources[recording] = AudioSource(path.name)
     write_wav_scp(folder / "wav.scp", sources)
     write_segments(folder / "segments", segments)
     write_utt2spk(folder / "utt2spk", speakers)
     return DataDir(folder)
-
-
-def _as_int16(signal: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
-    return np.clip(np.rint(32768.0 * signal), -32768, 32767).astype(np.int16)

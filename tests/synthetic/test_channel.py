@@ -1,0 +1,74 @@
+"""From the microphone to the file: band, mu-law, noise, 16 bits."""
+
+import numpy as np
+import pytest
+import soundfile
+
+from sms_diar.synthetic.channel import (
+    FULL_SCALE,
+    Channel,
+    Telephone,
+    as_int16,
+    companded,
+    noise_level,
+)
+from sms_diar.synthetic.noise import PinkNoise
+
+RATE = 8000
+
+
+def tone(hertz, seconds=1.0, rate=RATE):
+    return 0.5 * np.sin(2 * np.pi * hertz * np.arange(round(seconds * rate)) / rate)
+
+
+@pytest.mark.parametrize("rate", [8000, 16000])
+@pytest.mark.parametrize(
+    ("hertz", "low", "high"),
+    [(100.0, 0.0, 0.02), (1000.0, 0.9, 1.1), (3000.0, 0.8, 1.1)],
+)
+def test_a_telephone_passes_its_band(hertz, low, high, rate):
+    signal = tone(hertz, rate=rate)
+    passed = Telephone(rate).pass_on(signal)[rate // 4 :]
+    assert low <= np.mean(passed**2) / np.mean(signal**2) <= high
+
+
+def test_mu_law_is_that_of_others(tmp_path):
+    signal = np.random.default_rng(0).uniform(-0.99, 0.99, 4000)
+    path = tmp_path / "x.wav"
+    soundfile.write(path, signal, RATE, subtype="ULAW")
+    theirs, _ = soundfile.read(path)
+    # libsndfile cuts off what is below a 16-bit sample first; the steps are the same,
+    # so we are never farther away from the signal.
+    assert np.isin(companded(signal), theirs).mean() > 0.99
+    assert np.abs(companded(signal) - signal).max() <= np.abs(theirs - signal).max()
+    assert np.mean(companded(signal) == theirs) > 0.9
+    assert len(np.unique(companded(np.linspace(-1, 1, 100_000)))) <= 255
+
+
+def test_samples_of_16_bits_round_and_clip():
+    signal = np.array([0.0, 1.4 / 32768, -1.6 / 32768, 1.5, -1.5])
+    assert as_int16(signal).tolist() == [0, 1, -2, 32767, -32768]
+
+
+def test_noise_is_as_many_decibels_below_speech_as_asked():
+    assert noise_level(0.2, 20.0) == pytest.approx(0.02)
+    assert noise_level(0.2, -6.0206) == pytest.approx(0.4, rel=1e-4)
+
+
+def test_clipped_samples_are_counted():
+    channel = Channel(RATE)
+    channel.pass_on(np.array([0.5, 1.5]))
+    channel.pass_on(np.array([-2.0, 0.0, 1.0 - 1 / FULL_SCALE]))
+    assert channel.n_clipped == 2
+
+
+@pytest.mark.parametrize("telephone", [False, True])
+def test_blocks_do_not_matter(telephone):
+    def channel():
+        noise = PinkNoise(np.random.default_rng(0), RATE)
+        return Channel(RATE, noise=noise, level=0.01, telephone=telephone)
+
+    signal = 0.1 * np.random.default_rng(1).standard_normal(5000)
+    whole, parted = channel().pass_on(signal), channel()
+    parts = [parted.pass_on(part) for part in np.split(signal, [1, 1000, 4096])]
+    assert np.array_equal(whole, np.concatenate(parts))
