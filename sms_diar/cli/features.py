@@ -95,8 +95,8 @@ def features(
     Example: sms-diar features data/test -o feats.ark --scp feats.scp
     """
     from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.io.problems import problem_records
     from sms_diar.pipeline.features import write_features
-    from sms_diar.pipeline.problems import problem_records
 
     problems: list[Problem] = []
     front_end = changed_front_end(

@@ -124,9 +124,9 @@ def train(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.io.problems import problem_records
     from sms_diar.pipeline.extraction import Speech
     from sms_diar.pipeline.models import write_ivector_model
-    from sms_diar.pipeline.problems import problem_records
     from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
     check_folder(output)
@@ -207,9 +207,9 @@ def extract(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import write_embeddings
     from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.io.problems import problem_records
     from sms_diar.pipeline.extraction import Speech, extract_ivectors
     from sms_diar.pipeline.models import read_ivector_model, require_model_path
-    from sms_diar.pipeline.problems import problem_records
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         raise typer.BadParameter(

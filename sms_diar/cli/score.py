@@ -33,7 +33,7 @@ class Layout(StrEnum):
     csv = "csv"
 
 
-class Span(StrEnum):
+class ExtentChoice(StrEnum):
     """What is scored without a UEM."""
 
     reference = "reference"
@@ -89,7 +89,7 @@ IgnoreOverlap = Annotated[
     ),
 ]
 ExtentName = Annotated[
-    Span | None,
+    ExtentChoice | None,
     typer.Option(
         help="What is scored without a UEM: the extent of the reference, or of "
         "reference and hypothesis.",

@@ -33,3 +33,15 @@ def summarised(problems: Sequence[Problem], most: int = 3) -> list[str]:
         if total > most:
             shown.append(f"{path}: {total - most} more of the kind: {kind}")
     return shown
+
+
+def problem_records(problems: Sequence[Problem]) -> list[dict[str, str | None]]:
+    """Plain values of problems: which recording, which segment, and what."""
+    return [
+        {
+            "recording": problem.recording,
+            "segment": problem.segment,
+            "text": problem.text,
+        }
+        for problem in problems
+    ]

@@ -236,3 +236,20 @@ def _decimals(turns: Sequence[Turn]) -> int:
 
 def _rounded(time: float, decimals: int) -> Decimal:
     return Decimal(f"{time:.{decimals}f}")
+
+
+def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) -> str:
+    """Turns as RTTM, written to a file or stream too if there is one.
+
+    Parameters
+    ----------
+    turns : iterable of Turn
+        Who speaks when.
+    target : str, Path or text stream, optional
+        Where to write the text.
+    """
+    listed, text = list(turns), io.StringIO()
+    write_rttm(text, listed)
+    if target is not None:
+        write_rttm(target, listed)
+    return text.getvalue()

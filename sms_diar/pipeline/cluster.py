@@ -24,9 +24,9 @@ from sms_diar.io._bytes import Readable
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.labels import write_labels
+from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.pipeline.sessions import SessionSummary, session_table
-from sms_diar.pipeline.turns import rttm_text
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.turns import labels_to_turns

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from sms_diar.pipeline.problems import problem_records
+from sms_diar.io.problems import problem_records
+from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.sessions import SessionSummary, session_table
-from sms_diar.pipeline.turns import rttm_text
 from sms_diar.types import Problem, Turn
 
 
