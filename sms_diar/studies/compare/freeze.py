@@ -36,6 +36,7 @@ PROGRAM = (
     "metrics/labels/contingency.py",
     "synthetic/plda_world.py",
     "studies/compare/conditions.py",
+    "studies/compare/meeting.py",
     "studies/compare/peers.py",
     "studies/compare/sources.py",
     "studies/compare/sessions.py",

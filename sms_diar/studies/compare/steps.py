@@ -24,6 +24,7 @@ from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies.compare import freeze as frozen
 from sms_diar.studies.compare import sources
 from sms_diar.studies.compare.conditions import Condition, fitting, world_name
+from sms_diar.studies.compare.meeting import MEETING_ROWS, meeting_tasks
 from sms_diar.studies.compare.peers import settings_of
 from sms_diar.studies.compare.report import (
     summarise_conditions,
@@ -31,10 +32,8 @@ from sms_diar.studies.compare.report import (
     write_report,
 )
 from sms_diar.studies.compare.sessions import (
-    MEETING_ROWS,
     compare_one,
     estimate_minutes,
-    meeting_tasks,
     session_tasks,
 )
 from sms_diar.studies.compare.settings import (

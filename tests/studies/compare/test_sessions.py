@@ -6,9 +6,9 @@ import pytest
 from sms_diar.io.model import write_model
 from sms_diar.scoring import backend_to_model, train_backend
 from sms_diar.studies.compare.conditions import Condition
+from sms_diar.studies.compare.meeting import compare_meeting
 from sms_diar.studies.compare.peers import Labelling
 from sms_diar.studies.compare.sessions import (
-    compare_meeting,
     compare_one,
     estimate_minutes,
     figures_of,
