@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sms_diar._random import named_generator
-from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_segments
@@ -19,35 +18,47 @@ from sms_diar.io.uem import read_uem
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.scoring.backend import backend_from_transform
 from sms_diar.studies._shared.threads import one_thread
-from sms_diar.studies.compare.peers import WINDOWED, label
+from sms_diar.studies.compare.peers import WINDOWED, allowed, label
 from sms_diar.timeline.turns import labels_to_turns
 from sms_diar.types import IntArray, Segment, Turn
 
 COLLAR = 0.25
-MEETING_ROWS = ("meeting, times unknown", "meeting, times known")
+MEETING_ROWS = (
+    "meeting, times unknown",
+    "meeting, times known",
+    "meeting, no PLDA, times known",
+)
 
 
 def meeting_tasks(
     folder: Path, *, methods: Sequence[str], runs: int, seed: int
 ) -> dict[str, dict[str, Any]]:
-    """Arguments of `compare_one` for the meeting, without and with its times."""
+    """Arguments of `compare_one` for the meeting, in all rows of its table."""
+    ways = ((False, True), (True, True), (True, False))
     return {
-        f"{MEETING_ROWS[times]}/{run}": {
+        f"{name}/{run}": {
             "kind": "meeting",
             "folder": str(folder),
             "times": times,
+            "trained": trained,
             "run": run,
             "methods": list(methods),
             "seed": seed,
         }
-        for times in (False, True)
+        for name, (times, trained) in zip(MEETING_ROWS, ways, strict=True)
         for run in range(runs)
     }
 
 
 @one_thread
 def compare_meeting(
-    *, folder: str, times: bool, run: int, methods: Sequence[str], seed: int
+    *,
+    folder: str,
+    times: bool,
+    trained: bool,
+    run: int,
+    methods: Sequence[str],
+    seed: int,
 ) -> dict[str, Any]:
     """Cluster the windows of a meeting with every method, and score who spoke when.
 
@@ -56,8 +67,11 @@ def compare_meeting(
     folder : str
         X-vectors, segments, PLDA, transform, reference and UEM of one recording.
     times : bool
-        Whether methods that can make use of it know how windows overlap: sms
-        by the weight of a row, VBx by its authors' settings for such windows.
+        Whether methods that can make use of it know where windows lie: sms by the
+        times themselves, VBx by its authors' settings for such windows.
+    trained : bool
+        Whether the transform and the PLDA model are used; without them the vectors
+        are raw, and methods that need a PLDA model are left out.
     run, seed : int
         Which draws of the stochastic methods.
     methods : sequence of str
@@ -67,22 +81,28 @@ def compare_meeting(
     root = Path(folder)
     embeddings = read_embeddings(root / "xvectors.ark")
     windows = read_segments(root / "segments")
-    transform = read_transform(root / "transform.npz")
-    backend = backend_from_transform(
-        transform, read_plda(root / "plda"), embeddings.dim
-    )
+    backend = None
+    if trained:
+        transform = read_transform(root / "transform.npz")
+        plda = read_plda(root / "plda")
+        backend = backend_from_transform(transform, plda, embeddings.dim)
     reference = list(read_rttm(root / "ref.rttm"))
     own = [windows[name] for name in embeddings.ids]
-    known: dict[str, Mapping[str, Any]] = {}
-    if times:
-        known = {"sms": {"row_weight": row_weight_of(own)}, **WINDOWED}
 
     def seed_of(method: str) -> int:
         rng = named_generator(seed, "compare", "meeting", run, method)
         return int(rng.integers(2**31 - 1))
 
     truth = np.array([_speaker_at(reference, window) for window in own])
-    found = label(methods, embeddings.vectors, truth, backend, seed_of, known)
+    found = label(
+        allowed(methods, len(own), (), 0, trained=trained),
+        embeddings.vectors,
+        truth,
+        backend,
+        seed_of,
+        WINDOWED if times else None,
+        own if times else None,
+    )
     figures = {}
     for name, one in found.items():
         turns = _turns(embeddings.ids, windows, one.labels)
