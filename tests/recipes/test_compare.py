@@ -69,7 +69,7 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     assert set(results["windows"]["conditions"]) == {"simulated conversations"}
     assert set(results["lengths"]["conditions"]) == {"20 s", "20 s x 3", "1 min, 2 spk"}
     assert set(results["drift"]) == {
-        "sim vectors 3 spk, doubled",
+        "sim vectors 2 spk, doubled",
         "20 s x 3",
         "all",
     }

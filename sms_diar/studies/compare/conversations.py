@@ -202,7 +202,13 @@ def prepare_conversations(
             "segments": len(X),
             "eer": cosine_eer(X, speakers),
             "words": f"{words}, no PLDA: cosine, fitted to the session",
-            "recordings": {key: one.seconds for key, one in kept.items()},
+            "recordings": {
+                key: {
+                    "seconds": one.seconds,
+                    "speakers": len(np.unique(one.speakers)),
+                }
+                for key, one in kept.items()
+            },
             "left_out": [key for key in every if key not in kept],
         }
     }

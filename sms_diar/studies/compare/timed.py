@@ -40,6 +40,11 @@ class TimedSettings:
         0 for the corpus.
     cuts : tuple of float
         Seconds of cuts of conversations.
+    crowded : float
+        Seconds from which cuts may be of any conversation.
+    most : int
+        Speakers of conversations that are cut shorter than that, at most: in half a
+        minute, more of them would say next to nothing.
     runs_cuts : int
         Cuts of each recording.
     repeated : float
@@ -58,6 +63,8 @@ class TimedSettings:
 
     stand_in: int
     cuts: tuple[float, ...]
+    crowded: float
+    most: int
     runs_cuts: int
     repeated: float
     repeats: int
@@ -94,6 +101,8 @@ class TimedCondition:
         Sessions, for each recording if there are some.
     doubles : str, default=""
         Condition of which each session is repeated.
+    most : int, default=0
+        Speakers of a recording at most; 0 for any number.
     """
 
     name: str
@@ -106,6 +115,7 @@ class TimedCondition:
     times: int = 1
     runs: int = 1
     doubles: str = ""
+    most: int = 0
 
     def __post_init__(self) -> None:
         check_choice("TimedCondition", "law", self.law, TIMED_LAWS)
@@ -119,11 +129,16 @@ class TimedCondition:
         return round(self.times * self.seconds / STEP)
 
     def recordings(self, source: Mapping[str, Any]) -> list[str]:
-        """Recordings of a source that are long enough; none for splices."""
+        """Recordings of a source that can be taken; none for splices."""
         if self.law == "splice":
             return []
         least = 0.0 if self.law == "whole" else self.seconds
-        return [n for n, long in source["recordings"].items() if long >= least]
+        return [
+            name
+            for name, one in source["recordings"].items()
+            if one["seconds"] >= least
+            and (one["speakers"] <= self.most or not self.most)
+        ]
 
     def sessions(self, source: Mapping[str, Any]) -> list[tuple[str, int]]:
         """Recording and number of each session."""
@@ -209,6 +224,7 @@ def length_conditions(settings: TimedSettings) -> list[TimedCondition]:
             "cut",
             seconds,
             runs=settings.runs_cuts,
+            most=settings.most if seconds < settings.crowded else 0,
         )
         for seconds in settings.cuts
     ]
@@ -224,6 +240,7 @@ def length_conditions(settings: TimedSettings) -> list[TimedCondition]:
                 settings.repeated,
                 times=settings.repeats,
                 doubles=once,
+                most=settings.most if settings.repeated < settings.crowded else 0,
             )
         )
     return rows + [

@@ -102,7 +102,7 @@ def test_windows_are_read_in_order_of_time(source):
 def test_recordings_of_few_windows_are_left_out_by_name(source):
     made = prepare_conversations(name="talks", source=source, words="Windows")["talks"]
     assert made["left_out"] == ["short"]
-    assert made["recordings"] == {"long": 6.0}
+    assert made["recordings"] == {"long": {"seconds": 6.0, "speakers": 2}}
     assert (made["speakers"], made["segments"], made["backend"]) == (2, 7, "")
     assert made["windows"] == source["windows"]
 

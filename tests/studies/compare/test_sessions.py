@@ -126,7 +126,7 @@ def test_windows_in_time_are_judged_by_all_methods(talks):
     result = compare_one(**found["x/1"])
     assert result["session"]["recording"] == "c2_0"
     assert result["session"]["n_speakers"] == 2
-    assert result["session"]["seconds"] == talks["t"]["recordings"]["c2_0"]
+    assert result["session"]["seconds"] == talks["t"]["recordings"]["c2_0"]["seconds"]
     assert set(result["methods"]) == {"sms", "ahc"}
     assert 0.0 < result["methods"]["ahc"]["right"] <= 1.0
 

@@ -19,6 +19,8 @@ from sms_diar.studies.compare.timed import (
 SETTINGS = TimedSettings(
     stand_in=1,
     cuts=(20.0, 120.0),
+    crowded=60.0,
+    most=2,
     runs_cuts=2,
     repeated=20.0,
     repeats=10,
@@ -47,14 +49,22 @@ def test_rows_are_cuts_a_repeat_and_splices():
         ("3 h, 2 spk", "splice", 1),
     ]
     assert rows[2].doubles == "20 s"
+    assert [row.most for row in rows] == [2, 0, 2, 0, 0]
     # Windows every .75 s: 20 s, ten times 20 s, three hours.
     assert [rows[i].expected_segments for i in (0, 2, 4)] == [27, 267, 14_400]
 
 
 def test_sessions_are_recordings_that_are_long_enough(catalogue):
-    source = {"recordings": {"a": 30.0, "b": 10.0, "c": 20.0}}
+    lengths = {"a": (30.0, 1), "b": (10.0, 1), "c": (20.0, 3)}
+    recordings = {
+        name: {"seconds": long, "speakers": count}
+        for name, (long, count) in lengths.items()
+    }
+    source = {"recordings": recordings}
     cuts = TimedCondition("x", "g", "s", "lengths", "cut", 20.0, runs=2)
     assert cuts.sessions(source) == [("a", 0), ("c", 0), ("a", 1), ("c", 1)]
+    few = TimedCondition("x", "g", "s", "lengths", "cut", 20.0, most=2)
+    assert few.sessions(source) == [("a", 0)]
     whole = TimedCondition("x", "g", "s", "windows", "whole", 30.0)
     assert whole.sessions(source) == [("a", 0), ("b", 0), ("c", 0)]
     spliced = TimedCondition("x", "g", "s", "lengths", "splice", 1e5, 2, runs=2)
