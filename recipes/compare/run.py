@@ -1,8 +1,8 @@
 """Who is best with nothing to tune: all methods on all conditions, then a test.
 
 Simulated worlds need no data; conditions on real speech need the corpora at
-../shared/data or $SMS_DIAR_DATA and are left out without them. About twenty minutes
-on two cores::
+../shared/data or $SMS_DIAR_DATA and are left out without them. Less than half an hour
+on two idle cores::
 
     sms-diar run compare --conf conf/compare-small.toml     # seconds, simulated
     sms-diar run compare                                    # development only
