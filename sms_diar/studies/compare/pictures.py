@@ -10,6 +10,7 @@ import numpy as np
 
 from sms_diar.report import figures
 from sms_diar.studies.compare.peers import OURS, head
+from sms_diar.studies.compare.vectors import LAW_WORDS
 from sms_diar.studies.compare.words import PART_WORDS
 
 
@@ -78,7 +79,7 @@ def draw_speakers(folder: Path, name: str, rows: Mapping[str, Any]) -> None:
                 if (row["source"], row["law"]) == (source, law)
             ]
             _draw_lines(panel, own, "k")
-            panel.set_title(f"{source}, {law}", fontsize=8)
+            panel.set_title(f"{source}, {LAW_WORDS.get(law, law)}", fontsize=8)
             panel.set_ylim(0.0, 1.02)
     _finish(axes, "speakers", "K")
     figures.save_figure(figure, folder, name)

@@ -1,8 +1,11 @@
 """One session, all methods; and the meeting."""
 
+import json
+
 import numpy as np
 import pytest
 
+from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.io.model import write_model
 from sms_diar.scoring import backend_to_model, train_backend
 from sms_diar.studies.compare.conditions import Condition
@@ -97,6 +100,24 @@ def test_the_estimate_knows_what_is_left_out():
     found = estimate_minutes(rows, methods, [], 0, 1, limit_pairs=3000)
     # 14,400 windows, for the first alone: .3 + .15 * 14.4 ** 1.5 s.
     assert found == pytest.approx((0.3 + 0.15 * 14.4**1.5) / 60)
+
+
+def test_what_methods_say_of_themselves_is_kept_as_plain_values(catalogue, monkeypatch):
+    fit = AgglomerativeSpeakers.fit
+
+    def sure(self, X, y=None):
+        fit(self, X)
+        self.confidence_ = np.full(len(X), 0.9)
+        self.count_posterior_ = {np.int64(self.n_clusters_): np.float64(0.75)}
+        return self
+
+    monkeypatch.setattr(AgglomerativeSpeakers, "fit", sure)
+    found = tasks([Condition("x", "g", "w", 3, "10", 1)], catalogue)
+    told = compare_one(**found["x/0"])["reliability"]
+    assert set(told) == {"ahc"}
+    assert sum(told["ahc"]["labels"]["said"]) == pytest.approx(0.9)
+    assert sum(told["ahc"]["number"]["said"]) == 0.75
+    assert json.loads(json.dumps(told)) == told
 
 
 def test_without_a_back_end_vectors_are_scored_by_the_session(tmp_path):
