@@ -1,8 +1,8 @@
 """Who is best with nothing to tune: all methods on all conditions, then a test.
 
 Simulated worlds need no data; conditions on real speech need the corpora at
-../shared/data or $SMS_DIAR_DATA and are left out without them. About twenty minutes
-on two cores::
+../shared/data or $SMS_DIAR_DATA and are left out without them. Less than half an hour
+on two idle cores::
 
     sms-diar run compare --conf conf/compare-small.toml     # seconds, simulated
     sms-diar run compare                                    # development only
@@ -20,12 +20,15 @@ from typing import Any
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.studies.compare import steps as compare
 from sms_diar.studies.compare.freeze import program_digests
-from sms_diar.studies.compare.settings import (
+from sms_diar.studies.compare.plan import (
     HARD,
-    Config,
     conditions_of_development,
     conditions_of_test,
+    timed_of_development,
+    untrained_of_development,
+    untrained_of_test,
 )
+from sms_diar.studies.compare.settings import Config
 from sms_diar.studies.compare.sources import development_digests
 
 __all__ = ["Config", "stages"]
@@ -55,12 +58,20 @@ def stages(config: Config) -> list[Stage]:
         "training": asdict(config.training),
         "world": asdict(config.world),
         "disturbances": [asdict(one) for one in HARD],
+        "vectors": config.untrained.kinds,
+        "stand_ins": [bool(config.untrained.stand_in), config.timed.stand_in],
         "seed": config.seed,
         "corpora": development_digests(config.root),
     }
     conditions = [asdict(row) for row in conditions_of_development(config)]
+    conditions += [asdict(row) for row in untrained_of_development(config)]
+    conditions += [asdict(row) for row in timed_of_development(config)]
     # Methods that have changed since are run again.
-    work: dict[str, Any] = {**config.work, "program": program_digests()}
+    work: dict[str, Any] = {
+        **config.work,
+        "methods_untrained": config.untrained.methods,
+        "program": program_digests(),
+    }
     declared = [
         Stage("prepare", prepare, inputs),
         Stage(
@@ -70,7 +81,9 @@ def stages(config: Config) -> list[Stage]:
             after=("prepare",),
         ),
     ]
-    test_rows = [asdict(row) for row in conditions_of_test(config)]
+    test_rows = [
+        asdict(row) for row in (*conditions_of_test(config), *untrained_of_test(config))
+    ]
     if config.until in ("freeze", "test"):
         declared.append(
             Stage("freeze", freeze, {"rows": test_rows}, ("prepare", "develop"))

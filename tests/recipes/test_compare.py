@@ -10,19 +10,22 @@ from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.arrays import write_npz
 from sms_diar.scoring import train_backend
-from sms_diar.studies._shared.corpora import TEST, VECTORS
+from sms_diar.studies._shared.corpora import TEST
 from sms_diar.studies.compare import freeze as compare_freeze
 from sms_diar.studies.compare import sources as compare_sources
-from sms_diar.studies.compare.settings import corpora_of
+from sms_diar.studies.compare.plan import corpora_of
+from sms_diar.studies.compare.vectors import FILES
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet
 
 TINY = (
     'methods=["sms", "ahc", "ahc-oracle", "nme-sc"]',
+    'untrained.methods=["sms", "ahc"]',
     "world.eers=[0.05]",
     "world.speakers=[1, 3]",
     "figures=false",
 )
+TRAINED_ONLY = ('groups=["simulated"]', "untrained.test=[]")
 
 
 def run(root, folder, *assignments, **options):
@@ -47,13 +50,38 @@ def tested(pytestconfig, tmp_path_factory):
 
 
 def test_development_does_not_go_on_to_the_test_by_itself(root, tmp_path):
-    outcome = run(root, tmp_path / "exp", "world.each=[]", "runs_simulated=1")
+    outcome = run(
+        root, tmp_path / "exp", *TRAINED_ONLY, "world.each=[]", "runs_simulated=1"
+    )
     assert outcome.ran == ("prepare", "develop", "report")
     assert outcome.results["test"] is None
     assert outcome.results["test_runs"] == []
     rows = outcome.results["development"]["conditions"]
     assert rows["sim 1 spk"]["methods"]["sms"]["found"] == 1.0
     assert set(rows["sim 3 uneven"]["paired"]) == {"ahc", "ahc-oracle", "nme-sc"}
+
+
+def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
+    results = tested.results
+    rows = results["untrained"]["conditions"]
+    assert {"sim vectors 1 even", "sim vectors 3 zipf"} <= set(rows)
+    assert set(rows["sim vectors 3 even"]["paired"]) == {"ahc"}
+    assert set(results["windows"]["conditions"]) == {"simulated conversations"}
+    assert set(results["lengths"]["conditions"]) == {"20 s", "20 s x 3", "1 min, 2 spk"}
+    assert set(results["drift"]) == {
+        "sim vectors 2 spk, doubled",
+        "20 s x 3",
+        "all",
+    }
+    # All rows of the test but those with a PLDA model; the stand-in serves all kinds.
+    tested_rows = results["test_untrained"]["conditions"]
+    assert set(tested_rows) == {
+        f"stand-in {kind} 3 {law}"
+        for kind in ("CAM++", "GE2E", "i-vectors")
+        for law in ("even", "zipf")
+    }
+    assert set(results["test_goals"]) == {"trained", "untrained", "no PLDA"}
+    assert results["reliability"] == {}
 
 
 def test_writes_every_kind_of_output(tested):
@@ -68,6 +96,9 @@ def test_writes_every_kind_of_output(tested):
         "development-differences.pdf",
         "test-g.png",
         "test-differences.pdf",
+        "untrained.png",
+        "test-untrained.png",
+        "lengths.png",
     }
     lines = tested.summary.splitlines()
     assert max(len(line) for line in lines if "Tables" not in line) <= 100
@@ -76,7 +107,19 @@ def test_writes_every_kind_of_output(tested):
 def test_the_report_begins_with_the_test_and_ends_with_settings(tested):
     text = (tested.folder / "report" / "report.md").read_text()
     heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert heads == ["Test: simulated", "Development", "Sources", "Settings"]
+    assert heads == [
+        "Test: simulated",
+        "Test without a PLDA model",
+        "Goals on the test",
+        "Development",
+        "Goals",
+        "Without a PLDA model",
+        "Windows in time",
+        "Lengths and repetitions",
+        "Reliability",
+        "Sources",
+        "Settings",
+    ]
     assert "has been run once in this folder" in text
     assert "stand-in iv 3 uneven" in text
 
@@ -87,6 +130,8 @@ def test_what_was_frozen_is_what_was_tested(tested):
     assert [entry["fingerprint"] for entry in runs] == [record["fingerprint"]]
     assert runs[0]["corpus"] == "simulated"
     assert runs[0]["finished"]
+    assert "stand-in CAM++ 3 zipf" in record["settings"]["test"]["conditions"]
+    assert record["settings"]["test"]["methods_untrained"] == ["sms", "ahc"]
     assert record["settings"]["test"]["seed"] == 1
     assert "back end of heavy" in record["settings"]["files"]
 
@@ -100,6 +145,7 @@ def test_a_second_run_repeats_nothing_and_is_not_counted(tested, root):
 def test_a_changed_program_is_refused_until_frozen_anew(root, tmp_path, monkeypatch):
     folder = tmp_path / "exp"
     small = (
+        *TRAINED_ONLY,
         "world.each=[]",
         "test_speakers=[3]",
         "test_uneven=[]",
@@ -141,7 +187,9 @@ def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
         f"arabic8k is left out: no folder libri251-8k, arabic8k, "
         f"libri-testother10-8k in {tmp_path} (set 'data', or SMS_DIAR_DATA)."
     )
-    assert len(left_out) == 4
+    # Worlds are what is left of nine groups.
+    assert len(left_out) == 8
+    assert left_out[-1].startswith("lengths is left out: no folder conversations in ")
 
 
 @pytest.mark.parametrize(
@@ -155,9 +203,23 @@ def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
         ),
         ("runs=0", "'runs' must be a number >= 1, got 0"),
         (
+            'untrained.kinds=["xvectors"]',
+            "'untrained.kinds' must be some of campplus, ge2e, ivectors, got xvectors",
+        ),
+        (
+            'untrained.laws=["half"]',
+            "'untrained.laws' must be some of all, uneven, zipf, got half",
+        ),
+        ("untrained.runs=0", "'untrained.runs' must be a number >= 1, got 0"),
+        (
+            "timed.repeated=90",
+            "'timed.repeated' must be one of 'timed.cuts' (20, 30, 60, 120) or 0, got "
+            "90",
+        ),
+        (
             'groups=["real"]',
             "'groups' must be some of simulated, arabic8k, libri-testother10-8k, "
-            "hard, meeting, got real",
+            "hard, meeting, untrained, doubled, windows, lengths, got real",
         ),
     ],
 )
@@ -183,7 +245,8 @@ def test_the_way_to_the_real_corpus_on_simulated_vectors(root, tmp_path, monkeyp
         vectors, names = speakers_of(world, n, n, corpus[:2])
         (tmp_path / "data" / corpus).mkdir(parents=True)
         known = dict(zip(vectors.ids, names, strict=True))
-        write_npz(tmp_path / "data" / corpus / VECTORS, vectors, speakers=known)
+        for file in FILES.values():
+            write_npz(tmp_path / "data" / corpus / file, vectors, speakers=known)
     digits, names = speakers_of(world, 5, 5, "d")
     training = world.draw_training(40, 8, 0)
     backend = train_backend(training.X, training.speakers)
@@ -197,6 +260,7 @@ def test_the_way_to_the_real_corpus_on_simulated_vectors(root, tmp_path, monkeyp
         root,
         tmp_path / "exp",
         "until=test",
+        'groups=["simulated"]',
         f"test_corpus={TEST}",
         f"data={tmp_path / 'data'}",
         "test_speakers=[1, 5, 60]",
@@ -210,6 +274,10 @@ def test_the_way_to_the_real_corpus_on_simulated_vectors(root, tmp_path, monkeyp
     results = outcome.results
     rows = results["test"]["conditions"]
     assert {row["group"] for row in rows.values()} == {"i-vectors", "neural"}
+    alone = results["test_untrained"]["conditions"]
+    assert {row["source"] for row in alone.values()} == {
+        f"{TEST}-{kind}-raw" for kind in ("campplus", "ge2e", "ivectors")
+    }
     # All five speakers: 90 % of 40 segments.
     assert rows["digits iv 5 spk"]["session"]["n_segments"] == 36
     assert "digits nn 3 uneven" in rows

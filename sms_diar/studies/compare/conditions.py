@@ -20,6 +20,7 @@ from sms_diar.studies._shared.sessions import Drawn, load_corpus
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import FloatArray
 
+LAWS = ("all", "half", "uneven", "zipf")
 LEAST_UNEVEN = 6  # segments of the quietest speaker
 LEAST_ZIPF = 2
 WHOLE_SHARE = 0.9  # of the segments, where a session has all speakers of a corpus
@@ -42,11 +43,19 @@ class Condition:
     speakers : int
         Speakers of a session.
     law : str
-        "all": all segments of a drawn speaker; "uneven": 6 to all of them, all
-        numbers as likely; "zipf": the r-th speaker 1 / r of them, at least 2; a
-        number: this many.
+        "all": all segments of a drawn speaker; "half": half of them; "uneven": 6 to
+        all of them, all numbers as likely; "zipf": the r-th speaker 1 / r of them, at
+        least 2; a number: this many.
     runs : int
         Sessions.
+    part : str, default="trained"
+        Section of the report: "trained" where a PLDA model scores, else "untrained"
+        or "doubled".
+    stream : str, default=""
+        Name that the draws follow from; empty for that of the condition. Conditions
+        that share it draw the same speakers.
+    doubles : str, default=""
+        Condition of which each session is doubled.
     """
 
     name: str
@@ -55,13 +64,16 @@ class Condition:
     speakers: int
     law: str = "all"
     runs: int = 20
+    part: str = "trained"
+    stream: str = ""
+    doubles: str = ""
 
     def __post_init__(self) -> None:
         check_count("Condition", "speakers", self.speakers)
         check_count("Condition", "runs", self.runs)
-        if self.law not in ("all", "uneven", "zipf") and not self.law.isdecimal():
+        if self.law not in LAWS and not self.law.isdecimal():
             raise InvalidParameterError(
-                f"Condition: law must be 'all', 'uneven', 'zipf' or a number, got "
+                f"Condition: law must be {', '.join(map(repr, LAWS))} or a number, got "
                 f"{self.law!r}"
             )
 
@@ -69,7 +81,9 @@ class Condition:
     def expected_segments(self) -> int:
         """Segments of a session, about."""
         mean = BALANCED[0]
-        if self.law == "uneven":
+        if self.law == "half":
+            mean = mean / 2.0
+        elif self.law == "uneven":
             mean = (LEAST_UNEVEN + mean) / 2.0
         elif self.law == "zipf":
             ranks = np.arange(1, self.speakers + 1)
@@ -83,6 +97,8 @@ def segments_of(law: str, available: int, rank: int, rng: np.random.Generator) -
     """How many of the available segments the speaker of a rank (from 1) has."""
     if law == "all":
         return available
+    if law == "half":
+        return (available + 1) // 2
     if law == "uneven":
         return int(rng.integers(min(LEAST_UNEVEN, available), available + 1))
     if law == "zipf":
@@ -103,7 +119,7 @@ def draw(condition: Condition, source: Mapping[str, Any], run: int, seed: int) -
     run, seed : int
         Which session.
     """
-    rng = named_generator(seed, "compare", condition.name, run)
+    rng = named_generator(seed, "compare", condition.stream or condition.name, run)
     if "world" in source:
         world = PldaWorld(**source["world"])
         session = draw_world(world, _world_counts(condition, rng), source["tail"], rng)

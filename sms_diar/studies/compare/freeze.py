@@ -13,6 +13,7 @@ import datetime
 import hashlib
 import importlib
 import json
+import pkgutil
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -21,6 +22,7 @@ from typing import Any
 
 import sms_diar
 from sms_diar._json import read_json, write_json
+from sms_diar.clustering import speakers
 from sms_diar.errors import ExperimentError
 from sms_diar.report.provenance import git_revision
 from sms_diar.studies.compare.peers import module_of, settings_of
@@ -36,9 +38,15 @@ PROGRAM = (
     "metrics/labels/contingency.py",
     "synthetic/plda_world.py",
     "studies/compare/conditions.py",
+    "studies/compare/conversations.py",
+    "studies/compare/lengths.py",
+    "studies/compare/meeting.py",
     "studies/compare/peers.py",
+    "studies/compare/reliability.py",
     "studies/compare/sources.py",
     "studies/compare/sessions.py",
+    "studies/compare/timed.py",
+    "studies/compare/vectors.py",
     "studies/_shared/components.py",
     "studies/_shared/corpora.py",
     "studies/_shared/sessions.py",
@@ -74,11 +82,13 @@ def program_digest(text: str) -> str:
 
 def constants_of(methods: Sequence[str]) -> dict[str, Any]:
     """Numbers and texts in capitals in the modules of the methods."""
+    # Whatever the default method is made of; references are for tests.
     names = {
-        "sms_diar.clustering.speakers.evidence_search",
-        "sms_diar.clustering.speakers.row_weight",
-        "sms_diar.scoring.session_model",
+        f"{speakers.__name__}.{module.name}"
+        for module in pkgutil.iter_modules(speakers.__path__)
+        if module.name != "_reference"
     }
+    names |= {"sms_diar.scoring.session_model"}
     names |= {module_of(method) for method in methods}
     found = {}
     for name in sorted(names):

@@ -3,12 +3,13 @@
 Every method runs with its defaults, the same ones everywhere. "ahc-oracle" is `ahc`
 with, session by session, the threshold of highest G, which no user can know;
 "nme-parts" is `nme-sc` without the rule that keeps the graph connected. Where the times
-of windows are known, methods that can make use of them may have them.
+of windows are known, methods whose ``fit`` takes them have them.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +19,14 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.baselines import AgglomerativeSpeakers, SpeakerBaseline
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import AnyArray, FloatArray, IntArray
+from sms_diar.types import AnyArray, FloatArray, IntArray, Segment
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,16 @@ class Labelling:
         Clusters.
     seconds : float
         CPU time.
+    confidence : ndarray of shape (n,), optional
+        Probability that a label is right, where the method says so.
+    count_posterior : mapping from int to float, optional
+        Probability of each number of speakers, where the method says so.
     """
 
     labels: IntArray
     seconds: float
+    confidence: FloatArray | None = None
+    count_posterior: Mapping[int, float] | None = None
 
 
 def head(name: str) -> str:
@@ -150,6 +158,7 @@ def label(
     backend: BackEnd | None,
     seed_of: Callable[[str], int],
     known: Mapping[str, Mapping[str, Any]] | None = None,
+    segments: Sequence[Segment] | None = None,
 ) -> dict[str, Labelling]:
     """Cluster a session with every method.
 
@@ -167,6 +176,8 @@ def label(
         Seed of a method.
     known : mapping, optional
         Further parameters by method.
+    segments : sequence of Segment, optional
+        Where the rows lie in time, for methods that can make use of it.
     """
     warm_up()
     found: dict[str, Labelling] = {}
@@ -176,12 +187,37 @@ def label(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             start = time.process_time()
-            labels = estimator.fit_predict(X)
+            fit_rows(estimator, X, segments)
             seconds = time.process_time() - start
+        labels = estimator.labels_
         if PEERS[method].oracle:
             labels = best_cut(estimator, truth)
-        found[method] = Labelling(labels, seconds)
+        found[method] = Labelling(
+            labels,
+            seconds,
+            getattr(estimator, "confidence_", None),
+            getattr(estimator, "count_posterior_", None),
+        )
     return found
+
+
+def fit_rows(
+    estimator: SpeakerEstimator, X: FloatArray, segments: Sequence[Segment] | None
+) -> None:
+    """Fit an estimator, with times where there are some and it takes them.
+
+    What `sms_diar.cluster` does: times go to a ``fit`` that has a parameter
+    `segments`; an estimator that only knows the weight of a row gets that.
+    """
+    fit: Callable[..., Any] = estimator.fit
+    if segments is None:
+        fit(X)
+    elif "segments" in inspect.signature(fit).parameters:
+        fit(X, segments=segments)
+    else:
+        if estimator.get_params().get("row_weight") == "auto":
+            estimator.set_params(row_weight=row_weight_of(segments))
+        fit(X)
 
 
 def best_cut(fitted: AgglomerativeSpeakers, truth: AnyArray) -> IntArray:
@@ -214,10 +250,38 @@ def expected_seconds(methods: Sequence[str], n: int) -> float:
 
 
 def allowed(
-    methods: Sequence[str], n: int, limited: Sequence[str], limit: int
+    methods: Sequence[str],
+    n: int,
+    limited: Sequence[str],
+    limit: int,
+    *,
+    limit_pairs: int | None = None,
+    trained: bool = True,
 ) -> list[str]:
-    """Methods that may run on n segments."""
-    return [name for name in methods if name not in limited or n <= limit]
+    """Methods that may run on n segments.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        All.
+    n : int
+        Segments of the session.
+    limited, limit : sequence of str and int
+        Methods that are left out above this many segments.
+    limit_pairs : int, optional
+        Segments above which methods that hold scores of all pairs are left out.
+    trained : bool, default=True
+        Whether there is a PLDA model, without which some cannot run.
+    """
+
+    def may(name: str) -> bool:
+        method = METHODS[PEERS[name].method]
+        if (method.needs_plda and not trained) or (name in limited and n > limit):
+            return False
+        within = limit_pairs is None or n <= limit_pairs
+        return within or not issubclass(method.load(), SpeakerBaseline)
+
+    return [name for name in methods if may(name)]
 
 
 @functools.cache
@@ -228,7 +292,10 @@ def warm_up() -> None:
     world = PldaWorld(dim=6, eer=0.05)
     training, session = world.draw_training(20, 6, 0), world.draw_session(3, 1)
     backend = train_backend(training.X, training.speakers)
+    windows = [Segment("x", i, i + 1.5) for i in range(len(session.X))]
     for method in PEERS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             build(method, backend, 0).fit(session.X)
+            if not METHODS[PEERS[method].method].needs_plda:
+                fit_rows(build(method, None, 0), session.X, windows)

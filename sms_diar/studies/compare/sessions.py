@@ -2,77 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sms_diar._random import named_generator
-from sms_diar.clustering.speakers.row_weight import row_weight_of
-from sms_diar.io.embeddings import read_embeddings
-from sms_diar.io.kaldi.plda import read_plda
-from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.io.kaldi.transform import read_transform
-from sms_diar.io.rttm import read_rttm
-from sms_diar.io.uem import read_uem
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
-from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.scoring.backend import backend_from_transform
 from sms_diar.studies._shared.sessions import load_backend
 from sms_diar.studies._shared.statistics import Figures
 from sms_diar.studies._shared.threads import one_thread
 from sms_diar.studies.compare.conditions import Condition, draw
+from sms_diar.studies.compare.meeting import compare_meeting
 from sms_diar.studies.compare.peers import (
-    WINDOWED,
     Labelling,
     allowed,
     expected_seconds,
     label,
 )
+from sms_diar.studies.compare.reliability import reliability_of, right_rows
 from sms_diar.studies.compare.sources import Catalogue
-from sms_diar.timeline.turns import labels_to_turns
-from sms_diar.types import AnyArray, IntArray, Segment, Turn
+from sms_diar.studies.compare.timed import TimedCondition, draw_timed
+from sms_diar.studies.compare.vectors import cosine_eer
+from sms_diar.types import AnyArray
 
-COLLAR = 0.25
-MEETING_ROWS = ("meeting, times unknown", "meeting, times known")
+SEGMENT_SECONDS = 2.4
+"""Mean length of segments of the corpora, which have 2.26 to 2.48 s."""
 
 
 def compare_one(*, kind: str, **arguments: Any) -> dict[str, Any]:
-    """Do one task, of kind "session" or "meeting"."""
-    work = compare_meeting if kind == "meeting" else compare_session
-    return work(**arguments)
-
-
-def meeting_tasks(
-    folder: Path, *, methods: Sequence[str], runs: int, seed: int
-) -> dict[str, dict[str, Any]]:
-    """Arguments of `compare_one` for the meeting, without and with its times."""
-    return {
-        f"{MEETING_ROWS[times]}/{run}": {
-            "kind": "meeting",
-            "folder": str(folder),
-            "times": times,
-            "run": run,
-            "methods": list(methods),
-            "seed": seed,
-        }
-        for times in (False, True)
-        for run in range(runs)
-    }
+    """Do one task, of kind "session", "timed" or "meeting"."""
+    result: dict[str, Any] = _WORK[kind](**arguments)
+    return result
 
 
 def session_tasks(
     conditions: Sequence[Condition],
     sources: Catalogue,
-    *,
-    methods: Sequence[str],
-    limited: Sequence[str],
-    limit: int,
-    seed: int,
+    **work: Any,
 ) -> dict[str, dict[str, Any]]:
-    """Arguments of `compare_one`, by ``name/run``; the longest come first."""
+    """Arguments of `compare_one`, by ``name/run``; the longest come first.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        What is compared.
+    sources : mapping
+        The catalogue.
+    **work
+        Further arguments of `compare_session`, the same for all.
+    """
     order = sorted(conditions, key=lambda one: -one.expected_segments)
     return {
         f"{condition.name}/{run}": {
@@ -80,28 +60,53 @@ def session_tasks(
             "condition": asdict(condition),
             "source": sources[condition.source],
             "run": run,
-            "methods": list(methods),
-            "limited": list(limited),
-            "limit": limit,
-            "seed": seed,
+            **work,
         }
         for condition in order
         for run in range(condition.runs)
     }
 
 
+def timed_tasks(
+    conditions: Sequence[TimedCondition],
+    sources: Catalogue,
+    **work: Any,
+) -> dict[str, dict[str, Any]]:
+    """The same for windows in time; further arguments are those of `compare_timed`."""
+    order = sorted(conditions, key=lambda one: -one.expected_segments)
+    return {
+        f"{condition.name}/{number}": {
+            "kind": "timed",
+            "condition": asdict(condition),
+            "source": sources[condition.source],
+            "recording": recording,
+            "run": run,
+            **work,
+        }
+        for condition in order
+        for number, (recording, run) in enumerate(
+            condition.sessions(sources[condition.source])
+        )
+    }
+
+
 def estimate_minutes(
-    conditions: Sequence[Condition],
+    conditions: Sequence[Condition | TimedCondition],
     methods: Sequence[str],
     limited: Sequence[str],
     limit: int,
     workers: int,
+    *,
+    limit_pairs: int | None = None,
 ) -> float:
     """Minutes that all sessions take, about, on this many idle cores."""
     seconds = 0.0
     for condition in conditions:
         n = condition.expected_segments
-        used = allowed(methods, n, limited, limit)
+        trained = condition.part == "trained"
+        used = allowed(
+            methods, n, limited, limit, limit_pairs=limit_pairs, trained=trained
+        )
         seconds += condition.runs * expected_seconds(used, n)
     return seconds / 60.0 / workers
 
@@ -115,6 +120,7 @@ def compare_session(
     methods: Sequence[str],
     limited: Sequence[str],
     limit: int,
+    limit_pairs: int,
     seed: int,
 ) -> dict[str, Any]:
     """Draw one session and cluster it with every method.
@@ -131,42 +137,88 @@ def compare_session(
         Of `PEERS`.
     limited, limit : sequence of str and int
         Methods that are left out above this many segments.
+    limit_pairs : int
+        Segments above which methods that hold scores of all pairs are left out.
 
     Returns
     -------
     figures : dict
-        "session" and "methods", by name; methods that were left out are missing.
+        "session", and "methods" and "reliability" by name; methods that were left
+        out, and those that do not say how sure they are, are missing.
     """
     chosen = Condition(**condition)
     session = draw(chosen, source, run, seed)
     backend = load_backend(source["backend"])
     n = len(session.X)
-
-    def seed_of(method: str) -> int:
-        rng = named_generator(seed, "compare", chosen.name, run, method)
-        return int(rng.integers(2**31 - 1))
-
-    used = allowed(methods, n, limited, limit)
+    used = allowed(
+        methods,
+        n,
+        limited,
+        limit,
+        limit_pairs=limit_pairs,
+        trained=backend is not None,
+    )
+    seed_of = _seeds(seed, chosen.name, run)
     found = label(used, session.X, session.speakers, backend, seed_of)
-    described = {"n_segments": n, "n_speakers": chosen.speakers, "eer": 0.0}
-    if backend is not None and chosen.speakers > 1:
+    described = {
+        "n_segments": n,
+        "n_speakers": chosen.speakers,
+        "seconds": SEGMENT_SECONDS * n,
+        "eer": 0.0,
+    }
+    if backend is None:
+        described["eer"] = cosine_eer(session.X, session.speakers)
+    elif chosen.speakers > 1:
         pairs = all_pairs(backend.score_matrix(session.X), session.speakers)
         described["eer"] = equal_error_rate(*pairs)
-    return {
-        "session": described,
-        "methods": {
-            name: figures_of(session.speakers, one) for name, one in found.items()
-        },
+    return _judged(session.speakers, found, described)
+
+
+@one_thread
+def compare_timed(
+    *,
+    condition: Mapping[str, Any],
+    source: Mapping[str, Any],
+    recording: str,
+    run: int,
+    methods: Sequence[str],
+    limited: Sequence[str],
+    limit: int,
+    limit_pairs: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Draw windows in time and cluster them with every method.
+
+    Methods that can make use of times have them. Parameters and results are those
+    of `compare_session`, the condition being a `TimedCondition`; `recording` is that
+    of the session, empty where it is spliced.
+    """
+    chosen = TimedCondition(**condition)
+    drawn = draw_timed(chosen, source, recording, run, seed)
+    n = len(drawn.X)
+    used = allowed(methods, n, limited, limit, limit_pairs=limit_pairs, trained=False)
+    seed_of = _seeds(seed, chosen.name, recording, run)
+    found = label(used, drawn.X, drawn.speakers, None, seed_of, segments=drawn.segments)
+    described = {
+        "recording": recording,
+        "n_segments": n,
+        "n_speakers": len(np.unique(drawn.speakers)),
+        # The length that was asked for: cuts end where a turn does.
+        "seconds": max(drawn.seconds, chosen.seconds)
+        if chosen.law == "whole"
+        else chosen.times * chosen.seconds,
     }
+    return _judged(drawn.speakers, found, described)
 
 
 def figures_of(truth: AnyArray, found: Labelling) -> Figures:
-    """K, G, speakers found, how far that is from the truth, and CPU seconds."""
+    """K, G, share right, speakers found and how far that is off, and CPU seconds."""
     scores = score_clustering(truth, found.labels)
     true, count = len(np.unique(truth)), scores.sizes.n_clusters
     return {
         "k": scores.purity.k,
         "g": scores.majority.g,
+        "right": float(right_rows(truth, found.labels).mean()),
         "found": float(count),
         "count_error": float(abs(count - true)),
         "relative_error": abs(count - true) / true,
@@ -175,86 +227,29 @@ def figures_of(truth: AnyArray, found: Labelling) -> Figures:
     }
 
 
-@one_thread
-def compare_meeting(
-    *, folder: str, times: bool, run: int, methods: Sequence[str], seed: int
+def _judged(
+    truth: AnyArray, found: Mapping[str, Labelling], described: dict[str, Any]
 ) -> dict[str, Any]:
-    """Cluster the windows of a meeting with every method, and score who spoke when.
-
-    Parameters
-    ----------
-    folder : str
-        X-vectors, segments, PLDA, transform, reference and UEM of one recording.
-    times : bool
-        Whether methods that can make use of it know how windows overlap: sms
-        by the weight of a row, VBx by its authors' settings for such windows.
-    run, seed : int
-        Which draws of the stochastic methods.
-    methods : sequence of str
-        Of `PEERS`. The oracle chooses by G, against the speaker at the middle of a
-        window.
-    """
-    root = Path(folder)
-    embeddings = read_embeddings(root / "xvectors.ark")
-    windows = read_segments(root / "segments")
-    transform = read_transform(root / "transform.npz")
-    backend = backend_from_transform(
-        transform, read_plda(root / "plda"), embeddings.dim
-    )
-    reference = list(read_rttm(root / "ref.rttm"))
-    own = [windows[name] for name in embeddings.ids]
-    known: dict[str, Mapping[str, Any]] = {}
-    if times:
-        known = {"sms": {"row_weight": row_weight_of(own)}, **WINDOWED}
-
-    def seed_of(method: str) -> int:
-        rng = named_generator(seed, "compare", "meeting", run, method)
-        return int(rng.integers(2**31 - 1))
-
-    truth = np.array([_speaker_at(reference, window) for window in own])
-    found = label(methods, embeddings.vectors, truth, backend, seed_of, known)
-    figures = {}
-    for name, one in found.items():
-        turns = _turns(embeddings.ids, windows, one.labels)
-        figures[name] = {
-            "der": _der(root, turns),
-            "found": float(int(one.labels.max()) + 1),
-            "seconds": one.seconds,
-        }
+    told = {name: reliability_of(truth, one) for name, one in found.items()}
     return {
-        "session": {
-            "n_segments": len(own),
-            "n_speakers": len({turn.speaker for turn in reference}),
-            "vbx_rttm": _der(root, list(read_rttm(root / "vbx.rttm"))),
-        },
-        "methods": figures,
+        "session": described,
+        "methods": {name: figures_of(truth, one) for name, one in found.items()},
+        "reliability": {name: one for name, one in told.items() if one},
     }
 
 
-def _turns(
-    ids: Sequence[str], windows: Mapping[str, Segment], labels: IntArray
-) -> list[Turn]:
-    names = {name: f"spk{label}" for name, label in zip(ids, labels, strict=True)}
-    return list(labels_to_turns(windows, names))
+def _seeds(seed: int, *names: str | int) -> Callable[[str], int]:
+    """Seed of each method in a session."""
+
+    def seed_of(method: str) -> int:
+        rng = named_generator(seed, "compare", *names, method)
+        return int(rng.integers(2**31 - 1))
+
+    return seed_of
 
 
-def _der(root: Path, turns: Sequence[Turn]) -> float:
-    """Diarization error rate; overlap is scored."""
-    uem = next(iter(sorted(root.glob("*.uem"))), None)
-    evaluation = score_diarization(
-        list(read_rttm(root / "ref.rttm")),
-        turns,
-        None if uem is None else read_uem(uem),
-        collar=COLLAR,
-    )
-    return float(evaluation.overall["der"] or 0.0)
-
-
-def _speaker_at(reference: Sequence[Turn], window: Segment) -> str:
-    """Who speaks at the middle of a window; the nearest turn if nobody does."""
-    middle = (window.start + window.end) / 2.0
-
-    def distance(turn: Turn) -> float:
-        return max(turn.segment.start - middle, middle - turn.segment.end, 0.0)
-
-    return min(reference, key=distance).speaker
+_WORK: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "session": compare_session,
+    "timed": compare_timed,
+    "meeting": compare_meeting,
+}

@@ -1,40 +1,32 @@
-"""Settings of ``recipes/compare``, and the sources and conditions they ask for."""
+"""Settings of ``recipes/compare``."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sms_diar.datasets.corpora import corpora_place
 from sms_diar.errors import ConfigError
-from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, TRAINING
-from sms_diar.studies.compare import sources
-from sms_diar.studies.compare.audio import Disturbance
-from sms_diar.studies.compare.conditions import (
-    TAIL,
-    Condition,
-    corpus_conditions,
-    simulated_conditions,
-    world_name,
-)
+from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST
 from sms_diar.studies.compare.peers import PEERS
+from sms_diar.studies.compare.sources import SourceTraining
+from sms_diar.studies.compare.timed import TimedSettings
+from sms_diar.studies.compare.vectors import KINDS, LAW_WORDS, UntrainedSettings
 
-GROUPS = ("simulated", "arabic8k", "libri-testother10-8k", "hard", "meeting")
+GROUPS = (
+    "simulated",
+    "arabic8k",
+    "libri-testother10-8k",
+    "hard",
+    "meeting",
+    "untrained",
+    "doubled",
+    "windows",
+    "lengths",
+)
 UNTIL = ("develop", "freeze", "test")
 TEST_CORPORA = (TEST, *DEVELOPMENT, "simulated")
-
-# Disturbances of arabic8k under which the error rate of all pairs is 20 to 25 %.
-HARD = (
-    Disturbance(1.0, share=1.0, snr_db=15.0),
-    Disturbance(1.0, share=1.0, band=True),
-    Disturbance(2.5, share=1.0, snr_db=6.0),
-    Disturbance(2.5, share=0.5, snr_db=25.0),
-    Disturbance(2.5, share=0.15, band=True),
-    Disturbance(5.0, share=1.0, snr_db=4.0),
-)
-_HARD_SPEAKERS = (7, 15, 30)  # of the first; the others have 15
-_PIECES = 40  # most pieces of a speaker
 
 
 @dataclass(frozen=True)
@@ -104,6 +96,7 @@ class Config:
     methods: tuple[str, ...]
     limited: tuple[str, ...]
     limit: int
+    limit_pairs: int
     groups: tuple[str, ...]
     test_corpus: str
     test_speakers: tuple[int, ...]
@@ -112,18 +105,22 @@ class Config:
     figures: bool
     data: str
     world: Worlds
-    training: sources.SourceTraining
+    training: SourceTraining
+    untrained: UntrainedSettings
+    timed: TimedSettings
 
     def __post_init__(self) -> None:
-        choices: dict[str, tuple[str, ...]] = {
-            "until": UNTIL,
-            "test_corpus": TEST_CORPORA,
-            "methods": tuple(PEERS),
-            "limited": tuple(PEERS),
-            "groups": GROUPS,
+        choices: dict[str, tuple[Any, tuple[str, ...]]] = {
+            "until": (self.until, UNTIL),
+            "test_corpus": (self.test_corpus, TEST_CORPORA),
+            "methods": (self.methods, tuple(PEERS)),
+            "limited": (self.limited, tuple(PEERS)),
+            "groups": (self.groups, GROUPS),
+            "untrained.methods": (self.untrained.methods, tuple(PEERS)),
+            "untrained.kinds": (self.untrained.kinds, tuple(KINDS)),
+            "untrained.laws": (self.untrained.laws, tuple(LAW_WORDS)),
         }
-        for name, known in choices.items():
-            given = getattr(self, name)
+        for name, (given, known) in choices.items():
             if isinstance(given, str) and given not in known:
                 raise ConfigError(
                     f"'{name}' must be one of {', '.join(known)}, got {given!r}"
@@ -133,17 +130,26 @@ class Config:
                     f"'{name}' must be some of {', '.join(known)}, got "
                     f"{', '.join(given)}"
                 )
-        for name in (
-            "runs",
-            "runs_corpora",
-            "runs_simulated",
-            "runs_large",
-            "runs_meeting",
-        ):
-            if getattr(self, name) < 1:
-                raise ConfigError(
-                    f"'{name}' must be a number >= 1, got {getattr(self, name)}"
-                )
+        numbers = {
+            "runs": self.runs,
+            "runs_corpora": self.runs_corpora,
+            "runs_simulated": self.runs_simulated,
+            "runs_large": self.runs_large,
+            "runs_meeting": self.runs_meeting,
+            "untrained.runs": self.untrained.runs,
+            "untrained.runs_doubled": self.untrained.runs_doubled,
+            "timed.runs": self.timed.runs,
+            "timed.runs_cuts": self.timed.runs_cuts,
+        }
+        for name, number in numbers.items():
+            if number < 1:
+                raise ConfigError(f"'{name}' must be a number >= 1, got {number}")
+        if self.timed.repeated not in (0.0, *self.timed.cuts):
+            known_cuts = ", ".join(f"{seconds:g}" for seconds in self.timed.cuts)
+            raise ConfigError(
+                f"'timed.repeated' must be one of 'timed.cuts' ({known_cuts}) or 0, "
+                f"got {self.timed.repeated:g}"
+            )
 
     @property
     def root(self) -> Path:
@@ -157,8 +163,14 @@ class Config:
             "methods": self.methods,
             "limited": self.limited,
             "limit": self.limit,
+            "limit_pairs": self.limit_pairs,
             "seed": self.seed,
         }
+
+    @property
+    def untrained_work(self) -> dict[str, Any]:
+        """What sessions without a PLDA model depend on."""
+        return {**self.work, "methods": self.untrained.methods}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -170,145 +182,7 @@ class Config:
         """Sessions of conditions of a corpus of development."""
         return {**self.sizes, "runs": self.runs_corpora}
 
-
-def corpora_of(config: Config) -> tuple[list[str], list[str]]:
-    """Groups of development that can be run, and why others are left out."""
-    there, left_out = [], []
-    for group in config.groups:
-        needed: tuple[str, ...] = ()
-        if group == "meeting":
-            needed = (sources.MEETING,)
-        elif group != "simulated":
-            needed = TRAINING
-        missing = [name for name in needed if not (config.root / name).is_dir()]
-        if missing:
-            left_out.append(
-                f"{group} is left out: no folder {', '.join(missing)} in {config.root} "
-                f"(set 'data', or SMS_DIAR_DATA)."
-            )
-        else:
-            there.append(group)
-    return there, left_out
-
-
-def prepare_tasks(config: Config, folder: Path) -> dict[str, dict[str, Any]]:
-    """Arguments of `sources.prepare`, a task for each source."""
-    there, _ = corpora_of(config)
-    training = asdict(config.training)
-    common = {"training": training, "folder": str(folder), "seed": config.seed}
-    root = str(config.root)
-    tasks: dict[str, dict[str, Any]] = {}
-    for corpus in DEVELOPMENT:
-        if corpus not in there and not (corpus == "arabic8k" and "hard" in there):
-            continue
-        disturbed = HARD if corpus == "arabic8k" and "hard" in there else ()
-        tasks[f"{corpus}-ivectors"] = {
-            "kind": "ivectors",
-            "corpus": corpus,
-            "root": root,
-            "disturbances": [asdict(one) for one in disturbed],
-            "most": _PIECES,
-            **common,
-        }
-        tasks[f"{corpus}-neural"] = {
-            "kind": "neural",
-            "corpus": corpus,
-            "trained_on": [name for name in DEVELOPMENT if name != corpus],
-            "root": root,
-            **common,
-        }
-    if "simulated" in there or config.test_corpus == "simulated":
-        tasks |= {name: {**task, **common} for name, task in _worlds(config).items()}
-    return tasks
-
-
-def conditions_of_development(config: Config) -> list[Condition]:
-    """Rows of the table of development; some may turn out to have no source."""
-    there, _ = corpora_of(config)
-    rows: list[Condition] = []
-    if "simulated" in there:
-        world = config.world
-        rows += simulated_conditions(
-            world.eers,
-            world.speakers,
-            world.each,
-            base_eer=world.base_eer,
-            base_speakers=world.base_speakers,
-            runs=config.runs_simulated,
-            runs_large=min(config.runs_simulated, config.runs_large),
-            large=config.large,
-        )
-    for corpus, speakers, laws in (
-        ("arabic8k", (3, 7, 15, 30), ((15, "uneven"),)),
-        ("libri-testother10-8k", (3, 7), ((7, "uneven"),)),
-    ):
-        if corpus not in there:
-            continue
-        for kind, short in (("ivectors", "iv"), ("neural", "nn")):
-            label = sources.LABELS[corpus]
-            rows += corpus_conditions(
-                f"{corpus}-{kind}",
-                f"{label} {short}",
-                f"{label}",
-                speakers,
-                laws,
-                **config.development_sizes,
-            )
-    if "hard" in there:
-        for index, disturbance in enumerate(HARD):
-            numbers = _HARD_SPEAKERS if index == 0 else (15,)
-            rows += corpus_conditions(
-                sources.hard_name(index),
-                f"hard {sources.hard_label(disturbance)},",
-                "hard",
-                (),
-                [(number, "uneven") for number in numbers],
-                **config.development_sizes,
-            )
-    return rows
-
-
-def conditions_of_test(config: Config) -> list[Condition]:
-    """Rows of the table of the test; some may turn out to have no source."""
-    corpus = config.test_corpus
-    label = sources.LABELS[corpus]
-    laws = [(number, "uneven") for number in config.test_uneven]
-    laws += [(config.test_base, law) for law in ("zipf", "5", "10")]
-    rows: list[Condition] = []
-    for kind, short, words in (
-        ("ivectors", "iv", "i-vectors"),
-        ("neural", "nn", "neural"),
-    ):
-        rows += corpus_conditions(
-            f"{corpus}-{kind}",
-            f"{label} {short}",
-            words,
-            config.test_speakers,
-            laws,
-            **config.sizes,
-        )
-    return rows
-
-
-def _worlds(config: Config) -> dict[str, dict[str, Any]]:
-    world = config.world
-    base = world.fields(world.base_eer)
-    plain = {
-        world_name(eer): (world.fields(eer), world.fields(eer), 0.0)
-        for eer in (*world.eers, world.base_eer)
-    }
-    every = {
-        **plain,
-        "heavy": (base, base, TAIL),
-        "mismatched": (base, world.other, 0.0),
-    }
-    return {
-        name: {
-            "kind": "world",
-            "name": name,
-            "world": drawn,
-            "trained_on": trained_on,
-            "tail": tail,
-        }
-        for name, (drawn, trained_on, tail) in every.items()
-    }
+    @property
+    def untrained_sizes(self) -> dict[str, int]:
+        """Sessions of conditions without a PLDA model."""
+        return {**self.sizes, "runs": self.untrained.runs}

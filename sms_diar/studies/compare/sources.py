@@ -36,6 +36,15 @@ from sms_diar.studies._shared.settings import BackendTraining
 from sms_diar.studies._shared.threads import one_thread
 from sms_diar.studies.compare.audio import Disturbance, write_disturbed
 from sms_diar.studies.compare.conditions import draw_world
+from sms_diar.studies.compare.conversations import prepare_conversations
+from sms_diar.studies.compare.timed import CONVERSATIONS
+from sms_diar.studies.compare.vectors import (
+    STAND_IN,
+    prepare_stand_in,
+    prepare_vectors,
+    raw_name,
+    without_backend,
+)
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
@@ -45,6 +54,7 @@ LABELS = {
     "libri-testother10-8k": "testother",
     TEST: "digits",
     "simulated": "stand-in",
+    STAND_IN: "sim",
 }
 """What rows of the table call a corpus."""
 
@@ -73,7 +83,7 @@ class SourceTraining(BackendTraining):
 
 def development_digests(root: Path) -> dict[str, str]:
     """Digests of the corpora of development that are there; never of the test's."""
-    names = (*TRAINING, MEETING)
+    names = (*TRAINING, MEETING, CONVERSATIONS)
     return {
         name: listing_digest(root / name) for name in names if (root / name).is_dir()
     }
@@ -163,6 +173,8 @@ def prepare_ivectors(
         made[hard]["label"] = hard_label(disturbance)
     for source in made.values():
         source |= {"backend": backend, "words": words}
+    raw = f"extractor of {' and '.join(others)}, no PLDA: cosine, fitted to the session"
+    made[raw_name(corpus, "ivectors")] = without_backend(made[name], raw)
     return made
 
 
@@ -222,11 +234,12 @@ def prepare_digits(*, folder: str) -> Catalogue:
     source = _source(path, embeddings, np.asarray(speakers), backend)
     source["backend"] = _keep(folder, name, backend)
     source["words"] = "the embedded model and its back end"
-    return {name: source}
+    raw = "the embedded model, no PLDA: cosine, fitted to the session"
+    return {name: source, raw_name(TEST, "ivectors"): without_backend(source, raw)}
 
 
 def prepare(*, kind: str, **arguments: Any) -> Catalogue:
-    """Prepare a source: "world", "ivectors", "neural" or "digits"."""
+    """Prepare a source of one of the kinds in `_PREPARE`."""
     made: Catalogue = _PREPARE[kind](**arguments)
     return made
 
@@ -236,6 +249,9 @@ _PREPARE: Mapping[str, Any] = {
     "ivectors": prepare_ivectors,
     "neural": prepare_neural,
     "digits": prepare_digits,
+    "vectors": prepare_vectors,
+    "stand-in": prepare_stand_in,
+    "conversations": prepare_conversations,
 }
 
 

@@ -1,14 +1,14 @@
 """All methods on all conditions: the work behind ``recipes/compare``.
 
 Everything is chosen on development data: simulated worlds, `arabic8k`,
-`libri-testother10-8k`, disturbed copies of the first, and one meeting. Then all that
-figures depend on is frozen, and only then the test corpus is opened.
+`libri-testother10-8k`, disturbed copies of the first, conversations, and one meeting.
+Then all that figures depend on is frozen, and only then the test corpus is opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +24,29 @@ from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies.compare import freeze as frozen
 from sms_diar.studies.compare import sources
 from sms_diar.studies.compare.conditions import Condition, fitting, world_name
+from sms_diar.studies.compare.conversations import LEAST_WINDOWS
+from sms_diar.studies.compare.meeting import MEETING_ROWS, meeting_tasks
 from sms_diar.studies.compare.peers import settings_of
-from sms_diar.studies.compare.report import (
-    summarise_conditions,
-    summarise_meeting,
-    write_report,
-)
-from sms_diar.studies.compare.sessions import (
-    MEETING_ROWS,
-    compare_one,
-    estimate_minutes,
-    meeting_tasks,
-    session_tasks,
-)
-from sms_diar.studies.compare.settings import (
-    Config,
+from sms_diar.studies.compare.plan import (
     conditions_of_development,
     conditions_of_test,
     corpora_of,
     prepare_tasks,
+    timed_of_development,
+    untrained_of_development,
+    untrained_of_test,
 )
+from sms_diar.studies.compare.report import write_report
+from sms_diar.studies.compare.sessions import (
+    compare_one,
+    estimate_minutes,
+    session_tasks,
+    timed_tasks,
+)
+from sms_diar.studies.compare.settings import Config
+from sms_diar.studies.compare.summary import summarise_meeting, summarise_parts
+from sms_diar.studies.compare.timed import TimedCondition, runnable_timed
+from sms_diar.studies.compare.vectors import FILES, KINDS, STAND_IN, raw_name
 
 CATALOGUE = "sources.json"
 RESULTS = "sessions.json"
@@ -67,7 +70,11 @@ def run_develop(run: StageRun, config: Config) -> None:
     """Run all methods on development data."""
     catalogue = read_json(run.before["prepare"] / CATALOGUE)
     rows = _runnable(conditions_of_development(config), catalogue)
-    tasks = session_tasks(rows, catalogue, **config.work)
+    untrained = _runnable(untrained_of_development(config), catalogue)
+    timed = runnable_timed(timed_of_development(config), catalogue)
+    # The longest first, so that no core waits for the last one.
+    tasks = timed_tasks(timed, catalogue, **config.untrained_work)
+    tasks |= session_tasks(rows, catalogue, **config.work)
     if "meeting" in corpora_of(config)[0]:
         tasks |= meeting_tasks(
             config.root / sources.MEETING,
@@ -75,8 +82,9 @@ def run_develop(run: StageRun, config: Config) -> None:
             runs=config.runs_meeting,
             seed=config.seed,
         )
-    _announce(run, config, rows)
-    _write_results(run, rows, run.map(compare_one, tasks))
+    tasks |= session_tasks(untrained, catalogue, **config.untrained_work)
+    _announce(run, config, rows, [*untrained, *_counted(timed, catalogue)])
+    _write_results(run, [*rows, *untrained, *timed], run.map(compare_one, tasks))
 
 
 def run_freeze(run: StageRun, config: Config) -> None:
@@ -97,14 +105,16 @@ def run_test(run: StageRun, config: Config) -> None:
     catalogue = _test_sources(config, read_json(prepared / CATALOGUE), run.folder)
     write_json(run.folder / CATALOGUE, catalogue)
     rows = _runnable(conditions_of_test(config), catalogue)
+    untrained = _runnable(untrained_of_test(config), catalogue)
     if not rows:
         raise ExperimentError(
             f"{config.test_corpus}: no condition of the test can be run; prepare it "
             f"(see 'groups' and 'data')"
         )
-    _announce(run, config, rows)
+    _announce(run, config, rows, untrained)
     tasks = session_tasks(rows, catalogue, **config.work)
-    _write_results(run, rows, run.map(compare_one, tasks))
+    tasks |= session_tasks(untrained, catalogue, **config.untrained_work)
+    _write_results(run, [*rows, *untrained], run.map(compare_one, tasks))
     frozen.finish_test(root)
 
 
@@ -112,7 +122,7 @@ def run_report(run: StageRun, config: Config) -> None:
     """Write tables, pictures and texts of what has been run."""
     develop = read_json(run.before["develop"] / RESULTS)
     catalogue = read_json(run.before["prepare"] / CATALOGUE)
-    left_out = corpora_of(config)[1]
+    left_out = [*corpora_of(config)[1], *_left_out_recordings(catalogue)]
     meeting = {
         key: value
         for key, value in develop["sessions"].items()
@@ -121,25 +131,25 @@ def run_report(run: StageRun, config: Config) -> None:
     results: dict[str, Any] = {
         "stamp": stamp(seed=config.seed, settings=asdict(config)),
         "methods": {name: settings_of(name) for name in config.methods},
-        "development": summarise_conditions(
-            develop["sessions"], develop["conditions"], config.seed
-        ),
+        **summarise_parts(develop, config.seed),
         "meeting": summarise_meeting(meeting),
         "test": None,
         "test_runs": frozen.read_runs(run.folder.parent),
         "frozen": None,
     }
+    results["development"] = results.pop("trained")
     if "freeze" in run.before:
         record = frozen.read_frozen(run.before["freeze"] / frozen.SETTINGS)
         results["frozen"] = record
     if "test" in run.before:
         test = read_json(run.before["test"] / RESULTS)
-        results["test"] = summarise_conditions(
-            test["sessions"], test["conditions"], config.seed
-        )
+        found = summarise_parts(test, config.seed)
+        results["test"] = found.pop("trained")
+        results |= {f"test_{name}": part for name, part in found.items()}
         catalogue |= read_json(run.before["test"] / CATALOGUE)
         ran = {entry["name"] for entry in test["conditions"]}
-        gone = [one.name for one in conditions_of_test(config) if one.name not in ran]
+        wanted = [*conditions_of_test(config), *untrained_of_test(config)]
+        gone = [one.name for one in wanted if one.name not in ran]
         if gone:
             left_out.append(
                 f"Of the test {', '.join(gone)} are left out: no such vectors, or too "
@@ -153,8 +163,9 @@ def settings_now(config: Config, prepared: Path) -> dict[str, Any]:
     """What would be frozen now; the test corpus is not looked at."""
     files = {"embedded model": file_digest(default_model_path())}
     for name, source in sorted(read_json(prepared / CATALOGUE).items()):
-        model = read_model(source["backend"], KIND)
-        files[f"back end of {name}"] = model.fingerprint
+        if source["backend"]:
+            model = read_model(source["backend"], KIND)
+            files[f"back end of {name}"] = model.fingerprint
     if config.test_corpus == TEST:
         for corpus in DEVELOPMENT:
             path = config.root / corpus / VECTORS
@@ -163,9 +174,10 @@ def settings_now(config: Config, prepared: Path) -> dict[str, Any]:
         "corpus": config.test_corpus,
         "conditions": {
             condition.name: asdict(condition)
-            for condition in conditions_of_test(config)
+            for condition in (*conditions_of_test(config), *untrained_of_test(config))
         },
         "training": asdict(config.training),
+        "methods_untrained": config.untrained.methods,
         **config.work,
     }
     return frozen.settings_to_freeze(config.methods, files, test)
@@ -177,13 +189,15 @@ def _test_sources(
     corpus = config.test_corpus
     if corpus == "simulated":
         names = {"ivectors": world_name(config.world.base_eer), "neural": "heavy"}
-        return {f"{corpus}-{kind}": catalogue[name] for kind, name in names.items()}
+        found = {f"{corpus}-{kind}": catalogue[name] for kind, name in names.items()}
+        alone = catalogue.get(raw_name(STAND_IN, "vectors"))
+        if alone is not None:
+            found |= {raw_name(corpus, kind): alone for kind in KINDS}
+        return found
     if corpus != TEST:
-        return {
-            name: source
-            for name, source in catalogue.items()
-            if name in (f"{corpus}-ivectors", f"{corpus}-neural")
-        }
+        wanted = {f"{corpus}-ivectors", f"{corpus}-neural"}
+        wanted |= {raw_name(corpus, kind) for kind in KINDS}
+        return {n: source for n, source in catalogue.items() if n in wanted}
     made = sources.prepare(kind="digits", folder=str(folder))
     needed = (*DEVELOPMENT, corpus)
     if all((config.root / name / VECTORS).is_file() for name in needed):
@@ -196,6 +210,18 @@ def _test_sources(
             folder=str(folder),
             seed=config.seed,
         )
+    for network, file in FILES.items():
+        if (
+            network in config.untrained.kinds
+            and (config.root / corpus / file).is_file()
+        ):
+            made |= sources.prepare(
+                kind="vectors",
+                corpus=corpus,
+                network=network,
+                root=str(config.root),
+                folder=str(folder),
+            )
     return made
 
 
@@ -206,19 +232,50 @@ def _runnable(
     return fitting(conditions, available)
 
 
-def _announce(run: StageRun, config: Config, rows: Sequence[Condition]) -> None:
-    minutes = estimate_minutes(
-        rows, config.methods, config.limited, config.limit, run.workers
+def _counted(
+    conditions: Sequence[TimedCondition], catalogue: sources.Catalogue
+) -> list[TimedCondition]:
+    """Conditions whose number of runs is that of all their sessions."""
+    return [
+        replace(one, runs=len(one.sessions(catalogue[one.source])))
+        for one in conditions
+    ]
+
+
+def _left_out_recordings(catalogue: sources.Catalogue) -> list[str]:
+    return [
+        f"Of the {name} {', '.join(source['left_out'])} are left out: fewer than "
+        f"{LEAST_WINDOWS} windows."
+        for name, source in catalogue.items()
+        if source.get("left_out")
+    ]
+
+
+def _announce(
+    run: StageRun,
+    config: Config,
+    rows: Sequence[Condition],
+    untrained: Sequence[Condition | TimedCondition],
+) -> None:
+    limits = (config.limited, config.limit, run.workers)
+    minutes = sum(
+        estimate_minutes(own, methods, *limits, limit_pairs=config.limit_pairs)
+        for own, methods in (
+            (rows, config.methods),
+            (untrained, config.untrained.methods),
+        )
     )
-    sessions = sum(row.runs for row in rows)
+    every = (*rows, *untrained)
     run.progress.say(
-        f"{run.name}: {len(rows)} conditions, {sessions} sessions, about "
-        f"{minutes:.0f} min on {run.workers} idle cores"
+        f"{run.name}: {len(every)} conditions, {sum(row.runs for row in every)} "
+        f"sessions, about {minutes:.0f} min on {run.workers} idle cores"
     )
 
 
 def _write_results(
-    run: StageRun, rows: Sequence[Condition], results: Mapping[str, Any]
+    run: StageRun,
+    rows: Sequence[Condition | TimedCondition],
+    results: Mapping[str, Any],
 ) -> None:
     content = {"conditions": [asdict(row) for row in rows], "sessions": dict(results)}
     write_json(run.folder / RESULTS, content)

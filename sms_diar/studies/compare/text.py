@@ -1,42 +1,30 @@
-"""What the report of ``recipes/compare`` says, in Markdown and on a terminal."""
+"""What the report of ``recipes/compare`` says, in Markdown."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sms_diar._json import json_text
 from sms_diar.report.provenance import describe
 from sms_diar.report.tables import Table
-from sms_diar.studies.compare.peers import ORACLES, OURS, head
+from sms_diar.studies.compare import goal_text, sections
+from sms_diar.studies.compare.peers import OURS, head
+from sms_diar.studies.compare.words import (
+    MISSING,
+    best,
+    interval,
+    methods_of,
+    share,
+    signed,
+)
 
-PARTS = {
+TITLES = {
     "test": "Test: {corpus}",
     "development": "Development",
 }
 RIVAL = "nme-sc"
-_MISSING = "-"
 _MANY = 30  # speakers up to whom the number is expected to be exact
-
-
-def methods_of(summary: Mapping[str, Any]) -> list[str]:
-    """All methods of a part, in the order in which they were run."""
-    rows = summary["conditions"].values()
-    each = sorted((list(row["methods"]) for row in rows), key=len, reverse=True)
-    return list(dict.fromkeys(method for methods in each for method in methods))
-
-
-def share(value: float) -> str:
-    """Three digits without the zero before the point; one is 1.00."""
-    text = f"{value:.3f}"
-    return text[1:] if text.startswith("0.") else text[:4]
-
-
-def signed(value: float) -> str:
-    """The same with a sign."""
-    return ("-" if round(value, 3) < 0 else "+") + share(abs(value))
 
 
 def overview(summary: Mapping[str, Any]) -> Table:
@@ -45,9 +33,9 @@ def overview(summary: Mapping[str, Any]) -> Table:
     rows = []
     for name, row in summary["conditions"].items():
         cells = [_cell(row["methods"].get(method)) for method in methods]
-        best = _best(row["methods"])
+        leading = best(row["methods"], "g")
         cells = [
-            f"**{cell}**" if method in best else cell
+            f"**{cell}**" if method in leading else cell
             for method, cell in zip(methods, cells, strict=True)
         ]
         rows.append((name, f"{100 * row['session']['eer']:.0f}", *cells))
@@ -60,24 +48,6 @@ def overview(summary: Mapping[str, Any]) -> Table:
     return Table(("condition", "EER %", *map(head, methods)), tuple(rows))
 
 
-def measure_table(summary: Mapping[str, Any], measure: str) -> Table:
-    """One measure of all methods; rows are conditions and averages."""
-    methods = methods_of(summary)
-    part = summary["conditions"]
-    averages = {f"mean, {name}": row for name, row in summary["averages"].items()}
-    rows = []
-    for name, row in {**part, **averages}.items():
-        cells = [_MISSING] * len(methods)
-        for column, method in enumerate(methods):
-            if method in row["methods"]:
-                found = row["methods"][method]
-                off = f"{100 * found['relative_error']:.0f}%"
-                number = f"{found['found']:.1f}" if name in part else off
-                cells[column] = number if measure == "found" else share(found[measure])
-        rows.append((name, *cells))
-    return Table(("", *map(head, methods)), tuple(rows))
-
-
 def differences(summary: Mapping[str, Any], measure: str) -> Table:
     """Ours minus each peer with its interval; rows are conditions and averages."""
     averages = {f"*mean, {name}*": row for name, row in summary["averages"].items()}
@@ -87,7 +57,7 @@ def differences(summary: Mapping[str, Any], measure: str) -> Table:
         cells = []
         for peer in peers:
             found = row["paired"].get(peer)
-            cells.append(_MISSING if found is None else _interval(found[measure]))
+            cells.append(MISSING if found is None else interval(found[measure]))
         rows.append((name, *cells))
     return Table(("condition", *map(head, peers)), tuple(rows))
 
@@ -104,7 +74,7 @@ def counts(summary: Mapping[str, Any]) -> Table:
             cells = [
                 f"{100 * row['methods'][m][measure]:.0f} %"
                 if m in row["methods"]
-                else _MISSING
+                else MISSING
                 for m in methods
             ]
             rows.append((name, words, *cells))
@@ -117,7 +87,7 @@ def seconds(summary: Mapping[str, Any]) -> Table:
     rows = []
     for name, row in summary["conditions"].items():
         cells = [
-            f"{row['methods'][m]['seconds']:.2f}" if m in row["methods"] else _MISSING
+            f"{row['methods'][m]['seconds']:.2f}" if m in row["methods"] else MISSING
             for m in methods
         ]
         rows.append((name, f"{row['session']['n_segments']:.0f}", *cells))
@@ -154,7 +124,7 @@ def headlines(summary: Mapping[str, Any]) -> list[str]:
             least = min(gaps, key=lambda name: gaps[name])
             lines.append(
                 f"{measure.upper()} of {OURS} minus that of {peer}: "
-                f"{_interval(found[measure])} on average over {len(gaps)} conditions; "
+                f"{interval(found[measure])} on average over {len(gaps)} conditions; "
                 f"at least {signed(gaps[least])} ({least})."
             )
     even = [
@@ -185,8 +155,8 @@ def sources(catalogue: Mapping[str, Any]) -> Table:
         (
             f"{name} ({source['label']})" if "label" in source else name,
             source["words"],
-            str(source["speakers"] or _MISSING),
-            str(source["segments"] or _MISSING),
+            str(source["speakers"] or MISSING),
+            str(source["segments"] or MISSING),
             f"{100 * source['eer']:.1f}",
         )
         for name, source in catalogue.items()
@@ -203,16 +173,16 @@ def _markdown(results: Mapping[str, Any]) -> Iterator[str]:
     settings = results["stamp"]["settings"]
     yield "# Methods compared\n"
     yield f"{describe(results['stamp'])}.\n"
-    yield f"{_introduction(settings)}\n"
+    yield f"{introduction(settings)}\n"
     for note in results["left_out"]:
         yield f"- {note}\n"
-    for part, title in PARTS.items():
+    for part, title in TITLES.items():
         summary = results[part]
         if not summary or not summary["conditions"]:
             continue
         yield f"## {title.format(corpus=settings['test_corpus'])}\n"
         if part == "test":
-            yield f"{_proof(results)}\n"
+            yield f"{proof(results)}\n"
         yield "\n".join(f"- {line}" for line in headlines(summary)) + "\n"
         yield overview(summary).markdown()
         yield "### Number of speakers\n"
@@ -231,6 +201,20 @@ def _markdown(results: Mapping[str, Any]) -> Iterator[str]:
             yield differences(summary, measure).markdown()
         yield "### CPU seconds per session\n"
         yield seconds(summary).markdown()
+        if part == "test":
+            yield from sections.untrained_section(
+                results.get("test_untrained"), "Test without a PLDA model"
+            )
+            yield from goal_text.goal_section(
+                results["test_goals"], results["test_drift"], "Goals on the test"
+            )
+    yield from goal_text.goal_section(results["goals"], results["drift"], "Goals")
+    yield from sections.untrained_section(results["untrained"], "Without a PLDA model")
+    yield from sections.windows_section(results["windows"])
+    yield from sections.lengths_section(
+        results["lengths"], results["drift"], settings["timed"]["repeats"]
+    )
+    yield from sections.reliability_section(results["reliability"])
     yield "## Sources\n"
     yield "Equal error rates of all pairs of segments under the back end:\n"
     yield sources(results["sources"]).markdown()
@@ -251,58 +235,8 @@ def _markdown(results: Mapping[str, Any]) -> Iterator[str]:
     yield f"```json\n{json_text(settings)}\n```\n"
 
 
-def terminal(results: Mapping[str, Any], folder: Path) -> str:
-    """Text of summary.txt, narrow enough for a terminal."""
-    settings = results["stamp"]["settings"]
-    lines = [*textwrap.wrap(_introduction(settings).replace("`", ""), 88), ""]
-    for note in results["left_out"]:
-        lines += textwrap.wrap(note, 88, initial_indent="- ", subsequent_indent="  ")
-    for part, title in reversed(PARTS.items()):
-        summary = results[part]
-        if not summary or not summary["conditions"]:
-            continue
-        lines += ["", title.format(corpus=settings["test_corpus"])]
-        if part == "test":
-            lines += textwrap.wrap(_proof(results), 88)
-        for line in headlines(summary):
-            lines += textwrap.wrap(
-                line, 88, initial_indent="- ", subsequent_indent="  "
-            )
-        for measure, words in (
-            ("k", "K"),
-            ("g", "G"),
-            ("found", "speakers found; means: how far off, in %"),
-        ):
-            lines += ["", f"{words}:", ""]
-            lines.append(measure_table(summary, measure).plain().rstrip())
-        lines += ["", f"G of {OURS} minus that of a peer, and a 95 % interval:", ""]
-        lines.append(_peers(summary).plain().rstrip())
-        if part == "development" and results["meeting"]:
-            lines += ["", "Meeting:", ""]
-            lines.append(meeting(results["meeting"]).plain().rstrip())
-    lines += ["", f"Tables and pictures: {folder}"]
-    return "\n".join(lines) + "\n"
-
-
-def _peers(summary: Mapping[str, Any]) -> Table:
-    """Averages of the paired differences, with an interval for the last of them."""
-    names = list(summary["averages"])
-    rows = []
-    for peer in (method for method in methods_of(summary) if method != OURS):
-        cells = []
-        for name in names:
-            found = summary["averages"][name]["paired"].get(peer)
-            if found is None:
-                cells.append(_MISSING)
-            elif name == names[-1]:
-                cells.append(_interval(found["g"]))
-            else:
-                cells.append(signed(found["g"]["estimate"]))
-        rows.append((peer, *cells))
-    return Table(("peer", *names), tuple(rows))
-
-
-def _introduction(settings: Mapping[str, Any]) -> str:
+def introduction(settings: Mapping[str, Any]) -> str:
+    """How to read the tables of sessions with a PLDA model."""
     limited = ", ".join(settings["limited"])
     return (
         f"All methods see the same sessions, with the defaults of `sms-diar`. K / G / "
@@ -320,7 +254,8 @@ def _introduction(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _proof(results: Mapping[str, Any]) -> str:
+def proof(results: Mapping[str, Any]) -> str:
+    """That the test was run on frozen settings, and how often."""
     frozen, runs = results["frozen"], results["test_runs"]
     times = "once" if len(runs) == 1 else f"{len(runs)} times"
     return (
@@ -336,9 +271,9 @@ def _meeting_words(rows: Mapping[str, Any]) -> str:
         f"X-vectors of one AMI meeting, {row['n_segments']} windows of "
         f"{row['n_speakers']} speakers. DER with 0.25 s left out on each side of a "
         f"boundary, overlap scored; mean of {row['runs']} seeds. With times known, "
-        f"sms gets the weight of a row and VBx its authors' settings for such windows "
-        f"(its own answer, vbx.rttm, has {100 * row['vbx_rttm']:.2f} %); the others "
-        f"cannot use them."
+        f"sms has them and VBx its authors' settings for such windows (its own answer, "
+        f"vbx.rttm, has {100 * row['vbx_rttm']:.2f} %); the others cannot use them. "
+        f"Without PLDA there is no transform either: raw vectors of the network."
     )
 
 
@@ -349,13 +284,13 @@ def _parameters(params: Mapping[str, Any]) -> str:
 
 def _cell(found: Mapping[str, float] | None) -> str:
     if found is None:
-        return _MISSING
+        return MISSING
     return f"{share(found['k'])} / {share(found['g'])} / {found['found']:.1f}"
 
 
 def _mean_cell(found: Mapping[str, float] | None, conditions: int) -> str:
     if found is None:
-        return _MISSING
+        return MISSING
     partly = "+" if found["conditions"] < conditions else ""
     off = 100 * found["relative_error"]
     return f"{share(found['k'])} / {share(found['g'])} / {off:.0f} %{partly}"
@@ -363,16 +298,5 @@ def _mean_cell(found: Mapping[str, float] | None, conditions: int) -> str:
 
 def _der_cell(found: Mapping[str, float] | None) -> str:
     if found is None:
-        return _MISSING
+        return MISSING
     return f"{100 * found['der']:.2f} / {found['found']:.1f}"
-
-
-def _interval(found: Mapping[str, float]) -> str:
-    return (
-        f"{signed(found['estimate'])} [{signed(found['low'])}, {signed(found['high'])}]"
-    )
-
-
-def _best(methods: Mapping[str, Mapping[str, float]]) -> Sequence[str]:
-    rated = {m: round(f["g"], 3) for m, f in methods.items() if m not in ORACLES}
-    return [m for m, g in rated.items() if g == max(rated.values())]

@@ -40,6 +40,9 @@ def counts(session):
     ("law", "available", "rank", "number"),
     [
         ("all", 34, 3, 34),
+        ("half", 34, 3, 17),
+        ("half", 33, 3, 17),  # rounded up: a speaker stays
+        ("half", 1, 3, 1),
         ("zipf", 34, 1, 34),
         ("zipf", 34, 3, 11),  # 34 / 3 = 11.3
         ("zipf", 34, 30, 2),  # 34 / 30 = 1.1, but at least 2
@@ -78,6 +81,12 @@ def test_sessions_follow_from_seed_name_and_run(corpus):
         draw(Condition("y", "g", "s", 2, "uneven"), corpus, 0, seed=1),
     ]
     assert all(not np.array_equal(one.X, other.X) for other in others)
+
+
+def test_conditions_of_one_stream_draw_the_same(corpus):
+    one = draw(Condition("x", "g", "s", 2, stream="z"), corpus, 0, seed=1)
+    other = draw(Condition("y", "g", "s", 2, stream="z"), corpus, 0, seed=1)
+    np.testing.assert_array_equal(one.X, other.X)
 
 
 def test_sessions_of_all_speakers_have_nine_tenths_of_the_segments(corpus):
@@ -166,7 +175,7 @@ def test_simulated_conditions_vary_one_thing_at_a_time():
 
 @pytest.mark.parametrize(
     ("law", "segments"),
-    [("all", 102), ("uneven", 60), ("5", 15), ("zipf", 62)],
+    [("all", 102), ("half", 51), ("uneven", 60), ("5", 15), ("zipf", 62)],
     # uneven: 3 (6 + 34) / 2; zipf: 34 + 17 + 11.3
 )
 def test_sizes_are_foreseen(law, segments):
@@ -177,5 +186,6 @@ def test_an_unknown_law_is_refused():
     with pytest.raises(InvalidParameterError) as caught:
         Condition("x", "g", "s", 3, "pareto")
     assert str(caught.value) == (
-        "Condition: law must be 'all', 'uneven', 'zipf' or a number, got 'pareto'"
+        "Condition: law must be 'all', 'half', 'uneven', 'zipf' or a number, got "
+        "'pareto'"
     )
