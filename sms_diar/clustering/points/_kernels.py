@@ -3,8 +3,8 @@
 Rules of this file: every loop repeats its namesake in ``_reference.py``; arguments
 arrive validated, on the lattice, and transposed to one row per coordinate, so that
 the distances of one point to all others are straight runs through memory; nothing
-is drawn at random here. The indexed loops (``_strips``, ``_boxes``) are held to
-the states of these.
+is drawn at random here. The indexed loops (``_index``) are held to the states of
+these.
 """
 
 from __future__ import annotations

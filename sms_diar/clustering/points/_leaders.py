@@ -9,7 +9,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 class Leaders:
-    """Who moves for whom: each point has a leader, at first itself.
+    """Which point moves for which others: each has a leader, at first itself.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Leaders:
         coords : ndarray of shape (d, n_points)
             Where the points are.
         moving : ndarray of shape (m,)
-            Leaders that are still to move. Others keep those whom they lead.
+            Leaders that are still to move. Other leaders keep their points.
 
         Returns
         -------
         moving : ndarray of shape (at most m,)
-            Those of them who still lead.
+            Those of them that still lead.
         """
         numbers, firsts = distinct_rows(np.take(coords, moving, axis=1).T)
         if len(firsts) == len(moving):

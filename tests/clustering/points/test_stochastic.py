@@ -1,4 +1,4 @@
-"""What the stochastic estimators draw, and from whom."""
+"""What the stochastic estimators draw, and from which generator."""
 
 import numpy as np
 import pytest

@@ -8,9 +8,9 @@ Sums are of whole numbers and exact (``_lattice``), so states are those of the p
 loop. Boxes are compared with a margin far above the rounding of the distances that the
 plain loop compares.
 
-All loops here are plain ones that the compiler turns into vector instructions: they
-run through memory without a branch, and over whole packs, so that nothing is left over
-for a slow end. Indices are unsigned: one that might be negative stops the compiler.
+Loops are plain ones that the compiler turns into vector instructions: they run through
+memory without a branch, and over whole packs, so that nothing is left for a slow end.
+Their indices are unsigned, because the compiler gives up where one might be negative.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def sum_ball(
                 dims, corners, tally, begin, end, x, limit, listed, n_listed, total
             )
             if layout[b, STALE] > PARTS:
-                _fit(dims, corners, b, corners, corners, n_dims, begin, end)
+                _fit(dims, corners, b, corners, n_dims, begin, end)
                 layout[b, STALE] = 0
             continue
         if 8 * layout[b, STALE] > tally[0, b]:
             first = layout[b, FIRST]
-            _fit(dims, corners, b, store, store, 0, first, first + tally[0, b])
+            _fit(dims, corners, b, store, 0, first, first + tally[0, b])
             layout[b, STALE] = 0
         listed[n_leaves] = b
         n_leaves += 1
@@ -172,24 +172,23 @@ def _fit(
     dims: tuple[int, ...],
     corners: FloatArray,
     b: int,
-    low: FloatArray,
-    high: FloatArray,
+    table: FloatArray,
     row: int,
     begin: int,
     end: int,
 ) -> None:
-    """Fit a box again to what lies in it: parts, or points.
+    """Fit a box again to what lies in it: its parts or its points.
 
-    Least coordinates are the first rows of `low`, greatest those of `high` from `row`
-    on; `begin` and `end` are columns.
+    These are the columns of `table` from `begin` to `end`; their least coordinates are
+    its first rows, their greatest ones its rows from `row` on.
     """
     n_dims = len(dims)
     for d in range(n_dims):
         least = np.inf
         most = -np.inf
         for k in range(np.uintp(begin), np.uintp(end)):
-            least = min(least, low[d, k])
-            most = max(most, high[row + d, k])
+            least = min(least, table[d, k])
+            most = max(most, table[row + d, k])
         corners[d, b] = least
         corners[n_dims + d, b] = most
 

@@ -11,8 +11,8 @@ from sms_diar.clustering.points._index.records import LAST_MOVE, records
 from sms_diar.clustering.points._index.steps import step_through_boxes
 from sms_diar.types import FloatArray, IntArray
 
-# Points are grouped anew, finer or coarser, and boxes are tried again after plain
-# steps, when steps have cost so many times what grouping costs.
+# How many times the cost of grouping steps may cost before points are grouped anew,
+# finer or coarser, or, after plain steps, before boxes are tried again.
 _PERIODS = {"boxes": 8.0, "plain": 6.0}
 _TRIAL = 192  # plain steps' worth of time that tells what boxes cost
 
@@ -31,7 +31,7 @@ class MovingPoints:
     levels : float
         Steps into which weights are rounded.
     tol : float
-        A move below this is rest.
+        A point rests while its last move was shorter than this.
     n_at_rest : int
         Points that have to rest.
     """

@@ -1,4 +1,11 @@
-"""Moving points through boxes: sums over balls, and what moves change."""
+"""Moving points through boxes: sums over balls, and what moves change.
+
+The loop over steps is long, and its helpers take many arrays, for one reason: numba
+counts who uses an array, with an atomic operation that takes as long as a tenth of a
+step. It leaves the counting out where an array comes from outside the loop and goes to
+helpers that have one way out; with ``Boxes`` handed over whole, or with one helper for
+all that follows a move, a run of 30,000 points takes 1.3 times as long.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +115,7 @@ def step_through_boxes(
     boxes : Boxes
         The grouping.
     tol : float
-        A move below this is rest.
+        A point rests while its last move was shorter than this.
     resting, n_at_rest : int
         Points at rest, and how many have to be.
     prices : tuple of four floats
@@ -189,8 +196,11 @@ def step_through_boxes(
                         break
                     _change_box(points, tally, layout, store, owner, i, b, to)
                 _write(dims, points, store, i, y)
-                _take(dims, corners, tally, layout, b, x)
-                _give(dims, corners, tally, layout, to, y)
+                if to == b:
+                    _keep(dims, corners, tally, layout, b, move, y)
+                else:
+                    _take(dims, corners, tally, layout, b, x)
+                    _give(dims, corners, tally, layout, to, y)
                 if outside > 0.0:  # the box of the group has grown
                     for k in range(closed[0], 0, -1):
                         if gap(corners, closed[k], group) <= boxes.apart:
@@ -220,7 +230,7 @@ def step_through_boxes(
 def _distance(
     dims: tuple[int, ...], corners: FloatArray, b: int, y: FloatArray
 ) -> float:
-    """Squared distance of a position from a box; nought inside."""
+    """Squared distance of a position from a box; zero inside."""
     n_dims = len(dims)
     squared = 0.0
     for d in range(n_dims):
@@ -277,6 +287,27 @@ def _change_box(
     owner[p] = i
     points[i, PLACE] = p
     points[i, BOX] = to
+
+
+@inlined
+def _keep(
+    dims: tuple[int, ...],
+    corners: FloatArray,
+    tally: IntArray,
+    layout: IntArray,
+    b: int,
+    move: FloatArray,
+    y: FloatArray,
+) -> None:
+    """Note that a point moves within a box, and within those that it is part of."""
+    n_dims = len(dims)
+    while b >= 0:
+        layout[b, STALE] += 1
+        for d in range(n_dims):
+            tally[1 + d, b] += np.int64(move[d])
+            corners[d, b] = min(corners[d, b], y[d])
+            corners[n_dims + d, b] = max(corners[n_dims + d, b], y[d])
+        b = layout[b, PARENT]
 
 
 @inlined
