@@ -77,7 +77,8 @@ class MeanShift(MeanShiftEstimator):
     Data and means are rounded to a lattice of about ``2**-30`` bandwidths, so that
     sums are exact in any order. An iteration that compares all points costs
     O(n_samples**2 * n_features) time; with an index (uniform kernel) about
-    O(n_samples**1.5) in the plane. Memory is O(n_samples * n_features).
+    O(n_samples**1.5) in the plane. Points that have come to the same place move as
+    one, unless `algorithm` is "plain". Memory is O(n_samples * n_features).
 
     Examples
     --------
