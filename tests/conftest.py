@@ -15,7 +15,7 @@ import pytest
 
 # The one knob for drawn examples: --hypothesis-profile chooses. Compiling inside an
 # example would trip the deadline, and CI must draw the same examples every time.
-for profile, examples in (("test", 12), ("interpreted", 3), ("soak", 500)):
+for profile, examples in (("test", 25), ("interpreted", 4), ("soak", 500)):
     hypothesis.settings.register_profile(
         profile,
         max_examples=examples,
