@@ -6,6 +6,7 @@
   - DataFormatError         (also a ValueError; knows file and line)
   - MissingFileError        (also a FileNotFoundError)
   - MissingExtraError       (also an ImportError; names the extra to install)
+  - NetworkError            (also a RuntimeError; fetching or keeping one failed)
   - ExperimentError         (also a RuntimeError; a recipe cannot go on)
 
 Catch ``SmsDiarError`` to catch them all. Anything else that escapes is a bug.
@@ -81,6 +82,10 @@ class MissingFileError(SmsDiarError, FileNotFoundError):
 
 class MissingExtraError(SmsDiarError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class NetworkError(SmsDiarError, RuntimeError):
+    """A neural network cannot be fetched, converted or stored."""
 
 
 class ExperimentError(SmsDiarError, RuntimeError):

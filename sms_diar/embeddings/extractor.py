@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_choice, check_count
-from sms_diar.embeddings._parallel import ordered_map
 from sms_diar.embeddings.mixture import GaussianMixture, check_frames
 from sms_diar.embeddings.statistics import (
     Segments,

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count
-from sms_diar.embeddings._parallel import ordered_map
 from sms_diar.embeddings.mixture import BLOCK, GaussianMixture, check_frames
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray, FloatArray, IntArray

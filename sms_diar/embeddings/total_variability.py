@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count
-from sms_diar.embeddings._parallel import ordered_map
 from sms_diar.embeddings.mixture import GaussianMixture
 from sms_diar.embeddings.statistics import Statistics
 from sms_diar.errors import InvalidParameterError

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import check_count
-from sms_diar.embeddings._parallel import ordered_map
 from sms_diar.embeddings.mixture import GaussianMixture
 from sms_diar.embeddings.statistics import Statistics
 from sms_diar.embeddings.total_variability import (

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import (
     check_choice,
@@ -20,7 +21,6 @@ from sms_diar._validation import (
     check_not_negative,
     check_positive,
 )
-from sms_diar.embeddings._parallel import ordered_map
 from sms_diar.embeddings.mixture import BLOCK, GaussianMixture, check_frames
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray

@@ -1,0 +1,202 @@
+"""Speaker networks of the user's own: an ONNX file and a few lines that describe it.
+
+The description is TOML beside the file::
+
+    file = "voices.onnx"     # relative to this description
+    rate = 16000
+    features = "fbank"       # or "waveform"
+    n_filters = 80
+    subtract_mean = true
+    scale = 1.0              # 32768 for networks that learned from whole numbers
+    input = "feats"
+    output = "embs"
+    licence = "CC-BY-4.0"
+
+The input is (segments, frames, filters), or (segments, samples) for a waveform, in
+32-bit floating point. onnxruntime, of the extra ``[neural]``, runs it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sms_diar.embeddings.network import NetworkEmbedder
+from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar.errors import ConfigError, DataFormatError, MissingExtraError
+from sms_diar.errors import InvalidParameterError as Invalid
+from sms_diar.features.filterbank import FilterbankConfig
+from sms_diar.features.front_end import check_known
+from sms_diar.io._bytes import open_file
+from sms_diar.networks.store import file_digest
+from sms_diar.types import AnyArray, FloatArray
+
+_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the TOML says; see the module."""
+
+    file: str
+    input: str
+    output: str
+    licence: str
+    rate: int = 16000
+    features: str = "fbank"
+    n_filters: int = 80
+    subtract_mean: bool = True
+    scale: float = 1.0
+    shortest: float = 0.1
+
+    @property
+    def front(self) -> NetworkInput:
+        """What the network is given."""
+        bank = FilterbankConfig(rate=self.rate, n_filters=self.n_filters)
+        samples = max(1, round(self.shortest * self.rate))
+        if self.features == "waveform":
+            return NetworkInput(self.rate, None, False, self.scale, samples)  # noqa: FBT003
+        frames = max(1, bank.frames_of(samples))
+        return NetworkInput(self.rate, bank, self.subtract_mean, self.scale, frames)
+
+
+def load_onnx_embedder(path: str | Path) -> NetworkEmbedder:
+    """Embedder of a described ONNX file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The description, in TOML.
+    """
+    path = Path(path)
+    words = read_description(path)
+    try:
+        front = words.front
+    except Invalid as error:
+        raise ConfigError(f"{path}: {error}") from error
+    file = path.parent / words.file
+    digest = file_digest(file)
+    network = OnnxNetwork(file, words)
+    network.try_out(front.of(np.zeros(max(front.shortest_samples, words.rate))))
+    return NetworkEmbedder(network, digest, front, name=path.stem)
+
+
+def read_description(path: Path) -> Description:
+    """Read the TOML, strictly."""
+    try:
+        with open_file(path) as file:
+            found = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    kinds = {"int": int, "float": float, "str": str, "bool": bool}
+    known = {entry.name: entry for entry in dataclasses.fields(Description)}
+    values: dict[str, Any] = {}
+    for key, value in found.items():
+        check_known(key, known, str(path), "")
+        kind = kinds[str(known[key].type)]
+        is_whole = type(value) is int and kind is float
+        if not (type(value) is kind or is_whole):
+            raise ConfigError(f"{path}: '{key}' must be {_WORDS[kind]}, got {value!r}")
+        values[key] = float(value) if is_whole else value
+    missing = [
+        name
+        for name, entry in known.items()
+        if entry.default is dataclasses.MISSING and name not in values
+    ]
+    if missing:
+        raise ConfigError(f"{path}: must say {', '.join(missing)}")
+    if values.get("features", "fbank") not in ("fbank", "waveform"):
+        raise ConfigError(
+            f"{path}: 'features' must be 'fbank' or 'waveform', got "
+            f"{values['features']!r}"
+        )
+    return Description(**values)
+
+
+class OnnxNetwork:
+    """A network that onnxruntime runs, on one thread.
+
+    Parameters
+    ----------
+    file : Path
+        The ONNX file.
+    words : Description
+        Names of its input and output.
+    """
+
+    def __init__(self, file: Path, words: Description) -> None:
+        self.dim = 0
+        self._file = file
+        self._words = words
+        runtime = _runtime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = runtime.InferenceSession(
+                str(file), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            raise DataFormatError(
+                f"onnxruntime cannot load it ({_first_line(error)})", path=file
+            ) from error
+        for role, wanted, there in (
+            ("input", words.input, self._session.get_inputs()),
+            ("output", words.output, self._session.get_outputs()),
+        ):
+            names = [entry.name for entry in there]
+            if wanted not in names:
+                raise DataFormatError(
+                    f"has no {role} '{wanted}', only {', '.join(names)}", path=file
+                )
+
+    def try_out(self, example: FloatArray) -> None:
+        """Find out the dimensions, and whether the description fits at all."""
+        self.dim = self._run(example[None]).shape[1]
+
+    def embed(self, inputs: FloatArray) -> FloatArray:
+        """Vectors of segments of one length."""
+        return self._run(inputs)
+
+    def _run(self, inputs: AnyArray) -> FloatArray:
+        fed = {self._words.input: inputs.astype(np.float32)}
+        try:
+            (found,) = self._session.run([self._words.output], fed)
+        except Exception as error:
+            raise DataFormatError(
+                f"does not take an input of shape {inputs.shape} "
+                f"({_first_line(error)}); does the description fit?",
+                path=self._file,
+            ) from error
+        array = np.asarray(found, dtype=np.float64)
+        if not array.size or len(array) != len(inputs):
+            raise DataFormatError(
+                f"gave an output of shape {array.shape} for {len(inputs)} segments",
+                path=self._file,
+            )
+        return array.reshape(len(inputs), -1)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _runtime() -> Any:
+    try:
+        return importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise MissingExtraError(
+            "networks of your own need onnxruntime; install it with "
+            "pip install 'sms-diar[neural]'"
+        ) from error

@@ -1,0 +1,151 @@
+"""Log energies of mel filterbanks, as Kaldi computes them (``compute-fbank-feats``).
+
+Networks are trained on exactly these numbers. Each frame of 25 ms loses its mean, is
+pre-emphasised within itself, weighted by Povey's window (a Hann window to the power
+0.85), filled with zeros to a power of two, and its power spectrum is weighted by
+triangles on the mel scale. No dither, and frames that the samples do not fill are left
+out.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from sms_diar._validation import check_count
+from sms_diar.errors import InvalidParameterError
+from sms_diar.features.framing import frame_count, overlapping_frames
+from sms_diar.types import AnyArray, FloatArray
+
+_FLOOR = float(np.finfo(np.float32).eps)  # Kaldi's, so that silence has a logarithm
+
+
+@dataclass(frozen=True, slots=True)
+class FilterbankConfig:
+    """Settings of the filterbank; the defaults are Kaldi's.
+
+    Parameters
+    ----------
+    rate : int, default=16000
+        Samples per second.
+    n_filters : int, default=80
+        Numbers in a frame.
+    low, high : float
+        Hertz between which the filters lie; `high` counts from the Nyquist frequency
+        if it is not positive.
+    length, shift : float
+        Seconds of a frame, and from one frame to the next.
+    preemphasis : float, default=0.97
+        Share of the sample before that is taken away.
+    """
+
+    rate: int = 16000
+    n_filters: int = 80
+    low: float = 20.0
+    high: float = 0.0
+    length: float = 0.025
+    shift: float = 0.010
+    preemphasis: float = 0.97
+
+    def __post_init__(self) -> None:
+        check_count("FilterbankConfig", "rate", self.rate)
+        check_count("FilterbankConfig", "n_filters", self.n_filters)
+        if not 0.0 <= self.low < self.top <= self.rate / 2:
+            raise InvalidParameterError(
+                f"FilterbankConfig: filters must lie between 0 and {self.rate / 2:g} "
+                f"Hz, got {self.low:g} to {self.top:g}"
+            )
+        if not 0.0 < self.shift <= self.length:
+            raise InvalidParameterError(
+                f"FilterbankConfig: shift must lie in (0, length], got {self.shift:g} "
+                f"with length {self.length:g}"
+            )
+
+    @property
+    def top(self) -> float:
+        """Highest frequency, in hertz."""
+        return self.high if self.high > 0.0 else self.rate / 2 + self.high
+
+    @property
+    def frame_samples(self) -> int:
+        """Samples of a frame."""
+        return int(self.rate * self.length)
+
+    @property
+    def shift_samples(self) -> int:
+        """Samples from one frame to the next."""
+        return int(self.rate * self.shift)
+
+    def frames_of(self, n_samples: int) -> int:
+        """Frames that this many samples give."""
+        return frame_count(n_samples, self.frame_samples, self.shift_samples)
+
+
+def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
+    """Log filterbank energies.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n,)
+        In [-1, 1).
+    config : FilterbankConfig
+        Settings.
+
+    Returns
+    -------
+    frames : ndarray of shape (n_frames, n_filters)
+        None if there are fewer samples than a frame needs.
+    """
+    if len(samples) < config.frame_samples:
+        return np.empty((0, config.n_filters))
+    frames = overlapping_frames(
+        np.asarray(samples, dtype=np.float64),
+        config.frame_samples,
+        config.shift_samples,
+    )
+    frames = frames - frames.mean(axis=1, keepdims=True)
+    emphasised = frames.copy()
+    emphasised[:, 1:] -= config.preemphasis * frames[:, :-1]
+    emphasised[:, 0] -= config.preemphasis * frames[:, 0]
+    emphasised *= _window(config.frame_samples)
+    size = _transform_size(config.frame_samples)
+    spectrum = np.fft.rfft(emphasised, size)[:, : size // 2]
+    power = spectrum.real**2 + spectrum.imag**2
+    energies: FloatArray = power @ _triangles(config)
+    return np.log(np.maximum(energies, _FLOOR))
+
+
+def _transform_size(n_samples: int) -> int:
+    return 1 << (n_samples - 1).bit_length()
+
+
+@functools.lru_cache(maxsize=8)
+def _window(size: int) -> FloatArray:
+    """Povey's window."""
+    window: FloatArray = np.hanning(size) ** 0.85
+    return window
+
+
+@functools.lru_cache(maxsize=8)
+def _triangles(config: FilterbankConfig) -> FloatArray:
+    """Weights of the power spectrum, shape (size / 2, n_filters).
+
+    A frequency is weighted by its place between corners that are evenly spaced on the
+    mel scale; the Nyquist frequency belongs to no filter.
+    """
+    size = _transform_size(config.frame_samples)
+    at = _mel(np.arange(size // 2) * config.rate / size)[:, None]
+    low, top = _mel(np.array((config.low, config.top)))
+    corners = np.linspace(low, top, config.n_filters + 2)
+    left, centre, right = corners[:-2], corners[1:-1], corners[2:]
+    rising = (at - left) / (centre - left)
+    falling = (right - at) / (right - centre)
+    weights: FloatArray = np.maximum(np.minimum(rising, falling), 0.0)
+    return weights
+
+
+def _mel(hertz: AnyArray) -> FloatArray:
+    mel: FloatArray = 1127.0 * np.log1p(hertz / 700.0)
+    return mel

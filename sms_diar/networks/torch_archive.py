@@ -1,0 +1,259 @@
+"""Arrays of a PyTorch zip archive, read without running any of its pickle.
+
+Such a file holds the numbers of each tensor as a plain entry, and a pickle that says
+which tensor has which numbers, shape and strides. A pickle is a program for a small
+stack machine, and the general one can call anything. The one here knows the few
+instructions that archives of tensors consist of; where the program names a function it
+gets a mark, and where it calls one there are three calls that have a meaning (tensor,
+empty ordered dictionary, parameter). Nothing is imported, nothing is executed, and any
+other instruction, name or call is an error.
+"""
+
+from __future__ import annotations
+
+import pickletools
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from sms_diar.errors import DataFormatError
+from sms_diar.io._bytes import open_file
+from sms_diar.types import AnyArray
+
+_STORAGES = {
+    "torch FloatStorage": "<f4",
+    "torch DoubleStorage": "<f8",
+    "torch HalfStorage": "<f2",
+    "torch LongStorage": "<i8",
+    "torch IntStorage": "<i4",
+    "torch BoolStorage": "|b1",
+}
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+"""What zipfile raises on damaged, encrypted or oddly compressed archives."""
+
+_TENSOR = "torch._utils _rebuild_tensor_v2"
+_PARAMETER = "torch._utils _rebuild_parameter"
+_ORDERED = "collections OrderedDict"
+_LARGEST_PROGRAM = 1 << 24
+_MARK = object()
+
+
+class _Name(NamedTuple):
+    """A function or class that the program names: words, nothing more."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class _Storage:
+    """Numbers of the archive that a tensor may be a view of."""
+
+    key: str
+    dtype: str
+
+
+def read_tensors(path: str | Path) -> dict[str, AnyArray]:
+    """Named tensors of an archive that ``torch.save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        A zip archive with a dictionary of tensors (dictionaries within it are left
+        out).
+    """
+    path = Path(path)
+    try:
+        with open_file(path) as file, zipfile.ZipFile(file) as archive:
+            return _Archive(archive, path).tensors()
+    except UNREADABLE as error:
+        raise DataFormatError(
+            f"not a PyTorch archive, or a damaged one ({error})", path=path
+        ) from error
+
+
+class _Archive:
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self._archive = archive
+        self._path = path
+        programs = [name for name in archive.namelist() if name.endswith("data.pkl")]
+        if len(programs) != 1:
+            self._fail(f"expected one entry data.pkl, found {len(programs)}")
+        self._program = programs[0]
+        self._folder = programs[0].removesuffix("data.pkl")
+
+    def tensors(self) -> dict[str, AnyArray]:
+        if self._archive.getinfo(self._program).file_size > _LARGEST_PROGRAM:
+            self._fail("its data.pkl is far too long for a list of tensors")
+        found = _run(self._archive.read(self._program), self._tensor, self._fail)
+        if not isinstance(found, Mapping):
+            self._fail("expected a dictionary of tensors, found something else")
+        return {
+            name: value
+            for name, value in found.items()
+            if isinstance(value, np.ndarray)
+        }
+
+    def _tensor(self, arguments: tuple[Any, ...]) -> AnyArray:
+        if len(arguments) < 4 or not isinstance(arguments[0], _Storage):
+            self._fail("a tensor is described in an unknown way")
+        storage, offset, shape, strides = arguments[:4]
+        sizes = (offset, *shape, *strides)
+        if (
+            not isinstance(shape, tuple)
+            or len(shape) != len(strides)
+            or not all(type(size) is int and size >= 0 for size in sizes)
+        ):
+            self._fail("a tensor has a shape that makes no sense")
+        numbers = self._numbers(storage)
+        span = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        # With a stride of zero a few bytes could ask for any amount of memory.
+        too_many = prod(shape) > len(numbers)
+        if too_many or (prod(shape) and offset + span >= len(numbers)):
+            self._fail("a tensor reaches beyond its numbers")
+        if not prod(shape):
+            return np.empty(shape, numbers.dtype)
+        width = numbers.itemsize
+        view = np.lib.stride_tricks.as_strided(
+            numbers[offset:], shape, [step * width for step in strides]
+        )
+        return view.copy()
+
+    def _numbers(self, storage: _Storage) -> AnyArray:
+        try:
+            held = self._archive.read(f"{self._folder}data/{storage.key}")
+            return np.frombuffer(held, dtype=storage.dtype)
+        except (KeyError, ValueError):
+            self._fail(f"the numbers '{storage.key}' are missing or damaged")
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise DataFormatError(
+            f"not a plain archive of tensors: {problem}", path=self._path
+        )
+
+
+class _Machine:
+    """Stack and memory of the program, and the instructions it may use."""
+
+    def __init__(
+        self,
+        tensor: Callable[[tuple[Any, ...]], AnyArray],
+        fail: Callable[[str], NoReturn],
+    ) -> None:
+        self._tensor = tensor
+        self._fail = fail
+        self._memory: dict[int, Any] = {}
+        self.stack: list[Any] = []
+
+    def step(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name in _LITERALS:
+            stack.append(_LITERALS[name](argument))
+        elif name == "GLOBAL":
+            stack.append(_Name(argument))
+        elif name in ("BINPUT", "LONG_BINPUT"):
+            self._memory[argument] = stack[-1]
+        elif name in ("BINGET", "LONG_BINGET"):
+            stack.append(self._memory[argument])
+        elif name == "TUPLE":
+            stack.append(tuple(self._since_mark()))
+        elif name in _TUPLES:
+            n = _TUPLES[name]
+            stack[-n:] = [tuple(stack[-n:])]
+        elif name == "SETITEMS":
+            items = self._since_mark()
+            self._fill(items[::2], items[1::2])
+        elif name == "SETITEM":
+            value, key = stack.pop(), stack.pop()
+            self._fill([key], [value])
+        elif name == "BINPERSID":
+            stack.append(self._storage(stack.pop()))
+        elif name == "REDUCE":
+            arguments, function = stack.pop(), stack.pop()
+            stack.append(self._call(function, arguments))
+        elif name == "BUILD":
+            self._attributes(stack.pop())
+        elif name not in ("PROTO", "STOP"):
+            self._fail(f"its program uses the instruction {name}")
+
+    def _since_mark(self) -> list[Any]:
+        items = []
+        while (item := self.stack.pop()) is not _MARK:
+            items.append(item)
+        return items[::-1]
+
+    def _fill(self, keys: list[Any], values: list[Any]) -> None:
+        target = self.stack[-1]
+        if type(target) is not dict or len(keys) != len(values):
+            self._fail("it sets items of something that is not a dictionary")
+        if not all(type(key) is str for key in keys):
+            self._fail("it has keys that are not words")
+        target.update(zip(keys, values, strict=True))
+
+    def _attributes(self, state: Any) -> None:
+        # torch puts "_metadata" on the dictionaries it saves; it is of no use here.
+        if type(self.stack[-1]) is not dict or type(state) is not dict:
+            self._fail("it changes the state of something that is not a dictionary")
+
+    def _storage(self, words: Any) -> _Storage:
+        if not (
+            isinstance(words, tuple)
+            and len(words) >= 3
+            and words[0] == "storage"
+            and isinstance(words[1], _Name)
+            and type(words[2]) is str
+        ):
+            self._fail("it refers to something other than a storage")
+        if words[1].text not in _STORAGES:
+            self._fail(f"it has numbers of the kind '{words[1].text}'")
+        return _Storage(words[2], _STORAGES[words[1].text])
+
+    def _call(self, function: Any, arguments: Any) -> Any:
+        if not isinstance(function, _Name) or not isinstance(arguments, tuple):
+            self._fail("it calls something that is not a function")
+        if function.text == _TENSOR:
+            return self._tensor(arguments)
+        if function.text == _ORDERED and not arguments:
+            return {}
+        if function.text == _PARAMETER and arguments:
+            return arguments[0]
+        self._fail(f"it calls '{function.text.replace(' ', '.')}'")
+
+
+_LITERALS: dict[str, Callable[[Any], Any]] = {
+    "MARK": lambda _: _MARK,
+    "NONE": lambda _: None,
+    "NEWTRUE": lambda _: True,
+    "NEWFALSE": lambda _: False,
+    "EMPTY_TUPLE": lambda _: (),
+    "EMPTY_DICT": lambda _: {},
+    "BININT": int,
+    "BININT1": int,
+    "BININT2": int,
+    "BINUNICODE": str,
+    "SHORT_BINUNICODE": str,
+    "LONG1": int,
+}
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+
+
+def _run(
+    program: bytes,
+    tensor: Callable[[tuple[Any, ...]], AnyArray],
+    fail: Callable[[str], NoReturn],
+) -> Any:
+    machine = _Machine(tensor, fail)
+    try:
+        for instruction, argument, _ in pickletools.genops(program):
+            machine.step(instruction.name, argument)
+        (result,) = machine.stack
+    except DataFormatError:
+        raise
+    except (ValueError, IndexError, KeyError, TypeError) as error:
+        fail(f"its program is damaged ({error})")
+    return result

