@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
@@ -21,14 +22,21 @@ from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found, Start
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
-from sms_diar.clustering.speakers.row_weight import estimate_row_weight
+from sms_diar.clustering.speakers.neighbour_space import NeighbourSpace
+from sms_diar.clustering.speakers.row_weight import estimate_row_weight, row_weight_of
+from sms_diar.clustering.speakers.times import RowTimes
+from sms_diar.clustering.speakers.untrained import cluster_untrained, within_bounds
 from sms_diar.clustering.speakers.vb import soften, vb_mixture
-from sms_diar.scoring.backend import BackEnd
+from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import FoldedChain, scale_rows
+from sms_diar.scoring.backend import BackEnd, build_backend
+from sms_diar.scoring.backend_plda import phi_of
 from sms_diar.scoring.evidence import group_sums
+from sms_diar.scoring.group_model import model_of_groups
+from sms_diar.scoring.model_space import model_space
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.scoring.session_model import SessionPrior
-from sms_diar.scoring.untrained import model_space, untrained_backend
-from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState
+from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState, Segment
 
 NEIGHBOURS = (3, 5, 7, 14, 28)
 """k of the runs that propose partitions; divided by the weight of a row."""
@@ -49,22 +57,25 @@ _KEPT = 3  # starts that later searches repeat
 class SpeakerEvidenceMeanShift(SpeakerEstimator):
     """Stochastic mean shift that chooses k and the number of speakers itself.
 
-    Gated runs with several k propose partitions. From each, the evidence is
-    climbed: groups merge, segments move, and the PLDA model adapts to the session.
-    The result of highest joint probability is taken.
+    With a PLDA back end, gated runs with several k propose partitions. From each, the
+    evidence is climbed: groups merge, segments move, and the PLDA model adapts to the
+    session. The result of highest joint probability is taken.
+
+    Without one, the session teaches a space in which speakers stand out; runs in it
+    propose pure fragments, which are joined as long as two are probably one speaker.
 
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        A PLDA or cosine back end. None, and cosine, assume that all directions
-        separate speakers alike and learn from the session how much.
+        A PLDA or cosine back end. None, and cosine, learn from the session alone.
     row_weight : float or "auto", default="auto"
         Share of an observation that a row is: below one for windows that overlap
         (:func:`~sms_diar.clustering.speakers.row_weight.row_weight_of` computes it from
-        times). "auto" finds it from rows in order of time.
+        times). "auto" takes it from the times given to ``fit``, or else finds it from
+        rows in order of time.
     coarsening : float, default=11.0
         Segments of a speaker at which the model's faults weigh as much as the
-        noise. More finds more speakers.
+        noise, with a PLDA back end. More finds more speakers.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters.
     random_state : int, Generator, RandomState or None, default=None
@@ -78,15 +89,21 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         Speakers found.
     backend_ : BackEnd
         The back end used, as it was trained.
+    confidence_ : ndarray of shape (n_segments,)
+        Probability that the label of each segment is right.
+    count_posterior_ : dict from int to float
+        Probability of each number of speakers; numbers far off may be missing.
     model_ : PldaModel
-        The session's own model, in the space where the trained one is diagonal.
+        The session's own model, in the space where the trained one is diagonal, or
+        that the session taught.
     row_weight_ : float
         Share of an observation that a row is.
     weight_ : float
         What each row counts as in the evidence: less than `row_weight_`, because
-        the model is not true.
+        the model is not true. Without a PLDA back end, `row_weight_`.
     log_joint_ : float
-        Log probability of the result, up to a constant of the session.
+        Log probability of the result, up to a constant of the session; without a PLDA
+        back end, that of the number of speakers.
     k_ : int
         Neighbours of the run that the result grew from; 0 for none.
     n_steps_ : int
@@ -131,34 +148,95 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         self.max_speakers = max_speakers
         self.random_state = random_state
 
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: Any = None,
+        segments: Sequence[Segment] | None = None,
+    ) -> Self:
+        """Cluster the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_segments, n_features)
+            Raw embeddings, one per segment; in order of time if they overlap.
+        y : Ignored
+            Present so that the estimator fits scikit-learn pipelines.
+        segments : sequence of Segment, optional
+            When each row was spoken. Windows that overlap are then known, and
+            windows that follow each other teach how a speaker varies.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._segments = segments
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._segments
+
     def _default_backend(self, X: FloatArray) -> BackEnd:
-        return untrained_backend(X)
+        """Directions as they are; what the session teaches comes behind them."""
+        d = X.shape[1]
+        return build_backend(FoldedChain(np.eye(d), np.zeros(d), in_length=1.0))
 
     def _assign(self, X: FloatArray) -> IntArray:
         """Speaker who most probably said it."""
-        vectors = self._space.vectors(X)
-        U = (vectors - self.model_.mean) @ self.model_.transform.T
+        U = (self._vectors(X) - self.model_.mean) @ self.model_.transform.T
         # Row by row, so that the answer does not depend on the other rows.
         best = [int(np.argmax(_log_densities(u, *self._next))) for u in U]
         return np.array(best, dtype=np.int64)
 
+    def _vectors(self, X: FloatArray) -> FloatArray:
+        """Rows in the space that `model_` is about."""
+        if self._space is not None:
+            return self._space.vectors(X)
+        directions = scale_rows(phi_of(self.backend_, X))
+        return directions if self._learnt is None else self._learnt.project(directions)
+
     def _fit_rows(self, X: FloatArray) -> None:
-        self._space = model_space(self.backend_, X)
-        vectors = self._space.vectors(X)
-        share = self.row_weight
-        self.row_weight_ = (
-            estimate_row_weight(vectors / np.sqrt(1.0 + self._space.psi))
-            if isinstance(share, str)
-            else float(share)
-        )
+        n = len(X)
+        segments = self._segments
+        if segments is not None and len(segments) != n:
+            raise InvalidParameterError(
+                f"{self._name}: segments must be one for each of the {n} rows, got "
+                f"{len(segments)}"
+            )
+        trained = self.backend_.kind == "plda"
+        self._space = model_space(self.backend_) if trained else None
+        self._learnt: NeighbourSpace | None = None
+        self.row_weight_ = self._row_weight(X)
+        if trained:
+            self._fit_trained(X)
+        else:
+            self._fit_untrained(X)
+        self._tell(1.0)
+
+    def _row_weight(self, X: FloatArray) -> float:
+        if not isinstance(self.row_weight, str):
+            return float(self.row_weight)
+        if self._segments is not None:
+            return row_weight_of(self._segments)
+        vectors = self._vectors(X)
+        if self._space is not None:
+            vectors = vectors / np.sqrt(1.0 + self._space.psi)
+        return estimate_row_weight(vectors)
+
+    def _fit_trained(self, X: FloatArray) -> None:
+        vectors = self._vectors(X)
         n = len(X)
         low, high = self._bounds(n)
-        search = EvidenceSearch(vectors, SessionPrior(self._space.psi), low, high)
+        prior = SessionPrior(model_space(self.backend_).psi)
+        search = EvidenceSearch(vectors, prior, low, high)
         starts = list(self._starts(X, vectors, low))
         best = self._best(search, starts, low, high)
-        labels = by_first_appearance(self._refine(vectors, best, low))
+        refined, self.confidence_ = self._refine(vectors, best, low)
+        labels = by_first_appearance(refined)
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
+        self.count_posterior_ = search.count_posterior(best, self.n_clusters_)
         model = best.model
         self.model_ = PldaModel(model.mean, model.transform, model.psi)
         self.weight_ = best.weight
@@ -166,7 +244,41 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         self.k_ = best.k
         sizes, sums = group_sums(model.project(vectors), labels)
         self._next = _predictive(sizes, sums, model.psi, best.weight)
-        self._tell(1.0)
+
+    def _fit_untrained(self, X: FloatArray) -> None:
+        n = len(X)
+        low, high = self._bounds(n)
+        times = None
+        if self._segments is not None:
+            times = RowTimes.of_segments(self._segments)
+        elif self.row_weight_ < 1.0:
+            times = RowTimes.of_steps(n, self.row_weight_)
+        found = cluster_untrained(
+            phi_of(self.backend_, X),
+            times,
+            self.row_weight_,
+            low=low,
+            high=high,
+            rng=as_generator(self.random_state),
+            tell=self._tell,
+        )
+        terms = self.backend_.features(self.backend_.prepare(X))
+        labels = by_first_appearance(reach_bounds(terms, found.labels, low, high))
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self.confidence_ = found.confidence
+        self.count_posterior_ = within_bounds(
+            found.count_posterior, low, high, self.n_clusters_
+        )
+        self._learnt = found.space
+        self.weight_ = self.row_weight_
+        self.log_joint_ = math.log(self.count_posterior_[self.n_clusters_])
+        self.k_, self.n_steps_, self.converged_ = found.k, found.n_steps, True
+        vectors = self._vectors(X)
+        self.model_ = model_of_groups(vectors, labels)
+        U = (vectors - self.model_.mean) @ self.model_.transform.T
+        sizes, sums = group_sums(U, labels)
+        self._next = _predictive(sizes, sums, self.model_.psi, self.weight_)
 
     def _weight(self, n: int, n_groups: int) -> float:
         """What a row counts as, if n rows come from this many speakers."""
@@ -208,7 +320,9 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
                 break
         return best
 
-    def _refine(self, vectors: FloatArray, best: Found, low: int) -> IntArray:
+    def _refine(
+        self, vectors: FloatArray, best: Found, low: int
+    ) -> tuple[IntArray, FloatArray]:
         """Let segments belong to several speakers in part, and decide at the end.
 
         A segment tells as much about who speaks as its share of an observation.
@@ -224,13 +338,15 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             tol=1e-5 * self.row_weight_ * len(vectors),
         )
         labels = np.unique(np.argmax(result.gamma, axis=1), return_inverse=True)[1]
-        return labels if int(labels.max()) + 1 >= low else best.labels
+        if int(labels.max()) + 1 < low:
+            labels = best.labels
+        return labels, result.gamma.max(axis=1)
 
     def _starts(self, X: FloatArray, vectors: FloatArray, low: int) -> Iterator[Start]:
         """Partitions that gated runs propose."""
         n = len(X)
         rng = as_generator(self.random_state)
-        backend = self._space.backend
+        backend = self.backend_
         trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
         centred = replace(backend, shift=backend.shift - trust * vectors.mean(axis=0))
         terms = centred.features(centred.prepare(X))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.clustering.speakers._evidence_kernels import merge_groups, move_segments
-from sms_diar.scoring.evidence import group_sums
+from sms_diar.scoring.evidence import group_evidence, group_sums
 from sms_diar.scoring.session_model import (
     SessionModel,
     SessionPrior,
@@ -20,6 +20,7 @@ from sms_diar.scoring.session_model import (
 from sms_diar.types import FloatArray, IntArray
 
 _ROUNDS = 4  # of adapting and searching, from one start
+_MOST_GROUPS = 200  # of which all pairs are compared once more
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,38 @@ class EvidenceSearch:
         single = self.fixed(np.zeros(n, np.int64), found.weight).value
         gain = self.fixed(found.labels, found.weight).value - single
         return gain > cost * found.weight * n
+
+    def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
+        """Probability of the number found and of a few below it.
+
+        The two groups whose union is worth most are joined, three times, and each
+        result is compared with what was found at the same weight. Nothing is known
+        about higher numbers, which the search has refused, and nothing is said about
+        very many speakers.
+        """
+        if found.n_groups > _MOST_GROUPS:
+            return {}
+        labels, values = found.labels, [self.fixed(found.labels, found.weight).value]
+        # Refinement may have left fewer speakers than groups.
+        fewer = min(found.n_groups, n_speakers) - self.low
+        for _ in range(min(3, fewer)):
+            U = found.model.project(self.rows)
+            sizes, sums = group_sums(U, labels)
+            psi, w = found.model.psi, found.weight
+            alone = group_evidence(sizes, sums, psi, weight=w)
+            one, other = np.triu_indices(len(sizes), 1)
+            both = group_evidence(
+                sizes[one] + sizes[other], sums[one] + sums[other], psi, weight=w
+            )
+            best = int(np.argmax(both - alone[one] - alone[other]))
+            labels = np.where(labels == other[best], one[best], labels)
+            labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            values.append(self.fixed(labels, found.weight).value)
+        odds = np.exp(np.clip(np.array(values) - values[0], -700.0, 0.0))
+        return {
+            n_speakers - step: float(share)
+            for step, share in enumerate(odds / odds.sum())
+        }
 
     def _value(self, model: SessionModel, labels: IntArray, weight: float) -> float:
         return log_joint(self.prior, model, self.rows, labels, weight=weight)

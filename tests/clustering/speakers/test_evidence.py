@@ -7,13 +7,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sms_diar.clustering.speakers import evidence_search
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.clustering.speakers.evidence_search import EvidenceSearch
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, session_backend, train_backend
+from sms_diar.scoring.model_space import model_space
+from sms_diar.scoring.session_model import SessionPrior
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import PldaModel
+from sms_diar.types import PldaModel, Segment
 
 WORLD = PldaWorld(dim=20, eer=0.05)
 
@@ -160,6 +164,70 @@ def test_windows_that_overlap_count_in_part():
     assert model.n_clusters_ == 4
     assert score_clustering(middle, model.labels_).majority.g > 0.9
     assert fitted(X, row_weight=0.2).row_weight_ == 0.2
+
+
+def test_how_sure_a_trained_model_is_of_labels_and_number():
+    X, _ = session(5)
+    model = fitted(X)
+    assert model.confidence_.shape == (len(X),)
+    assert ((model.confidence_ > 0.2) & (model.confidence_ <= 1.0 + 1e-9)).all()
+    assert sum(model.count_posterior_.values()) == pytest.approx(1.0)
+    assert list(model.count_posterior_) == [5, 4, 3, 2]
+    assert max(model.count_posterior_, key=model.count_posterior_.get) == 5
+    # Speakers who are hardly apart are told apart with less confidence.
+    hard, _ = session(5, eer=0.25)
+    other = fitted(hard, backend=trained(0.25), num_speakers=5)
+    assert other.confidence_.mean() < model.confidence_.mean()
+    assert other.count_posterior_ == {5: 1.0}
+
+
+def test_a_number_below_the_bound_has_no_probability():
+    X, truth = session(5)
+    search, found = searched(X, truth, low=4)
+    assert list(search.count_posterior(found, 5)) == [5, 4]
+    # Refinement may leave fewer speakers than the search found.
+    assert search.count_posterior(found, 4) == {4: 1.0}
+    free, found = searched(X, truth, low=1)
+    posterior = free.count_posterior(found, 2)
+    assert list(posterior) == [2, 1]
+    assert sum(posterior.values()) == pytest.approx(1.0)
+
+
+def test_the_posterior_compares_the_joints_of_the_best_unions():
+    X, truth = session(3)
+    search, found = searched(X, truth, low=2)
+    posterior = search.count_posterior(found, 3)
+    values = [found.value]
+    for gone, kept in ((1, 0), (2, 0), (2, 1)):
+        union = np.where(truth == gone, kept, truth)
+        union = np.unique(union, return_inverse=True)[1]
+        values.append(search.fixed(union, 0.1).value)
+    odds = np.exp(np.max(values[1:]) - values[0])
+    assert posterior[2] == pytest.approx(odds / (1.0 + odds), rel=1e-6)
+
+
+def test_nothing_is_said_about_very_many_speakers(monkeypatch):
+    X, truth = session(5)
+    search, found = searched(X, truth, low=1)
+    monkeypatch.setattr(evidence_search, "_MOST_GROUPS", 4)
+    assert search.count_posterior(found, 5) == {}
+
+
+def searched(X, truth, low):
+    """A search, and the truth as what it found."""
+    space = model_space(trained())
+    rows = space.vectors(X)
+    search = EvidenceSearch(rows, SessionPrior(space.psi), low, len(X))
+    return search, search.fixed(truth.astype(np.int64), 0.1)
+
+
+def test_segments_tell_a_trained_model_what_overlaps():
+    X, _ = session(3)
+    windows = [Segment("a", 0.5 * i, 0.5 * i + 1.0) for i in range(len(X))]
+    model = SpeakerEvidenceMeanShift(backend=trained(), random_state=0)
+    assert model.fit(X, segments=windows).row_weight_ == pytest.approx(0.5, abs=0.01)
+    with pytest.raises(InvalidParameterError, match="segments must be one for each"):
+        model.fit(X, segments=windows[1:])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""Rows that are evidence of their own: neither copies nor shadows of other rows.
+
+A passage that is heard twice, word for word or cut a little later, is no new evidence,
+and neither is a window that shares most of its speech with the one before it. Such
+rows are left out, each represented by another one, and get its label at the end.
+
+Equal rows are copies. That others are is told by distances. Vectors have many
+dimensions, so that all things that a speaker says are about equally far from each
+other: the nearest neighbour of a row is hardly nearer than the fifth (0.9 of its
+distance, in vectors of four extractors). Where passages recur, it is far nearer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sms_diar.clustering.speakers.neighbour_space import distance_blocks
+from sms_diar.clustering.speakers.times import RowTimes
+from sms_diar.types import FloatArray, IntArray
+
+COPY = 0.35
+"""Share of the typical distance of two rows within which one is a copy."""
+
+_SHADOWED = 0.45  # new speech per row below which windows are thinned out
+_STRIDE = 0.5  # length of a window after which the next one is kept
+_BLOCK = 256  # rows that are compared at once
+_PROBES = 1000  # rows that tell whether passages recur
+_RANK = 5  # neighbour that the nearest one is compared with
+_RECURS = 0.5  # their ratio, in one row of four, below which passages recur
+_LEAST_DIM = 8  # in fewer dimensions neighbours are near by chance
+
+
+class Representatives(NamedTuple):
+    """Rows that stand for others, and for each row the place of its own in them."""
+
+    rows: IntArray
+    of: IntArray
+
+
+def find_representatives(
+    directions: FloatArray, times: RowTimes | None, row_weight: float
+) -> Representatives:
+    """Choose the rows that are evidence.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n, d)
+        Rows of unit length.
+    times : RowTimes or None
+        When they were spoken, if known.
+    row_weight : float
+        Share of new speech in a row, on average.
+    """
+    n = len(directions)
+    chosen = Representatives(np.arange(n), np.arange(n))
+    if times is not None and row_weight < _SHADOWED:
+        chosen = _thinned(times)
+    chosen = _behind(chosen, _unequal(directions[chosen.rows]))
+    kept = directions[chosen.rows]
+    if _recurs(kept, None if times is None else times.take(chosen.rows)):
+        spread = 2.0 * max(1.0 - float(np.sum(kept.mean(axis=0) ** 2)), 0.0)
+        chosen = _behind(chosen, _leaders(kept, COPY**2 * spread))
+    return chosen
+
+
+def _behind(first: Representatives, second: Representatives) -> Representatives:
+    """Representatives of representatives."""
+    return Representatives(first.rows[second.rows], second.of[first.of])
+
+
+def _thinned(times: RowTimes) -> Representatives:
+    """Windows that overlap by half at most; others go to the nearest in time."""
+    kept: list[int] = []
+    free = -np.inf
+    for row in np.argsort(times.start, kind="stable"):
+        if times.start[row] >= free - 1e-6:
+            kept.append(int(row))
+            free = times.start[row] + _STRIDE * (times.end[row] - times.start[row])
+    middles = (times.start + times.end) / 2.0
+    ordered = middles[kept]  # rising, because starts are
+    right = np.clip(np.searchsorted(ordered, middles), 1, max(1, len(kept) - 1))
+    right = np.minimum(right, len(kept) - 1)
+    left = np.maximum(right - 1, 0)
+    nearer = np.abs(middles - ordered[left]) <= np.abs(ordered[right] - middles)
+    place = np.where(nearer, left, right)
+    rows = np.array(kept, dtype=np.int64)
+    order = np.argsort(rows)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Representatives(rows[order], rank[place])
+
+
+def _unequal(directions: FloatArray) -> Representatives:
+    """The first of all rows that are equal."""
+    _, first, of = np.unique(
+        np.round(directions, 9), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Representatives(first[order], rank[of.ravel()])
+
+
+def _recurs(directions: FloatArray, times: RowTimes | None) -> bool:
+    """Whether some rows are far nearer to each other than rows of a speaker are."""
+    n, d = directions.shape
+    if d < _LEAST_DIM or n <= _RANK:
+        return False
+    probes = np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))
+    ratios = []
+    for _, distances in distance_blocks(directions, times, probes):
+        near = np.sort(np.partition(distances, _RANK - 1, axis=1)[:, :_RANK], axis=1)
+        near = np.maximum(near[np.isfinite(near[:, -1])], 1e-18)
+        ratios.append(np.sqrt(near[:, 0] / near[:, -1]))
+    every = np.concatenate(ratios)
+    return len(every) > 0 and float(np.quantile(every, 0.25)) < _RECURS
+
+
+def _leaders(directions: FloatArray, radius2: float) -> Representatives:
+    """Rows farther than a radius (squared) from all rows kept before them.
+
+    Others go to the nearest of these.
+    """
+    n = len(directions)
+    kept: list[int] = []
+    of = np.empty(n, dtype=np.int64)
+    for first in range(0, n, _BLOCK):
+        block = directions[first : first + _BLOCK]
+        near = np.full(len(block), np.inf)
+        if kept:
+            distances = 2.0 - 2.0 * block @ directions[kept].T
+            of[first : first + len(block)] = np.argmin(distances, axis=1)
+            near = distances.min(axis=1)
+        within = 2.0 - 2.0 * block @ block.T
+        new: list[int] = []
+        for i in np.flatnonzero(near > radius2):
+            if new and within[i, new].min() <= radius2:
+                of[first + i] = len(kept) + int(np.argmin(within[i, new]))
+            else:
+                of[first + i] = len(kept) + len(new)
+                new.append(int(i))
+        kept += [first + i for i in new]
+    return Representatives(np.array(kept, dtype=np.int64), of)

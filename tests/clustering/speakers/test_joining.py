@@ -1,0 +1,147 @@
+"""Fragments become speakers."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sms_diar.clustering.speakers import joining
+from sms_diar.clustering.speakers.joining import (
+    APART,
+    ENOUGH,
+    join_fragments,
+    split_strangers,
+)
+from sms_diar.clustering.speakers.same_speaker import Groups
+from sms_diar.clustering.speakers.untrained import members_of
+from sms_diar.metrics import score_clustering
+from sms_diar.preprocessing import scale_rows
+
+
+def session(n_speakers=3, each=12, seed=0, q=6):
+    """Separated speakers, each in pieces of four segments."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_speakers), each)
+    voices = 8.0 * rng.standard_normal((n_speakers, q))
+    places = voices[truth] + rng.standard_normal((len(truth), q))
+    return members_of(places, scale_rows(places), None), truth
+
+
+def slow_join(members, labels, low, high):
+    """One pair at a time, all sums anew."""
+    labels, taken = labels.copy(), []
+    while labels.max() + 1 > max(low, 1):
+        same = Groups.of(members, labels).same()
+        kept, gone = sorted(np.unravel_index(np.argmax(same), same.shape))
+        if same[kept, gone] < ENOUGH and labels.max() + 1 <= high:
+            break
+        taken.append(same[kept, gone])
+        labels[labels == gone] = kept
+        labels[labels > gone] -= 1
+    return labels, taken
+
+
+def test_pieces_of_speakers_are_put_together():
+    members, truth = session()
+    pieces = np.arange(36) // 4
+    joined = join_fragments(members, pieces, 1, 36)
+    np.testing.assert_array_equal(joined.labels, truth)
+    # Nine pieces, three speakers: six joins; two more would end at one speaker.
+    assert len(joined.taken) == 6
+    assert len(joined.refused) == 2
+    assert min(joined.taken) >= ENOUGH > max(joined.refused)
+    np.testing.assert_array_equal(pieces, np.arange(36) // 4)  # left as they were
+
+
+@given(st.integers(0, 500), st.integers(1, 9), st.integers(0, 8))
+def test_joins_are_those_of_sums_made_anew(seed, low, more):
+    members, _ = session(seed=seed, n_speakers=3)
+    pieces = np.arange(36) // 4
+    joined = join_fragments(members, pieces, low, low + more)
+    labels, taken = slow_join(members, pieces, low, low + more)
+    np.testing.assert_array_equal(joined.labels, labels)
+    np.testing.assert_allclose(joined.taken, taken, atol=1e-6)
+
+
+@pytest.mark.parametrize("wanted", range(1, 10))
+def test_bounds_are_met_exactly_as_far_as_fragments_reach(wanted):
+    members, _ = session()
+    pieces = np.arange(36) // 4
+    found = join_fragments(members, pieces, wanted, wanted)
+    assert found.labels.max() + 1 == wanted
+    assert len(found.refused) == 0
+    assert len(found.taken) == 9 - wanted
+
+
+def test_fewer_fragments_than_wanted_stay_as_they_are():
+    members, truth = session()
+    found = join_fragments(members, truth, 20, 30)
+    np.testing.assert_array_equal(found.labels, truth)
+    assert found.taken == found.refused == []
+
+
+def test_one_fragment_is_one_speaker():
+    members, truth = session()
+    found = join_fragments(members, np.zeros_like(truth), 1, 36)
+    assert found.labels.max() == 0
+    assert found.taken == found.refused == []
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 7, 20])
+def test_very_many_groups_are_joined_pair_by_pair_within_the_bounds(
+    monkeypatch, wanted
+):
+    monkeypatch.setattr(joining, "_FEW", 10)
+    members, truth = session(each=20)
+    found = join_fragments(members, np.arange(60) // 2, wanted, wanted)
+    assert found.labels.max() + 1 == wanted
+    free = join_fragments(members, np.arange(60) // 2, 1, 60)
+    assert score_clustering(truth, free.labels).majority.g == 1.0
+
+
+def test_progress_tells_the_share_that_is_joined():
+    members, _ = session()
+    told = []
+    join_fragments(members, np.arange(36) // 4, 1, 36, told.append)
+    assert told == pytest.approx([step / 9 for step in range(1, 7)])
+
+
+def test_a_stranger_of_a_few_segments_leaves():
+    members, truth = session(each=12)
+    strangers = np.flatnonzero(truth == 2)[:4]
+    kept = np.sort(np.concatenate([np.flatnonzero(truth < 2), strangers]))
+    members = members_of(members.places[kept], members.directions[kept], None)
+    truth = truth[kept]
+    swallowed = np.where(truth == 2, 1, truth)
+    split = split_strangers(members, swallowed, truth, 36)
+    np.testing.assert_array_equal(split, truth)
+    assert Groups.of(members, truth).same()[2].max() < APART
+    # No more groups than the bound allows.
+    same = split_strangers(members, swallowed, truth, 2)
+    np.testing.assert_array_equal(same, swallowed)
+
+
+def test_a_fragment_that_belongs_stays():
+    members, truth = session()
+    pieces = np.arange(36) // 4
+    np.testing.assert_array_equal(split_strangers(members, truth, pieces, 36), truth)
+
+
+def test_single_segments_and_larger_halves_do_not_leave():
+    members, truth = session(n_speakers=2)
+    one = np.zeros_like(truth)
+    # Of one group: a fragment of one row, and the others, more than half of it.
+    alone = (np.arange(24) == 23).astype(np.int64)
+    np.testing.assert_array_equal(split_strangers(members, one, alone, 24), one)
+
+
+@given(st.integers(0, 200), st.integers(1, 6))
+def test_groups_after_a_split_are_numbered_without_gaps(seed, high):
+    members, _ = session(seed=seed)
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=36)
+    labels[:2] = 0, 1
+    fine = rng.integers(6, size=36)
+    split = split_strangers(members, labels, fine, high)
+    np.testing.assert_array_equal(np.unique(split), np.arange(split.max() + 1))
+    assert split.max() + 1 <= max(high, 2)
