@@ -92,10 +92,11 @@ def cluster(
 ) -> None:
     """Cluster embeddings into speakers.
 
-    Needs nothing but the embeddings: without a PLDA model scores are cosines, with
-    whitening fitted on the session. The times of the segments tell the default
-    method how much windows overlap. Labels go to standard output unless -o or
-    --rttm says otherwise.
+    Needs nothing but the embeddings: without a PLDA model the session itself teaches
+    what tells speakers apart. The times of the segments tell the default method which
+    windows overlap; ids of the form recording-start-end do so, too. Where the result
+    is fragile, a line says why. Labels go to standard output unless -o or --rttm says
+    otherwise.
 
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
@@ -132,6 +133,9 @@ def cluster(
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
+    for session in result.sessions:
+        for doubt in session.doubts:
+            note(f"{session.session}: in doubt: {doubt}")
     if output is not None:
         result.to_labels(output)
     if rttm is not None:

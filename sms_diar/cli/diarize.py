@@ -47,35 +47,53 @@ def diarize(
     num_speakers: NumSpeakers = None,
     min_speakers: MinSpeakers = None,
     max_speakers: MaxSpeakers = None,
-    vad: Annotated[
-        VadMethod,
-        typer.Option(
-            help="Detector of speech; neural is Silero's, of the extra 'vad'."
-        ),
-    ] = VadMethod.ENERGY,
     model: Annotated[
-        Path | None,
+        str,
         typer.Option(
-            help="Model of 'sms-diar ivectors train'.", show_default="the embedded one"
+            metavar="auto|embedded|neural|PATH",
+            help="What hears the voices: neural networks, which know overlap ("
+            "'sms-diar models fetch campplus segmentation' gets them), the embedded "
+            "i-vector model, one of 'sms-diar ivectors train', or a network's TOML. "
+            "auto takes the networks where they are.",
+        ),
+    ] = "auto",
+    vad: Annotated[
+        VadMethod | None,
+        typer.Option(
+            help="Detector of speech for i-vectors; neural is Silero's, of the extra "
+            "'vad'. Networks have their own.",
+            show_default="energy",
         ),
     ] = None,
+    step: Annotated[
+        float,
+        typer.Option(
+            help="Seconds from one window of the networks to the next; 5 is faster."
+        ),
+    ] = 2.0,
     uem: Annotated[
         Path | None, typer.Option(help="Leave out what is not in these regions.")
     ] = None,
     channel: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "-c",
             "--channel",
-            min=1,
-            help="Channel of files with several.",
+            metavar="N|each",
+            help="Channel of files with several, from 1; with 'each', every channel is "
+            "a speaker.",
             show_default="all, mixed",
         ),
     ] = None,
     max_gap: MaxGap = 0.0,
     seed: Seed = 0,
     workers: Annotated[
-        int, typer.Option(min=1, help="Threads; results do not depend on it.")
+        int,
+        typer.Option(
+            min=1,
+            help="Recordings at a time, or threads for a single one; results do not "
+            "depend on it.",
+        ),
     ] = 1,
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
@@ -87,7 +105,8 @@ def diarize(
     """Find out who spoke when in recordings.
 
     Each recording is diarized on its own: speech is found, cut into windows of
-    1.5 s every 0.75 s, and clustered into speakers. Recordings that cannot be
+    1.5 s every 0.75 s, and clustered into speakers. With neural networks turns may
+    overlap. Nothing is ever downloaded. Recordings that cannot be
     read or have no speech are named and left out; the exit code is then 1, and
     the turns of the others are written all the same.
 
@@ -105,10 +124,11 @@ def diarize(
         num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
-        vad=vad.value,
         model=model,
+        vad=None if vad is None else vad.value,
+        step=step,
         uem=uem,
-        channel=channel,
+        channel=_channel(channel),
         max_gap=max_gap,
         seed=seed,
         workers=workers,
@@ -128,3 +148,14 @@ def diarize(
             typer.echo(result)
     if result.problems:
         raise typer.Exit(1)
+
+
+def _channel(text: str | None) -> int | str | None:
+    """A number from 1, or "each"."""
+    if text is None or text == "each":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(
+            f"must be a number from 1, or 'each', got {text!r}", param_hint="--channel"
+        )
+    return int(text)

@@ -20,6 +20,7 @@ from sms_diar.cli import (
     diarize,
     features,
     ivectors,
+    models,
     plda,
     run,
     score,
@@ -41,6 +42,7 @@ score.register(app)
 validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)
+models.register(app)
 plda.register(app)
 data.register(app)
 simulate.register(app)

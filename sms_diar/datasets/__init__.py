@@ -4,7 +4,8 @@
 ``digits_ivectors.npz`` the i-vectors it gives for 60 speakers it was not trained
 on. Both are written by ``recipes/digits`` (``scripts/make-model``); the card in
 ``MODEL_CARD.md`` says what they were trained on, under which licences, and how well
-they do.
+they do. ``campplus_backend.npz`` is the back end for vectors of the network
+`campplus`, which does not come with the package (``sms-diar models``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = [
     "default_model_path",
     "digits_ivectors_path",
     "load_digits_ivectors",
+    "voice_backend_path",
 ]
 
 
@@ -43,6 +45,11 @@ class DigitsIvectors(NamedTuple):
 def default_model_path() -> Path:
     """Model file that ``sms-diar ivectors`` uses unless told otherwise."""
     return _HERE / "ivectors_8k.npz"
+
+
+def voice_backend_path() -> Path:
+    """Back end for the vectors of the network ``campplus``."""
+    return _HERE / "campplus_backend.npz"
 
 
 def digits_ivectors_path() -> Path:

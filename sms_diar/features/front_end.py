@@ -80,7 +80,7 @@ class FrontEnd:
         """
         parts = {}
         for section, values in settings.items():
-            _check_known(section, _SECTIONS, origin, "")
+            check_known(section, _SECTIONS, origin, "")
             if not isinstance(values, Mapping):
                 raise ConfigError(
                     f"{origin}: '{section}' must be a table [{section}], got {values!r}"
@@ -89,7 +89,7 @@ class FrontEnd:
             known = {entry.name: entry.type for entry in dataclasses.fields(kind)}
             converted = {}
             for key, value in values.items():
-                _check_known(key, known, origin, f"{section}.")
+                check_known(key, known, origin, f"{section}.")
                 whole = isinstance(value, int) and not isinstance(value, bool)
                 is_float = known[key] == "float"
                 converted[key] = float(value) if whole and is_float else value
@@ -100,7 +100,8 @@ class FrontEnd:
         return cls(**parts)
 
 
-def _check_known(key: str, known: Mapping[str, Any], origin: str, prefix: str) -> None:
+def check_known(key: str, known: Mapping[str, Any], origin: str, prefix: str) -> None:
+    """Refuse a key that is not known, and name the nearest one that is."""
     if key not in known:
         [near] = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
         raise ConfigError(

@@ -4,7 +4,8 @@ The energy detector is Kaldi's: a frame is loud if its log energy exceeds a
 constant plus a share of the mean log energy, and speech if enough of the frames
 around it are loud. The constant belongs to 16-bit samples at a usual level; the
 adaptive variant places the threshold between the quietest and the loudest frames
-instead and does not depend on the level at all.
+instead and does not depend on the level at all. Rooms rumble and hiss where voices do
+not speak; measured in a telephone's band, quiet rooms are quiet.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.signal import butter, sosfilt, sosfilt_zi
 
 from sms_diar._validation import (
     check_choice,
@@ -33,6 +35,7 @@ METHODS = ("energy", "neural", "none")
 GRID = FrameGrid(0.025, 0.01)
 """Frames of the energy detector, whatever those of the features are."""
 
+_BAND_HZ = (300.0, 3400.0)
 _QUIET, _LOUD = 5.0, 95.0  # percentiles between which an adaptive threshold lies
 _CONTRAST = 3.0  # nats (13 dB) without which there is nothing to separate
 
@@ -53,6 +56,10 @@ class VadConfig:
         Adaptive threshold: this far from the level of the quietest frames (5th
         percentile) to that of the loudest (95th). Where they differ by less
         than 13 dB everything counts as speech.
+    speech_band : bool, default=False
+        Measure energy between 300 and 3400 Hz only. On far microphones in quiet
+        rooms (14 clips of AMI meetings) this took false alarms from 38 % of the
+        speech to 22 %, and misses from 6 % to 14 %.
     context : int, default=2
         Frames on each side that vote.
     proportion : float, default=0.12
@@ -71,6 +78,7 @@ class VadConfig:
     mean_scale: float = 0.5
     adaptive: bool = False
     share: float = 0.35
+    speech_band: bool = False
     context: int = 2
     proportion: float = 0.12
     probability: float = 0.5
@@ -89,10 +97,12 @@ class VadConfig:
             raise InvalidParameterError(
                 f"VadConfig: constant must be a finite number, got {self.constant!r}"
             )
-        if not isinstance(self.adaptive, bool):
-            raise InvalidParameterError(
-                f"VadConfig: adaptive must be true or false, got {self.adaptive!r}"
-            )
+        for name in ("adaptive", "speech_band"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidParameterError(
+                    f"VadConfig: {name} must be true or false, got "
+                    f"{getattr(self, name)!r}"
+                )
 
 
 def detect_speech(
@@ -127,7 +137,8 @@ def detect_speech(
     if config.method == "neural":
         grid, is_speech = neural_vad.decide(counted, rate, config.probability)
     elif config.method == "energy":
-        grid, is_speech = GRID, _decide(log_energies(counted, rate), config)
+        heard = speech_band(counted, rate) if config.speech_band else counted
+        grid, is_speech = GRID, _decide(log_energies(heard, rate), config)
     else:
         for _ in counted:
             pass
@@ -141,6 +152,20 @@ def detect_speech(
         padding=config.padding,
     )
     return to_segments(spans, recording, start)
+
+
+def speech_band(blocks: Iterable[FloatArray], rate: int) -> Iterator[FloatArray]:
+    """Samples between 300 and 3400 Hz; cutting into blocks changes nothing."""
+    high = min(_BAND_HZ[1], 0.45 * rate)
+    sections = butter(4, (_BAND_HZ[0], high), "bandpass", fs=rate, output="sos")
+    state = None
+    for block in blocks:
+        if state is None and len(block):
+            # As if the first sample had been there for ever: no click at the start.
+            state = sosfilt_zi(sections) * block[0]
+        if state is not None:
+            block, state = sosfilt(sections, block, zi=state)  # noqa: PLW2901
+        yield block
 
 
 def log_energies(blocks: Iterable[FloatArray], rate: int) -> FloatArray:

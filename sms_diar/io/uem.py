@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from sms_diar._files import write_text
 from sms_diar._validation import check_path
 from sms_diar.io._lines import check_fields, scan_lines, split_fields
 from sms_diar.io.problems import refuse_errors
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import Problem
+from sms_diar.types import Problem, Segment
 
 
 def read_uem(path: str | Path) -> Uem:
@@ -27,6 +29,15 @@ def read_uem(path: str | Path) -> Uem:
     uem = scan_uem(path)
     refuse_errors(uem.problems)
     return uem
+
+
+def write_uem(path: str | Path, regions: Iterable[Segment]) -> None:
+    """Write regions as a UEM file, times in full, channels all 1."""
+    lines = [
+        f"{region.recording} 1 {_decimal(region.start)} {_decimal(region.end)}\n"
+        for region in regions
+    ]
+    write_text(path, "".join(lines))
 
 
 def scan_uem(path: str | Path) -> Uem:
@@ -76,3 +87,8 @@ def _region(fields: list[str]) -> tuple[str, str, int, int]:
             f"a region must satisfy 0 <= start < end, got {fields[2]} and {fields[3]}"
         )
     return fields[0], fields[1], start, end
+
+
+def _decimal(seconds: float) -> str:
+    """A time with all its digits, never with an exponent."""
+    return np.format_float_positional(seconds, trim="0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, cast
 
@@ -30,6 +30,7 @@ from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.turns import labels_to_turns
+from sms_diar.timeline.window_ids import times_of_ids
 from sms_diar.types import EmbeddingSet, PldaModel, Segment, Turn
 
 EmbeddingsInput: TypeAlias = Readable | EmbeddingSet | npt.ArrayLike
@@ -50,12 +51,15 @@ class Clustering:
         Where the segments lie, if known.
     method : str or None
         Name of the method, if known.
+    confidence : mapping from str to float, or None
+        Probability that the speaker of each segment is right, if the method tells.
     """
 
     labels: Mapping[str, str]
     sessions: tuple[SessionSummary, ...]
     segments: Mapping[str, Segment] | None
     method: str | None = None
+    confidence: Mapping[str, float] | None = None
 
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Who spoke when: merged, not overlapping."""
@@ -81,7 +85,11 @@ class Clustering:
         return {
             "method": self.method,
             "labels": dict(self.labels),
-            "sessions": [asdict(session) for session in self.sessions],
+            "confidence": None if self.confidence is None else dict(self.confidence),
+            "sessions": [
+                {**session.to_dict(), "doubts": list(session.doubts)}
+                for session in self.sessions
+            ],
         }
 
     def __str__(self) -> str:
@@ -115,7 +123,8 @@ def cluster(
         an array have the ids "0", "1" and so on.
     segments : path, mapping from str to Segment, or sequence of Segment, optional
         Where the segments lie: a Kaldi table, the segment of each id, or one for
-        each row. They tell the default method how much windows overlap.
+        each row. They tell the default method which windows overlap, and which follow
+        each other; so do ids of Kaldi's form ``recording-start-end``.
     plda : path, BackEnd or PldaModel, optional
         A Kaldi PLDA file, or a model of ``plda train`` or ``ivectors train``.
         Without one, scores are those of the embedded model if it made the vectors,
@@ -209,8 +218,9 @@ def cluster_embeddings(
         Cloned for each session, so every session starts from the same seed and
         does not depend on its company.
     segments : mapping from str to Segment, optional
-        Where the segments lie; all ids must be there. They tell how much windows
-        overlap, unless the estimator's `row_weight` is a number.
+        Where the segments lie; all ids must be there. The default method learns from
+        them which windows overlap, and which follow each other. Without them, ids of
+        the form ``recording-start-end`` tell it.
     per_recording : bool, default=False
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
@@ -242,16 +252,19 @@ def cluster_embeddings(
         sessions.setdefault(session, []).append(row)
 
     labels: dict[str, str] = {}
+    confidence: dict[str, float] = {}
     summaries = []
     listener = progress or Silence()
     for session, rows in sessions.items():
         chosen = embeddings.select(rows)
         model = clone(estimator)
-        if segments is not None and model.get_params().get("row_weight") == "auto":
-            share = row_weight_of([segments[name] for name in chosen.ids])
-            model.set_params(row_weight=share)
+        known = segments or times_of_ids(chosen.ids)
         with listener.track(session, 100) as advance:
-            model.listen(_hundredths(advance)).fit(chosen.vectors)
+            model.listen(_hundredths(advance))
+            if isinstance(model, SpeakerEvidenceMeanShift) and known is not None:
+                model.fit(chosen.vectors, segments=[known[name] for name in chosen.ids])
+            else:
+                model.fit(chosen.vectors)
         names = name_speakers(
             model.labels_,
             durations=None
@@ -260,8 +273,13 @@ def cluster_embeddings(
             prefix=f"{session}-spk-" if per_recording else "spk-",
         )
         labels.update(zip(chosen.ids, names, strict=True))
-        summaries.append(_summary(session, model))
-    return Clustering(labels, tuple(summaries), segments)
+        if isinstance(model, SpeakerEvidenceMeanShift):
+            sure = np.round(model.confidence_, 4).tolist()
+            confidence.update(zip(chosen.ids, sure, strict=True))
+        spoken = None if known is None else _spoken([known[n] for n in chosen.ids])
+        summaries.append(replace(_summary(session, model), seconds=spoken))
+    told = confidence or None
+    return Clustering(labels, tuple(summaries), segments, confidence=told)
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
@@ -274,7 +292,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     if estimator.backend is not None:
         kind = f"{estimator.backend.kind} scores of {score_dim} dimensions"
     elif isinstance(estimator, SpeakerEvidenceMeanShift):
-        kind = "cosine scores, whitening and model fitted on the session"
+        kind = "no model: space and noise learnt from the session"
     else:
         kind = "cosine scores, whitening fitted on the session"
     text = f"{n} segments of {d} dimensions, {kind}"
@@ -335,6 +353,7 @@ def _summary(session: str, model: SpeakerEstimator) -> SessionSummary:
         model.k_ if "k" in model.get_params() else None,
         model.n_steps_,
         bool(model.converged_),
+        number_given=_number_given(model),
     )
     if not isinstance(model, SpeakerEvidenceMeanShift):
         return found
@@ -343,7 +362,23 @@ def _summary(session: str, model: SpeakerEstimator) -> SessionSummary:
         row_weight=model.row_weight_,
         weight=model.weight_,
         log_joint=model.log_joint_,
+        count_posterior=dict(model.count_posterior_),
+        confidence=float(model.confidence_.mean()),
     )
+
+
+def _number_given(model: SpeakerEstimator) -> bool:
+    """Whether the bounds leave one number of speakers only."""
+    if model.num_speakers is not None:
+        return True
+    return model.max_speakers is not None and model.max_speakers == (
+        model.min_speakers or 1
+    )
+
+
+def _spoken(segments: Sequence[Segment]) -> float:
+    """Seconds that segments cover, those that overlap counted once."""
+    return row_weight_of(segments) * sum(segment.duration for segment in segments)
 
 
 def _hundredths(advance: Callable[[], None]) -> Callable[[float], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -41,7 +41,7 @@ class DiarizedRecording:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        words = asdict(self.session)
+        words = self.session.to_dict()
         return {
             "recording": words.pop("session"),
             "duration": self.duration,
@@ -73,11 +73,17 @@ class Diarization:
         In the order given.
     problems : tuple of Problem
         Why other recordings are not there.
+    model : str
+        "neural", or "i-vectors", which do not know overlap.
+    advice : str
+        A line about a model that was not chosen by the caller, and about a better one.
     """
 
     method: str
     recordings: tuple[DiarizedRecording, ...]
     problems: tuple[Problem, ...] = ()
+    model: str = ""
+    advice: str = ""
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -86,8 +92,9 @@ class Diarization:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about each recording."""
-        return tuple(note for one in self.recordings for note in one.notes)
+        """What the user should know about the model and about each recording."""
+        about = (self.advice,) if self.advice else ()
+        return about + tuple(note for one in self.recordings for note in one.notes)
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
         """Turns as RTTM, written to a file or stream if there is one.
@@ -108,6 +115,7 @@ class Diarization:
         """Plain values, for JSON: what ``sms-diar diarize --json`` prints."""
         return {
             "method": self.method,
+            "model": self.model,
             "recordings": [one.to_dict() for one in self.recordings],
             "problems": problem_records(self.problems),
         }

@@ -1,78 +1,48 @@
 """Who spoke when, from the recording alone: what ``sms-diar diarize`` does.
 
-Speech is found, windows are laid over it, each gets an i-vector, and the windows of
-a recording are clustered with the weight that their overlap leaves them. It is the
-chain of the recipe `callhome` without its files: recordings are decoded once, into
-one channel at the rate of the model, one after another.
+Two neural networks do it where they are (`neural_diarize`), else the embedded i-vector
+model (`ivector_diarize`). Recordings are decoded once, and none knows of another.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
+
+from joblib import Parallel, delayed
 
 from sms_diar._progress import Progress, Silence
-from sms_diar._validation import check_count, check_not_negative
+from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.errors import DataFormatError, SmsDiarError
-from sms_diar.features.frames import check_detector, speech_of
-from sms_diar.features.front_end import FrontEnd
-from sms_diar.features.mono import MonoAudio
-from sms_diar.features.vad import VadConfig
+from sms_diar.errors import SmsDiarError
+from sms_diar.features.frames import check_detector
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.uem import read_uem
-from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.channels import EACH, diarize_channels
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
-from sms_diar.pipeline.extraction import ivectors_of
-from sms_diar.pipeline.models import IvectorModel, read_ivector_model
+from sms_diar.pipeline.diarize_models import AUTO, DiarizeModel, choose_model
+from sms_diar.pipeline.extraction import counted
+from sms_diar.pipeline.ivector_diarize import DiarizeSettings, diarize_by_ivectors
+from sms_diar.pipeline.models import IvectorModel
+from sms_diar.pipeline.neural_diarize import (
+    Networks,
+    diarize_by_networks,
+)
+from sms_diar.pipeline.neural_turns import NeuralSettings
 from sms_diar.pipeline.sources import (
     AudioInput,
     GivenRecording,
     is_single,
-    open_channels,
-    place_of,
     recordings_of,
 )
-from sms_diar.timeline.regions import Uem, regions_of, within
-from sms_diar.timeline.windows import WindowLayout, windows_of_regions
-from sms_diar.types import Problem, Segment
+from sms_diar.timeline.regions import Uem
+from sms_diar.types import Problem
 
-
-@dataclass(frozen=True)
-class DiarizeSettings:
-    """How recordings are treated; the defaults are those of the recipe `callhome`.
-
-    Parameters
-    ----------
-    vad : VadConfig
-        Speech detection.
-    windows : WindowLayout
-        Lengths of the windows.
-    cmvn : str, default="recording"
-        What cepstra are normalised over; a recording is a session.
-    max_gap : float, default=0.0
-        Pauses of one speaker up to this many seconds are bridged.
-    channel : int, optional
-        Channel of recordings that have several; without it they are mixed.
-    allow_commands : bool, default=False
-        Run the commands of a `wav.scp` that has some.
-    """
-
-    vad: VadConfig = field(
-        default_factory=lambda: VadConfig(min_speech=0.2, min_pause=0.3, padding=0.05)
-    )
-    windows: WindowLayout = field(default_factory=WindowLayout)
-    cmvn: str = "recording"
-    max_gap: float = 0.0
-    channel: int | None = None
-    allow_commands: bool = False
-
-    def with_vad(self, method: str) -> DiarizeSettings:
-        """The same with another detector of speech."""
-        return replace(self, vad=replace(self.vad, method=method))
+Settings: TypeAlias = DiarizeSettings | NeuralSettings
 
 
 def diarize(
@@ -84,10 +54,11 @@ def diarize(
     num_speakers: int | None = None,
     min_speakers: int | None = None,
     max_speakers: int | None = None,
-    vad: str = "energy",
-    model: str | Path | IvectorModel | None = None,
+    model: DiarizeModel | None = AUTO,
+    vad: str | None = None,
+    step: float = 2.0,
     uem: str | Path | Uem | None = None,
-    channel: int | None = None,
+    channel: int | str | None = None,
     max_gap: float = 0.0,
     seed: int = 0,
     workers: int = 1,
@@ -110,20 +81,29 @@ def diarize(
         Score at which agglomerative clustering stops.
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each recording.
-    vad : {"energy", "neural", "none"}, default="energy"
-        Detector of speech.
-    model : path or IvectorModel, optional
-        Makes the vectors; the embedded model by default.
+    model : {"auto", "embedded", "neural"}, path, IvectorModel or Networks
+        What hears the voices. "neural" are two networks, which notice when several
+        speak at once; ``sms-diar models fetch`` gets them. "embedded" is the
+        i-vector model that comes with the package. "auto", the default, takes the
+        networks where they are, and the result's first note says which it was. A
+        path is that of an i-vector model, or of a TOML that describes a network.
+    vad : {"energy", "neural", "none"}, optional
+        Detector of speech of i-vector models; "energy" by default. Networks have
+        their own, so "auto" takes the embedded model where one is asked for.
+    step : float, default=2.0
+        Seconds from one window of 10 s to the next, of the networks.
     uem : path or Uem, optional
         Speech outside these regions is left out.
-    channel : int, optional
+    channel : int or "each", optional
         Channel of recordings that have several, from 1; without it they are mixed.
+        With "each", every channel is one speaker, as in calls over telephones.
     max_gap : float, default=0.0
         Pauses of one speaker up to this many seconds are bridged.
     seed : int, default=0
         Seed of the draws.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Recordings at a time, or, of a single one, threads; results do not depend on
+        it.
     allow_commands : bool, default=False
         Run the commands of a `wav.scp` that has some.
     progress : Progress, optional
@@ -148,19 +128,29 @@ def diarize(
     """
     check_count("diarize", "workers", workers)
     check_not_negative("diarize", "max_gap", max_gap)
-    if channel is not None:
+    check_positive("diarize", "step", step)
+    if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
     # Whatever can be wrong is found now rather than after the work.
-    settings = DiarizeSettings(
-        max_gap=max_gap, channel=channel, allow_commands=allow_commands
-    ).with_vad(vad)
-    check_detector(settings.vad)
+    detector = DiarizeSettings().with_vad(vad or "energy").vad
+    check_detector(detector)
     recordings = recordings_of(source)
     regions = read_uem(uem) if isinstance(uem, str | Path) else uem
-    chosen = model if isinstance(model, IvectorModel) else read_ivector_model(model)
+    chosen = choose_model(model, vad=vad)
+    settings: Settings
+    if isinstance(chosen.model, Networks):
+        settings = NeuralSettings(step=step)
+    else:
+        settings = DiarizeSettings(vad=detector)
+    settings = replace(
+        settings, max_gap=max_gap, channel=channel, allow_commands=allow_commands
+    )
+    # Windows of a network teach the default method more than its back end, which was
+    # trained on other rooms, can tell it (NEURAL.md has the figures).
+    learns = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
     estimator = build_method(
         method,
-        chosen.backend,
+        None if learns else chosen.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
         num_speakers=num_speakers,
@@ -170,7 +160,7 @@ def diarize(
     problems: list[Problem] | None = None if is_single(source) else []
     results = diarize_all(
         recordings,
-        chosen,
+        chosen.model,
         estimator,
         settings,
         uem=regions,
@@ -178,56 +168,43 @@ def diarize(
         problems=problems,
         progress=progress,
     )
-    return Diarization(method, tuple(results), tuple(problems or ()))
+    return Diarization(
+        method, tuple(results), tuple(problems or ()), chosen.name, chosen.note
+    )
 
 
 def diarize_all(
     recordings: Sequence[Recording | GivenRecording],
-    model: IvectorModel,
+    model: IvectorModel | Networks,
     estimator: SpeakerEstimator,
-    settings: DiarizeSettings | None = None,
+    settings: Settings | None = None,
     *,
     uem: Uem | None = None,
     workers: int = 1,
     problems: list[Problem] | None = None,
     progress: Progress | None = None,
 ) -> list[DiarizedRecording]:
-    """Diarize recordings one after another.
+    """Diarize recordings, each on its own.
 
     Parameters are those of `diarize_recording`; `problems` receives why recordings
-    are not in the result. Without it the first problem is raised.
+    are not in the result. Without it the first problem is raised. Several recordings
+    are shared among `workers` processes.
     """
     listener = progress or Silence()
-    # A bar for all, or, of a single one, bars for its parts; never one in another.
-    alone = len(recordings) == 1
-    results = []
-    with (Silence() if alone else listener).track("recordings", len(recordings)) as one:
-        for recording in recordings:
-            try:
-                result = diarize_recording(
-                    recording,
-                    model,
-                    estimator,
-                    settings,
-                    uem=uem,
-                    workers=workers,
-                    progress=listener if alone else None,
-                )
-            except (SmsDiarError, OSError) as error:
-                if problems is None:
-                    raise
-                problems.append(Problem(str(error), recording=recording.id))
-            else:
-                results.append(result)
-            one()
-    return results
+    if len(recordings) == 1:  # bars for its parts; never one within another
+        one = partial(_attempt, workers=workers, progress=listener)
+        work = map(partial(one, model, estimator, settings, uem), recordings)
+        return _results(work, problems)
+    with listener.track("recordings", len(recordings)) as advance:
+        outcomes = _outcomes(recordings, model, estimator, settings, uem, workers)
+        return _results(counted(outcomes, advance), problems)
 
 
 def diarize_recording(
     recording: Recording | GivenRecording,
-    model: IvectorModel,
+    model: IvectorModel | Networks,
     estimator: SpeakerEstimator,
-    settings: DiarizeSettings | None = None,
+    settings: Settings | None = None,
     *,
     uem: Uem | None = None,
     workers: int = 1,
@@ -239,12 +216,12 @@ def diarize_recording(
     ----------
     recording : Recording or GivenRecording
         Its pieces do not matter.
-    model : IvectorModel
+    model : IvectorModel or Networks
         Makes the vectors.
     estimator : SpeakerEstimator
         Clusters them, with the back end that it was given.
-    settings : DiarizeSettings, optional
-        The rest.
+    settings : DiarizeSettings or NeuralSettings, optional
+        The rest; those of i-vectors are of no use to networks, and vice versa.
     uem : Uem, optional
         Only speech in these regions counts.
     workers : int, default=1
@@ -252,95 +229,82 @@ def diarize_recording(
     progress : Progress, optional
         Receives progress.
     """
-    chosen = settings or DiarizeSettings()
-    front_end = _front_end(model, chosen)
-    rate = front_end.mfcc.rate
-    audio, notes = _decode(recording, rate, chosen, progress)
-    with audio:
-        regions = speech_of(audio, chosen.vad, rate=rate, recording=recording.id)
-        if uem is not None:
-            regions = within(regions, _bounds(uem, recording.id))
-        windows = _windows(recording, regions, audio.duration, chosen.windows)
-        vectors = ivectors_of(
-            audio,
-            windows,
-            model.extractor,
-            front_end=front_end,
-            recording=recording.id,
+    if settings is not None and settings.channel == EACH:
+        return diarize_channels(
+            recording, model, settings, uem=uem, workers=workers, progress=progress
+        )
+    if isinstance(model, Networks):
+        neural = settings if isinstance(settings, NeuralSettings) else None
+        return diarize_by_networks(
+            recording,
+            model,
+            estimator,
+            neural,
+            uem=uem,
             workers=workers,
             progress=progress,
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clustering = cluster_embeddings(
-            vectors, estimator, segments=windows, per_recording=True, progress=progress
-        )
-    notes += [f"warning: {warning.message}" for warning in caught]
-    return DiarizedRecording(
-        audio.duration,
-        sum(region.duration for region in regions),
-        clustering.sessions[0],
-        tuple(clustering.turns(chosen.max_gap)),
-        tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
+    own = settings if isinstance(settings, DiarizeSettings) else None
+    return diarize_by_ivectors(
+        recording, model, estimator, own, uem=uem, workers=workers, progress=progress
     )
 
 
-def _decode(
+Outcome: TypeAlias = DiarizedRecording | Exception
+
+
+def _outcomes(
+    recordings: Sequence[Recording | GivenRecording],
+    model: IvectorModel | Networks,
+    estimator: SpeakerEstimator,
+    settings: Settings | None,
+    uem: Uem | None,
+    workers: int,
+) -> Iterator[tuple[str, Outcome]]:
+    if workers == 1:
+        yield from map(partial(_attempt, model, estimator, settings, uem), recordings)
+        return
+    pool = Parallel(n_jobs=min(workers, len(recordings)), return_as="generator")
+    yield from pool(
+        delayed(_attempt)(model, estimator, settings, uem, recording)
+        for recording in recordings
+    )
+
+
+def _attempt(
+    model: IvectorModel | Networks,
+    estimator: SpeakerEstimator,
+    settings: Settings | None,
+    uem: Uem | None,
     recording: Recording | GivenRecording,
-    rate: int,
-    settings: DiarizeSettings,
-    progress: Progress | None,
-) -> tuple[MonoAudio, list[str]]:
-    """One channel at the rate of the model, and what the user should know."""
-    with open_channels(
-        recording, channel=settings.channel, allow_commands=settings.allow_commands
-    ) as channels:
-        if channels[0].rate < rate:
-            raise DataFormatError(
-                f"{channels[0].rate} samples per second are fewer than the {rate} that "
-                f"the model was trained on; record at {rate} Hz or more",
-                path=place_of(recording),
-            )
-        notes = []
-        if len(channels) > 1:
-            notes.append(
-                f"{len(channels)} channels were mixed into one; --channel chooses one, "
-                f"such as a side of a telephone call"
-            )
-        return MonoAudio(channels, rate, progress=progress), notes
-
-
-def _bounds(uem: Uem, recording: str) -> list[Segment]:
-    bounds = regions_of(uem, recording)
-    if not bounds:
-        raise DataFormatError(f"lists no region of {recording!r}", path=uem.path)
-    return bounds
-
-
-def _front_end(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
-    """Front end of windows that hold nothing but speech."""
-    own = model.front_end
-    cmvn = replace(own.cmvn, method=settings.cmvn)
-    return replace(own, vad=VadConfig(method="none"), cmvn=cmvn)
-
-
-def _windows(
-    recording: Recording | GivenRecording,
-    regions: list[Segment],
-    duration: float,
-    windows: WindowLayout,
-) -> dict[str, Segment]:
-    if duration < windows.least:
-        raise DataFormatError(
-            f"{duration:.3g} s are too short to tell who speaks; at least "
-            f"{windows.least:g} s are needed",
-            path=place_of(recording),
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[str, Outcome]:
+    """Name of a recording, and its result or what is wrong with it."""
+    try:
+        return recording.id, diarize_recording(
+            recording,
+            model,
+            estimator,
+            settings,
+            uem=uem,
+            workers=workers,
+            progress=progress,
         )
-    found = windows_of_regions(regions, **vars(windows))
-    if not found:
-        raise DataFormatError(
-            f"no speech was found in {duration:.1f} s; --vad none takes everything "
-            f"for speech",
-            path=place_of(recording),
-        )
-    return found
+    except (SmsDiarError, OSError) as error:
+        return recording.id, error
+
+
+def _results(
+    outcomes: Iterator[tuple[str, Outcome]], problems: list[Problem] | None
+) -> list[DiarizedRecording]:
+    results = []
+    for name, outcome in outcomes:
+        if isinstance(outcome, DiarizedRecording):
+            results.append(outcome)
+        elif problems is None:
+            raise outcome
+        else:
+            problems.append(Problem(str(outcome), recording=name))
+    return results

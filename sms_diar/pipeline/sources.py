@@ -19,6 +19,8 @@ from sms_diar.io.audio import AudioFile, Samples
 from sms_diar.io.command import parse_unpacking
 from sms_diar.io.kaldi.recordings import Recording, open_recording
 from sms_diar.io.kaldi.tables import AudioSource, read_wav_scp
+from sms_diar.timeline.regions import Uem, regions_of
+from sms_diar.types import Segment
 
 Given: TypeAlias = tuple[npt.ArrayLike, int]
 """Samples, of shape (n,) or (n, channels), and their rate."""
@@ -103,6 +105,14 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
 def place_of(recording: Recording | GivenRecording) -> str:
     """What messages say about where a recording comes from."""
     return recording.source.text if isinstance(recording, Recording) else recording.id
+
+
+def uem_bounds(uem: Uem, recording: str) -> list[Segment]:
+    """Regions of a recording; a UEM that lists none of it is an error."""
+    bounds = regions_of(uem, recording)
+    if not bounds:
+        raise DataFormatError(f"lists no region of {recording!r}", path=uem.path)
+    return bounds
 
 
 @contextmanager

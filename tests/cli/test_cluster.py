@@ -46,7 +46,7 @@ def test_embeddings_alone_are_enough(folder, name, run_cli):
     result = run_cli("cluster", folder / name)
     assert result.returncode == 0, result.stderr
     assert speakers_of(result.stdout) == EXPECTED
-    assert "60 segments of 6 dimensions, cosine scores" in result.stderr
+    assert "60 segments of 6 dimensions, no model: space and noise" in result.stderr
 
 
 def test_standard_input_is_read(folder, run_cli):
@@ -77,6 +77,50 @@ def test_prints_json_for_machines(folder, run_cli):
     assert len(set(content["labels"].values())) == 2
     assert content["sessions"][0]["n_speakers"] == 2
     assert content == sms_diar.cluster(folder / "x.ark", num_speakers=2).to_dict()
+
+
+def write_few(folder, n=6):
+    """A few segments of one speaker, which is thin evidence."""
+    X = 1.0 + 0.1 * np.random.default_rng(0).standard_normal((n, 20))
+    ids = tuple(f"s{i}" for i in range(n))
+    write_embeddings(folder / "few.npz", EmbeddingSet(ids, X))
+    return folder / "few.npz"
+
+
+def test_doubts_are_lines_on_standard_error(folder, run_cli):
+    result = run_cli("cluster", write_few(folder))
+    assert result.returncode == 0
+    assert speakers_of(result.stdout) == ["spk-01"] * 6
+    assert "all: in doubt: one speaker on the evidence of 6 segments" in result.stderr
+
+
+def test_doubts_are_in_the_json(folder, run_cli):
+    result = run_cli("cluster", write_few(folder), "--json")
+    content = json.loads(result.stdout)
+    [session] = content["sessions"]
+    assert "one speaker on the evidence of 6 segments" in session["doubts"]
+    assert set(content["confidence"]) == set(content["labels"])
+    # Keys of JSON are texts.
+    assert sum(session["count_posterior"].values()) == pytest.approx(1.0)
+    assert "1" in session["count_posterior"]
+
+
+def test_a_number_that_was_asked_for_raises_no_doubt(folder, run_cli):
+    result = run_cli("cluster", write_few(folder), "--num-speakers", 1)
+    assert "speakers are" not in result.stderr
+    assert "on the evidence of" not in result.stderr
+
+
+def test_many_speakers_in_a_short_recording_are_doubted(folder, run_cli):
+    lines = [f"seg-{i:02d} call {i * 0.5} {i * 0.5 + 0.5}" for i in range(60)]
+    (folder / "short").write_text("\n".join(lines) + "\n")
+    result = run_cli(
+        "cluster", folder / "x.ark", "--segments", folder / "short",
+        "-o", folder / "labels",
+    )  # fmt: skip
+    said = "call: in doubt: 3 speakers in 0.5 minutes of speech are many"
+    assert said in result.stderr
+    assert (folder / "labels").exists()
 
 
 def test_a_trained_back_end_is_used(folder, run_cli):

@@ -20,6 +20,8 @@ from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 
 RATE = 8000
+
+pytestmark = pytest.mark.usefixtures("no_networks")
 SECONDS = 48.0
 ANN = Voice(pitch=120.0, tract=1.2, tilt=0.6)
 BOB = Voice(pitch=95.0, tract=0.85, tilt=0.9)

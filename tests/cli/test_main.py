@@ -42,7 +42,15 @@ def test_recipes_are_listed_for_people_and_machines():
     result = runner.invoke(app, ["recipes"])
     assert result.exit_code == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == ["callhome", "compare", "digits", "speakers", "sre08", "synthetic"]
+    assert names == [
+        "callhome",
+        "compare",
+        "conversations",
+        "digits",
+        "speakers",
+        "sre08",
+        "synthetic",
+    ]
     rows = json.loads(runner.invoke(app, ["recipes", "--json"]).stdout)
     assert "synthetic" in {row["name"] for row in rows}
 

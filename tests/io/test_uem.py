@@ -5,8 +5,10 @@ import re
 import pytest
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.uem import read_uem, scan_uem
+from sms_diar.io.uem import read_uem, scan_uem, write_uem
+from sms_diar.timeline.regions import regions_of
 from sms_diar.timeline.ticks import ticks_of
+from sms_diar.types import Segment
 
 
 def test_regions_are_read_in_file_order(tmp_path):
@@ -35,3 +37,11 @@ def test_bad_lines_are_named(tmp_path, line, problem):
     with pytest.raises(DataFormatError, match=re.escape(f"{path}:2: {problem}")):
         read_uem(path)
     assert [remark.line for remark in scan_uem(path).problems] == [2]
+
+
+def test_regions_survive_a_round_trip(tmp_path):
+    path = tmp_path / "x.uem"
+    regions = [Segment("a", 0.0, 1e-5), Segment("a", 0.1, 0.3), Segment("a", 7.0, 1e5)]
+    write_uem(path, regions)
+    assert path.read_text().splitlines()[0] == "a 1 0.0 0.00001"
+    assert regions_of(read_uem(path), "a") == regions

@@ -168,8 +168,100 @@ def test_memory_of_all_pairs_is_not_estimated():
         f"{words} fitted on the session"
     )
     assert memory_note(embeddings, SpeakerEvidenceMeanShift()) == (
-        f"{words} and model fitted on the session: about 0 MiB of memory"
+        "120 segments of 8 dimensions, no model: space and noise learnt from the "
+        "session: about 0 MiB of memory"
     )
+
+
+def overlapping_windows(named=True):
+    """Windows of 1.5 s every .25 s, with or without times in their ids."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(6) % 2, 60)
+    steps = rng.standard_normal((2, 30))[truth] + rng.standard_normal((360, 30))
+    X = np.lib.stride_tricks.sliding_window_view(steps, 6, axis=0).mean(axis=-1)
+    segments = [Segment("call", 0.25 * i, 0.25 * i + 1.5) for i in range(len(X))]
+    names = tuple(
+        f"call-{round(100 * s.start):08d}-{round(100 * s.end):08d}"
+        if named
+        else f"window{row:03d}"
+        for row, s in enumerate(segments)
+    )
+    return EmbeddingSet(names, X), dict(zip(names, segments, strict=True))
+
+
+def test_times_in_ids_are_as_good_as_segments():
+    named, segments = overlapping_windows()
+    [told] = cluster_embeddings(
+        named, SpeakerEvidenceMeanShift(random_state=0), segments=segments
+    ).sessions
+    found = cluster_embeddings(named, SpeakerEvidenceMeanShift(random_state=0))
+    [read] = found.sessions
+    assert read == told
+    assert read.n_speakers == 2
+    assert read.row_weight == pytest.approx(1 / 6, rel=0.05)
+    # 355 windows every .25 s, and the rest of the last one.
+    assert read.seconds == pytest.approx(90.0)
+    # They tell what overlaps; what the turns are, only segments can say.
+    assert found.segments is None
+
+
+def test_ids_without_times_leave_seconds_open():
+    plain, _ = overlapping_windows(named=False)
+    [one] = cluster_embeddings(plain, SpeakerEvidenceMeanShift(random_state=0)).sessions
+    assert one.seconds is None
+    # Rows in order of time show that they overlap.
+    assert one.row_weight == pytest.approx(1 / 6)
+
+
+def test_times_in_ids_do_not_disturb_other_methods():
+    named, _ = overlapping_windows()
+    [one] = cluster_embeddings(named, SMS).sessions
+    assert one.count_posterior is None
+    assert one.confidence is None
+    assert one.seconds == pytest.approx(90.0)
+
+
+def test_every_segment_has_a_confidence_and_every_session_a_posterior():
+    embeddings, segments, _ = two_recordings()
+    result = sms_diar.cluster(embeddings, segments=segments)
+    assert list(result.confidence) == list(embeddings.ids)
+    for one in result.sessions:
+        own = [p for name, p in result.confidence.items() if name[:3] == one.session]
+        assert one.confidence == pytest.approx(np.mean(own), abs=1e-4)
+        assert sum(one.count_posterior.values()) == pytest.approx(1.0)
+        assert one.seconds == pytest.approx(60.0)
+    asked = sms_diar.cluster(embeddings, segments=segments, num_speakers=2)
+    assert [one.count_posterior for one in asked.sessions] == [{2: 1.0}, {2: 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "given"),
+    [
+        ({}, False),
+        ({"num_speakers": 2}, True),
+        ({"min_speakers": 2, "max_speakers": 2}, True),
+        ({"max_speakers": 1}, True),
+        ({"max_speakers": 2}, False),
+        ({"min_speakers": 2}, False),
+    ],
+)
+@pytest.mark.parametrize("method", ["sms", "ahc"])
+def test_a_number_that_bounds_leave_no_choice_of_is_given(method, bounds, given):
+    embeddings, _, _ = two_recordings()
+    few = embeddings.select(np.arange(12))
+    [one] = sms_diar.cluster(few, method=method, **bounds).sessions
+    assert one.number_given is given
+
+
+def test_a_trained_model_tells_how_sure_it_is_as_well():
+    embeddings, segments, truth = two_recordings()
+    backend = train_backend(embeddings.vectors, truth, n_components=2)
+    result = sms_diar.cluster(embeddings, segments=segments, plda=backend)
+    assert set(result.confidence) == set(embeddings.ids)
+    assert all(0.0 <= p <= 1.0 for p in result.confidence.values())
+    for one in result.sessions:
+        assert sum(one.count_posterior.values()) == pytest.approx(1.0)
+        assert one.n_speakers in one.count_posterior
 
 
 def names_of(clustering):
@@ -219,8 +311,10 @@ def test_the_result_can_be_written_and_printed(tmp_path):
     found.to_labels(tmp_path / "labels")
     assert read_labels(tmp_path / "labels") == found.labels
     content = found.to_dict()
-    assert list(content) == ["method", "labels", "sessions"]
+    assert list(content) == ["method", "labels", "confidence", "sessions"]
     assert content["method"] == "ahc"
+    assert content["confidence"] is None
+    assert content["sessions"][0]["doubts"] == []
     assert str(found).splitlines()[0].split() == [
         "session",
         "segments",

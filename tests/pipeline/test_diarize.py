@@ -22,6 +22,8 @@ from sms_diar.pipeline.sources import find_recordings
 
 RATE = 8000
 
+pytestmark = pytest.mark.usefixtures("no_networks")
+
 
 @pytest.fixture
 def embedded():
@@ -159,7 +161,7 @@ def test_the_result_can_be_written_and_read(one_voice, tmp_path):
     assert (tmp_path / "x.rttm").read_text() == text == found.to_rttm()
     assert len(list(sms_diar.read_rttm(tmp_path / "x.rttm"))) == len(found.turns)
     content = found.to_dict()
-    assert list(content) == ["method", "recordings", "problems"]
+    assert list(content) == ["method", "model", "recordings", "problems"]
     [recording] = content["recordings"]
     assert recording["recording"] == "x"
     assert recording["duration"] == 6.0

@@ -1,0 +1,107 @@
+"""Recordings whose channels are their speakers, such as the two sides of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sms_diar._progress import Progress
+from sms_diar.errors import DataFormatError
+from sms_diar.features.frames import speech_of
+from sms_diar.features.local_activity import stretches_of
+from sms_diar.features.mono import MonoAudio
+from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.pipeline.decoding import check_length, check_rate
+from sms_diar.pipeline.diarization import DiarizedRecording
+from sms_diar.pipeline.ivector_diarize import DiarizeSettings
+from sms_diar.pipeline.models import IvectorModel
+from sms_diar.pipeline.neural_diarize import (
+    SHORTEST,
+    Networks,
+    listen,
+)
+from sms_diar.pipeline.neural_turns import NeuralSettings
+from sms_diar.pipeline.sessions import SessionSummary
+from sms_diar.pipeline.sources import (
+    GivenRecording,
+    open_channels,
+    place_of,
+    uem_bounds,
+)
+from sms_diar.timeline.regions import Uem, within
+from sms_diar.types import Segment, Turn
+
+EACH = "each"
+"""In place of the number of a channel: every channel is a speaker."""
+
+
+def diarize_channels(
+    recording: Recording | GivenRecording,
+    model: IvectorModel | Networks,
+    settings: DiarizeSettings | NeuralSettings,
+    *,
+    uem: Uem | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> DiarizedRecording:
+    """Find out when there is speech in each channel.
+
+    Nothing is clustered: who speaks is known. Parameters are those of
+    `sms_diar.pipeline.diarize.diarize_recording`.
+    """
+    if isinstance(model, Networks):
+        rate, upsample = model.embedder.rate, True
+    else:
+        rate, upsample = model.front_end.mfcc.rate, False
+    turns: list[Turn] = []
+    bounds = None if uem is None else uem_bounds(uem, recording.id)
+    with open_channels(recording, allow_commands=settings.allow_commands) as channels:
+        check_rate(channels[0].rate, rate, place_of(recording), upsample=upsample)
+        for number, channel in enumerate(channels, start=1):
+            with MonoAudio([channel], rate, progress=progress) as audio:
+                duration = audio.duration
+                check_length(duration, SHORTEST, place_of(recording))
+                found = _speech(audio, recording.id, model, settings, workers, progress)
+            if bounds is not None:
+                found = within(found, bounds)
+            speaker = f"{recording.id}-ch-{number}"
+            turns += [Turn(one, speaker) for one in _bridged(found, settings.max_gap)]
+    if not turns:
+        raise DataFormatError(
+            f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",
+            path=place_of(recording),
+        )
+    turns.sort(key=lambda turn: (turn.segment, turn.speaker))
+    speakers = {turn.speaker for turn in turns}
+    summary = SessionSummary(
+        recording.id, len(turns), len(speakers), None, 0, converged=True
+    )
+    speech = sum(turn.segment.duration for turn in turns)
+    return DiarizedRecording(duration, speech, summary, tuple(turns))
+
+
+def _speech(
+    audio: MonoAudio,
+    name: str,
+    model: IvectorModel | Networks,
+    settings: DiarizeSettings | NeuralSettings,
+    workers: int,
+    progress: Progress | None,
+) -> list[Segment]:
+    if isinstance(model, Networks) and isinstance(settings, NeuralSettings):
+        heard = listen(
+            audio, model.segmenter, settings, workers=workers, progress=progress
+        )
+        return stretches_of(heard.local.frames, heard.counts > 0, name)
+    own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
+    return speech_of(audio, own.vad, rate=audio.rate, recording=name)
+
+
+def _bridged(stretches: Sequence[Segment], max_gap: float) -> list[Segment]:
+    joined: list[Segment] = []
+    for stretch in stretches:
+        if joined and stretch.start - joined[-1].end <= max_gap:
+            joined[-1] = replace(joined[-1], end=stretch.end)
+        else:
+            joined.append(stretch)
+    return joined

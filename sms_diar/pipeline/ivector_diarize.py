@@ -1,0 +1,158 @@
+"""Who spoke when by the i-vectors of a small model: one speaker at a time.
+
+Speech is found by its energy, windows are laid over it, each gets an i-vector, and the
+windows of a recording are clustered with the weight that their overlap leaves them. It
+is the chain of the recipe `callhome` without its files: recordings are decoded once,
+into one channel at the rate of the model. That several speak at once is not noticed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+
+from sms_diar._progress import Progress
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.errors import DataFormatError
+from sms_diar.features.frames import speech_of
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.vad import VadConfig
+from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.decoding import check_length, decode
+from sms_diar.pipeline.diarization import DiarizedRecording
+from sms_diar.pipeline.extraction import ivectors_of
+from sms_diar.pipeline.models import IvectorModel
+from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
+from sms_diar.timeline.regions import Uem, within
+from sms_diar.timeline.windows import WindowLayout, windows_of_regions
+from sms_diar.types import Segment
+
+
+@dataclass(frozen=True)
+class DiarizeSettings:
+    """How recordings are treated; the defaults are those of the recipe `callhome`.
+
+    Parameters
+    ----------
+    vad : VadConfig
+        Speech detection.
+    windows : WindowLayout
+        Lengths of the windows.
+    cmvn : str, default="recording"
+        What cepstra are normalised over; a recording is a session.
+    max_gap : float, default=0.0
+        Pauses of one speaker up to this many seconds are bridged.
+    channel : int, optional
+        Channel of recordings that have several; without it they are mixed.
+    allow_commands : bool, default=False
+        Run the commands of a `wav.scp` that has some.
+    """
+
+    vad: VadConfig = field(
+        default_factory=lambda: VadConfig(
+            speech_band=True, min_speech=0.2, min_pause=0.3, padding=0.05
+        )
+    )
+    windows: WindowLayout = field(default_factory=WindowLayout)
+    cmvn: str = "recording"
+    max_gap: float = 0.0
+    channel: int | str | None = None
+    allow_commands: bool = False
+
+    def with_vad(self, method: str) -> DiarizeSettings:
+        """The same with another detector of speech."""
+        return replace(self, vad=replace(self.vad, method=method))
+
+
+def diarize_by_ivectors(
+    recording: Recording | GivenRecording,
+    model: IvectorModel,
+    estimator: SpeakerEstimator,
+    settings: DiarizeSettings | None = None,
+    *,
+    uem: Uem | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> DiarizedRecording:
+    """Find out who spoke when.
+
+    Parameters
+    ----------
+    recording : Recording or GivenRecording
+        Its pieces do not matter.
+    model : IvectorModel
+        Makes the vectors.
+    estimator : SpeakerEstimator
+        Clusters them, with the back end that it was given.
+    settings : DiarizeSettings, optional
+        The rest.
+    uem : Uem, optional
+        Only speech in these regions counts.
+    workers : int, default=1
+        Threads; results do not depend on it.
+    progress : Progress, optional
+        Receives progress.
+    """
+    chosen = settings or DiarizeSettings()
+    front_end = _front_end(model, chosen)
+    rate = front_end.mfcc.rate
+    audio, notes = decode(
+        recording,
+        rate,
+        channel=chosen.channel,
+        allow_commands=chosen.allow_commands,
+        progress=progress,
+    )
+    with audio:
+        regions = speech_of(audio, chosen.vad, rate=rate, recording=recording.id)
+        if uem is not None:
+            regions = within(regions, uem_bounds(uem, recording.id))
+        windows = _windows(recording, regions, audio.duration, chosen.windows)
+        vectors = ivectors_of(
+            audio,
+            windows,
+            model.extractor,
+            front_end=front_end,
+            recording=recording.id,
+            workers=workers,
+            progress=progress,
+        )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clustering = cluster_embeddings(
+            vectors, estimator, segments=windows, per_recording=True, progress=progress
+        )
+    notes += [f"warning: {warning.message}" for warning in caught]
+    notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
+    return DiarizedRecording(
+        audio.duration,
+        sum(region.duration for region in regions),
+        clustering.sessions[0],
+        tuple(clustering.turns(chosen.max_gap)),
+        tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
+    )
+
+
+def _front_end(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
+    """Front end of windows that hold nothing but speech."""
+    own = model.front_end
+    cmvn = replace(own.cmvn, method=settings.cmvn)
+    return replace(own, vad=VadConfig(method="none"), cmvn=cmvn)
+
+
+def _windows(
+    recording: Recording | GivenRecording,
+    regions: list[Segment],
+    duration: float,
+    windows: WindowLayout,
+) -> dict[str, Segment]:
+    check_length(duration, windows.least, place_of(recording))
+    found = windows_of_regions(regions, **vars(windows))
+    if not found:
+        raise DataFormatError(
+            f"no speech was found in {duration:.1f} s; --vad none takes everything "
+            f"for speech",
+            path=place_of(recording),
+        )
+    return found

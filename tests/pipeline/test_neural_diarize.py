@@ -1,0 +1,183 @@
+"""From what two networks say to turns: here the networks are told what to say.
+
+The level of the samples says who speaks: 0.1 is Ann, 0.2 is Bob, 0.4 is Cleo, and sums
+are overlap. The segmenter numbers them by who speaks first in its window.
+"""
+
+import numpy as np
+import pytest
+
+import sms_diar
+from sms_diar.clustering.methods import build_method
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.pipeline.diarize import diarize_recording
+from sms_diar.pipeline.diarize_models import choose_model
+from sms_diar.pipeline.neural_diarize import Networks
+from sms_diar.pipeline.neural_turns import NeuralSettings
+from sms_diar.pipeline.sources import GivenRecording
+
+RATE = 8000
+CLASSES = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
+
+
+class Segmenter:
+    name, rate, window, frame_step, frame_offset = "toy", RATE, 10.0, 0.02, 0.01
+    classes, fingerprint = CLASSES, "0" * 16
+
+    def log_probabilities(self, windows, *, workers=1):
+        codes = np.rint(10 * windows.reshape(len(windows), -1, 160).mean(axis=2))
+        logs = np.full((*codes.shape, len(CLASSES)), -20.0)
+        for row, found in zip(codes.astype(int), logs, strict=True):
+            people = [bit for code in row for bit in range(3) if code >> bit & 1]
+            local = {person: n for n, person in enumerate(dict.fromkeys(people))}
+            for frame, code in enumerate(row):
+                group = sorted(local[bit] for bit in range(3) if code >> bit & 1)
+                found[frame, CLASSES.index(tuple(group))] = 0.0
+        return logs
+
+
+class Embedder:
+    name, rate, dim, shortest, fingerprint = "toy", RATE, 8, 0.05, "1" * 16
+
+    def embed(self, audio, segments, *, workers=1):
+        rows = []
+        for segment in segments:
+            part = audio.read(int(segment.start * RATE), int(segment.end * RATE))
+            codes = np.rint(10 * part).astype(int)
+            voice = [np.mean(codes >> bit & 1) for bit in range(3)]
+            rng = np.random.default_rng(int(1000 * segment.start))
+            rows.append([*voice, *(0.1 * rng.standard_normal(5))])
+        return np.array(rows)
+
+
+@pytest.fixture
+def networks():
+    return Networks(Segmenter(), Embedder())
+
+
+def talk(*spans, seconds):
+    """Samples in which ``(code, start, end)`` speak."""
+    samples = np.zeros(int(seconds * RATE))
+    for code, start, end in spans:
+        samples[int(start * RATE) : int(end * RATE)] += 0.1 * code
+    return samples
+
+
+def turns_of(samples, networks, method="ahc", settings=None, **bounds):
+    bounds = bounds or {"num_speakers": 2}
+    estimator = build_method(method, **bounds)
+    recording = GivenRecording("talk", samples, RATE)
+    found = diarize_recording(recording, networks, estimator, settings)
+    return [
+        (
+            round(turn.segment.start, 2),
+            round(turn.segment.end, 2),
+            turn.speaker.removeprefix("talk-spk-"),
+        )
+        for turn in found.turns
+    ]
+
+
+def test_overlap_is_put_back(networks):
+    samples = talk((1, 1.0, 9.0), (2, 7.0, 14.0), (1, 16.0, 19.0), seconds=20.0)
+    want = [(1.0, 9.0, "01"), (7.0, 14.0, "02"), (16.0, 19.0, "01")]
+    for step in (1.0, 2.0, 5.0):
+        settings = NeuralSettings(step=step)
+        assert turns_of(samples, networks, settings=settings) == want
+
+
+def test_pauses_are_bridged_if_asked_for(networks):
+    samples = talk((1, 1.0, 4.0), (1, 4.5, 9.0), (2, 10.0, 15.0), seconds=16.0)
+    settings = NeuralSettings(max_gap=0.6)
+    want = [(1.0, 9.0, "01"), (10.0, 15.0, "02")]
+    assert turns_of(samples, networks, settings=settings) == want
+
+
+def test_somebody_whom_clustering_overlooked_is_found(networks):
+    """Agglomeration that stops late finds one cluster."""
+    samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
+    estimator = build_method("ahc").set_params(threshold=-9.0)
+    recording = GivenRecording("talk", samples, RATE)
+    found = diarize_recording(recording, networks, estimator)
+    assert found.session.n_speakers == 2
+    assert [turn.speaker[-2:] for turn in found.turns] == ["01", "02", "01"]
+
+
+def test_the_number_of_speakers_is_never_more_than_asked_for(networks):
+    samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
+    for bound in ("num_speakers", "max_speakers"):
+        turns = turns_of(samples, networks, **{bound: 1})
+        assert {name for _, _, name in turns} == {"01"}
+
+
+def test_speech_that_is_never_of_one_person_alone_is_still_found(networks):
+    samples = talk((3, 1.0, 5.0), seconds=6.0)
+    turns = turns_of(samples, networks, num_speakers=1)
+    assert turns == [(1.0, 5.0, "01")]
+
+
+def test_regions_bound_speech_vectors_and_turns(networks, tmp_path):
+    (tmp_path / "x.uem").write_text("recording 1 2.0 6.0\n")
+    samples = talk((1, 1.0, 9.0), (2, 5.0, 14.0), seconds=16.0)
+    found = sms_diar.diarize(
+        (samples, RATE), model=networks, uem=tmp_path / "x.uem", method="ahc"
+    )
+    spans = [(turn.segment.start, turn.segment.end) for turn in found.turns]
+    assert min(start for start, _ in spans) == pytest.approx(2.0)
+    assert max(end for _, end in spans) == pytest.approx(6.0)
+
+
+def test_no_speech_is_an_error_that_names_the_recording(networks):
+    with pytest.raises(DataFormatError, match=r"^talk: no speech was found in 3\.0 s"):
+        turns_of(np.zeros(3 * RATE), networks)
+
+
+def test_a_detector_beside_networks_is_refused(networks):
+    with pytest.raises(InvalidParameterError, match="vad must be left out"):
+        choose_model(networks, vad="energy")
+    with pytest.raises(InvalidParameterError, match="vad must be left out"):
+        choose_model("neural", vad="none")
+
+
+def test_without_networks_auto_is_the_embedded_model_and_says_so(no_networks):
+    chosen = choose_model("auto", vad=None)
+    assert chosen.name == "i-vectors"
+    assert chosen.note == (
+        "model: embedded i-vectors; overlap is unknown; 'sms-diar models fetch "
+        "campplus segmentation' gets networks that do better on real recordings"
+    )
+    assert choose_model("embedded", vad=None).note == ""
+
+
+def test_networks_that_are_not_here_are_never_downloaded(no_networks):
+    with pytest.raises(MissingFileError, match="sms-diar models fetch"):
+        choose_model("neural", vad=None)
+
+
+def test_with_networks_auto_takes_them_and_says_so(stored_network):
+    for name in ("campplus", "segmentation"):
+        stored_network(name)
+    chosen = choose_model("auto", vad=None)
+    assert (
+        chosen.note == "model: neural networks (campplus, segmentation), with overlap"
+    )
+    assert chosen.backend is not None  # that of this very network
+    assert choose_model("auto", vad="energy").name == "i-vectors"
+
+
+@pytest.mark.corpus
+def test_meetings_of_real_rooms(corpus_data, stored_network):
+    """Four of the fourteen clips, without any setting."""
+    for name in ("campplus", "segmentation"):
+        stored_network(name)
+    folder = corpus_data / "conversations"
+    names = ["dev00", "trn03", "trn05", "trn06"]
+    found = sms_diar.diarize(
+        [folder / "flac" / f"{name}.flac" for name in names], model="neural"
+    )
+    wanted = [
+        turn
+        for turn in sms_diar.read_rttm(folder / "ref.rttm")
+        if turn.segment.recording in names
+    ]
+    assert sms_diar.score(wanted, found.turns, collar=0.25).overall["der"] < 0.15
