@@ -81,7 +81,11 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
         for law in ("even", "zipf")
     }
     assert set(results["test_goals"]) == {"trained", "untrained", "no PLDA"}
-    assert results["reliability"] == {}
+    # Only the default says how sure it is.
+    assert {name for part in results["reliability"].values() for name in part} == {
+        "sms"
+    }
+    assert {"untrained", "windows", "lengths"} <= set(results["reliability"])
 
 
 def test_writes_every_kind_of_output(tested):

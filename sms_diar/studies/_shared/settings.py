@@ -58,6 +58,7 @@ class SpeechSettings:
     """Decisions of a speech detector; see `sms_diar.features.vad.VadConfig`."""
 
     adaptive: bool
+    speech_band: bool
     min_speech: float
     min_pause: float
     padding: float
@@ -67,6 +68,7 @@ class SpeechSettings:
         return VadConfig(
             method=method,
             adaptive=self.adaptive,
+            speech_band=self.speech_band,
             min_speech=self.min_speech,
             min_pause=self.min_pause,
             padding=self.padding,

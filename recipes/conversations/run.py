@@ -1,0 +1,174 @@
+"""Who spoke when in a corpus of conversations, by its own rules, with oracles.
+
+Any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME and MSDWild
+in the layouts in which they are distributed::
+
+    sms-diar run conversations
+    sms-diar run conversations --set data=meetings --set model=embedded
+    sms-diar run conversations --set layout=ami --set data=AMI-diarization-setup \
+        --set audio=amicorpus --set microphone=Array1-01
+
+The answer is in exp/conversations/report, the turns in exp/conversations/diarize.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sms_diar._json import json_line
+from sms_diar.clustering.methods import METHODS
+from sms_diar.datasets.corpora import corpora_folder
+from sms_diar.errors import ConfigError
+from sms_diar.experiment.stages import Stage, StageRun
+from sms_diar.pipeline.diarize_models import EMBEDDED, NEURAL
+from sms_diar.studies._shared.digests import file_digest
+from sms_diar.studies.conversations import report as conversation_report
+from sms_diar.studies.conversations import steps
+from sms_diar.studies.conversations.corpus import Conversation, Place
+from sms_diar.studies.conversations.layouts import (
+    LAYOUTS,
+    MICROPHONES,
+    OVERLAPS,
+    UEMS,
+    Rules,
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on; defaults are in conf.toml, not here."""
+
+    seed: int
+    layout: str
+    data: str
+    audio: str
+    split: str
+    microphone: str
+    only: tuple[str, ...]
+    channel: int
+    allow_commands: bool
+    collar: float
+    overlap: str
+    uem: str
+    model: str
+    vad: str
+    method: str
+    step: float
+    oracles: tuple[str, ...]
+    figures: bool
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("layout", tuple(LAYOUTS)),
+            ("microphone", MICROPHONES),
+            ("overlap", ("", *OVERLAPS)),
+            ("uem", ("", *UEMS)),
+            ("vad", ("", "energy", "neural", "none")),
+            ("method", tuple(METHODS)),
+        ):
+            _check_choice(name, getattr(self, name), choices)
+        for oracle in self.oracles:
+            _check_choice("oracles", oracle, steps.ORACLES)
+        LAYOUTS[self.layout].split(self.layout, self.split)
+        if not self.data and self.layout != "folder":
+            raise ConfigError(
+                f"'data' must be given with layout {self.layout!r}, got an empty text"
+            )
+
+    def rules(self) -> Rules:
+        """How turns are scored."""
+        usual = LAYOUTS[self.layout].rules
+        return Rules(
+            usual.collar if self.collar < 0.0 else self.collar,
+            self.overlap or usual.overlap,
+            self.uem or usual.uem,
+        )
+
+    def place(self) -> Place:
+        """Where the corpus is."""
+        data = Path(self.data) if self.data else corpora_folder() / "conversations"
+        return Place(
+            data,
+            Path(self.audio) if self.audio else data,
+            LAYOUTS[self.layout].split(self.layout, self.split),
+            self.microphone,
+            self.rules().uem == "used",
+            self.only,
+        )
+
+    def diarizer(self) -> dict[str, Any]:
+        """What diarizes: arguments of `steps.diarize_one`."""
+        model = steps.resolve_model(self.model, self.vad)
+        if steps.SPEECH in self.oracles and (
+            model == NEURAL or model.endswith(".toml")
+        ):
+            raise ConfigError(
+                "'oracles' must not have 'speech' with neural networks, which find "
+                "speech and voices in one go; --set model=embedded has it"
+            )
+        return {
+            "model": model,
+            "vad": self.vad,
+            "method": self.method,
+            "step": self.step,
+            "seed": self.seed,
+            "channel": self.channel or None,
+            "allow_commands": self.allow_commands,
+        }
+
+
+def stages(config: Config) -> list[Stage]:
+    """Declare the stages; each names the settings it depends on."""
+    rules, diarizer, place = config.rules(), config.diarizer(), config.place()
+    conversations = LAYOUTS[config.layout].read(place)
+    systems = (steps.FOUND, *config.oracles)
+    source = {key: diarizer[key] for key in ("channel", "allow_commands")}
+
+    def prepare(run: StageRun) -> None:
+        steps.write_prepared(run, conversations, **source)
+
+    def diarize(run: StageRun, system: str) -> None:
+        steps.write_diarized(run, system, diarizer)
+
+    def score(run: StageRun) -> None:
+        steps.write_scores(run, conversations, systems, rules)
+
+    shown = asdict(config) | {"data": str(place.data), "split": place.split}
+
+    def report(run: StageRun) -> None:
+        conversation_report.write_report(run, shown, diarizer["model"], rules)
+
+    inputs = {**diarizer, "file": _model_digest(diarizer["model"])}
+    found = tuple(steps.stage_of(system) for system in systems)
+    return [
+        Stage("prepare", prepare, {"corpus": _digest(conversations), **source}),
+        *(
+            Stage(name, partial(diarize, system=system), inputs, after=("prepare",))
+            for name, system in zip(found, systems, strict=True)
+        ),
+        Stage("score", score, asdict(rules), after=("prepare", *found)),
+        Stage("report", report, {"config": shown}, after=("prepare", *found, "score")),
+    ]
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        known = ", ".join(choice for choice in choices if choice)
+        raise ConfigError(f"'{name}' must be one of {known}, got {value!r}")
+
+
+def _digest(conversations: Sequence[Conversation]) -> str:
+    """What is known of a corpus without listening to it."""
+    digest = hashlib.sha256()
+    for one in conversations:
+        digest.update(json_line(asdict(one)).encode())
+    return digest.hexdigest()
+
+
+def _model_digest(model: str) -> str:
+    return "" if model in (EMBEDDED, NEURAL) else file_digest(Path(model))

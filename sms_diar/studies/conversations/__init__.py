@@ -1,0 +1,1 @@
+"""Who spoke when in corpora of conversations, in the layouts of the field."""

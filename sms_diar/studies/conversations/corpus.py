@@ -1,0 +1,183 @@
+"""A corpus of conversations as values, and what readers of layouts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
+from sms_diar.io.annotation import read_annotation
+from sms_diar.io.kaldi.tables import AudioSource
+from sms_diar.io.uem import read_uem
+from sms_diar.timeline.regions import regions_of
+from sms_diar.types import Segment, Turn
+
+AUDIO_SUFFIXES = (".flac", ".ogg", ".sph", ".wav")
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A recording and its reference.
+
+    Parameters
+    ----------
+    recording : str
+        Its name, the same as in the turns.
+    audio : AudioSource
+        Its file, as an absolute path, or a command of a `wav.scp`.
+    turns : tuple of Turn
+        Who really spoke when; at least one.
+    regions : tuple of Segment, optional
+        What is scored; without it, from the first to the last boundary of `turns`.
+    """
+
+    recording: str
+    audio: AudioSource
+    turns: tuple[Turn, ...]
+    regions: tuple[Segment, ...] | None = None
+
+    @property
+    def n_speakers(self) -> int:
+        """True number of speakers."""
+        return len({turn.speaker for turn in self.turns})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a corpus is, and which part of it is wanted.
+
+    Parameters
+    ----------
+    data : Path
+        Folder of the corpus, or of its references.
+    audio : Path
+        Folder of the recordings; the same as `data` where they lie together.
+    split : str
+        Part of the corpus; what it may be depends on the layout.
+    microphone : str
+        Of corpora that have several.
+    use_uem : bool
+        Whether regions to score are wanted.
+    only : tuple of str
+        Recordings that are wanted; empty for all of them.
+    """
+
+    data: Path
+    audio: Path
+    split: str = ""
+    microphone: str = ""
+    use_uem: bool = True
+    only: tuple[str, ...] = ()
+
+    def wanted(self, names: Iterable[str], path: Path) -> list[str]:
+        """Those of the names that are wanted, sorted; `path` is where they stand."""
+        known = sorted(names)
+        missing = [name for name in self.only if name not in known]
+        if missing:
+            raise ConfigError(
+                f"'only' must name recordings of {path}, which has {some(known)}; got "
+                f"{some(missing)}"
+            )
+        return [name for name in known if not self.only or name in self.only]
+
+
+def existing(folder: Path, what: str, layout: str) -> Path:
+    """The folder, which must be there."""
+    if not folder.is_dir():
+        raise MissingFileError(
+            f"{folder}: no such folder; layout {layout!r} has {what}"
+        )
+    return folder
+
+
+def audio_files(folder: Path) -> dict[str, Path]:
+    """Audio files in a folder by the names of their recordings."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in AUDIO_SUFFIXES:
+            continue
+        name = "_".join(path.stem.split())  # RTTM has no names with spaces
+        if name in found:
+            raise DataFormatError(
+                f"two files of recording {name!r}: {found[name].name} and {path.name}",
+                path=folder,
+            )
+        found[name] = path
+    return found
+
+
+def conversations_of(
+    names: Sequence[str],
+    files: Mapping[str, Path | AudioSource],
+    reference: Path | Sequence[Path],
+    *,
+    audio: Path,
+) -> list[Conversation]:
+    """Bring audio and turns together.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Recordings, each of which must have audio and a turn.
+    files : mapping
+        Audio by recording.
+    reference : Path or sequence of Path
+        RTTM files, or a folder of them; other recordings in them are left out.
+    audio : Path
+        Where audio was looked for, for messages.
+    """
+    silent = [name for name in names if name not in files]
+    if silent:
+        raise MissingFileError(
+            f"{audio}: no audio of {len(silent)} of {len(names)} recordings: "
+            f"{some(silent)}; the setting 'audio' names the folder of recordings, "
+            f"'only' those to take"
+        )
+    turns: dict[str, list[Turn]] = {name: [] for name in names}
+    for turn in read_annotation(reference):
+        if turn.segment.recording in turns:
+            turns[turn.segment.recording].append(turn)
+    missing = [name for name, own in turns.items() if not own]
+    if missing:
+        raise DataFormatError(
+            f"no turn of {len(missing)} of {len(names)} recordings: {some(missing)}",
+            path=reference if isinstance(reference, Path) else reference[0].parent,
+        )
+    return [
+        Conversation(name, _source(files[name]), tuple(turns[name])) for name in names
+    ]
+
+
+def with_regions(
+    conversations: Sequence[Conversation], files: Sequence[Path], *, path: Path
+) -> list[Conversation]:
+    """Add the regions of UEM files, which must know every recording."""
+    regions: dict[str, list[Segment]] = {one.recording: [] for one in conversations}
+    for file in files:
+        uem = read_uem(file)
+        for name in set(uem.recordings) & set(regions):
+            regions[name] += regions_of(uem, name)
+    missing = [name for name, own in regions.items() if not own]
+    if missing:
+        raise DataFormatError(
+            f"no region of {len(missing)} of {len(regions)} recordings: "
+            f"{some(missing)}; --set uem=ignored scores without regions",
+            path=path,
+        )
+    return [
+        replace(one, regions=tuple(sorted(regions[one.recording])))
+        for one in conversations
+    ]
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(names[:_SHOWN]) or "none") + more
+
+
+def _source(audio: Path | AudioSource) -> AudioSource:
+    return AudioSource(str(audio.resolve())) if isinstance(audio, Path) else audio

@@ -1,0 +1,1 @@
+"""The back end of neural vectors: trained, cross-validated and written."""
