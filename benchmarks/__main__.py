@@ -45,7 +45,7 @@ def main() -> None:
 def _run(args: argparse.Namespace, results: Path) -> None:
     paths = {
         name: str(Path(path).resolve())
-        for name in ("meanshiftpp", "gridshift", "dscore")
+        for name in ("meanshiftpp", "gridshift", "dscore", "sherpa")
         if (path := getattr(args, name))
     }
     options = Options(args.quick, args.full, args.limit, args.budget, paths)
@@ -114,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
         ("dscore", "dscore, with md-eval-22.pl"),
     ):
         parser.add_argument(f"--{name}", metavar="PATH", help=f"checkout of {what}")
+    parser.add_argument(
+        "--sherpa",
+        metavar="PATH",
+        help="folder with segmentation.onnx and embedding.onnx for sherpa-onnx",
+    )
     return parser
 
 

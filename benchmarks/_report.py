@@ -22,6 +22,7 @@ TITLES = {
     "speakers": "Speaker embeddings",
     "features": "Features of long recordings",
     "scoring": "Scorers of diarization",
+    "conversations": "Who spoke when",
 }
 """Suites in the order of the report, with their headings."""
 

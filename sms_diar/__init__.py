@@ -14,7 +14,7 @@ give. Errors that input can cause derive from `SmsDiarError`.
 
 Behind them is a pipeline, and the folders are its stages in order::
 
-    timeline -> io -> features -> embeddings -> preprocessing -> scoring
+    timeline -> io -> networks -> features -> embeddings -> preprocessing -> scoring
              -> synthetic, datasets -> clustering -> metrics -> report
              -> pipeline -> experiment -> studies -> cli
 

@@ -179,3 +179,51 @@ def noise_model(noise_corpora, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("models") / "model.npz"
     write_ivector_model(path, model)
     return path
+
+
+# --- neural networks ----------------------------------------------------------
+
+
+@pytest.fixture
+def no_networks(tmp_path_factory, monkeypatch):
+    """A machine without networks, whatever its cache folder holds."""
+    folder = tmp_path_factory.mktemp("no-networks")
+    monkeypatch.setenv("SMS_DIAR_MODELS", str(folder))
+
+
+@pytest.fixture(scope="session")
+def stored_network():
+    """Arrays of a network from the user's cache folder, or skip."""
+    from sms_diar.networks import store
+
+    def load(name: str):
+        if not store.is_stored(name):
+            pytest.skip(f"no network '{name}' here; run sms-diar models fetch {name}")
+        return store.load(name)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def originals():
+    """What the original networks gave; tests/networks/test_originals.py says how."""
+    with np.load(ROOT / "tests" / "networks" / "originals.npz") as content:
+        return dict(content)
+
+
+@pytest.fixture(scope="session")
+def warble():
+    """Seeded noise and wandering tones at 16 kHz, as whole numbers of 16 bits."""
+
+    def make(seed: int, seconds: float):
+        rng = np.random.default_rng(seed)
+        t = np.arange(int(seconds * 16000)) / 16000
+        x = 0.02 * rng.standard_normal(len(t))
+        for _ in range(6):
+            pitch, wander = rng.uniform(100, 3500), rng.uniform(0.5, 4)
+            level, beat = rng.uniform(0.02, 0.12), rng.uniform(0.3, 3)
+            tone = np.sin(2 * np.pi * pitch * t + 8 * np.sin(2 * np.pi * wander * t))
+            x += level * tone * (0.5 + 0.5 * np.sin(2 * np.pi * beat * t))
+        return np.round(x * 32768).clip(-32768, 32767).astype(np.int16)
+
+    return make

@@ -6,11 +6,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from benchmarks import gaussians
+from benchmarks import conversations, gaussians
 from benchmarks._growth import growth_exponent, predict_seconds
 from benchmarks._records import Case, Competitor, Measurement, Options
 from benchmarks._report import render, save, suite_record
 from benchmarks._runner import PROMISED_BUDGET, Plan, plan_runs
+from benchmarks._sections import SECTIONS
 from benchmarks._seeds import mean_gap, named
 from benchmarks._table import ratio, seconds, table, times, timing
 from benchmarks._targets import Figures, verdicts
@@ -361,3 +362,28 @@ def test_a_report_needs_results(tmp_path):
 def test_measurements_survive_json():
     one = measured("SMS auto", 10, 1.0, 2.0)
     assert Measurement.of(json.loads(json.dumps(asdict(one)))) == one
+
+
+def test_diarizers_that_cannot_run_say_why(monkeypatch, tmp_path):
+    monkeypatch.setattr(conversations, "PEERS", tmp_path / "python")
+    absent = {one.name: one.absent for one in conversations.systems(Options())}
+    assert absent["senko"] == "scripts/bench conversations installs it"
+    (tmp_path / "python").touch()
+    absent = {one.name: one.absent for one in conversations.systems(Options())}
+    assert absent["senko"] == absent["sms-diar, embedded"] == ""
+    assert absent["sherpa-onnx, threshold 0.5"] == (
+        "--sherpa names the folder of its networks"
+    )
+
+
+def test_conversations_are_reported_with_errors_and_cost():
+    errors = {"der": 20.25, "der0": 31.5, "missed": 14.0, "false_alarm": 2.0}
+    facts = errors | {"confusion": 4.25, "factor": 0.0321, "peak": 434.4}
+    found = [
+        Measurement("ours", "3 clips, 90 s", 90, "measured", (2.9,), facts=facts),
+        Measurement("senko", "3 clips, 90 s", 90, "absent", note="not installed"),
+    ]
+    text = SECTIONS["conversations"](found)
+    assert "AMI meetings (3 clips, 90 s)" in text
+    assert "| ours | 20.2 | 14.0 | 2.0 | 4.2 | 31.5 | 0.032 | 434 |" in text
+    assert "- senko: absent, not installed" in text
