@@ -19,6 +19,7 @@ from sms_diar.cli import (
     data,
     diarize,
     features,
+    interrupts,
     ivectors,
     models,
     plda,
@@ -70,8 +71,10 @@ def options(
 
 def main() -> None:
     """Run the command line; turn our own errors into one line and exit code 1."""
-    try:
-        app()
-    except SmsDiarError as error:
-        typer.echo(f"sms-diar: {error}", err=True)
-        sys.exit(1)
+    interrupts.listen()
+    with interrupts.interruptible():
+        try:
+            app()
+        except SmsDiarError as error:
+            typer.echo(f"sms-diar: {error}", err=True)
+            sys.exit(1)

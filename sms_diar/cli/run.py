@@ -51,11 +51,12 @@ def run(
     Example: sms-diar run synthetic --set runs=5 --workers 2
     """
     from sms_diar._json import json_text
+    from sms_diar.cli.interrupts import interruptible
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.experiment.recipe import find_recipe, run_recipe
 
     found = find_recipe(recipe)
-    try:
+    with interruptible("run it again to go on from here"):
         outcome = run_recipe(
             found,
             exp or Path("exp") / found.name,
@@ -65,9 +66,6 @@ def run(
             workers=workers,
             progress=TerminalProgress(),
         )
-    except KeyboardInterrupt:
-        typer.echo("sms-diar: interrupted; run it again to go on from here", err=True)
-        raise typer.Exit(130) from None
     if as_json:
         typer.echo(json_text(outcome.results))
     else:

@@ -1,0 +1,66 @@
+"""Ctrl-C, where it arrives and what becomes of it on the way."""
+
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import os, signal, typer
+signal.signal(signal.SIGINT, signal.{before})
+from sms_diar.cli import interrupts, main
+def work():
+    {work}
+main.app.registered_commands.clear()
+main.app.command()(work)
+main.main()
+"""
+KILL = "os.kill(os.getpid(), signal.SIGINT)"
+
+
+def run(work, before="default_int_handler"):
+    code = CODE.format(before=before, work=work)
+    return subprocess.run(
+        [sys.executable, "-c", code, "work"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        KILL,
+        # A library that takes every exception for a failure of its own.
+        f"\n    try: {KILL}\n    except BaseException: raise ValueError('internal')",
+    ],
+    ids=["plain", "disguised"],
+)
+def test_ctrl_c_is_one_line_and_130(work):
+    result = run(work)
+    assert (result.returncode, result.stderr) == (130, "sms-diar: interrupted\n")
+
+
+def test_advice_stands_behind_the_interruption():
+    work = f"\n    with interrupts.interruptible('do it again'): {KILL}"
+    result = run(work)
+    assert result.returncode == 130
+    assert result.stderr == "sms-diar: interrupted; do it again\n"
+
+
+def test_a_bug_without_ctrl_c_keeps_its_traceback():
+    result = run("raise ValueError('a bug')")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr
+
+
+def test_where_ctrl_c_is_ignored_it_stays_ignored():
+    assert run(f"{KILL}; print('done')", before="SIG_IGN").stdout == "done\n"
+
+
+def test_work_that_was_done_in_spite_of_it_is_done():
+    work = f"\n    try: {KILL}\n    except BaseException: print('done')"
+    result = run(work)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")
