@@ -10,15 +10,11 @@ import numpy as np
 from sms_diar.clustering.speakers.same_speaker import Groups, Members
 from sms_diar.types import FloatArray, IntArray
 
-ENOUGH = 0.35
+ENOUGH = 0.4
 """Probability of one speaker above which two groups are joined. Below even odds: in
 development sessions, speakers too many cost more than speakers too few."""
 
-APART = 0.2
-"""Probability below which a fragment leaves a group that it was taken into."""
-
 _FEW = 400  # groups from which on all that suit each other best are joined at once
-_MOST_CELLS = 3000  # fragments above which none is asked whether it wants to leave
 
 
 class Joined(NamedTuple):
@@ -77,59 +73,6 @@ def join_fragments(
             groups.join(kept, gone)
         tell(1.0 - len(groups) / first)
     return Joined(labels, taken, _refused(groups, max(low, 1)))
-
-
-def split_strangers(
-    members: Members, labels: IntArray, fragments: IntArray, high: int
-) -> IntArray:
-    """Let finer fragments leave groups that they hardly belong to.
-
-    Mean shift with many neighbours swallows speakers of a few segments; with few
-    neighbours it keeps them apart. Such a fragment, if it is at most half of its
-    group, leaves it if it is unlike that group and all others.
-
-    Parameters
-    ----------
-    members : Members
-        The segments.
-    labels : ndarray of shape (n,)
-        Groups.
-    fragments : ndarray of shape (n,)
-        Finer ones; those that cross groups are cut.
-    high : int
-        Most groups.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-        Groups, those that left being the last.
-    """
-    n_groups = int(labels.max()) + 1
-    homes, cells = _cut(labels, fragments)
-    if n_groups >= high or len(homes) > _MOST_CELLS:
-        return labels
-    parts = Groups.of(members, cells)
-    sizes = np.bincount(labels)
-    strangers = []
-    for cell in np.argsort(-parts.sizes, kind="stable"):
-        if parts.sizes[cell] < 2 or 2 * parts.sizes[cell] > sizes[homes[cell]]:
-            continue
-        trial = homes.copy()
-        trial[cell] = n_groups
-        if parts.gathered(trial).same()[n_groups].max() < APART:
-            strangers.append(cell)
-    for number, cell in enumerate(strangers[: high - n_groups]):
-        homes[cell] = n_groups + number
-    # A group may have lost all its parts.
-    split: IntArray = np.unique(homes[cells], return_inverse=True)[1].astype(np.int64)
-    return split
-
-
-def _cut(labels: IntArray, fragments: IntArray) -> tuple[IntArray, IntArray]:
-    """Parts that are in one group and one fragment: their groups, and each row's."""
-    both = np.stack([labels, fragments], axis=1)
-    pairs, cells = np.unique(both, axis=0, return_inverse=True)
-    return pairs[:, 0].copy(), cells.ravel()
 
 
 def _best_pairs(same: FloatArray, spare: int) -> list[tuple[int, int]]:

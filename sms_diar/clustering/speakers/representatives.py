@@ -23,8 +23,10 @@ from sms_diar.types import FloatArray, IntArray
 COPY = 0.35
 """Share of the typical distance of two rows within which one is a copy."""
 
+LEAST_NEW = 0.5
+"""Share of new speech that a window has at least, once others are left out."""
+
 _SHADOWED = 0.45  # new speech per row below which windows are thinned out
-_STRIDE = 0.5  # length of a window after which the next one is kept
 _BLOCK = 256  # rows that are compared at once
 _PROBES = 1000  # rows that tell whether passages recur
 _RANK = 5  # neighbour that the nearest one is compared with
@@ -77,7 +79,7 @@ def _thinned(times: RowTimes) -> Representatives:
     for row in np.argsort(times.start, kind="stable"):
         if times.start[row] >= free - 1e-6:
             kept.append(int(row))
-            free = times.start[row] + _STRIDE * (times.end[row] - times.start[row])
+            free = times.start[row] + LEAST_NEW * (times.end[row] - times.start[row])
     middles = (times.start + times.end) / 2.0
     ordered = middles[kept]  # rising, because starts are
     right = np.clip(np.searchsorted(ordered, middles), 1, max(1, len(kept) - 1))

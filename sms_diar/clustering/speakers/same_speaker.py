@@ -1,4 +1,4 @@
-"""Are two groups of segments one speaker? A probability from seven measurements.
+"""Are two groups of segments one speaker? A probability from nine measurements.
 
 Groups lie in the session's own space (``neighbour_space.py``). None of the
 measurements has a unit, so that they mean the same for any extractor:
@@ -10,12 +10,18 @@ measurements has a unit, so that they mean the same for any extractor:
 * smaller, larger: how many segments the two have;
 * cosine: of the two means as the extractor gave them, without what chance adds to
   their lengths;
-* turns: how often windows that overlap in time are in different ones of the two.
+* turns: how often windows that overlap in time are in different ones of the two;
+* crowd: how many groups there are, because the more there are, the likelier it is that
+  two of different speakers look alike by chance;
+* wide: the variance of the wider one, compared with other groups: a group that holds
+  several speakers already must not draw in the others.
 
-A logistic regression weighs them. Its weights are at the end of the day opinions about
-all speakers and extractors; `scripts/fit-merging` learns them from sessions of the
-development corpora, and EVIDENCE.md says how well they carry over to vectors of an
-extractor that they were not learnt from.
+A logistic regression weighs them. What links, distances and cosines of a few segments
+say is mostly chance, so these weigh more the more segments the smaller group has. The
+weights are at the end of the day opinions about all speakers and extractors;
+`scripts/fit-merging` learns them from sessions of the development corpora, and
+EVIDENCE.md says how well they carry over to vectors of an extractor that they were not
+learnt from.
 """
 
 from __future__ import annotations
@@ -29,7 +35,20 @@ from scipy.special import expit
 
 from sms_diar.types import FloatArray, IntArray
 
-MEASUREMENTS = ("links", "apart", "typical", "smaller", "larger", "cosine", "turns")
+MEASUREMENTS = (
+    "links",
+    "apart",
+    "typical",
+    "smaller",
+    "larger",
+    "cosine",
+    "turns",
+    "crowd",
+    "wide",
+)
+
+GROWING = ("links", "apart", "cosine", "smaller")
+"""Measurements that weigh more the more segments the smaller group has."""
 
 _POOLED = 10.0  # segments that the common variance is worth against a group's own
 _SAMPLE = 600  # groups that tell what a typical distance is
@@ -37,7 +56,11 @@ _NO_TURNS = 0.4  # what the measurement is of one turn in six windows
 
 
 class Weights(NamedTuple):
-    """Of the logistic regression."""
+    """Of the logistic regression.
+
+    The names are those of the measurements; `more_...` is added to the weight of one
+    for each unit of "smaller", the log of the number of segments.
+    """
 
     links: float
     apart: float
@@ -46,10 +69,31 @@ class Weights(NamedTuple):
     larger: float
     cosine: float
     turns: float
+    crowd: float
+    wide: float
+    more_links: float
+    more_apart: float
+    more_cosine: float
+    more_smaller: float
     constant: float
 
 
-WEIGHTS = Weights(1.694, -3.136, -3.293, -1.425, 1.077, 10.456, 0.223, -5.442)
+WEIGHTS = Weights(
+    links=-2.209,
+    apart=-1.045,
+    typical=-2.807,
+    smaller=-0.186,
+    larger=0.585,
+    cosine=6.781,
+    turns=0.635,
+    crowd=-1.199,
+    wide=-2.013,
+    more_links=3.357,
+    more_apart=-0.738,
+    more_cosine=1.527,
+    more_smaller=-0.604,
+    constant=-2.296,
+)
 
 
 class Members(NamedTuple):
@@ -137,31 +181,6 @@ class Groups:
         for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
             setattr(self, name, getattr(self, name)[others])
 
-    def gathered(self, labels: IntArray) -> Groups:
-        """Groups of these groups.
-
-        Parameters
-        ----------
-        labels : ndarray of shape (g,)
-            Which new group, 0, 1, ..., each of these goes into.
-        """
-        sizes = _sums(labels, self.sizes)
-        moments: list[FloatArray] = []
-        for means, spreads in (
-            (self.means, self.spreads),
-            (self.raw_means, self.raw_spreads),
-        ):
-            joint = np.zeros((len(sizes), means.shape[1]))
-            np.add.at(joint, labels, self.sizes[:, None] * means)
-            joint /= sizes[:, None]
-            off = np.sum((means - joint[labels]) ** 2, axis=1)
-            moments += [joint, _sums(labels, spreads + self.sizes * off)]
-        links = _summed(self.links, labels, len(sizes))
-        turns = None if self.turns is None else _summed(self.turns, labels, len(sizes))
-        return Groups(
-            sizes, moments[0], moments[2], moments[1], moments[3], links, turns
-        )
-
     def measurements(self) -> Iterator[FloatArray]:
         """Measurements of every two groups, in the order of `MEASUREMENTS`.
 
@@ -170,7 +189,8 @@ class Groups:
         n, q = self.sizes, self.means.shape[1]
         free = max(float(n.sum()) - len(n), 1.0)
         noise = max(float(self.spreads.sum()) / free, 1e-12)
-        chance = _shrunk(self.spreads, n, noise) / n
+        variances = _shrunk(self.spreads, n, noise)
+        chance = variances / n
         distances = _squared_distances(self.means) - chance[:, None] - chance
         distances = np.maximum(distances, 1e-9)
         yield np.sqrt(self._mixing())
@@ -184,6 +204,22 @@ class Groups:
             yield np.zeros_like(smaller)
         else:
             yield np.sqrt(self.turns / smaller) - _NO_TURNS
+        yield np.full_like(smaller, np.log(len(n)))
+        width = np.log(variances / _weighted_median(variances, np.sqrt(n)))
+        yield np.maximum(width[:, None], width)
+
+    def terms(self) -> Iterator[FloatArray]:
+        """Measurements, and those that grow times "smaller": in the order of weights.
+
+        Each is of shape (g, g) and symmetric; the diagonal means nothing.
+        """
+        kept = {}
+        for name, measured in zip(MEASUREMENTS, self.measurements(), strict=True):
+            if name in GROWING:
+                kept[name] = measured
+            yield measured
+        for name in GROWING:
+            yield kept[name] * kept["smaller"]
 
     def same(self, weights: Weights = WEIGHTS) -> FloatArray:
         """Probability, for every two groups, that they are one speaker.
@@ -194,8 +230,8 @@ class Groups:
             Zero on the diagonal.
         """
         score = np.full((len(self), len(self)), weights.constant)
-        for weight, measured in zip(weights, self.measurements(), strict=False):
-            score += weight * measured
+        for weight, term in zip(weights[:-1], self.terms(), strict=True):
+            score += weight * term
         probability: FloatArray = expit(score)
         np.fill_diagonal(probability, 0.0)
         return probability
@@ -242,14 +278,6 @@ def _counts(labels: IntArray, pairs: IntArray, n_groups: int) -> FloatArray:
     return counts
 
 
-def _summed(counts: FloatArray, labels: IntArray, n_groups: int) -> FloatArray:
-    one, other = np.nonzero(counts)
-    place = labels[one] * n_groups + labels[other]
-    summed = np.zeros(n_groups**2)
-    np.add.at(summed, place, counts[one, other])
-    return summed.reshape(n_groups, n_groups)
-
-
 def _shrunk(spreads: FloatArray, n: FloatArray, common: float) -> FloatArray:
     """Variance of each group, all directions together, drawn to that of all."""
     variances: FloatArray = (spreads + _POOLED * common) / (n - 1.0 + _POOLED)
@@ -268,8 +296,11 @@ def _typical(distances: FloatArray, n: FloatArray) -> float:
     one, other = np.triu_indices(len(some), 1)
     if not len(one):
         return 1.0
-    values = distances[some[one], some[other]]
     weights = np.sqrt(n[some[one]] * n[some[other]])
+    return _weighted_median(distances[some[one], some[other]], weights)
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
     order = np.argsort(values, kind="stable")
     summed = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(summed, summed[-1] / 2.0)])

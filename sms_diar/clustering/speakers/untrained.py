@@ -15,11 +15,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
-from sms_diar.clustering.speakers.joining import (
-    Joined,
-    join_fragments,
-    split_strangers,
-)
+from sms_diar.clustering.speakers.joining import Joined, join_fragments
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.neighbour_space import (
     NeighbourSpace,
@@ -28,6 +24,7 @@ from sms_diar.clustering.speakers.neighbour_space import (
     neighbours_of,
 )
 from sms_diar.clustering.speakers.representatives import (
+    LEAST_NEW,
     Representatives,
     find_representatives,
 )
@@ -37,7 +34,7 @@ from sms_diar.preprocessing import scale_rows
 from sms_diar.types import FloatArray, IntArray
 
 NEIGHBOURS = 8
-"""k of the runs that propose fragments; divided by the weight of a row."""
+"""k of the run that proposes fragments; more where windows overlap."""
 
 GATE = 0.6
 """Share of its own score that a neighbour must reach in those runs."""
@@ -49,11 +46,10 @@ learnt by `scripts/fit-merging`."""
 FEWEST = 4
 """Rows below which a session is one speaker: there is no neighbour to learn from."""
 
-_COARSE, _FINE = 5, 2  # best neighbours that count in any case
+_LEAST = 2  # best neighbours that count in any case; more where windows overlap
 _SHARE = 0.25  # of the rows, which neighbours are at most
-_LONG_SHARE = 0.01  # of the rows, which neighbours are at least in a long session
 _LINKS = 5  # neighbours of a segment that link it to groups
-_BLOCK = 10_000  # rows of very long sessions that fragments are looked for in
+_BLOCK = 5_000  # rows of very long sessions that are looked at together
 _LINKED_ROWS = 20_000  # rows of very long sessions whose neighbours are looked up
 _MOST_STEPS = 10  # from the number found to others that are thought possible
 
@@ -94,8 +90,8 @@ class Proposal:
         Rows that are evidence.
     members : Members
         These rows, in the space of the session.
-    coarse, fine : ndarray of shape (m,)
-        Fragments of these rows.
+    fragments : ndarray of shape (m,)
+        Fragments of these rows, each of one speaker.
     space : NeighbourSpace
         What the session taught.
     n_steps, k : int
@@ -104,8 +100,7 @@ class Proposal:
 
     chosen: Representatives
     members: Members
-    coarse: IntArray
-    fine: IntArray
+    fragments: IntArray
     space: NeighbourSpace
     n_steps: int
     k: int
@@ -143,11 +138,9 @@ def cluster_untrained(
     if proposed is None:
         return _single(len(X))
     members = proposed.members
-    first = join_fragments(members, proposed.coarse, low, high)
-    tell(0.85)
-    split = split_strangers(members, first.labels, proposed.fine, high)
-    last = join_fragments(members, split, low, high)
-    joined = Joined(last.labels, first.taken + last.taken, last.refused)
+    joined = join_fragments(
+        members, proposed.fragments, low, high, lambda done: tell(0.7 + 0.3 * done)
+    )
     posterior = count_posterior(joined)
     trust = confidence_of(nearness(members.places, joined.labels), posterior)
     of = proposed.chosen.of
@@ -186,61 +179,55 @@ def propose_fragments(
     directions = every[chosen.rows]
     space = learn_space(directions, when)
     tell(0.1)
-    fragments = Fragments(X[chosen.rows], space, row_weight, rng)
-    coarse = fragments.propose(_COARSE)
-    tell(0.4)
-    fine = fragments.propose(_FINE)
-    tell(0.7)
-    members = members_of(space.project(directions), directions, when)
-    return Proposal(
-        chosen, members, coarse, fine, space, fragments.n_steps, fragments.k
+    places = space.project(directions)
+    rows, n = X[chosen.rows], len(directions)
+    new_speech = max(row_weight, LEAST_NEW)
+    fragments = np.empty(n, dtype=np.int64)
+    found = n_steps = k = 0
+    parts = np.array_split(np.arange(n), max(1, round(n / _BLOCK)))
+    for number, part in enumerate(parts, start=1):
+        run = _run(rows[part], space, new_speech, rng)
+        own: IntArray = run.labels_
+        if len(parts) > 1:
+            # The work grows with the length of a session, not with its square:
+            # speakers of a block are the fragments of the whole.
+            then = None if when is None else when.take(part)
+            block = members_of(places[part], directions[part], then)
+            own = join_fragments(block, own, 1, len(part)).labels
+        fragments[part] = found + own
+        found += int(own.max()) + 1
+        n_steps, k = n_steps + run.n_steps_, max(k, run.k)
+        tell(0.1 + 0.6 * number / len(parts))
+    members = members_of(places, directions, when)
+    return Proposal(chosen, members, fragments, space, n_steps, k)
+
+
+def _run(
+    rows: FloatArray,
+    space: NeighbourSpace,
+    new_speech: float,
+    rng: np.random.Generator,
+) -> SpeakerStochasticMeanShift:
+    """Pure fragments, proposed by gated stochastic mean shift.
+
+    Of a window that overlaps its neighbours in time these are the nearest ones, which
+    say nothing new; so the less new speech there is in a row, the more rows are asked.
+    """
+    n = len(rows)
+    k = min(round(NEIGHBOURS / new_speech), max(2, int(_SHARE * n)))
+    run = SpeakerStochasticMeanShift(
+        backend=space.backend(),
+        k=k,
+        gate=GATE,
+        gate_least=min(round(_LEAST / new_speech), max(2, k // 2)),
+        tol=1e-2,
+        max_steps=15 * n,
+        random_state=rng.spawn(1)[0],
     )
-
-
-class Fragments:
-    """Pure fragments, proposed by gated stochastic mean shift."""
-
-    def __init__(
-        self,
-        rows: FloatArray,
-        space: NeighbourSpace,
-        row_weight: float,
-        rng: np.random.Generator,
-    ) -> None:
-        n = len(rows)
-        wide = max(NEIGHBOURS, _LONG_SHARE * n * row_weight) / row_weight
-        self.k = min(round(wide), max(2, int(_SHARE * n)))
-        self.n_steps = 0
-        self._rows, self._backend, self._rng = rows, space.backend(), rng
-
-    def propose(self, least: int) -> IntArray:
-        """Fragments, with this many neighbours passing the gate in any case.
-
-        Very long sessions are taken in blocks, so that the work grows with their
-        length and not with its square.
-        """
-        n = len(self._rows)
-        parts = max(1, round(n / _BLOCK)) if n > 2 * _BLOCK else 1
-        labels = np.empty(n, dtype=np.int64)
-        found = 0
-        for rows in np.array_split(np.arange(n), parts):
-            k = self.k if least == _COARSE else NEIGHBOURS
-            run = SpeakerStochasticMeanShift(
-                backend=self._backend,
-                k=min(k, max(2, len(rows) // 4)),
-                gate=GATE,
-                gate_least=least,
-                tol=1e-2,
-                max_steps=15 * len(rows),
-                random_state=self._rng.spawn(1)[0],
-            )
-            with warnings.catch_warnings():
-                # A run that has not quite come to rest proposes just as well.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                labels[rows] = found + run.fit(self._rows[rows]).labels_
-            found = int(labels[rows].max()) + 1
-            self.n_steps += run.n_steps_
-        return labels
+    with warnings.catch_warnings():
+        # A run that has not quite come to rest proposes just as well.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return run.fit(rows)
 
 
 def members_of(

@@ -27,7 +27,9 @@ from sms_diar.studies.compare.timed import (
 from sms_diar.studies.compare.vectors import (
     FILES,
     KINDS,
+    POOLS,
     STAND_IN,
+    corpora_in,
     doubled_conditions,
     raw_name,
     untrained_conditions,
@@ -74,7 +76,7 @@ def prepare_tasks(config: Config, folder: Path) -> dict[str, dict[str, Any]]:
     """Arguments of `sources.prepare`, a task for each source."""
     there, _ = corpora_of(config)
     tasks: dict[str, dict[str, Any]] = {}
-    for corpus in DEVELOPMENT:
+    for corpus in (*DEVELOPMENT, *POOLS):
         tasks |= _corpus_tasks(config, corpus, str(folder))
     if "simulated" in there or config.test_corpus == "simulated":
         common = {
@@ -111,11 +113,13 @@ def _corpus_tasks(
     tasks: dict[str, dict[str, Any]] = {
         raw_name(corpus, network): {"kind": "vectors", "network": network, **place}
         for network, file in FILES.items()
-        if network in kinds and (config.root / corpus / file).is_file()
+        if network in kinds
+        and all((config.root / one / file).is_file() for one in corpora_in(corpus))
     }
     disturbed = HARD if corpus == "arabic8k" and "hard" in there else ()
     trained = corpus in there or bool(disturbed)
-    if trained or "ivectors" in kinds:
+    # I-vectors of two corpora are those of two extractors, and are not pooled.
+    if trained or ("ivectors" in kinds and corpus not in POOLS):
         tasks[f"{corpus}-ivectors"] = {
             "kind": "ivectors",
             "disturbances": [asdict(one) for one in disturbed],
@@ -198,6 +202,7 @@ def untrained_of_development(config: Config) -> list[Condition]:
         if "doubled" in there:
             # Sessions of a whole corpus are not all of it; see `conditions.draw`.
             doubled = [n for n in config.untrained.doubled if n < max(speakers)]
+            doubled = [] if corpus in POOLS else doubled
             runs = config.untrained.runs_doubled
             rows += doubled_conditions(corpus, label, kinds, doubled, runs)
     return rows
@@ -256,7 +261,8 @@ def _raw_corpora(config: Config) -> list[str]:
     return [
         corpus
         for corpus in config.untrained.speakers
-        if corpus == STAND_IN or (config.root / corpus).is_dir()
+        if corpus == STAND_IN
+        or all((config.root / one).is_dir() for one in corpora_in(corpus))
     ]
 
 

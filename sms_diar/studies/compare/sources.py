@@ -52,6 +52,8 @@ MEETING = "ami-es2005a"
 LABELS = {
     "arabic8k": "arabic",
     "libri-testother10-8k": "testother",
+    "pool": "pool",
+    "crowd": "crowd",
     TEST: "digits",
     "simulated": "stand-in",
     STAND_IN: "sim",

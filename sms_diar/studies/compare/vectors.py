@@ -36,6 +36,13 @@ KINDS = {"campplus": "CAM++", "ge2e": "GE2E", "ivectors": "i-vectors"}
 FILES = {"campplus": "campplus_8k.npz", "ge2e": VECTORS}
 """Files beside the audio of a corpus; i-vectors are computed."""
 
+POOLS = {
+    "pool": ("arabic8k", "libri-testother10-8k"),
+    "crowd": ("arabic8k", "libri-testother10-8k", "libri251-8k"),
+}
+"""Corpora whose speakers take part in one session, where a single one has too few. Most
+of the second have five or six segments."""
+
 LAW_WORDS = {"all": "even", "uneven": "uneven", "zipf": "zipf"}
 _STAND_IN_SPEAKERS = 12
 
@@ -52,8 +59,8 @@ class UntrainedSettings:
         Of `KINDS`.
     laws : tuple of str
         Laws of talk.
-    arabic, testother, test : tuple of int
-        Speakers of sessions of a corpus, and of the test.
+    arabic, testother, pool, crowd, test : tuple of int
+        Speakers of sessions of a corpus, of several (`POOLS`), and of the test.
     stand_in : tuple of int
         Speakers of sessions of a simulated corpus, in place of those of development;
         empty for these.
@@ -70,6 +77,8 @@ class UntrainedSettings:
     laws: tuple[str, ...]
     arabic: tuple[int, ...]
     testother: tuple[int, ...]
+    pool: tuple[int, ...]
+    crowd: tuple[int, ...]
     stand_in: tuple[int, ...]
     test: tuple[int, ...]
     runs: int
@@ -81,8 +90,18 @@ class UntrainedSettings:
         """Speakers of sessions, by corpus of development."""
         if self.stand_in:
             return {STAND_IN: self.stand_in}
-        wanted = {"arabic8k": self.arabic, "libri-testother10-8k": self.testother}
+        wanted = {
+            "arabic8k": self.arabic,
+            "libri-testother10-8k": self.testother,
+            "pool": self.pool,
+            "crowd": self.crowd,
+        }
         return {corpus: numbers for corpus, numbers in wanted.items() if numbers}
+
+
+def corpora_in(corpus: str) -> tuple[str, ...]:
+    """Corpora that a pool is made of; of any other corpus, itself."""
+    return POOLS.get(corpus, (corpus,))
 
 
 def raw_name(corpus: str, kind: str) -> str:
@@ -114,12 +133,21 @@ def cosine_eer(X: FloatArray, speakers: AnyArray) -> float:
 def prepare_vectors(
     *, corpus: str, network: str, root: str, folder: str
 ) -> dict[str, dict[str, Any]]:
-    """Vectors of a network, as the file beside the audio of a corpus has them."""
-    path = Path(root) / corpus / FILES[network]
+    """Vectors of a network, as files beside the audio of corpora have them."""
+    ids: list[str] = []
+    rows: list[FloatArray] = []
+    speakers: dict[str, str] = {}
+    for name in corpora_in(corpus):
+        path = Path(root) / name / FILES[network]
+        vectors, own = read_npz(path), read_speakers(path)
+        # Ids and names of speakers are unique within a corpus only.
+        ids += [f"{name}/{one}" for one in vectors.ids]
+        rows.append(vectors.vectors)
+        speakers |= {f"{name}/{one}": f"{name}/{own[one]}" for one in vectors.ids}
     return _kept(
         raw_name(corpus, network),
-        read_npz(path),
-        read_speakers(path),
+        EmbeddingSet(tuple(ids), np.concatenate(rows)),
+        speakers,
         folder,
         f"{KINDS[network]}, no PLDA: cosine, fitted to the session",
     )

@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.clustering.speakers import joining
-from sms_diar.clustering.speakers.joining import (
-    APART,
-    ENOUGH,
-    join_fragments,
-    split_strangers,
-)
+from sms_diar.clustering.speakers.joining import ENOUGH, join_fragments
 from sms_diar.clustering.speakers.same_speaker import Groups
 from sms_diar.clustering.speakers.untrained import members_of
 from sms_diar.metrics import score_clustering
@@ -104,44 +99,3 @@ def test_progress_tells_the_share_that_is_joined():
     told = []
     join_fragments(members, np.arange(36) // 4, 1, 36, told.append)
     assert told == pytest.approx([step / 9 for step in range(1, 7)])
-
-
-def test_a_stranger_of_a_few_segments_leaves():
-    members, truth = session(each=12)
-    strangers = np.flatnonzero(truth == 2)[:4]
-    kept = np.sort(np.concatenate([np.flatnonzero(truth < 2), strangers]))
-    members = members_of(members.places[kept], members.directions[kept], None)
-    truth = truth[kept]
-    swallowed = np.where(truth == 2, 1, truth)
-    split = split_strangers(members, swallowed, truth, 36)
-    np.testing.assert_array_equal(split, truth)
-    assert Groups.of(members, truth).same()[2].max() < APART
-    # No more groups than the bound allows.
-    same = split_strangers(members, swallowed, truth, 2)
-    np.testing.assert_array_equal(same, swallowed)
-
-
-def test_a_fragment_that_belongs_stays():
-    members, truth = session()
-    pieces = np.arange(36) // 4
-    np.testing.assert_array_equal(split_strangers(members, truth, pieces, 36), truth)
-
-
-def test_single_segments_and_larger_halves_do_not_leave():
-    members, truth = session(n_speakers=2)
-    one = np.zeros_like(truth)
-    # Of one group: a fragment of one row, and the others, more than half of it.
-    alone = (np.arange(24) == 23).astype(np.int64)
-    np.testing.assert_array_equal(split_strangers(members, one, alone, 24), one)
-
-
-@given(st.integers(0, 200), st.integers(1, 6))
-def test_groups_after_a_split_are_numbered_without_gaps(seed, high):
-    members, _ = session(seed=seed)
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(2, size=36)
-    labels[:2] = 0, 1
-    fine = rng.integers(6, size=36)
-    split = split_strangers(members, labels, fine, high)
-    np.testing.assert_array_equal(np.unique(split), np.arange(split.max() + 1))
-    assert split.max() + 1 <= max(high, 2)

@@ -1,4 +1,4 @@
-"""Whether two groups are one speaker: seven measurements and their weights."""
+"""Whether two groups are one speaker: nine measurements and their weights."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from sms_diar.clustering.speakers.same_speaker import (
+    GROWING,
     MEASUREMENTS,
     WEIGHTS,
     Groups,
@@ -40,7 +41,7 @@ def assert_equal_groups(one, other):
 
 
 def slow_measurements(members, labels, one, other):
-    """The seven of two groups, pair by pair and sum by sum."""
+    """The nine of two groups, pair by pair and sum by sum."""
     groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)]
     n = [len(rows) for rows in groups]
     free = max(sum(n) - len(n), 1)
@@ -52,6 +53,14 @@ def slow_measurements(members, labels, one, other):
         spreads = [spread(rows[own]) for own in groups]
         common = sum(spreads) / free
         return (spreads[g] + 10.0 * common) / (n[g] + 9.0) / n[g]
+
+    def median(pairs):
+        so_far = np.cumsum([weight for _, weight in pairs])
+        return next(
+            value
+            for (value, _), reached in zip(pairs, so_far, strict=True)
+            if reached >= so_far[-1] / 2.0
+        )
 
     def apart(a, b):
         rows = members.places
@@ -68,12 +77,9 @@ def slow_measurements(members, labels, one, other):
     gaps = sorted(
         (apart(a, b), np.sqrt(n[a] * n[b])) for a in range(len(n)) for b in range(a)
     )
-    so_far = np.cumsum([weight for _, weight in gaps])
-    typical = next(
-        gap
-        for (gap, _), reached in zip(gaps, so_far, strict=True)
-        if reached >= so_far[-1] / 2.0
-    )
+    typical = median(gaps)
+    variances = [chance(members.places, g) * n[g] for g in range(len(n))]
+    usual = median(sorted(zip(variances, np.sqrt(n), strict=True)))
     raw = [members.directions[groups[g]].mean(axis=0) for g in (one, other)]
     long = [
         max(float(mean @ mean) - chance(members.directions, g), 1e-6)
@@ -93,6 +99,8 @@ def slow_measurements(members, labels, one, other):
         np.log(max(n[one], n[other])),
         np.clip(raw[0] @ raw[1] / np.sqrt(long[0] * long[1]), -0.5, 1.2),
         turns - 0.4,
+        np.log(len(n)),
+        np.log(max(variances[one], variances[other]) / usual),
     ]
 
 
@@ -120,9 +128,20 @@ def test_two_groups_measured_by_hand():
         "larger": np.log(3.0),
         "cosine": 0.0,  # at right angles
         "turns": np.sqrt(1.0 / 2.0) - 0.4,  # one change, by the smaller one's rows
+        "crowd": np.log(2.0),
+        # The second is wider, and with the root of 3 rows against that of 2 it is the
+        # median of both.
+        "wide": 0.0,
     }
     assert {name: found[name][0, 1] for name in want} == pytest.approx(want)
-    score = sum(getattr(WEIGHTS, name) * value for name, value in want.items())
+    score = sum(
+        (
+            getattr(WEIGHTS, name)
+            + getattr(WEIGHTS, f"more_{name}", 0.0) * want["smaller"]
+        )
+        * value
+        for name, value in want.items()
+    )
     same = groups.same()
     assert same[0, 1] == pytest.approx(expit(score + WEIGHTS.constant))
     assert (np.diag(same) == 0.0).all()
@@ -151,14 +170,6 @@ def test_joined_sums_are_the_sums_of_joined_labels(seed, timed, n_groups, data):
     joined = joined - (joined > gone)
     assert len(groups) == n_groups - 1
     assert_equal_groups(groups, Groups.of(members, joined))
-
-
-@given(st.integers(0, 10_000), st.booleans(), st.lists(st.integers(0, 2), min_size=4))
-def test_gathered_sums_are_the_sums_of_gathered_labels(seed, timed, homes):
-    homes = np.unique(homes, return_inverse=True)[1]
-    members, labels = session(seed=seed, timed=timed, n_groups=len(homes))
-    gathered = Groups.of(members, labels).gathered(homes)
-    assert_equal_groups(gathered, Groups.of(members, homes[labels]))
 
 
 @given(st.integers(0, 10_000), st.permutations(range(4)))
@@ -208,8 +219,15 @@ def test_a_single_group_and_groups_of_equal_rows_are_measured():
 
 
 def test_all_measurements_have_a_weight():
-    assert Weights._fields == (*MEASUREMENTS, "constant")
-    signs = {name: np.sign(getattr(WEIGHTS, name)) for name in MEASUREMENTS}
-    # Links and cosines speak for one speaker, distances against.
-    assert signs["links"] == signs["cosine"] == 1.0
-    assert signs["apart"] == signs["typical"] == -1.0
+    more = tuple(f"more_{name}" for name in GROWING)
+    assert Weights._fields == (*MEASUREMENTS, *more, "constant")
+    large = {
+        name: getattr(WEIGHTS, name) + np.log(20.0) * getattr(WEIGHTS, f"more_{name}")
+        for name in ("links", "apart", "cosine")
+    }
+    # Of groups of 20, links and cosines speak for one speaker, distances against.
+    assert large["links"] > 0.0
+    assert large["cosine"] > 0.0
+    assert large["apart"] < 0.0
+    # The more groups, and the wider, the less.
+    assert max(WEIGHTS.typical, WEIGHTS.crowd, WEIGHTS.wide) < 0.0

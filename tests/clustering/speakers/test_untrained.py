@@ -23,6 +23,7 @@ from sms_diar.clustering.speakers.untrained import (
 )
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
+from sms_diar.preprocessing import scale_rows
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import Segment
 
@@ -350,6 +351,33 @@ def test_very_long_sessions_are_taken_in_blocks(monkeypatch):
     model = fitted(X)
     assert model.n_clusters_ == 3
     assert agreement(truth, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("n_speakers", [40, 80])
+def test_many_speakers_of_a_few_segments_do_not_run_into_one(n_speakers):
+    X, truth = gaussians(n_speakers, 3, noise=1.0)
+    model = fitted(X)
+    assert model.n_clusters_ == pytest.approx(n_speakers, rel=0.1)
+    assert agreement(truth, model.labels_) > 0.9
+
+
+def test_the_less_new_speech_in_a_row_the_more_rows_are_asked():
+    X, _ = gaussians(3, 60, d=30)
+    for new_speech, k, least in ((1.0, 8, 2), (0.5, 16, 4)):
+        run = untrained._run(
+            X,
+            untrained.learn_space(scale_rows(X), None),
+            new_speech,
+            np.random.default_rng(0),
+        )
+        assert (run.k, run.gate_least) == (k, least)
+    short = untrained._run(
+        X[:16],
+        untrained.learn_space(scale_rows(X[:16]), None),
+        0.5,
+        np.random.default_rng(0),
+    )
+    assert (short.k, short.gate_least) == (4, 2)  # a quarter of the rows, and half
 
 
 def test_progress_is_told_and_grows():

@@ -54,8 +54,9 @@ def test_names_of_rows_are_unique(config):
 def test_rows_without_a_plda_model_are_those_that_were_wanted(config):
     rows = untrained_of_development(config())
     plain = [row for row in rows if row.part == "untrained"]
-    # Three kinds; seven and six numbers under three laws, less Zipf's for one speaker.
-    assert len(plain) == 3 * ((3 * 7 - 1) + (3 * 6 - 1))
+    # Three kinds; seven and six numbers under three laws, less Zipf's for one speaker;
+    # and two numbers of each of the two pools.
+    assert len(plain) == 3 * ((3 * 7 - 1) + (3 * 6 - 1) + 3 * 2 + 3 * 2)
     assert all(row.source.endswith("-raw") for row in rows)
     doubled = {row.name: row for row in rows if row.doubles}
     assert "testother GE2E 7 spk, doubled" in doubled

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.arrays import read_npz, write_npz
 from sms_diar.studies.compare.conditions import draw
 from sms_diar.studies.compare.vectors import (
     FILES,
+    POOLS,
     STAND_IN,
     cosine_eer,
     doubled_conditions,
@@ -115,3 +116,24 @@ def test_a_simulated_corpus_can_stand_in(tmp_path):
     assert list(one) == [raw_name(STAND_IN, "vectors")]
     assert source["speakers"] == 12
     assert 0.0 < source["eer"] < 0.5
+
+
+def test_vectors_of_a_pool_are_those_of_all_its_corpora(tmp_path):
+    parts = {}
+    for number, corpus in enumerate(POOLS["pool"]):
+        rng = np.random.default_rng(number)
+        vectors = EmbeddingSet(("a", "b", "c"), rng.standard_normal((3, 4)))
+        (tmp_path / corpus).mkdir()
+        own = {"a": "x", "b": "x", "c": "y"}
+        write_npz(tmp_path / corpus / FILES["campplus"], vectors, speakers=own)
+        parts[corpus] = vectors.vectors
+    made = prepare_vectors(
+        corpus="pool", network="campplus", root=str(tmp_path), folder=str(tmp_path)
+    )
+    source = made[raw_name("pool", "campplus")]
+    # Segments and speakers of one name in two corpora are two.
+    assert (source["speakers"], source["segments"]) == (4, 6)
+    together = read_npz(source["corpus"])
+    np.testing.assert_array_equal(
+        together.vectors, np.concatenate(list(parts.values()))
+    )
