@@ -51,7 +51,7 @@ def make(
     """
     work.mkdir(parents=True, exist_ok=True)
     names = (*TRAINING, TEST) if test else TRAINING
-    sets = {name: _vectors(corpora / name, embedder, work) for name in names}
+    sets = {name: vectors_of(corpora / name, embedder, work) for name in names}
     rates: dict[str, dict[str, dict[str, float]]] = {}
     for name in DEVELOPMENT:
         others = [sets[other] for other in TRAINING if other != name]
@@ -128,7 +128,8 @@ def write_backend(path: Path, backend: BackEnd) -> None:
     write_model(path, ModelFile(model.kind, arrays, words))
 
 
-def _vectors(folder: Path, embedder: Embedder, work: Path) -> CutVectors:
+def vectors_of(folder: Path, embedder: Embedder, work: Path) -> CutVectors:
+    """Vectors of the cuts of a corpus, computed once and kept in a folder."""
     kept = work / f"{folder.name}-{embedder.fingerprint}.npz"
     if not kept.is_file():
         found = cut_vectors(DataDir(folder), embedder)
