@@ -161,7 +161,10 @@ def diarize(
         allow_commands=allow_commands,
         progress=TerminalProgress(),
     )
-    note_each(result.notes)
+    # Names given and not given are never among those that are only counted.
+    names = () if result.naming is None else result.naming.notes
+    note_each(result.notes[: len(result.notes) - len(names)])
+    note_each(names, most=None)
     note_each(result.problems)
     if result.recordings:
         if rttm is not None:

@@ -147,3 +147,35 @@ def test_silent_and_empty_enrolments_are_errors_that_name_the_file(networks, tmp
     path.write_bytes(b"")
     with pytest.raises(DataFormatError, match=r"ann\.wav: is empty"):
         diarize(networks, saying(ANN), enrol={"ann": path})
+
+
+@pytest.mark.corpus
+def test_real_voices_are_linked_and_named(corpus_data, stored_network):
+    """Two people in two recordings, and each alone; no word is there twice."""
+    for name in ("campplus", "segmentation"):
+        stored_network(name)
+
+    def said(part):
+        """A third of what each says, in pieces of 4 s."""
+        pieces = []
+        for speaker in ("ar001", "ar003"):
+            path = corpus_data / "arabic8k" / "flac" / f"{speaker}.flac"
+            samples, rate = soundfile.read(path, start=part * 20 * 8000, frames=96000)
+            assert rate == 8000
+            pieces.append(samples.reshape(3, -1))
+        return pieces
+
+    one, other, known = said(0), said(1), said(2)
+    calls = {
+        name: (
+            np.concatenate([x for pair in zip(*who, strict=True) for x in pair]),
+            8000,
+        )
+        for name, who in (("mon", one), ("tue", other[::-1]))
+    }
+    enrol = {"ann": (known[0].ravel(), 8000)}
+    found = sms_diar.diarize(
+        calls, model="neural", link=True, enrol=enrol, num_speakers=2
+    )
+    heard = [list(dict.fromkeys(turns)) for turns in names(found)]
+    assert heard == [["ann", "speaker1"], ["speaker1", "ann"]]

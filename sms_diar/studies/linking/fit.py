@@ -30,9 +30,9 @@ from sms_diar.scoring.same_voice import (
     VoiceComparison,
 )
 from sms_diar.studies._shared.corpora import DEVELOPMENT, TRAINING, speech_of
+from sms_diar.studies._shared.voice_cuts import train_on_cuts, vectors_of
 from sms_diar.studies.linking.pairs import Pairs, cost, fit_calibration, pairs_of
 from sms_diar.studies.linking.recordings import make_recordings
-from sms_diar.studies.voices.steps import train, vectors_of
 from sms_diar.types import Turn
 
 SEEDS = {"arabic8k": (0, 1), "libri-testother10-8k": (0, 1, 2, 3)}
@@ -140,7 +140,7 @@ def model_without(
             return networks
         embedder = networks.embedder
         sets = [vectors_of(corpora / name, embedder, work) for name in names]
-        return replace(networks, backend=train(sets, embedder.fingerprint))
+        return replace(networks, backend=train_on_cuts(sets, embedder.fingerprint))
     model = read_ivector_model()
     if corpus == MEETINGS or model.backend is None:
         return model
