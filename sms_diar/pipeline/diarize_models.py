@@ -27,6 +27,10 @@ DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks
 """A word, the path of an i-vector model or of a network's TOML, or a model."""
 
 _FETCH = f"sms-diar models fetch {' '.join(NEEDED)}"
+_WEAK = (
+    f"in doubt: embedded i-vectors often link different people and miss known voices; "
+    f"'{_FETCH}' gets networks that do better"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +59,7 @@ class ChosenModel:
         # Cosines of i-vectors stand differences of channels better than the PLDA
         # model, which was trained on one recording of each speaker (LINKING.md).
         own = self.model.extractor.fingerprint == EMBEDDED_EXTRACTOR
-        note = "" if own else _borrowed("this i-vector model")
+        note = _WEAK if own else _borrowed("this i-vector model")
         return same_voice.VoiceComparison(same_voice.IVECTORS, note=note)
 
 

@@ -65,6 +65,7 @@ def test_the_same_voices_have_one_name_in_both_calls(recordings, tmp_path, run_c
     }
     told = "link: 4 speakers of 2 recordings are 2 people, 2 of whom recur"
     assert told in result.stderr
+    assert "embedded i-vectors often link different people" in result.stderr
     run(run_cli, recordings, again, "--link", "--workers", 2)
     assert again.read_text() == out.read_text()
 
