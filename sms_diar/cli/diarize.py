@@ -86,6 +86,27 @@ def diarize(
         ),
     ] = None,
     max_gap: MaxGap = 0.0,
+    link: Annotated[
+        bool,
+        typer.Option(
+            "--link", help="Give the same person in several recordings one name."
+        ),
+    ] = False,
+    link_threshold: Annotated[
+        float,
+        typer.Option(help="Probability above which two speakers are one person."),
+    ] = 0.5,
+    enrol: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="A recording of a known voice, whose name speakers get who sound like "
+            "it; again for other names, or for more of one.",
+        ),
+    ] = None,
+    enrol_threshold: Annotated[
+        float, typer.Option(help="Probability from which on a name is given.")
+    ] = 0.5,
     seed: Seed = 0,
     workers: Annotated[
         int,
@@ -106,9 +127,10 @@ def diarize(
 
     Each recording is diarized on its own: speech is found, cut into windows of
     1.5 s every 0.75 s, and clustered into speakers. With neural networks turns may
-    overlap. Nothing is ever downloaded. Recordings that cannot be
-    read or have no speech are named and left out; the exit code is then 1, and
-    the turns of the others are written all the same.
+    overlap. With --link and --enrol, names hold for all recordings: voices are
+    compared, and probabilities are in --json. Nothing is ever downloaded. Recordings
+    that cannot be read or have no speech are named and left out; the exit code is
+    then 1, and the turns of the others are written all the same.
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
@@ -130,12 +152,19 @@ def diarize(
         uem=uem,
         channel=_channel(channel),
         max_gap=max_gap,
+        link=link,
+        link_threshold=link_threshold,
+        enrol=_enrolled(enrol or []),
+        enrol_threshold=enrol_threshold,
         seed=seed,
         workers=workers,
         allow_commands=allow_commands,
         progress=TerminalProgress(),
     )
-    note_each(result.notes)
+    # Names given and not given are never among those that are only counted.
+    names = () if result.naming is None else result.naming.notes
+    note_each(result.notes[: len(result.notes) - len(names)])
+    note_each(names, most=None)
     note_each(result.problems)
     if result.recordings:
         if rttm is not None:
@@ -148,6 +177,19 @@ def diarize(
             typer.echo(result)
     if result.problems:
         raise typer.Exit(1)
+
+
+def _enrolled(given: list[str]) -> dict[str, list[str]]:
+    """Files of each name."""
+    found: dict[str, list[str]] = {}
+    for text in given:
+        name, _, path = text.partition("=")
+        if not name or not path:
+            raise typer.BadParameter(
+                f"must be NAME=FILE, got {text!r}", param_hint="--enrol"
+            )
+        found.setdefault(name, []).append(path)
+    return found
 
 
 def _channel(text: str | None) -> int | str | None:

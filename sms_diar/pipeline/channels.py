@@ -13,7 +13,8 @@ from sms_diar.features.mono import MonoAudio
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.pipeline.decoding import check_length, check_rate
 from sms_diar.pipeline.diarization import DiarizedRecording
-from sms_diar.pipeline.ivector_diarize import DiarizeSettings
+from sms_diar.pipeline.extraction import ivectors_of
+from sms_diar.pipeline.ivector_diarize import DiarizeSettings, front_end_for
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.neural_diarize import (
     SHORTEST,
@@ -28,7 +29,9 @@ from sms_diar.pipeline.sources import (
     place_of,
     uem_bounds,
 )
+from sms_diar.pipeline.voice_prints import VoicePrint, voice_prints
 from sms_diar.timeline.regions import Uem, within
+from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import Segment, Turn
 
 EACH = "each"
@@ -54,6 +57,7 @@ def diarize_channels(
     else:
         rate, upsample = model.front_end.mfcc.rate, False
     turns: list[Turn] = []
+    voices: list[VoicePrint] = []
     bounds = None if uem is None else uem_bounds(uem, recording.id)
     with open_channels(recording, allow_commands=settings.allow_commands) as channels:
         check_rate(channels[0].rate, rate, place_of(recording), upsample=upsample)
@@ -62,9 +66,12 @@ def diarize_channels(
                 duration = audio.duration
                 check_length(duration, SHORTEST, place_of(recording))
                 found = _speech(audio, recording.id, model, settings, workers, progress)
-            if bounds is not None:
-                found = within(found, bounds)
-            speaker = f"{recording.id}-ch-{number}"
+                if bounds is not None:
+                    found = within(found, bounds)
+                speaker = f"{recording.id}-ch-{number}"
+                if settings.channel_voices:
+                    spoken = [Turn(one, speaker) for one in found]
+                    voices += _voices(audio, spoken, model, settings, workers)
             turns += [Turn(one, speaker) for one in _bridged(found, settings.max_gap)]
     if not turns:
         raise DataFormatError(
@@ -77,7 +84,9 @@ def diarize_channels(
         recording.id, len(turns), len(speakers), None, 0, converged=True
     )
     speech = sum(turn.segment.duration for turn in turns)
-    return DiarizedRecording(duration, speech, summary, tuple(turns))
+    return DiarizedRecording(
+        duration, speech, summary, tuple(turns), voices=tuple(voices)
+    )
 
 
 def _speech(
@@ -95,6 +104,38 @@ def _speech(
         return stretches_of(heard.local.frames, heard.counts > 0, name)
     own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
     return speech_of(audio, own.vad, rate=audio.rate, recording=name)
+
+
+def _voices(
+    audio: MonoAudio,
+    spoken: Sequence[Turn],
+    model: IvectorModel | Networks,
+    settings: DiarizeSettings | NeuralSettings,
+    workers: int,
+) -> Sequence[VoicePrint]:
+    """Voice print of the only speaker of a channel, if there is speech enough."""
+    regions = [turn.segment for turn in spoken]
+    layout = settings.windows
+    if isinstance(model, Networks):
+        layout = replace(layout, least=max(layout.least, model.embedder.shortest))
+    windows = windows_of_regions(regions, **vars(layout))
+    if not windows:
+        return ()
+    if isinstance(model, Networks):
+        spans = list(windows.values())
+        vectors = model.embedder.embed(audio, spans, workers=workers)
+    else:
+        own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
+        made = ivectors_of(
+            audio,
+            windows,
+            model.extractor,
+            front_end=front_end_for(model, own),
+            recording=regions[0].recording,
+            workers=workers,
+        )
+        spans, vectors = [windows[name] for name in made.ids], made.vectors
+    return voice_prints(spoken, spans, vectors, model.backend)
 
 
 def _bridged(stretches: Sequence[Segment], max_gap: float) -> list[Segment]:

@@ -8,7 +8,9 @@ from typing import Any, TextIO
 
 from sms_diar.io.problems import problem_records
 from sms_diar.io.rttm import rttm_text
+from sms_diar.pipeline.identities import Identity, Naming
 from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.voice_prints import VoicePrint
 from sms_diar.types import Problem, Turn
 
 
@@ -26,6 +28,10 @@ class DiarizedRecording:
         In order of time.
     notes : tuple of str
         What the user should know: channels mixed, warnings.
+    voices : tuple of VoicePrint
+        What the speakers sound like; who never fills a window alone has none.
+    identities : tuple of Identity
+        Who they were found to be, where that was asked for.
     """
 
     duration: float
@@ -33,6 +39,8 @@ class DiarizedRecording:
     session: SessionSummary
     turns: tuple[Turn, ...]
     notes: tuple[str, ...] = ()
+    voices: tuple[VoicePrint, ...] = ()
+    identities: tuple[Identity, ...] = ()
 
     @property
     def recording(self) -> str:
@@ -48,6 +56,7 @@ class DiarizedRecording:
             "speech": self.speech,
             **words,
             "notes": list(self.notes),
+            "speakers": self._speakers(),
             "turns": [
                 {
                     "start": turn.segment.start,
@@ -57,6 +66,24 @@ class DiarizedRecording:
                 for turn in self.turns
             ],
         }
+
+    def _speakers(self) -> list[dict[str, Any]]:
+        """What is known of each, in the order in which they are first heard."""
+        voices = {voice.speaker: voice for voice in self.voices}
+        grounds = {one.speaker: one for one in self.identities}
+        spoken: dict[str, float] = {}
+        for turn in self.turns:
+            length = turn.segment.duration
+            spoken[turn.speaker] = spoken.get(turn.speaker, 0.0) + length
+        return [
+            {
+                "speaker": name,
+                "seconds": round(seconds, 3),
+                "voice": voices[name].to_dict() if name in voices else None,
+                **(grounds[name].to_dict() if name in grounds else {}),
+            }
+            for name, seconds in spoken.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -77,6 +104,8 @@ class Diarization:
         "neural", or "i-vectors", which do not know overlap.
     advice : str
         A line about a model that was not chosen by the caller, and about a better one.
+    naming : Naming, optional
+        How names were found that hold for all recordings, if that was asked for.
     """
 
     method: str
@@ -84,6 +113,7 @@ class Diarization:
     problems: tuple[Problem, ...] = ()
     model: str = ""
     advice: str = ""
+    naming: Naming | None = None
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -93,8 +123,9 @@ class Diarization:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about the model and about each recording."""
-        about = (self.advice,) if self.advice else ()
-        return about + tuple(note for one in self.recordings for note in one.notes)
+        about = [self.advice] if self.advice else []
+        about += [note for one in self.recordings for note in one.notes]
+        return (*about, *(() if self.naming is None else self.naming.notes))
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
         """Turns as RTTM, written to a file or stream if there is one.
@@ -118,6 +149,7 @@ class Diarization:
             "model": self.model,
             "recordings": [one.to_dict() for one in self.recordings],
             "problems": problem_records(self.problems),
+            **({} if self.naming is None else {"naming": self.naming.to_dict()}),
         }
 
     def __str__(self) -> str:

@@ -25,7 +25,15 @@ from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.channels import EACH, diarize_channels
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.diarize_models import AUTO, DiarizeModel, choose_model
+from sms_diar.pipeline.enrolment import (
+    EnrolInput,
+    Enrolment,
+    enrolled_voices,
+    enrolment_files,
+)
 from sms_diar.pipeline.extraction import counted
+from sms_diar.pipeline.identification import identify
+from sms_diar.pipeline.identities import NamingRules
 from sms_diar.pipeline.ivector_diarize import DiarizeSettings, diarize_by_ivectors
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.neural_diarize import (
@@ -60,6 +68,10 @@ def diarize(
     uem: str | Path | Uem | None = None,
     channel: int | str | None = None,
     max_gap: float = 0.0,
+    link: bool = False,
+    link_threshold: float = 0.5,
+    enrol: EnrolInput | None = None,
+    enrol_threshold: float = 0.5,
     seed: int = 0,
     workers: int = 1,
     allow_commands: bool = False,
@@ -99,6 +111,16 @@ def diarize(
         With "each", every channel is one speaker, as in calls over telephones.
     max_gap : float, default=0.0
         Pauses of one speaker up to this many seconds are bridged.
+    link : bool, default=False
+        Give the same person in several recordings one name: "speaker1" and so on, in
+        the order in which they are first heard.
+    link_threshold : float, default=0.5
+        Probability above which speakers of two recordings are one person.
+    enrol : mapping from str to path, (samples, rate), or several, optional
+        Recordings of known voices by their names, which speakers get who sound like
+        them; no two speakers of a recording get one name.
+    enrol_threshold : float, default=0.5
+        Probability from which on a name is given.
     seed : int, default=0
         Seed of the draws.
     workers : int, default=1
@@ -132,6 +154,8 @@ def diarize(
     if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
     # Whatever can be wrong is found now rather than after the work.
+    rules = NamingRules(link, link_threshold, enrol_threshold)
+    files = enrolment_files(enrol or {})
     detector = DiarizeSettings().with_vad(vad or "energy").vad
     check_detector(detector)
     recordings = recordings_of(source)
@@ -143,20 +167,38 @@ def diarize(
     else:
         settings = DiarizeSettings(vad=detector)
     settings = replace(
-        settings, max_gap=max_gap, channel=channel, allow_commands=allow_commands
+        settings,
+        max_gap=max_gap,
+        channel=channel,
+        allow_commands=allow_commands,
+        channel_voices=link or bool(files),
     )
     # Windows of a network teach the default method more than its back end, which was
     # trained on other rooms, can tell it (NEURAL.md has the figures).
     learns = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
-    estimator = build_method(
+    build = partial(
+        build_method,
         method,
         None if learns else chosen.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
+    )
+    estimator = build(
         num_speakers=num_speakers,
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
+    enrolment = Enrolment()
+    if files:
+        heard = diarize_all(
+            [file.recording for file in files],
+            chosen.model,
+            build(),  # how many speak in the recordings says nothing about these
+            replace(settings, channel=None),
+            workers=workers,
+            progress=progress,
+        )
+        enrolment = enrolled_voices(files, heard, chosen.comparison)
     problems: list[Problem] | None = None if is_single(source) else []
     results = diarize_all(
         recordings,
@@ -168,8 +210,11 @@ def diarize(
         problems=problems,
         progress=progress,
     )
+    naming = None
+    if link or files:
+        results, naming = identify(results, chosen.comparison, enrolment, rules)
     return Diarization(
-        method, tuple(results), tuple(problems or ()), chosen.name, chosen.note
+        method, tuple(results), tuple(problems or ()), chosen.name, chosen.note, naming
     )
 
 

@@ -14,17 +14,23 @@ from sms_diar.io.model import read_model
 from sms_diar.networks.store import is_stored
 from sms_diar.pipeline.models import IvectorModel, read_ivector_model
 from sms_diar.pipeline.neural_diarize import Networks
-from sms_diar.scoring import BackEnd, backend_from_model
+from sms_diar.scoring import BackEnd, backend_from_model, same_voice
 from sms_diar.scoring.backend_training import KIND as BACKEND
 
 AUTO, EMBEDDED, NEURAL = "auto", "embedded", "neural"
 IVECTORS = "i-vectors"
 NEEDED = ("campplus", "segmentation")
+EMBEDDED_EXTRACTOR = "c84e4cd1294ce437"
+"""Fingerprint of the extractor that comes with the package."""
 
 DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks
 """A word, the path of an i-vector model or of a network's TOML, or a model."""
 
 _FETCH = f"sms-diar models fetch {' '.join(NEEDED)}"
+_WEAK = (
+    f"in doubt: embedded i-vectors often link different people and miss known voices; "
+    f"'{_FETCH}' gets networks that do better"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +45,22 @@ class ChosenModel:
     def backend(self) -> BackEnd | None:
         """Back end for its vectors."""
         return self.model.backend
+
+    @property
+    def comparison(self) -> same_voice.VoiceComparison:
+        """Compares voices of several recordings."""
+        if isinstance(self.model, Networks):
+            if self.backend is not None:
+                return same_voice.VoiceComparison(same_voice.CAMPPLUS, self.backend)
+            name = self.model.embedder.name
+            return same_voice.VoiceComparison(
+                same_voice.NETWORK, note=_borrowed(f"the network {name}")
+            )
+        # Cosines of i-vectors stand differences of channels better than the PLDA
+        # model, which was trained on one recording of each speaker (LINKING.md).
+        own = self.model.extractor.fingerprint == EMBEDDED_EXTRACTOR
+        note = _WEAK if own else _borrowed("this i-vector model")
+        return same_voice.VoiceComparison(same_voice.IVECTORS, note=note)
 
 
 def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
@@ -94,6 +116,13 @@ def _ivectors(word: str, vad: str | None) -> ChosenModel:
         )
         note = f"model: embedded i-vectors; overlap is unknown; {better}"
     return ChosenModel(read_ivector_model(), IVECTORS, note)
+
+
+def _borrowed(model: str) -> str:
+    return (
+        f"in doubt: what scores of two voices are worth was not learnt for {model}, "
+        f"but for another one; probabilities may be far off"
+    )
 
 
 def _are_stored() -> bool:

@@ -24,6 +24,7 @@ from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
+from sms_diar.pipeline.voice_prints import voice_prints
 from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Segment
@@ -47,6 +48,9 @@ class DiarizeSettings:
         Channel of recordings that have several; without it they are mixed.
     allow_commands : bool, default=False
         Run the commands of a `wav.scp` that has some.
+    channel_voices : bool, default=False
+        Whether there are voice prints where each channel is a speaker, too: nothing
+        else needs vectors there.
     """
 
     vad: VadConfig = field(
@@ -59,6 +63,7 @@ class DiarizeSettings:
     max_gap: float = 0.0
     channel: int | str | None = None
     allow_commands: bool = False
+    channel_voices: bool = False
 
     def with_vad(self, method: str) -> DiarizeSettings:
         """The same with another detector of speech."""
@@ -95,7 +100,7 @@ def diarize_by_ivectors(
         Receives progress.
     """
     chosen = settings or DiarizeSettings()
-    front_end = _front_end(model, chosen)
+    front_end = front_end_for(model, chosen)
     rate = front_end.mfcc.rate
     audio, notes = decode(
         recording,
@@ -125,16 +130,19 @@ def diarize_by_ivectors(
         )
     notes += [f"warning: {warning.message}" for warning in caught]
     notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
+    # Bridged pauses are nobody's speech: prints are made of what was said.
+    spoken, spans = clustering.turns(), [windows[name] for name in vectors.ids]
     return DiarizedRecording(
         audio.duration,
         sum(region.duration for region in regions),
         clustering.sessions[0],
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
+        voice_prints(spoken, spans, vectors.vectors, model.backend),
     )
 
 
-def _front_end(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
+def front_end_for(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
     """Front end of windows that hold nothing but speech."""
     own = model.front_end
     cmvn = replace(own.cmvn, method=settings.cmvn)

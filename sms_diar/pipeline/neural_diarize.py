@@ -32,6 +32,7 @@ from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voices
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
+from sms_diar.pipeline.voice_prints import voice_prints
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.windows import windows_of_regions
@@ -118,10 +119,11 @@ def diarize_by_networks(
     notes += [f"warning: {warning.message}" for warning in caught]
     notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
     labels = [clustering.labels[key] for key in windows]
+    spans = list(windows.values())
     turns = turns_of_voices(
         name,
         heard,
-        list(windows.values()),
+        spans,
         vectors,
         labels,
         most=_most(estimator),
@@ -138,6 +140,7 @@ def diarize_by_networks(
         session,
         tuple(turns),
         tuple(f"{name}: {note}" for note in dict.fromkeys(notes)),
+        voice_prints(turns, spans, vectors, networks.backend),
     )
 
 

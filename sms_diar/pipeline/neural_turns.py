@@ -40,6 +40,8 @@ class NeuralSettings:
     voice_weight : float, default=3.0
         What the voice in a frame counts, beside the activity of local speakers, in
         who it is: cosines against activities from 0 to 1.
+
+    The others are those of `DiarizeSettings`.
     """
 
     step: float = 2.0
@@ -49,6 +51,7 @@ class NeuralSettings:
     max_gap: float = 0.0
     channel: int | str | None = None
     allow_commands: bool = False
+    channel_voices: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,12 @@ from sms_diar.io.model import read_model
 from sms_diar.pipeline.diarize_models import load_networks
 from sms_diar.scoring import backend_from_model
 from sms_diar.scoring.backend_training import KIND
-from sms_diar.studies.voices.cuts import CutVectors, cut_vectors
-from sms_diar.studies.voices.steps import error_rates, table, train, write_backend
+from sms_diar.studies._shared.voice_cuts import (
+    CutVectors,
+    cut_vectors,
+    train_on_cuts,
+)
+from sms_diar.studies.voices.steps import error_rates, table, write_backend
 
 
 class Spectrum:
@@ -69,7 +73,7 @@ def test_every_segment_is_cut_in_all_ways(tmp_path, write_tables):
 
 def test_the_back_end_survives_its_file(tmp_path):
     rng = np.random.default_rng(0)
-    backend = train([drawn(rng, 20, 9), drawn(rng, 20, 9)], "3" * 16)
+    backend = train_on_cuts([drawn(rng, 20, 9), drawn(rng, 20, 9)], "3" * 16)
     write_backend(tmp_path / "b.npz", backend)
     again = backend_from_model(read_model(tmp_path / "b.npz", KIND))
     other = drawn(rng, 10, 9)

@@ -7,24 +7,24 @@ is scored once, by the back end that ships.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sms_diar._files import replacing
 from sms_diar._json import write_json
 from sms_diar.embeddings.network import Embedder
-from sms_diar.io.arrays import load_arrays
-from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import ModelFile, write_model
 from sms_diar.metrics import equal_error_rate
 from sms_diar.report.tables import Table
 from sms_diar.scoring import BackEnd, backend_to_model
 from sms_diar.scoring.cosine import CosineScorer
-from sms_diar.scoring.shrunk_plda import BETWEEN, WITHIN, train_shrunk_backend
+from sms_diar.scoring.shrunk_plda import BETWEEN, WITHIN
 from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, TRAINING
-from sms_diar.studies.voices.cuts import CutVectors, cut_vectors
+from sms_diar.studies._shared.voice_cuts import (
+    CutVectors,
+    train_on_cuts,
+    vectors_of,
+)
 from sms_diar.types import AnyArray, FloatArray
 
 TESTED = (("window", "1.5 s"), ("long", "3 s"), ("telephone", "telephone"))
@@ -51,28 +51,19 @@ def make(
     """
     work.mkdir(parents=True, exist_ok=True)
     names = (*TRAINING, TEST) if test else TRAINING
-    sets = {name: _vectors(corpora / name, embedder, work) for name in names}
+    sets = {name: vectors_of(corpora / name, embedder, work) for name in names}
     rates: dict[str, dict[str, dict[str, float]]] = {}
     for name in DEVELOPMENT:
         others = [sets[other] for other in TRAINING if other != name]
-        rates[name] = error_rates(sets[name], train(others, embedder.fingerprint))
-    final = train([sets[name] for name in TRAINING], embedder.fingerprint)
+        rates[name] = error_rates(
+            sets[name], train_on_cuts(others, embedder.fingerprint)
+        )
+    final = train_on_cuts([sets[name] for name in TRAINING], embedder.fingerprint)
     if test:
         rates[TEST] = error_rates(sets[TEST], final)
     write_json(work / "rates.json", rates)
     write_backend(target, final)
     return table(rates)
-
-
-def train(sets: Sequence[CutVectors], extractor: str) -> BackEnd:
-    """Back end from the vectors of several corpora."""
-    speakers = [
-        f"{number} {speaker}"
-        for number, one in enumerate(sets)
-        for speaker in one.speakers
-    ]
-    vectors = np.concatenate([one.vectors for one in sets])
-    return train_shrunk_backend(vectors, speakers, extractor=extractor)
 
 
 def error_rates(cuts: CutVectors, backend: BackEnd) -> dict[str, dict[str, float]]:
@@ -126,16 +117,6 @@ def write_backend(path: Path, backend: BackEnd) -> None:
     }
     words = {**model.words, "notes": notes}
     write_model(path, ModelFile(model.kind, arrays, words))
-
-
-def _vectors(folder: Path, embedder: Embedder, work: Path) -> CutVectors:
-    kept = work / f"{folder.name}-{embedder.fingerprint}.npz"
-    if not kept.is_file():
-        found = cut_vectors(DataDir(folder), embedder)
-        with replacing(kept) as temporary, temporary.open("wb") as file:
-            np.savez(file, **vars(found))
-    arrays = load_arrays(kept)
-    return CutVectors(**{name: arrays[name] for name in CutVectors.__annotations__})
 
 
 def _chosen(

@@ -1,16 +1,24 @@
-"""Vectors of short cuts of the corpora, as windows of a diarization are short."""
+"""Vectors of short cuts of the corpora, as windows of a diarization are short.
+
+And back ends that are trained on them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sms_diar._files import replacing
 from sms_diar.embeddings.network import Embedder
 from sms_diar.features.mono import ArraySamples, MonoAudio
+from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.recordings import Piece, list_recordings, open_recording
+from sms_diar.scoring import BackEnd
+from sms_diar.scoring.shrunk_plda import train_shrunk_backend
 from sms_diar.synthetic.channel import Telephone
 from sms_diar.types import AnyArray, FloatArray, Segment
 
@@ -109,3 +117,25 @@ def _cuts(
 
 def _whole_grains(seconds: float) -> float:
     return _GRAIN * int(seconds / _GRAIN + 1e-6)
+
+
+def vectors_of(folder: Path, embedder: Embedder, work: Path) -> CutVectors:
+    """Vectors of the cuts of a corpus, computed once and kept in a folder."""
+    kept = work / f"{folder.name}-{embedder.fingerprint}.npz"
+    if not kept.is_file():
+        found = cut_vectors(DataDir(folder), embedder)
+        with replacing(kept) as temporary, temporary.open("wb") as file:
+            np.savez(file, **vars(found))
+    arrays = load_arrays(kept)
+    return CutVectors(**{name: arrays[name] for name in CutVectors.__annotations__})
+
+
+def train_on_cuts(sets: Sequence[CutVectors], extractor: str) -> BackEnd:
+    """Back end from the vectors of several corpora."""
+    speakers = [
+        f"{number} {speaker}"
+        for number, one in enumerate(sets)
+        for speaker in one.speakers
+    ]
+    vectors = np.concatenate([one.vectors for one in sets])
+    return train_shrunk_backend(vectors, speakers, extractor=extractor)

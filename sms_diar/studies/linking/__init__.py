@@ -1,0 +1,1 @@
+"""Speakers who recur in several recordings: how linking is learnt and measured."""
