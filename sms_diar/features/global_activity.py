@@ -126,3 +126,42 @@ def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:
         speaks = ranks < counts[part, None]
         np.put_along_axis(chosen[part], order, speaks, axis=1)
     return chosen
+
+
+def let_all_speak(
+    speaks: BoolArray, frames: Frames, windows: Sequence[Segment], scores: FloatArray
+) -> BoolArray:
+    """Give a place to each voice that has none.
+
+    It is the window that suits the voice best beside the one that speaks there. The
+    voice takes it over, or, where others would lose their only place, joins in.
+
+    Parameters
+    ----------
+    speaks : ndarray of shape (n_frames, n_voices)
+        Who speaks; changed in place.
+    frames : Frames
+        Those of the recording.
+    windows : sequence of Segment
+        Stretches with speech, of a frame or more.
+    scores : ndarray of shape (n_windows, n_voices)
+        How well each voice fits them.
+
+    Returns
+    -------
+    speaks : ndarray of shape (n_frames, n_voices)
+    """
+    held = speaks.sum(axis=0)
+    places = [frames.span(window.start, window.end) for window in windows]
+    heard = np.array([place.stop > place.start for place in places])
+    for voice in np.flatnonzero(held == 0).tolist():
+        others = np.delete(scores, voice, axis=1).max(axis=1, initial=-np.inf)
+        margin = np.where(heard, scores[:, voice] - others, -np.inf)
+        place = places[int(np.argmax(margin))]
+        taken = speaks[place].sum(axis=0)
+        if (taken < held).all(where=taken > 0):
+            speaks[place] = False
+            held -= taken
+        speaks[place, voice] = True
+        held[voice] = place.stop - place.start
+    return speaks

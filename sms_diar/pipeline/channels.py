@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from sms_diar._progress import Progress
 from sms_diar.errors import DataFormatError
 from sms_diar.features.frames import speech_of
@@ -28,7 +25,7 @@ from sms_diar.pipeline.sources import (
     place_of,
     uem_bounds,
 )
-from sms_diar.timeline.regions import Uem, within
+from sms_diar.timeline.regions import Uem, bridged, within
 from sms_diar.types import Segment, Turn
 
 EACH = "each"
@@ -65,7 +62,7 @@ def diarize_channels(
             if bounds is not None:
                 found = within(found, bounds)
             speaker = f"{recording.id}-ch-{number}"
-            turns += [Turn(one, speaker) for one in _bridged(found, settings.max_gap)]
+            turns += [Turn(one, speaker) for one in bridged(found, settings.max_gap)]
     if not turns:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",
@@ -95,13 +92,3 @@ def _speech(
         return stretches_of(heard.local.frames, heard.counts > 0, name)
     own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
     return speech_of(audio, own.vad, rate=audio.rate, recording=name)
-
-
-def _bridged(stretches: Sequence[Segment], max_gap: float) -> list[Segment]:
-    joined: list[Segment] = []
-    for stretch in stretches:
-        if joined and stretch.start - joined[-1].end <= max_gap:
-            joined[-1] = replace(joined[-1], end=stretch.end)
-        else:
-            joined.append(stretch)
-    return joined
