@@ -44,7 +44,8 @@ def voices_in_frames(
     -------
     fits : ndarray of shape (n_frames, n_voices)
         Mean over the windows that cover a frame of the score less the mean of all
-        voices; 1 for a voice that is alone; 0 where there are no windows.
+        voices; 1 for a voice that is alone; 0 where there are no windows. A window
+        speaks for its middle: what it says counts less towards its ends.
     """
     relative = scores - scores.mean(axis=1, keepdims=True)
     if scores.shape[1] == 1:
@@ -54,10 +55,18 @@ def voices_in_frames(
     covered = np.zeros(frames.count, dtype=np.float32)
     for window, row in zip(windows, relative, strict=True):
         place = frames.span(window.start, window.end)
-        fits[place] += row
-        covered[place] += 1.0
-    fits /= np.maximum(covered, 1.0)[:, None]
+        weight = _slopes(place.stop - place.start)
+        fits[place] += weight[:, None] * row.astype(np.float32)
+        covered[place] += weight
+    fits /= np.where(covered > 0.0, covered, 1.0)[:, None]
     return fits
+
+
+def _slopes(n: int) -> AnyArray:
+    """Weights of the frames of a window, from its ends up to the middle."""
+    rising = np.arange(1, n + 1, dtype=np.float32)
+    weights: AnyArray = np.minimum(rising, rising[::-1])
+    return weights
 
 
 def assign_local(local: LocalActivity, fits: AnyArray) -> IntArray:

@@ -230,3 +230,16 @@ def test_a_voice_without_a_place_joins_in_where_nobody_has_another_one():
     scores = np.array([[0.9, 0.2]])
     found = let_all_speak(speaks, frames(3), [Segment("a", 0.0, 0.3)], scores)
     assert found.all()
+
+
+def test_a_window_speaks_for_its_middle():
+    # Windows of four frames, two of them common: weights 1, 2, 2, 1. In the first
+    # common frame (2 * .4 - 1 * .4) / 3, in the second the other way round.
+    fits = voices_in_frames(
+        frames(6),
+        [Segment("r", 0.0, 0.4), Segment("r", 0.2, 0.6)],
+        np.array([[0.9, 0.1], [0.1, 0.9]]),
+    )
+    want = [0.4, 0.4, 0.4 / 3, -0.4 / 3, -0.4, -0.4]
+    assert fits[:, 0] == pytest.approx(want)
+    assert fits[:, 1] == pytest.approx([-value for value in want])
