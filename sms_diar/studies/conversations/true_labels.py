@@ -1,8 +1,8 @@
 """Turns with the right names: what is left of the error is not that of clustering.
 
-With networks, each local speaker of a window becomes the person who really speaks then;
-two local speakers become two people, as they do otherwise. With i-vectors each window
-gets the name of whoever speaks most in it.
+Each window that would get a vector has the voice of whoever speaks most in it. With
+networks, each local speaker becomes the person who really speaks then; two local
+speakers become two people, as they do otherwise.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from sms_diar.features.frames import speech_of
-from sms_diar.features.global_activity import NOBODY, global_activity, most_active
-from sms_diar.features.local_activity import Frames, LocalActivity
+from sms_diar.features.global_activity import (
+    NOBODY,
+    global_activity,
+    most_active,
+    voices_in_frames,
+)
+from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.pipeline.decoding import decode
 from sms_diar.pipeline.ivector_diarize import DiarizeSettings
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.neural_diarize import Networks, listen
-from sms_diar.pipeline.neural_turns import NeuralSettings, turns_of_frames
+from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_frames
 from sms_diar.pipeline.sources import GivenRecording
 from sms_diar.timeline.turns import labels_to_turns
 from sms_diar.timeline.windows import windows_of_regions
@@ -65,6 +70,7 @@ def truly_labelled(
             spoken = true_activity(heard.local.frames, truth)
             names = true_names(heard.local, spoken)
             activity = global_activity(heard.local, names, spoken.shape[1])
+            activity += settings.voice_weight * _fits(heard, spoken, settings)
             speaks = most_active(activity, heard.counts)
             return turns_of_frames(recording.id, heard.local.frames, speaks)
         own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
@@ -107,6 +113,18 @@ def true_names(local: LocalActivity, spoken: AnyArray) -> IntArray:
         heard = common[rows, columns] > 0.0
         found[rows[heard]] = columns[heard]
     return names
+
+
+def _fits(heard: Heard, spoken: AnyArray, settings: NeuralSettings) -> AnyArray:
+    """What `voices_in_frames` gives for windows whose voices are known."""
+    frames = heard.local.frames
+    regions = stretches_of(frames, heard.counts == 1, "")
+    windows = list(windows_of_regions(regions, **vars(settings.windows)).values())
+    scores = np.zeros((len(windows), spoken.shape[1]))
+    for row, window in zip(scores, windows, strict=True):
+        said = spoken[frames.span(window.start, window.end)].sum(axis=0)
+        row[int(np.argmax(said))] = float(said.any())
+    return voices_in_frames(frames, windows, scores)
 
 
 def _speaker(window: Segment, truth: Sequence[Turn]) -> str:
