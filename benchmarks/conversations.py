@@ -2,8 +2,8 @@
 
 The clips of AMI meetings below ``$SMS_DIAR_DATA`` or ``../shared/data``, as 16 kHz WAV.
 Each system has a process of its own and one thread. Peers live in an environment of
-their own, which ``scripts/bench conversations`` makes; sherpa-onnx needs its two
-networks as well (``--sherpa FOLDER`` with segmentation.onnx and embedding.onnx).
+their own, which ``scripts/bench conversations`` makes, with the two networks that
+sherpa-onnx needs (or ``--sherpa FOLDER`` with segmentation.onnx and embedding.onnx).
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ RATE = 16000
 PEERS = ROOT / ".bench-diarizers" / "bin" / "python"
 """Python of the environment of other diarizers."""
 
+SHERPA = ROOT / ".bench-diarizers" / "sherpa"
+"""Networks of sherpa-onnx, unless others are given."""
+
 THRESHOLDS = (0.5, 0.7, 0.9)
 """Of sherpa-onnx, whose users have to choose one; the first is its default."""
 
@@ -50,8 +53,9 @@ def systems(options: Options) -> list[System]:
     fetched = all(map(is_stored, NEEDED))
     missing = "" if fetched else f"sms-diar models fetch {' '.join(NEEDED)} gets them"
     alone = "" if PEERS.is_file() else "scripts/bench conversations installs it"
-    sherpa = options.paths.get("sherpa", "")
-    given = "" if sherpa else "--sherpa names the folder of its networks"
+    sherpa = options.paths.get("sherpa", str(SHERPA))
+    known = (Path(sherpa) / "embedding.onnx").is_file()
+    given = "" if known else "--sherpa names the folder of its networks"
     neural = {"model": "neural"}
     return [
         System("sms-diar, networks", "sms-diar", neural, missing),
@@ -67,6 +71,7 @@ def systems(options: Options) -> list[System]:
             for threshold in THRESHOLDS
         ),
         System("senko", "senko", {}, alone),
+        System("Resemblyzer, spectralcluster, Silero", "resemblyzer", {}, alone),
     ]
 
 

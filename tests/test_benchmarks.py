@@ -366,6 +366,7 @@ def test_measurements_survive_json():
 
 def test_diarizers_that_cannot_run_say_why(monkeypatch, tmp_path):
     monkeypatch.setattr(conversations, "PEERS", tmp_path / "python")
+    monkeypatch.setattr(conversations, "SHERPA", tmp_path / "sherpa")
     absent = {one.name: one.absent for one in conversations.systems(Options())}
     assert absent["senko"] == "scripts/bench conversations installs it"
     (tmp_path / "python").touch()

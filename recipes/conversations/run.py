@@ -7,6 +7,7 @@ in the layouts in which they are distributed::
     sms-diar run conversations --set data=meetings --set model=embedded
     sms-diar run conversations --set layout=ami --set data=AMI-diarization-setup \
         --set audio=amicorpus --set microphone=Array1-01
+    sms-diar run conversations --set layout=simulated --exp exp/meetings
 
 The answer is in exp/conversations/report, the turns in exp/conversations/diarize.
 """
@@ -34,9 +35,12 @@ from sms_diar.studies.conversations.layouts import (
     LAYOUTS,
     MICROPHONES,
     OVERLAPS,
+    SIMULATED,
     UEMS,
     Rules,
 )
+from sms_diar.studies.conversations.report import SIMULATE
+from sms_diar.studies.conversations.simulated import Meetings, write_meetings
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ class Config:
     method: str
     step: float
     oracles: tuple[str, ...]
+    beside: tuple[str, ...]
     figures: bool
+    meetings: Meetings
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -74,8 +80,15 @@ class Config:
             _check_choice(name, getattr(self, name), choices)
         for oracle in self.oracles:
             _check_choice("oracles", oracle, steps.ORACLES)
+        for model in self.beside:
+            _check_choice("beside", model, steps.BESIDE)
         LAYOUTS[self.layout].split(self.layout, self.split)
-        if not self.data and self.layout != "folder":
+        if self.data and self.layout == SIMULATED:
+            raise ConfigError(
+                f"'data' must be empty with layout 'simulated', got {self.data!r}; "
+                f"'meetings.sources' names what meetings are made of"
+            )
+        if not self.data and self.layout not in ("folder", SIMULATED):
             raise ConfigError(
                 f"'data' must be given with layout {self.layout!r}, got an empty text"
             )
@@ -89,9 +102,9 @@ class Config:
             self.uem or usual.uem,
         )
 
-    def place(self) -> Place:
-        """Where the corpus is."""
-        data = Path(self.data) if self.data else corpora_folder() / "conversations"
+    def place(self, simulated: Path | None = None) -> Place:
+        """Where the corpus is: in the folder of a stage, if it is simulated."""
+        data = simulated or self._data()
         return Place(
             data,
             Path(self.audio) if self.audio else data,
@@ -100,6 +113,16 @@ class Config:
             self.rules().uem == "used",
             self.only,
         )
+
+    def _data(self) -> Path:
+        return Path(self.data) if self.data else corpora_folder() / "conversations"
+
+    def source(self) -> dict[str, Any]:
+        """How recordings are opened: arguments of `steps.diarize_one`."""
+        return {
+            "channel": self.channel or None,
+            "allow_commands": self.allow_commands,
+        }
 
     def diarizer(self) -> dict[str, Any]:
         """What diarizes: arguments of `steps.diarize_one`."""
@@ -117,43 +140,76 @@ class Config:
             "method": self.method,
             "step": self.step,
             "seed": self.seed,
-            "channel": self.channel or None,
-            "allow_commands": self.allow_commands,
+            **self.source(),
         }
 
 
 def stages(config: Config) -> list[Stage]:
     """Declare the stages; each names the settings it depends on."""
-    rules, diarizer, place = config.rules(), config.diarizer(), config.place()
-    conversations = LAYOUTS[config.layout].read(place)
-    systems = (steps.FOUND, *config.oracles)
-    source = {key: diarizer[key] for key in ("channel", "allow_commands")}
+    rules, diarizer, source = config.rules(), config.diarizer(), config.source()
+    others = [model for model in config.beside if model != diarizer["model"]]
+    systems = (steps.FOUND, *config.oracles, *others)
+    read = LAYOUTS[config.layout].read
+    made = [SIMULATE] if config.layout == SIMULATED else []
+    # What is simulated is read when it is there.
+    conversations = [] if made else read(config.place())
+
+    def simulate(run: StageRun) -> None:
+        write_meetings(run, config.meetings, config.seed)
 
     def prepare(run: StageRun) -> None:
-        steps.write_prepared(run, conversations, **source)
+        found = read(config.place(run.before[SIMULATE])) if made else conversations
+        steps.write_prepared(run, found, **source)
 
     def diarize(run: StageRun, system: str) -> None:
-        steps.write_diarized(run, system, diarizer)
+        steps.write_diarized(run, system, _settings(diarizer, system))
 
     def score(run: StageRun) -> None:
-        steps.write_scores(run, conversations, systems, rules)
+        steps.write_scores(run, systems, rules)
 
-    shown = asdict(config) | {"data": str(place.data), "split": place.split}
+    corpus = ", ".join(config.meetings.sources) if made else str(config.place().data)
+    split = LAYOUTS[config.layout].split(config.layout, config.split)
+    shown = asdict(config) | {"data": corpus, "split": split}
 
     def report(run: StageRun) -> None:
         conversation_report.write_report(run, shown, diarizer["model"], rules)
 
-    inputs = {**diarizer, "file": _model_digest(diarizer["model"])}
     found = tuple(steps.stage_of(system) for system in systems)
+    needed = {"corpus": _digest(conversations), "only": config.only, **source}
     return [
-        Stage("prepare", prepare, {"corpus": _digest(conversations), **source}),
         *(
-            Stage(name, partial(diarize, system=system), inputs, after=("prepare",))
+            Stage(name, simulate, {**config.meetings.digest(), "seed": config.seed})
+            for name in made
+        ),
+        Stage("prepare", prepare, needed, after=tuple(made)),
+        *(
+            Stage(
+                name,
+                partial(diarize, system=system),
+                _inputs(_settings(diarizer, system)),
+                after=("prepare",),
+            )
             for name, system in zip(found, systems, strict=True)
         ),
         Stage("score", score, asdict(rules), after=("prepare", *found)),
-        Stage("report", report, {"config": shown}, after=("prepare", *found, "score")),
+        Stage(
+            "report",
+            report,
+            {"config": shown},
+            after=(*made, "prepare", *found, "score"),
+        ),
     ]
+
+
+def _settings(diarizer: dict[str, Any], system: str) -> dict[str, Any]:
+    """Settings of a system: another model goes its own way, detector included."""
+    if system not in steps.BESIDE:
+        return diarizer
+    return {**diarizer, "model": system, "vad": ""}
+
+
+def _inputs(diarizer: dict[str, Any]) -> dict[str, Any]:
+    return {**diarizer, "file": _model_digest(diarizer["model"])}
 
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:

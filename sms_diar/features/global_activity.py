@@ -44,7 +44,8 @@ def voices_in_frames(
     -------
     fits : ndarray of shape (n_frames, n_voices)
         Mean over the windows that cover a frame of the score less the mean of all
-        voices; 1 for a voice that is alone; 0 where there are no windows.
+        voices; 1 for a voice that is alone; 0 where there are no windows. A window
+        speaks for its middle: what it says counts less towards its ends.
     """
     relative = scores - scores.mean(axis=1, keepdims=True)
     if scores.shape[1] == 1:
@@ -54,10 +55,18 @@ def voices_in_frames(
     covered = np.zeros(frames.count, dtype=np.float32)
     for window, row in zip(windows, relative, strict=True):
         place = frames.span(window.start, window.end)
-        fits[place] += row
-        covered[place] += 1.0
-    fits /= np.maximum(covered, 1.0)[:, None]
+        weight = _slopes(place.stop - place.start)
+        fits[place] += weight[:, None] * row.astype(np.float32)
+        covered[place] += weight
+    fits /= np.where(covered > 0.0, covered, 1.0)[:, None]
     return fits
+
+
+def _slopes(n: int) -> AnyArray:
+    """Weights of the frames of a window, from its ends up to the middle."""
+    rising = np.arange(1, n + 1, dtype=np.float32)
+    weights: AnyArray = np.minimum(rising, rising[::-1])
+    return weights
 
 
 def assign_local(local: LocalActivity, fits: AnyArray) -> IntArray:
@@ -126,3 +135,42 @@ def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:
         speaks = ranks < counts[part, None]
         np.put_along_axis(chosen[part], order, speaks, axis=1)
     return chosen
+
+
+def let_all_speak(
+    speaks: BoolArray, frames: Frames, windows: Sequence[Segment], scores: FloatArray
+) -> BoolArray:
+    """Give a place to each voice that has none.
+
+    It is the window that suits the voice best beside the one that speaks there. The
+    voice takes it over, or, where others would lose their only place, joins in.
+
+    Parameters
+    ----------
+    speaks : ndarray of shape (n_frames, n_voices)
+        Who speaks; changed in place.
+    frames : Frames
+        Those of the recording.
+    windows : sequence of Segment
+        Stretches with speech, of a frame or more.
+    scores : ndarray of shape (n_windows, n_voices)
+        How well each voice fits them.
+
+    Returns
+    -------
+    speaks : ndarray of shape (n_frames, n_voices)
+    """
+    held = speaks.sum(axis=0)
+    places = [frames.span(window.start, window.end) for window in windows]
+    heard = np.array([place.stop > place.start for place in places])
+    for voice in np.flatnonzero(held == 0).tolist():
+        others = np.delete(scores, voice, axis=1).max(axis=1, initial=-np.inf)
+        margin = np.where(heard, scores[:, voice] - others, -np.inf)
+        place = places[int(np.argmax(margin))]
+        taken = speaks[place].sum(axis=0)
+        if (taken < held).all(where=taken > 0):
+            speaks[place] = False
+            held -= taken
+        speaks[place, voice] = True
+        held[voice] = place.stop - place.start
+    return speaks

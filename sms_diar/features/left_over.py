@@ -49,7 +49,7 @@ class _Trace:
     """A local speaker of a window for whom no voice is left."""
 
     first: int
-    speaking: FloatArray
+    speaking: BoolArray
 
 
 def left_over(
@@ -95,7 +95,7 @@ def left_over(
 def _traces(local: LocalActivity, voices: IntArray) -> list[_Trace]:
     least = _LEAST / local.frames.step
     return [
-        _Trace(place.start, (speaking[:, speaker] > 0.5).astype(np.float64))
+        _Trace(place.start, speaking[:, speaker] > 0.5)
         for row, (place, speaking, alone) in zip(voices, local.windows(), strict=True)
         for speaker in np.flatnonzero(row == NOBODY).tolist()
         if np.count_nonzero(alone[:, speaker] > 0.5) >= least
@@ -130,5 +130,6 @@ def _same(before: _Trace, after: _Trace) -> bool:
     earlier = before.speaking[after.first - before.first :]
     later = after.speaking[: len(earlier)]
     earlier = earlier[: len(later)]
-    common = float(earlier @ later)
-    return common > _SAME * max(float(earlier.sum()), float(later.sum()))
+    common = int(np.count_nonzero(earlier & later))
+    longer = max(int(np.count_nonzero(earlier)), int(np.count_nonzero(later)))
+    return common > _SAME * longer

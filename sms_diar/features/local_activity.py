@@ -183,7 +183,7 @@ def local_activity(
     last = -(-(audio.n_samples - length) // per_frame)
     hop = max(1, round(step / segmenter.frame_step))
     starts = np.append(np.arange(0, last, hop, dtype=np.int64), last)
-    found = []
+    probabilities: AnyArray = np.empty((0, 0, 0), dtype=np.float16)
     with (progress or Silence()).track("segmentation", len(starts)) as advance:
         for at in range(0, len(starts), _BLOCK * workers):
             block = starts[at : at + _BLOCK * workers]
@@ -191,10 +191,12 @@ def local_activity(
                 [_padded(audio, int(start) * per_frame, length) for start in block]
             )
             logs = segmenter.log_probabilities(samples, workers=workers)
-            found.append(np.exp(logs).astype(np.float16))
+            if at == 0:  # all at once, for parts that are joined are held twice
+                shape = (len(starts), *logs.shape[1:])
+                probabilities = np.empty(shape, dtype=np.float16)
+            probabilities[at : at + len(block)] = np.exp(logs)
             for _ in block:
                 advance()
-    probabilities = np.concatenate(found)
     frames = Frames(
         per_frame / rate,
         segmenter.frame_offset,

@@ -30,7 +30,7 @@ from sms_diar.pipeline.sources import (
     uem_bounds,
 )
 from sms_diar.pipeline.voice_prints import VoicePrint, voice_prints
-from sms_diar.timeline.regions import Uem, within
+from sms_diar.timeline.regions import Uem, bridged, within
 from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import Segment, Turn
 
@@ -72,7 +72,7 @@ def diarize_channels(
                 if settings.channel_voices:
                     spoken = [Turn(one, speaker) for one in found]
                     voices += _voices(audio, spoken, model, settings, workers)
-            turns += [Turn(one, speaker) for one in _bridged(found, settings.max_gap)]
+            turns += [Turn(one, speaker) for one in bridged(found, settings.max_gap)]
     if not turns:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",
@@ -136,13 +136,3 @@ def _voices(
         )
         spans, vectors = [windows[name] for name in made.ids], made.vectors
     return voice_prints(spoken, spans, vectors, model.backend)
-
-
-def _bridged(stretches: Sequence[Segment], max_gap: float) -> list[Segment]:
-    joined: list[Segment] = []
-    for stretch in stretches:
-        if joined and stretch.start - joined[-1].end <= max_gap:
-            joined[-1] = replace(joined[-1], end=stretch.end)
-        else:
-            joined.append(stretch)
-    return joined

@@ -120,14 +120,15 @@ def diarize_by_networks(
     notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
     labels = [clustering.labels[key] for key in windows]
     spans = list(windows.values())
+    fewest, most = _bounds(estimator)
     turns = turns_of_voices(
         name,
         heard,
         spans,
         vectors,
         labels,
-        most=_most(estimator),
-        may_join=_may_join(estimator),
+        fewest=fewest,
+        most=most,
         settings=chosen,
     )
     session: SessionSummary = replace(
@@ -191,13 +192,9 @@ def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
     return replace(heard, counts=heard.counts * inside)
 
 
-def _most(estimator: SpeakerEstimator) -> int | None:
+def _bounds(estimator: SpeakerEstimator) -> tuple[int, int | None]:
+    """Fewest and most speakers that the caller allows."""
     known = estimator.get_params()
-    wanted: int | None = known.get("num_speakers") or known.get("max_speakers")
-    return wanted
-
-
-def _may_join(estimator: SpeakerEstimator) -> bool:
-    """Whether the caller leaves the number of speakers open downwards."""
-    known = estimator.get_params()
-    return known.get("num_speakers") is None and (known.get("min_speakers") or 1) == 1
+    exact: int | None = known.get("num_speakers")
+    low, high = known.get("min_speakers"), known.get("max_speakers")
+    return exact or low or 1, exact or high

@@ -10,14 +10,17 @@ import numpy as np
 from sms_diar.features.global_activity import (
     assign_local,
     global_activity,
+    let_all_speak,
     most_active,
     voices_in_frames,
 )
 from sms_diar.features.left_over import left_over
-from sms_diar.features.local_activity import LocalActivity
+from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
+from sms_diar.features.odd_windows import with_odd_windows
 from sms_diar.features.split_voices import joined_voices
 from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
+from sms_diar.timeline.regions import bridged
 from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import BoolArray, FloatArray, IntArray, Segment, Turn
 
@@ -84,11 +87,15 @@ def turns_of_voices(
     vectors: FloatArray,
     labels: Sequence[str],
     *,
-    most: int | None,
-    may_join: bool,
+    fewest: int = 1,
+    most: int | None = None,
     settings: NeuralSettings,
 ) -> list[Turn]:
     """Turns from windows with known voices, and what the segmenter heard.
+
+    Clusters that are one voice are joined whatever the bounds are. The places that
+    this leaves go to people whom clustering overlooked, and, if there have to be more
+    voices, to the windows that none fits.
 
     Parameters
     ----------
@@ -98,26 +105,26 @@ def turns_of_voices(
         What the segmenter found.
     windows, vectors, labels : sequences of equal length
         Windows in which one speaks, their vectors and clusters.
-    most : int or None
-        Voices that there may be.
-    may_join : bool
-        Whether clusters may turn out to be one voice.
+    fewest : int, default=1
+        Voices that there must be; at most as many as windows.
+    most : int, optional
+        Voices that there may be; at least as many as clusters.
     settings : NeuralSettings
         Weight of voices, and pauses to bridge.
     """
     local = heard.local
     rows = scale_rows(vectors)
     clusters = np.unique(labels, return_inverse=True)[1]
-    if may_join:
-        centres = _centres(rows, clusters)
-        clusters = joined_voices(local, windows, clusters, centres)[clusters]
+    centres = _centres(rows, clusters)
+    clusters = joined_voices(local, windows, clusters, centres)[clusters]
     centres = _centres(rows, clusters)
     voices = _Voices(windows, rows, centres)
     fits = voices_in_frames(local.frames, windows, voices.scores())
     places = assign_local(local, fits)
-    more = _overlooked(heard, voices, places, most)
-    if len(more):
-        voices = replace(voices, centres=np.concatenate([centres, more]))
+    more = np.concatenate([centres, _overlooked(heard, voices, places, most)])
+    more = with_odd_windows(rows, more, fewest)
+    if len(more) > len(centres):
+        voices = replace(voices, centres=more)
         del fits  # of many voices it is large
         fits = voices_in_frames(local.frames, windows, voices.scores())
         places = assign_local(local, fits)
@@ -126,7 +133,10 @@ def turns_of_voices(
     if n_voices > 1:
         fits *= settings.voice_weight
         activity += fits
-    return _turns(recording, heard, most_active(activity, heard.counts), settings)
+    speaks = most_active(activity, heard.counts)
+    if np.count_nonzero(speaks.any(axis=0)) < fewest:
+        speaks = let_all_speak(speaks, local.frames, windows, voices.scores())
+    return turns_of_frames(recording, local.frames, speaks, settings.max_gap)
 
 
 def _overlooked(
@@ -164,36 +174,35 @@ def _centres(rows: FloatArray, clusters: IntArray) -> FloatArray:
     return centres
 
 
-def _turns(
-    recording: str, heard: Heard, speaks: BoolArray, settings: NeuralSettings
+def turns_of_frames(
+    recording: str, frames: Frames, speaks: BoolArray, max_gap: float = 0.0
 ) -> list[Turn]:
-    """Turns of voices, who are named by how long they speak."""
+    """Turns of voices, who are named by how long they speak.
+
+    Parameters
+    ----------
+    recording : str
+        Its name.
+    frames : Frames
+        Those of the recording.
+    speaks : ndarray of shape (n_frames, n_voices)
+        Who speaks in each.
+    max_gap : float, default=0.0
+        Pauses of one voice up to this many seconds are bridged.
+    """
     pieces = [
-        (start, end, voice)
+        (segment, voice)
         for voice in range(speaks.shape[1])
-        for start, end in _bridged(
-            heard.local.frames.stretches(speaks[:, voice]), settings.max_gap
+        for segment in bridged(
+            stretches_of(frames, speaks[:, voice], recording), max_gap
         )
     ]
     names = name_speakers(
-        [voice for _, _, voice in pieces],
-        durations=[end - start for start, end, _ in pieces],
+        [voice for _, voice in pieces],
+        durations=[segment.duration for segment, _ in pieces],
         prefix=f"{recording}-spk-",
     )
     found = [
-        Turn(Segment(recording, start, end), name)
-        for (start, end, _), name in zip(pieces, names, strict=True)
+        Turn(segment, name) for (segment, _), name in zip(pieces, names, strict=True)
     ]
     return sorted(found, key=lambda turn: (turn.segment, turn.speaker))
-
-
-def _bridged(
-    stretches: list[tuple[float, float]], max_gap: float
-) -> list[tuple[float, float]]:
-    joined: list[tuple[float, float]] = []
-    for start, end in stretches:
-        if joined and start - joined[-1][1] <= max_gap:
-            joined[-1] = (joined[-1][0], end)
-        elif end > start:
-            joined.append((start, end))
-    return joined

@@ -8,6 +8,7 @@ from sms_diar.features.global_activity import (
     NOBODY,
     assign_local,
     global_activity,
+    let_all_speak,
     most_active,
     voices_in_frames,
 )
@@ -20,6 +21,7 @@ from sms_diar.features.local_activity import (
     stretches_of,
 )
 from sms_diar.features.mono import ArraySamples
+from sms_diar.features.odd_windows import with_odd_windows
 from sms_diar.features.split_voices import common_time, joined_voices
 from sms_diar.types import Segment
 
@@ -203,3 +205,41 @@ def test_frames_are_ranked_in_blocks_without_a_seam():
     activity = np.tile(np.array([[0.1, 0.9], [0.8, 0.2]]), (n // 2 + 1, 1))[:n]
     chosen = most_active(activity, np.ones(n, dtype=int))
     np.testing.assert_array_equal(chosen, activity > 0.5)
+
+
+def test_voices_that_are_missing_are_the_windows_that_fit_worst():
+    rows = np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0], [-1.0, 0.0]])
+    # Cosines with the first voice: 1, .96, 0, -1; then 0 is nearest to none of both.
+    found = with_odd_windows(rows, rows[:1], 3)
+    assert found.tolist() == [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
+    assert len(with_odd_windows(rows, rows[:2], 1)) == 2
+    assert len(with_odd_windows(rows, rows[:1], 9)) == 4
+
+
+def test_a_voice_without_a_place_takes_over_the_window_that_suits_it():
+    speaks = np.zeros((6, 2), dtype=bool)
+    speaks[:, 0] = True
+    windows = [Segment("a", 0.0, 0.3), Segment("a", 0.3, 0.6)]
+    scores = np.array([[0.9, 0.2], [0.8, 0.7]])
+    found = let_all_speak(speaks, frames(6), windows, scores)
+    assert found.T.tolist() == [[True] * 3 + [False] * 3, [False] * 3 + [True] * 3]
+
+
+def test_a_voice_without_a_place_joins_in_where_nobody_has_another_one():
+    speaks = np.array([[True, False]] * 3)
+    scores = np.array([[0.9, 0.2]])
+    found = let_all_speak(speaks, frames(3), [Segment("a", 0.0, 0.3)], scores)
+    assert found.all()
+
+
+def test_a_window_speaks_for_its_middle():
+    # Windows of four frames, two of them common: weights 1, 2, 2, 1. In the first
+    # common frame (2 * .4 - 1 * .4) / 3, in the second the other way round.
+    fits = voices_in_frames(
+        frames(6),
+        [Segment("r", 0.0, 0.4), Segment("r", 0.2, 0.6)],
+        np.array([[0.9, 0.1], [0.1, 0.9]]),
+    )
+    want = [0.4, 0.4, 0.4 / 3, -0.4 / 3, -0.4, -0.4]
+    assert fits[:, 0] == pytest.approx(want)
+    assert fits[:, 1] == pytest.approx([-value for value in want])

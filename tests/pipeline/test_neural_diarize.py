@@ -110,6 +110,33 @@ def test_the_number_of_speakers_is_never_more_than_asked_for(networks):
         assert {name for _, _, name in turns} == {"01"}
 
 
+def test_a_number_that_is_given_leaves_room_for_brief_speakers(networks):
+    """Cleo says a word, too little for clustering to know her by."""
+    samples = talk(
+        (1, 0.0, 8.0), (2, 8.0, 14.0), (4, 14.0, 14.6), (1, 14.6, 22.0), seconds=22.0
+    )
+    want = [(0.0, 8.0, "01"), (8.0, 14.0, "02"), (14.0, 14.6, "03")]
+    turns = turns_of(samples, networks, num_speakers=3)
+    assert turns == [*want, (14.6, 22.0, "01")]
+
+
+@pytest.mark.parametrize("method", ["ahc", "sms"])
+@pytest.mark.parametrize("number", range(1, 9))
+def test_bounds_are_exact_in_the_turns(networks, method, number):
+    samples = talk((1, 0.0, 5.0), (2, 5.0, 6.0), (1, 6.0, 9.0), seconds=9.0)
+    for bounds in (
+        {"num_speakers": number},
+        {"min_speakers": number},
+        {"max_speakers": number},
+        {"min_speakers": number, "max_speakers": number + 1},
+    ):
+        turns = turns_of(samples, networks, method, **bounds)
+        found = len({name for _, _, name in turns})
+        low = bounds.get("num_speakers") or bounds.get("min_speakers") or 1
+        high = bounds.get("num_speakers") or bounds.get("max_speakers") or 99
+        assert low <= found <= high
+
+
 def test_speech_that_is_never_of_one_person_alone_is_still_found(networks):
     samples = talk((3, 1.0, 5.0), seconds=6.0)
     turns = turns_of(samples, networks, num_speakers=1)

@@ -7,7 +7,7 @@ import pytest
 import soundfile
 
 from sms_diar._random import named_generator
-from sms_diar.errors import ConfigError
+from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.io.uem import read_uem
@@ -17,8 +17,15 @@ from sms_diar.types import Segment, Turn
 RATE = 8000
 SECONDS = 16.0
 LOW, HIGH = Voice(95.0, 0.85, 0.9), Voice(200.0, 1.2, 0.6)
-STAGES = ("prepare", "diarize", "oracle-count", "oracle-speech", "score", "report")
-EMBEDDED = ("model=embedded", 'oracles=["count", "speech"]', "figures=false")
+ORACLES = ("count", "speech", "labels")
+STAGES = (
+    "prepare",
+    "diarize",
+    *(f"oracle-{one}" for one in ORACLES),
+    "score",
+    "report",
+)
+EMBEDDED = ("model=embedded", f"oracles={list(ORACLES)}", "figures=false")
 
 
 def turns_of(name):
@@ -58,7 +65,7 @@ def outcome(pytestconfig, corpus, tmp_path_factory):
 def test_every_system_is_scored_on_every_recording(outcome):
     assert outcome.ran == STAGES
     systems = outcome.results["systems"]
-    assert list(systems) == ["found", "count", "speech"]
+    assert list(systems) == ["found", *ORACLES]
     for scores in systems.values():
         assert set(scores["recordings"]) == {"one", "two"}
         assert 0.0 <= scores["overall"]["der"] < 1.0
@@ -71,6 +78,15 @@ def test_an_oracle_of_speech_neither_misses_nor_makes_up_speech(outcome):
     overall = outcome.results["systems"]["speech"]["overall"]
     assert overall["missed"] == pytest.approx(0.0, abs=0.05)
     assert overall["false_alarm"] == pytest.approx(0.0, abs=0.05)
+
+
+def test_an_oracle_of_labels_leaves_the_errors_of_the_detector(outcome):
+    """Both speak by turns, so with the right names nobody is taken for another."""
+    systems = outcome.results["systems"]
+    told, found = systems["labels"]["overall"], systems["found"]["overall"]
+    assert told["confusion"] == pytest.approx(0.0, abs=0.05)
+    assert told["missed"] == pytest.approx(found["missed"], abs=0.05)
+    assert told["false_alarm"] == pytest.approx(found["false_alarm"], abs=0.05)
 
 
 def test_regions_limit_what_is_scored(outcome):
@@ -103,7 +119,7 @@ def test_the_report_names_rules_systems_and_recordings(outcome):
     )
     assert [row.split(",")[:2] for row in rows] == [
         [system, name]
-        for system in ("found", "count", "speech")
+        for system in ("found", *ORACLES)
         for name in ("one", "two", "all")
     ]
 
@@ -191,7 +207,7 @@ def test_a_picture_shows_the_parts_of_each_recording(root, outcome, corpus, tmp_
         (
             ("layout=timit",),
             "'layout' must be one of folder, ami, voxconverse, dihard, callhome, "
-            "msdwild, got 'timit'",
+            "msdwild, simulated, got 'timit'",
         ),
         (
             ("layout=ami",),
@@ -208,8 +224,22 @@ def test_a_picture_shows_the_parts_of_each_recording(root, outcome, corpus, tmp_
         (("overlap=no",), "'overlap' must be one of scored, ignored, got 'no'"),
         (("uem=no",), "'uem' must be one of used, ignored, got 'no'"),
         (
-            ('oracles=["labels"]',),
-            "'oracles' must be one of count, speech, got 'labels'",
+            ('oracles=["names"]',),
+            "'oracles' must be one of count, speech, labels, got 'names'",
+        ),
+        (
+            ('beside=["xvectors"]',),
+            "'beside' must be one of embedded, neural, got 'xvectors'",
+        ),
+        (
+            ("layout=simulated", "data=x"),
+            "'data' must be empty with layout 'simulated', got 'x'; "
+            "'meetings.sources' names what meetings are made of",
+        ),
+        (("meetings.speakers=[]",), "'meetings.speakers' must not be empty"),
+        (
+            ("meetings.vad=loud",),
+            "'meetings.vad' must be one of energy, neural, none, got 'loud'",
         ),
         (
             ("model=neural", 'oracles=["speech"]'),
@@ -240,6 +270,67 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(
     assert again.ran == ("diarize", "score", "report")
     assert "kept" in again.results["notes"]
     assert again.results["systems"] == outcome.results["systems"]
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory):
+    """A data directory of two people who read for 12 s each."""
+    folder = tmp_path_factory.mktemp("readers") / "toy"
+    folder.mkdir()
+    tables = {name: [] for name in ("wav.scp", "utt2spk")}
+    for name, voice in (("ann", LOW), ("bob", HIGH)):
+        spoken = [(Segment(name, 0.0, 12.0), voice)]
+        samples = converse(spoken, 12.0, named_generator(5, name), rate=RATE)
+        soundfile.write(folder / f"{name}.wav", samples, RATE)
+        tables["wav.scp"].append(f"{name} {name}.wav\n")
+        tables["utt2spk"].append(f"{name} {name}\n")
+    for name, lines in tables.items():
+        (folder / name).write_text("".join(lines))
+    return folder
+
+
+def test_meetings_of_any_data_directory_are_made_and_scored(root, readers, tmp_path):
+    toy = (
+        "layout=simulated",
+        "model=embedded",
+        'oracles=["labels"]',
+        "figures=false",
+        f'meetings.sources=["{readers}"]',
+        "meetings.speakers=[2]",
+        "meetings.overlap=[0.0, 0.25]",
+        "meetings.seconds=15",
+        "meetings.vad=none",
+    )
+    folder = tmp_path / "exp"
+    outcome = run(root, folder, *toy)
+    assert outcome.ran[:2] == ("simulate", "prepare")
+    names = ["toy-2-00-0000", "toy-2-25-0000"]
+    figures = outcome.results["systems"]["found"]["recordings"]
+    assert sorted(figures) == names
+    assert [one["n_ref"] for one in figures.values()] == [2, 2]
+    cells = [f"{100.0 * figures[name]['der']:.1f}" for name in names]
+    text = (folder / "report" / "report.md").read_text()
+    assert "| source | speakers | 0% overlap | 25% overlap |" in text
+    assert f"| toy | 2 | {cells[0]} | {cells[1]} |" in text
+    assert run(root, folder, *toy).ran == ()
+    assert run(root, folder, *toy, "collar=0.0").ran == ("score", "report")
+    again = run(root, folder, *toy, "meetings.snr=10.0")
+    assert again.ran[:2] == ("simulate", "prepare")
+
+
+def test_sources_of_meetings_that_are_not_there_are_named(root, tmp_path):
+    with pytest.raises(MissingFileError) as caught:
+        run(
+            root,
+            tmp_path / "exp",
+            "layout=simulated",
+            "model=embedded",
+            f'meetings.sources=["{tmp_path}"]',
+        )
+    assert str(caught.value) == (
+        f"{tmp_path}: no data directory with utt2spk; 'meetings.sources' names "
+        f"directories, or folders below that of the corpora"
+    )
 
 
 @pytest.mark.corpus

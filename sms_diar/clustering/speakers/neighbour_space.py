@@ -189,7 +189,10 @@ def _with_successors(
 
 
 def _of_differences(rows: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
-    differences = rows[one] - rows[other]
+    differences = rows[one]
+    for first in range(0, len(one), _BLOCK):  # both ends of all pairs would be large
+        part = slice(first, first + _BLOCK)
+        differences[part] -= rows[other[part]]
     covariance: FloatArray = differences.T @ differences / max(2 * len(one), 1)
     return covariance
 

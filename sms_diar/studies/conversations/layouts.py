@@ -19,7 +19,9 @@ from sms_diar.studies.conversations.readers import (
     read_msdwild,
     read_voxconverse,
 )
+from sms_diar.studies.conversations.simulated import read_simulated
 
+SIMULATED = "simulated"
 OVERLAPS = ("scored", "ignored")
 UEMS = ("used", "ignored")
 MICROPHONES = ("Mix-Headset", "Array1-01")
@@ -91,6 +93,7 @@ LAYOUTS = MappingProxyType(
             Rules(0.25, "scored", "ignored"),
             ("few.val", "many.val", "few.train", "all"),
         ),
+        SIMULATED: Layout(read_simulated, Rules(0.25, "scored", "ignored")),
     }
 )
 """What the setting ``layout`` may be."""

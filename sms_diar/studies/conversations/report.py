@@ -15,10 +15,14 @@ from sms_diar.report import figures
 from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 from sms_diar.studies.conversations.layouts import LAYOUTS, Rules
+from sms_diar.studies.conversations.simulated import meeting_table, read_meetings
 from sms_diar.studies.conversations.steps import (
+    BESIDE,
     COUNT,
     DIARIZED,
     FOUND,
+    LABELS,
+    ORACLES,
     PREPARED,
     SCORES,
     SPEECH,
@@ -30,7 +34,12 @@ WORDS = {
     FOUND: "the recording alone",
     COUNT: "oracle: the number of speakers is known",
     SPEECH: "oracle: it is known where speech is",
+    LABELS: "oracle: it is known whose voice it is",
+    **{model: f"the recording alone, model {model}" for model in BESIDE},
 }
+SIMULATE = "simulate"
+"""Stage that makes meetings, in runs that have it."""
+
 MOST_BARS = 60
 """Recordings in the picture; beyond that, those with the highest DER."""
 
@@ -56,6 +65,8 @@ def write_report(
         "problems": [*prepared["problems"], *_left_out(diarized)],
         "notes": [note for one in diarized[FOUND].values() for note in one["notes"]],
     }
+    if SIMULATE in run.before:
+        results["meetings"] = read_meetings(run.before[SIMULATE])
     write_json(run.folder / "results.json", results)
     write_text(run.folder / "table.csv", recording_table(results, every=True).csv())
     for stale in ("der.png", "der.pdf"):
@@ -194,6 +205,7 @@ def _markdown(results: Mapping[str, Any]) -> str:
         f"{_about(results)}\n",
         f"{_rules(results)}\n",
         system_table(results).markdown(),
+        *_meetings(results),
         recording_table(results).markdown(),
         *(["![Parts of DER](der.png)\n"] if picture else []),
         *(f"{line}:\n" for line in _problems(results)),
@@ -202,11 +214,36 @@ def _markdown(results: Mapping[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
+def _meetings(results: Mapping[str, Any], *, plain: bool = False) -> list[str]:
+    """What was simulated, and DER by condition; nothing for other corpora."""
+    meetings = results.get("meetings")
+    if meetings is None:
+        return []
+    made = results["stamp"]["settings"]["meetings"]
+    systems = results["systems"]
+    shown = tuple(system for system in systems if system not in ORACLES)
+    models = [results["model"] if one == FOUND else one for one in shown]
+    again = sum(bool(one["notes"]) for one in meetings.values())
+    text = (
+        f"DER % of each meeting, {' / '.join(models)}. A meeting has "
+        f"{made['seconds'] / 60.0:g} minutes, a room with a reverberation of "
+        f"{made['rt60']:g} s and {made['noise']} noise at {made['snr']:g} dB. Pauses "
+        f"in the speech that it is made of were found by the detector {made['vad']!r}. "
+        f"In {again} of {len(meetings)} meetings speech recurs: their speakers have "
+        f"no more."
+    )
+    table = meeting_table(meetings, systems, shown)
+    if plain:
+        return [*textwrap.wrap(text, 88), "", table.plain()]
+    return [f"{text}\n", table.markdown()]
+
+
 def _terminal(results: Mapping[str, Any], folder: Path) -> str:
     lines = [
         *textwrap.wrap(_about(results), 88),
         "",
         system_table(results).plain(),
+        *_meetings(results, plain=True),
         *textwrap.wrap(_rules(results), 88),
         *_problems(results),
         f"Tables: {folder}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,23 @@ from sms_diar.pipeline.diarize_models import (
     ChosenModel,
     choose_model,
 )
-from sms_diar.pipeline.sources import open_channels
+from sms_diar.pipeline.ivector_diarize import DiarizeSettings
+from sms_diar.pipeline.neural_diarize import Networks
+from sms_diar.pipeline.neural_turns import NeuralSettings
+from sms_diar.pipeline.sources import open_channels, recordings_of
 from sms_diar.studies._shared.extraction import tell_problems
 from sms_diar.studies.conversations.corpus import Conversation
 from sms_diar.studies.conversations.layouts import Rules
+from sms_diar.studies.conversations.true_labels import truly_labelled
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Segment, Turn
 
-FOUND, COUNT, SPEECH = "found", "count", "speech"
-ORACLES = (COUNT, SPEECH)
-"""What may be told to the system: the number of speakers, or where speech is."""
+FOUND, COUNT, SPEECH, LABELS = "found", "count", "speech", "labels"
+ORACLES = (COUNT, SPEECH, LABELS)
+"""What may be told to the system: how many speak, where speech is, whose it is."""
+
+BESIDE = (EMBEDDED, NEURAL)
+"""Other models that may have a row of their own, named like the model."""
 
 PREPARED = "prepared.json"
 DIARIZED = "diarized.json"
@@ -52,7 +60,9 @@ _SLACK = 0.5
 
 
 def stage_of(system: str) -> str:
-    """Name of the stage that diarizes: each oracle has its own."""
+    """Name of the stage that diarizes: each oracle and other model has its own."""
+    if system in BESIDE:
+        return f"diarize-{system}"
     return "diarize" if system == FOUND else f"oracle-{system}"
 
 
@@ -82,6 +92,7 @@ def write_prepared(
             table = folder / "tables" / f"{number:05d}.scp"
             write_wav_scp(table, {one.recording: one.audio})
             write_uem(table.with_suffix(".uem"), speech_of_turns(one.turns))
+            write_rttm(table.with_suffix(".rttm"), one.turns)
             records[one.recording] = {
                 "table": table.name,
                 "seconds": seconds,
@@ -110,8 +121,9 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
     ----------
     run : StageRun
         Its folder gets RTTM and a record.
-    system : {"found", "count", "speech"}
-        What is told to the system: nothing, or what an oracle knows.
+    system : {"found", "count", "speech", "labels", "embedded", "neural"}
+        What is told to the system: nothing, or what an oracle knows. Another model is
+        told nothing either.
     settings : mapping
         Arguments of `diarize_one` that are the same for all recordings.
     """
@@ -126,7 +138,13 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
         }
         for name, record in records.items()
     }
-    outcomes = run.map(diarize_one, tasks)
+    if system == LABELS:
+        outcomes = run.map(
+            label_one,
+            {name: {"table": tasks[name]["table"], **settings} for name in tasks},
+        )
+    else:
+        outcomes = run.map(diarize_one, tasks)
     turns = [
         Turn(Segment(name, start, end), speaker)
         for name, outcome in outcomes.items()
@@ -167,27 +185,48 @@ def diarize_one(
         allow_commands=allow_commands,
     )
     if result.problems:
-        return {"turns": [], "notes": [], "problem": str(result.problems[0])}
-    return {
-        "turns": [
-            [turn.segment.start, turn.segment.end, turn.speaker]
-            for turn in result.turns
-        ],
-        "notes": list(result.notes),
-        "problem": "",
-    }
+        return _outcome(problem=str(result.problems[0]))
+    return _outcome(result.turns, result.notes)
 
 
-def write_scores(
-    run: StageRun,
-    conversations: Sequence[Conversation],
-    systems: Iterable[str],
-    rules: Rules,
-) -> None:
+def label_one(
+    *,
+    table: str,
+    model: str,
+    vad: str,
+    step: float,
+    channel: int | None,
+    allow_commands: bool,
+    **_: Any,
+) -> dict[str, Any]:
+    """As `diarize_one`, with true labels; there is nothing to cluster."""
+    chosen = _model(model, vad).model
+    settings: DiarizeSettings | NeuralSettings = (
+        NeuralSettings(step=step)
+        if isinstance(chosen, Networks)
+        else DiarizeSettings().with_vad(vad or "energy")
+    )
+    settings = replace(settings, channel=channel, allow_commands=allow_commands)
+    [recording] = recordings_of(table)
+    truth = list(read_rttm(Path(table).with_suffix(".rttm")))
+    try:
+        return _outcome(truly_labelled(recording, truth, chosen, settings))
+    except (SmsDiarError, OSError) as error:
+        return _outcome(problem=f"{recording.id}: {error}")
+
+
+def _outcome(
+    turns: Iterable[Turn] = (), notes: Iterable[str] = (), problem: str = ""
+) -> dict[str, Any]:
+    rows = [[turn.segment.start, turn.segment.end, turn.speaker] for turn in turns]
+    return {"turns": rows, "notes": list(notes), "problem": problem}
+
+
+def write_scores(run: StageRun, systems: Iterable[str], rules: Rules) -> None:
     """Score every system; recordings without turns are missed altogether."""
     regions = run.before["prepare"] / UEM
     uem = read_uem(regions) if regions.is_file() else None
-    reference = [turn for one in conversations for turn in one.turns]
+    reference = read_rttm(run.before["prepare"] / REFERENCE)
     record: dict[str, Any] = {"systems": {}}
     for system in systems:
         evaluation = score_diarization(

@@ -268,6 +268,18 @@ def test_a_folder_has_recordings_and_an_rttm_of_each(tmp_path, audio, rttm):
     assert read("folder", tmp_path, use_uem=False)[1].regions is None
 
 
+def test_simulated_meetings_are_a_data_directory_each(tmp_path):
+    for name in ("toy-2-00", "toy-2-25"):
+        write_audio(tmp_path / name / "audio" / "m.wav")
+        write_lines(tmp_path / name / "wav.scp", f"{name}-0000 audio/m.wav")
+        write_lines(tmp_path / name / "ref.rttm", turn(f"{name}-0000"))
+    found = read("simulated", tmp_path)
+    assert summary(found) == [("toy-2-00-0000", 1), ("toy-2-25-0000", 1)]
+    assert summary(read("simulated", tmp_path, only=("toy-2-25-0000",))) == [
+        ("toy-2-25-0000", 1)
+    ]
+
+
 def test_recordings_of_a_folder_without_turns_are_named(tmp_path):
     for name in ("a", "b", "c", "d", "e"):
         write_audio(tmp_path / f"{name}.wav")
@@ -335,4 +347,5 @@ def test_rules_are_those_of_the_field():
         "dihard": Rules(0.0, "scored", "used"),
         "callhome": Rules(0.25, "ignored", "ignored"),
         "msdwild": Rules(0.25, "scored", "ignored"),
+        "simulated": Rules(0.25, "scored", "ignored"),
     }
