@@ -9,8 +9,8 @@ What most callers need is here::
 
 They take the paths and options of the commands of the same names, or values, and
 return what the commands print. `read_turns`, `write_turns`, `read_rttm`, `write_rttm`,
-`read_uem` and `read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet` are what they
-give. Errors that input can cause derive from `SmsDiarError`.
+`read_uem` and `read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet`
+are what they give. Errors that input can cause derive from `SmsDiarError`.
 
 Behind them is a pipeline, and the folders are its stages in order::
 

@@ -18,7 +18,15 @@ from sms_diar.cli.methods import (
     Seed,
     ThresholdOption,
 )
-from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.cli.output import check_output, echo_json, note_each
+from sms_diar.cli.standard_input import with_standard_input
+from sms_diar.cli.turn_output import (
+    PANEL,
+    SplitFolder,
+    TurnFiles,
+    TurnFormatOption,
+    TurnOutput,
+)
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -28,19 +36,28 @@ def register(app: typer.Typer) -> None:
 
 
 def diarize(
+    context: typer.Context,
     recordings: Annotated[
         list[Path],
         typer.Argument(
             metavar="RECORDING...",
-            help="WAV, FLAC, OGG or NIST SPHERE files, Kaldi data directories or "
-            "wav.scp tables.",
+            help="WAV, FLAC, OGG, Opus, MP3 or NIST SPHERE files, and others (M4A, "
+            "MP4, WebM, MKV ...) if ffmpeg is installed; folders of such files; Kaldi "
+            "data directories or wav.scp tables; - for standard input.",
         ),
     ],
     *,
     rttm: Annotated[
         Path | None,
-        typer.Option(help="Where the turns go.", show_default="standard output"),
+        typer.Option(
+            help="Where the turns go.",
+            show_default="standard output",
+            rich_help_panel=PANEL,
+        ),
     ] = None,
+    output: TurnFiles = None,
+    turn_format: TurnFormatOption = None,
+    split: SplitFolder = None,
     method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
@@ -115,9 +132,12 @@ def diarize(
     import sms_diar
     from sms_diar.cli.progress import TerminalProgress
 
-    check_folder(rttm)
+    check_output(rttm)
+    turns = TurnOutput(output or [], turn_format, split)
+    paths = context.with_resource(with_standard_input(recordings))
+    turns.check(paths)
     result = sms_diar.diarize(
-        recordings,
+        paths,
         method=method,
         k=k,
         threshold=threshold,
@@ -140,10 +160,13 @@ def diarize(
     if result.recordings:
         if rttm is not None:
             result.to_rttm(rttm)
+        turns.write(
+            result, paths, channel=_channel(channel), allow_commands=allow_commands
+        )
         if as_json:
             echo_json(result.to_dict())
-        elif rttm is None:
-            typer.echo(result.to_rttm(), nl=False)
+        elif rttm is None and not turns.files:
+            typer.echo(turns.text(result), nl=False)
         else:
             typer.echo(result)
     if result.problems:
