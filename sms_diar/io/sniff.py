@@ -26,6 +26,8 @@ def is_label_table(path: str | Path) -> bool:
         return True
     if path.suffix in BY_SUFFIX and path.suffix not in (".json", ".csv"):
         return False
+    if not path.read_bytes().strip():
+        return False
     format = format_of_file(path).name
     if format == "json":
         return _is_label_json(path)
