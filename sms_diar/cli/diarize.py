@@ -17,6 +17,7 @@ from sms_diar.cli.methods import (
     NumSpeakers,
     Seed,
     ThresholdOption,
+    check_usage,
 )
 from sms_diar.cli.output import check_output, echo_json, note_each
 from sms_diar.cli.standard_input import with_standard_input
@@ -27,6 +28,7 @@ from sms_diar.cli.turn_output import (
     TurnFormatOption,
     TurnOutput,
 )
+from sms_diar.cli.wording import in_options, written
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -129,14 +131,26 @@ def diarize(
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
-    import sms_diar
     from sms_diar.cli.progress import TerminalProgress
 
+    progress = TerminalProgress()
+    check_usage(
+        method,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        k=k,
+        threshold=threshold,
+    )
     check_output(rttm)
     turns = TurnOutput(output or [], turn_format, split)
     paths = context.with_resource(with_standard_input(recordings))
-    turns.check(paths)
-    result = sms_diar.diarize(
+    with progress.stage("loading"):
+        turns.check(paths)
+        import sms_diar
+
+        run = sms_diar.diarize
+    result = run(
         paths,
         method=method,
         k=k,
@@ -153,10 +167,11 @@ def diarize(
         seed=seed,
         workers=workers,
         allow_commands=allow_commands,
-        progress=TerminalProgress(),
+        progress=progress,
     )
     note_each(result.notes)
-    note_each(result.problems)
+    words = written(context.command)
+    note_each([in_options(str(problem), words) for problem in result.problems])
     if result.recordings:
         if rttm is not None:
             result.to_rttm(rttm)
