@@ -55,7 +55,7 @@ _RULES, _SHOWN, _DRAWN = "What is scored", "What is shown", "Intervals"
 Files = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="REF HYP...",
+        metavar="REF HYP",
         help="True turns: RTTM, CTM, CSV, JSON, Audacity labels, TextGrid, EAF, SRT or "
         "WebVTT file, any of them with .gz, - for standard input, a folder, quoted "
         "pattern or list (.lst, .scp); or true labels: utt2spk, CSV or JSON. Then the "

@@ -18,6 +18,7 @@ from sms_diar.types import Problem, Turn
 
 TICKS_PER_MILLISECOND = TICKS_PER_SECOND // 1000
 
+_DECIMALS = 9
 _BREAKING = frozenset({"Cc", "Zl", "Zp", "Cs"})
 """Kinds of letters that end a line somewhere, or that no file can hold."""
 
@@ -109,6 +110,12 @@ def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
             f"{names[0]!r} and {names[1]!r}; write a file for each"
         )
     return sorted(turns)
+
+
+def plain_seconds(time: float) -> str:
+    """A time with at most nine decimals, beyond which floats are noise."""
+    whole, _, part = f"{time:.{_DECIMALS}f}".partition(".")
+    return f"{whole}.{part.rstrip('0') or '0'}"
 
 
 def milliseconds(format: str, turn: Turn) -> tuple[int, int]:

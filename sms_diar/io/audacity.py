@@ -15,10 +15,10 @@ from sms_diar.io._turn_text import (
     check_name,
     decoded,
     one_recording,
+    plain_seconds,
     scan_whole,
 )
 from sms_diar.timeline.annotation import AnnotationBuilder
-from sms_diar.timeline.seconds import format_seconds
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Turn
 
@@ -31,7 +31,7 @@ def audacity_text(turns: Sequence[Turn]) -> str:
     for turn in one_recording(_TITLE, turns):
         name = check_name(_TITLE, "speaker", turn.speaker)
         times = (turn.segment.start, turn.segment.end)
-        lines.append("\t".join((*map(format_seconds, times), name)) + "\n")
+        lines.append("\t".join((*map(plain_seconds, times), name)) + "\n")
     return "".join(lines)
 
 

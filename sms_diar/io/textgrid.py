@@ -13,9 +13,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sms_diar.io._turn_text import FaultError, Spoken, decoded, scan_whole, tiers
+from sms_diar.io._turn_text import (
+    FaultError,
+    Spoken,
+    decoded,
+    plain_seconds,
+    scan_whole,
+    tiers,
+)
 from sms_diar.timeline.annotation import AnnotationBuilder
-from sms_diar.timeline.seconds import format_seconds
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Turn
 
@@ -42,7 +48,7 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
     """
     speakers = tiers(_TITLE, turns)
     last = max([duration, *(turn.segment.end for turn in turns)], default=0.0)
-    end = format_seconds(last)
+    end = plain_seconds(last)
     lines = [
         'File type = "ooTextFile"',
         'Object class = "TextGrid"',
@@ -66,8 +72,8 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
         for place, (start, stop, text) in enumerate(intervals, start=1):
             lines += [
                 f"        intervals [{place}]:",
-                f"            xmin = {format_seconds(start)}",
-                f"            xmax = {format_seconds(stop)}",
+                f"            xmin = {plain_seconds(start)}",
+                f"            xmax = {plain_seconds(stop)}",
                 f"            text = {_quoted(text)}",
             ]
     return "\n".join(lines) + "\n"

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sms_diar.io._lines import scan_lines
-from sms_diar.io._turn_text import check_name
+from sms_diar.io._turn_text import check_name, plain_seconds
 from sms_diar.timeline.annotation import AnnotationBuilder
-from sms_diar.timeline.seconds import format_seconds
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
 
@@ -35,7 +34,7 @@ def turn_csv_text(turns: Sequence[Turn]) -> str:
             _guarded(check_name("CSV", what, name))
             for what, name in zip(("recording", "speaker"), names, strict=True)
         )
-        times = (format_seconds(time) for time in (segment.start, segment.end))
+        times = (plain_seconds(time) for time in (segment.start, segment.end))
         writer.writerow((recording, *times, speaker))
     return text.getvalue()
 

@@ -123,6 +123,14 @@ def test_finer_times_than_milliseconds_come_back(tmp_path, format):
     assert there_and_back(tmp_path, turns, format) == turns
 
 
+@pytest.mark.parametrize("format", ["csv", "audacity", "textgrid"])
+def test_noise_of_floats_is_not_written(format):
+    turns = [Turn(Segment("call", 0.1 + 0.2, 3.7074999999999996), "ann")]
+    text = turns_text(turns, format)
+    assert "3.7075" in text
+    assert "0.30000000000000004" not in text
+
+
 @pytest.mark.parametrize("format", sorted(MILLISECONDS))
 def test_turns_below_a_millisecond_are_refused(format):
     turns = [Turn(Segment("call", 1.0, 1.0001), "ann")]
