@@ -149,7 +149,7 @@ def diarize(
         turns.check(paths)
         import sms_diar
 
-        run = sms_diar.diarize
+        run = progress.during("diarizing", sms_diar.diarize)
     result = run(
         paths,
         method=method,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -19,7 +20,10 @@ from rich.progress import (
 
 from sms_diar.cli.output import note
 
-_PATIENCE = 1.0  # seconds of work that need no bar; within 2 something is to be seen
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PATIENCE = 0.5  # seconds of work that need no bar; within 2 something is to be seen
 
 
 class TerminalProgress:
@@ -42,7 +46,7 @@ class TerminalProgress:
     def track(
         self, label: str, total: int | None, done: int = 0
     ) -> Iterator[Callable[[], None]]:
-        """Show a bar once the work has taken a second."""
+        """Show a bar once the work has taken a moment."""
         if not self._console.is_terminal:
             yield lambda: None
             return
@@ -63,6 +67,15 @@ class TerminalProgress:
         """Name a stage whose length is not known."""
         with self.track(label, None):
             yield
+
+    def during(self, label: str, work: Callable[P, T]) -> Callable[P, T]:
+        """Work that is a stage, within which others may show theirs."""
+
+        def staged(*args: P.args, **options: P.kwargs) -> T:
+            with self.stage(label):
+                return work(*args, **options)
+
+        return staged
 
     @contextmanager
     def _shown(self) -> Iterator[Progress]:
