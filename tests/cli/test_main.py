@@ -176,3 +176,12 @@ def test_errors_speak_of_options():
         ("Foo: other must be 3", "Foo: other must be 3"),
     ):
         assert in_options(text, options) == wanted
+
+
+def test_a_missing_extra_is_found_before_the_work(run_cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("sms_diar.report.figures.find_spec", lambda name: None)
+    exp = tmp_path / "exp"
+    result = run_cli("run", "synthetic", "--exp", exp)
+    assert result.returncode == 1
+    assert "drawing needs matplotlib: pip install 'sms-diar[plot]'" in result.stderr
+    assert not exp.exists()
