@@ -8,9 +8,9 @@ What most callers need is here::
     sms_diar.simulate("data/train", ...)      conversations with their reference
 
 They take the paths and options of the commands of the same names, or values, and
-return what the commands print. `read_rttm`, `write_rttm`, `read_uem` and
-`read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet` are what they
-give. Errors that input can cause derive from `SmsDiarError`.
+return what the commands print. `read_turns`, `write_turns`, `read_rttm`, `write_rttm`,
+`read_uem` and `read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet`
+are what they give. Errors that input can cause derive from `SmsDiarError`.
 
 Behind them is a pipeline, and the folders are its stages in order::
 
@@ -38,17 +38,21 @@ __all__ = [
     "diarize",
     "read_embeddings",
     "read_rttm",
+    "read_turns",
     "read_uem",
     "score",
     "simulate",
     "write_rttm",
+    "write_turns",
 ]
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
 if TYPE_CHECKING:
     from sms_diar.errors import SmsDiarError
+    from sms_diar.io.annotation import read_turns
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.rttm import read_rttm, write_rttm
+    from sms_diar.io.turn_formats import write_turns
     from sms_diar.io.uem import read_uem
     from sms_diar.pipeline.cluster import cluster
     from sms_diar.pipeline.diarize import diarize
@@ -67,9 +71,11 @@ else:
             "diarize": "sms_diar.pipeline.diarize",
             "read_embeddings": "sms_diar.io.embeddings",
             "read_rttm": "sms_diar.io.rttm",
+            "read_turns": "sms_diar.io.annotation",
             "read_uem": "sms_diar.io.uem",
             "score": "sms_diar.pipeline.score",
             "simulate": "sms_diar.pipeline.simulate",
             "write_rttm": "sms_diar.io.rttm",
+            "write_turns": "sms_diar.io.turn_formats",
         },
     )

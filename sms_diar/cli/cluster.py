@@ -17,10 +17,11 @@ from sms_diar.cli.methods import (
     NumSpeakers,
     Seed,
     ThresholdOption,
+    check_usage,
 )
-from sms_diar.cli.output import echo_json, note
-from sms_diar.clustering.methods import DEFAULT_METHOD
-from sms_diar.errors import InvalidParameterError
+from sms_diar.cli.output import check_output, echo_json, note
+from sms_diar.cli.places import check_places
+from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
 
 def register(app: typer.Typer) -> None:
@@ -32,8 +33,9 @@ def cluster(
     embeddings: Annotated[
         str,
         typer.Argument(
-            help="Kaldi ark or scp, npz, npy, CSV, TSV or Parquet; - for standard "
-            "input. The format is told from the content."
+            help="Kaldi ark or scp, npz, npy, CSV, TSV, columns between blanks, JSON "
+            "lines or Parquet; - for standard input. The format is told from the "
+            "content."
         ),
     ],
     *,
@@ -77,9 +79,12 @@ def cluster(
             "-o",
             "--output",
             help="Labels: .txt or no suffix as utt2spk, .csv, .json.",
+            rich_help_panel="Output",
         ),
     ] = None,
-    rttm: Annotated[Path | None, typer.Option(help="Turns as RTTM.")] = None,
+    rttm: Annotated[
+        Path | None, typer.Option(help="Turns as RTTM.", rich_help_panel="Output")
+    ] = None,
     allow_commands: Annotated[
         bool,
         typer.Option(
@@ -87,7 +92,12 @@ def cluster(
         ),
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print labels and summary as JSON.")
+        bool,
+        typer.Option(
+            "--json",
+            help="Print labels and summary as JSON.",
+            rich_help_panel="Output",
+        ),
     ] = False,
 ) -> None:
     """Cluster embeddings into speakers.
@@ -104,15 +114,19 @@ def cluster(
     import sms_diar
     from sms_diar.cli.progress import NotingProgress
 
-    if rttm is not None and segments is None:
-        raise InvalidParameterError(
-            "--rttm needs the times of the segments; give them with --segments"
-        )
-    if per_recording and segments is None:
-        raise InvalidParameterError(
-            "--per-recording needs to know the recordings; give them with --segments"
-        )
-    with warnings.catch_warnings(record=True) as caught:
+    check_usage(
+        method,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        k=k,
+        tol=tol,
+        threshold=threshold,
+    )
+    _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
+    check_places(embeddings, plda, transform, segments)
+    progress = NotingProgress()
+    with progress.stage("reading"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = sms_diar.cluster(
             embeddings,
@@ -129,7 +143,7 @@ def cluster(
             max_speakers=max_speakers,
             seed=seed,
             allow_commands=allow_commands,
-            progress=NotingProgress(),
+            progress=progress,
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
@@ -147,3 +161,42 @@ def cluster(
             typer.echo(f"{name} {speaker}")
     else:
         typer.echo(result)
+
+
+def _check_usage(
+    embeddings: str,
+    segments: Path | None,
+    plda: Path | None,
+    method: str,
+    output: Path | None,
+    rttm: Path | None,
+    per_recording: bool | None,  # noqa: FBT001
+) -> None:
+    """Find out before the work what is wrong with the command line."""
+    if rttm is not None and segments is None:
+        raise typer.BadParameter(
+            "needs the times of the segments; give them with --segments",
+            param_hint="--rttm",
+        )
+    if per_recording and segments is None:
+        raise typer.BadParameter(
+            "needs to know the recordings; give them with --segments",
+            param_hint="--per-recording",
+        )
+    beside = Path(f"{embeddings}.json")  # may name an extractor, whose model is known
+    if METHODS[method].needs_plda and plda is None and not beside.is_file():
+        raise typer.BadParameter(
+            f"{method} needs a PLDA model; give it with --plda", param_hint="--method"
+        )
+    for path in (output, rttm):
+        check_output(path)
+    if output is not None and output.suffix not in LABEL_SUFFIXES:
+        raise typer.BadParameter(
+            f"{output}: the suffix must say which format is meant, known are .txt "
+            f"(or none), .utt2spk, .csv and .json",
+            param_hint="--output",
+        )
+
+
+LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")
+"""Suffixes of tables of labels, as in `sms_diar.io.labels`."""

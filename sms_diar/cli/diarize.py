@@ -17,8 +17,18 @@ from sms_diar.cli.methods import (
     NumSpeakers,
     Seed,
     ThresholdOption,
+    check_usage,
 )
-from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.cli.output import check_output, echo_json, note_each
+from sms_diar.cli.standard_input import with_standard_input
+from sms_diar.cli.turn_output import (
+    PANEL,
+    SplitFolder,
+    TurnFiles,
+    TurnFormatOption,
+    TurnOutput,
+)
+from sms_diar.cli.wording import in_options, written
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -28,19 +38,28 @@ def register(app: typer.Typer) -> None:
 
 
 def diarize(
+    context: typer.Context,
     recordings: Annotated[
         list[Path],
         typer.Argument(
             metavar="RECORDING...",
-            help="WAV, FLAC, OGG or NIST SPHERE files, Kaldi data directories or "
-            "wav.scp tables.",
+            help="WAV, FLAC, OGG, Opus, MP3 or NIST SPHERE files, and others (M4A, "
+            "MP4, WebM, MKV ...) if ffmpeg is installed; folders of such files; Kaldi "
+            "data directories or wav.scp tables; - for standard input.",
         ),
     ],
     *,
     rttm: Annotated[
         Path | None,
-        typer.Option(help="Where the turns go.", show_default="standard output"),
+        typer.Option(
+            help="Where the turns go.",
+            show_default="standard output",
+            rich_help_panel=PANEL,
+        ),
     ] = None,
+    output: TurnFiles = None,
+    turn_format: TurnFormatOption = None,
+    split: SplitFolder = None,
     method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
@@ -134,12 +153,27 @@ def diarize(
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
-    import sms_diar
     from sms_diar.cli.progress import TerminalProgress
 
-    check_folder(rttm)
-    result = sms_diar.diarize(
-        recordings,
+    progress = TerminalProgress()
+    check_usage(
+        method,
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        k=k,
+        threshold=threshold,
+    )
+    check_output(rttm)
+    turns = TurnOutput(output or [], turn_format, split)
+    paths = context.with_resource(with_standard_input(recordings))
+    with progress.stage("loading"):
+        turns.check(paths)
+        import sms_diar
+
+        run = progress.during("diarizing", sms_diar.diarize)
+    result = run(
+        paths,
         method=method,
         k=k,
         threshold=threshold,
@@ -159,20 +193,24 @@ def diarize(
         seed=seed,
         workers=workers,
         allow_commands=allow_commands,
-        progress=TerminalProgress(),
+        progress=progress,
     )
     # Names given and not given are never among those that are only counted.
     names = () if result.naming is None else result.naming.notes
     note_each(result.notes[: len(result.notes) - len(names)])
     note_each(names, most=None)
-    note_each(result.problems)
+    words = written(context.command)
+    note_each([in_options(str(problem), words) for problem in result.problems])
     if result.recordings:
         if rttm is not None:
             result.to_rttm(rttm)
+        turns.write(
+            result, paths, channel=_channel(channel), allow_commands=allow_commands
+        )
         if as_json:
             echo_json(result.to_dict())
-        elif rttm is None:
-            typer.echo(result.to_rttm(), nl=False)
+        elif rttm is None and not turns.files:
+            typer.echo(turns.text(result), nl=False)
         else:
             typer.echo(result)
     if result.problems:

@@ -1,13 +1,14 @@
 """The application, its commands, and how errors become exit codes.
 
 Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
-line on standard error says what), 2 the command line is wrong, 130 interrupted.
-Bugs keep their traceback. Heavy imports wait inside the commands, so that
-``--help`` answers at once.
+line on standard error says what), 2 the command line is wrong, 130 interrupted, 141
+nobody reads the output any more (``| head``). Bugs keep their traceback. Heavy imports
+wait inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -27,14 +28,17 @@ from sms_diar.cli import (
     score,
     simulate,
     validate_rttm,
+    wording,
 )
 from sms_diar.errors import SmsDiarError
+
+BROKEN_PIPE = 141
+"""Exit code that shells expect of a program whose output nobody reads."""
 
 app = typer.Typer(
     name="sms-diar",
     help="Speaker clustering and diarization by stochastic mean shift.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 diarize.register(app)
@@ -48,6 +52,7 @@ plda.register(app)
 data.register(app)
 simulate.register(app)
 run.register(app)
+_COMMANDS = app
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001
@@ -76,5 +81,33 @@ def main() -> None:
         try:
             app()
         except SmsDiarError as error:
-            typer.echo(f"sms-diar: {error}", err=True)
+            typer.echo(f"sms-diar: {_worded(str(error))}", err=True)
             sys.exit(1)
+        except SystemExit as end:
+            # click ends with 1 if the reader of the output has gone.
+            if end.code == 1 and isinstance(end.__context__, BrokenPipeError):
+                _leave_pipe()
+            raise
+        except BrokenPipeError:
+            _leave_pipe()
+        _flush()
+
+
+def _worded(text: str) -> str:
+    """A message in the words of the command that was called."""
+    command = typer.main.get_command(_COMMANDS)
+    return wording.in_options(text, wording.options_of(command, sys.argv[1:]))
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_pipe()
+
+
+def _leave_pipe() -> None:
+    """End quietly; Python's own flush at the end must not complain either."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    sys.exit(BROKEN_PIPE)

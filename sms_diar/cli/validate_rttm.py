@@ -21,7 +21,9 @@ def validate_rttm(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="RTTM, CTM, CSV or UEM files, folders or patterns."
+            metavar="FILE...",
+            help="RTTM, CTM, CSV or UEM files, others that hold turns (JSON, Audacity "
+            "labels, TextGrid, EAF, SRT, WebVTT), folders or patterns.",
         ),
     ],
     *,

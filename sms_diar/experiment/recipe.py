@@ -24,6 +24,7 @@ from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.stages import Stage, run_stages
+from sms_diar.report.figures import check_drawing
 from sms_diar.report.provenance import stamp
 
 
@@ -128,8 +129,10 @@ def run_recipe(
     config = load_config(module.Config, recipe.folder / "conf.toml", conf, assignments)
     declare: Callable[[Any], list[Stage]] = module.stages
     stages = declare(config)
-    exp.mkdir(parents=True, exist_ok=True)
     settings = asdict(config)
+    if settings.get("figures"):
+        check_drawing()  # now rather than after the work
+    exp.mkdir(parents=True, exist_ok=True)
     record = stamp(seed=settings.get("seed"), settings=settings)
     write_json(exp / "run.json", record)
     ran = run_stages(stages, exp, first=first, workers=workers, progress=progress)

@@ -1,34 +1,31 @@
 """Turns of any number of files, of any format that holds turns.
 
-RTTM, tables in the manner of CTM and CSV are told apart by their suffixes; what
-has another suffix is taken for RTTM. Lines keep their numbers, so that later
-problems can name them.
+`turn_formats` tells them apart, by their beginnings and by their suffixes; what is
+none of them is taken for RTTM. Lines keep their numbers, so that later problems can
+name them.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.io._lines import scan_lines
-from sms_diar.io.ctm import scan_ctm
 from sms_diar.io.problems import refuse_errors
-from sms_diar.io.rttm import scan_rttm
-from sms_diar.io.turn_csv import scan_turn_csv
+from sms_diar.io.turn_formats import BY_SUFFIX, TurnFormat, format_of_file
+from sms_diar.io.unpacked import STANDARD_INPUT, STANDARD_INPUT_NAME, unpacked
 from sms_diar.timeline.annotation import Annotation, AnnotationBuilder, turn_problems
 from sms_diar.types import Problem
 
-_SCANNERS: dict[str, Callable[[Path, AnnotationBuilder], int]] = {
-    ".rttm": scan_rttm,
-    ".ctm": scan_ctm,
-    ".csv": scan_turn_csv,
-}
+_TABLES = (".rttm", ".ctm", ".csv")
+"""What is read from a folder, if it holds any of it."""
 
-SUFFIXES = tuple(_SCANNERS)
-"""What is read from a folder."""
+SUFFIXES = (*_TABLES, *(s for s in BY_SUFFIX if s not in (*_TABLES, ".json")))
+"""What may be read from a folder; JSON may be anything there."""
 
 LIST_SUFFIXES = (".lst", ".list", ".scp", ".flist")
 """A file that names others, one per line."""
@@ -42,8 +39,11 @@ def read_annotation(
     Parameters
     ----------
     sources : path or sequence of paths
-        Files, folders (whose RTTM, CTM and CSV files are read), patterns such as
-        ``out/*.rttm``, and lists of files (``.lst``, ``.list``, ``.scp``).
+        Files of any format of `sms_diar.io.turn_formats`, compressed by gzip
+        (``.gz``) or not, ``-`` for standard input, folders (whose RTTM, CTM and CSV
+        files are read, or else those of one other format), patterns such as
+        ``out/*.rttm``, and lists of files (``.lst``, ``.list``, ``.scp``). Where the
+        format does not name the recording, it is called like the file.
 
     Returns
     -------
@@ -54,6 +54,10 @@ def read_annotation(
     builder = _scan_all("read_annotation", sources)
     refuse_errors(builder.problems)
     return builder.annotation()
+
+
+read_turns = read_annotation
+"""The same under the name that the package has for it."""
 
 
 def check_annotation(sources: str | Path | Sequence[str | Path]) -> list[Problem]:
@@ -72,13 +76,44 @@ def _scan_all(
     builder = AnnotationBuilder()
     for path in find_files(sources):
         n_before = len(builder.problems)
-        scan = _SCANNERS.get(path.suffix, scan_rttm)
-        n_lines = scan(path, builder)
+        n_lines = _scan_one(path, builder)
         found = builder.problems[n_before:]
         if not n_lines and not any(p.severity == "error" for p in found):
             note = Problem("holds no turns", str(path), severity="note", kind="empty")
             builder.problems.append(note)
     return builder
+
+
+def _scan_one(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the turns of a file, and count its lines; messages know its own name."""
+    n_before = len(builder.problems)
+    with unpacked(path) as plain:
+        n_lines = format_of_file(plain).scan(plain, builder)
+        if plain != path:
+            name = STANDARD_INPUT_NAME if str(path) == STANDARD_INPUT else str(path)
+            builder.files[-1] = name
+            builder.problems[n_before:] = [
+                replace(problem, path=name) for problem in builder.problems[n_before:]
+            ]
+    return n_lines
+
+
+def unnamed_recording(sources: str | Path | Sequence[str | Path]) -> bool:
+    """Whether sources are a single file that is of one recording and does not name it.
+
+    Its turns then have the file's name for a recording, which may mean nothing.
+    """
+    if isinstance(sources, str | Path):
+        sources = [sources]
+    if len(sources) != 1 or str(sources[0]) == STANDARD_INPUT:
+        return False
+    files = find_files(sources)
+    return len(files) == 1 and not _format(files[0]).names_recordings
+
+
+def _format(path: Path) -> TurnFormat:
+    with unpacked(path) as plain:
+        return format_of_file(plain)
 
 
 def _check_sources(owner: str, sources: object) -> None:
@@ -97,14 +132,10 @@ def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
     files: list[Path] = []
     for source in sources:
         path = Path(source)
-        if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix in SUFFIXES)
-            if not inside:
-                raise MissingFileError(
-                    f"{path}: the folder holds no file with the suffix "
-                    f"{', '.join(SUFFIXES)}"
-                )
-            files += inside
+        if str(source) == STANDARD_INPUT:
+            files.append(path)
+        elif path.is_dir():
+            files += _in_folder(path)
         elif path.is_file():
             files += _listed(path) if path.suffix in LIST_SUFFIXES else [path]
         else:
@@ -113,6 +144,26 @@ def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
                 raise MissingFileError(f"{path}: no such file")
             files += [Path(match) for match in matches]
     return files
+
+
+def _in_folder(path: Path) -> list[Path]:
+    kinds: dict[str, list[Path]] = {}
+    for file in sorted(path.iterdir()):
+        suffix = file.with_suffix("").suffix if file.suffix == ".gz" else file.suffix
+        kinds.setdefault(suffix.lower(), []).append(file)
+    inside = sorted(file for suffix in _TABLES for file in kinds.get(suffix, ()))
+    others = [suffix for suffix in SUFFIXES if suffix in kinds]
+    if not others:
+        raise MissingFileError(
+            f"{path}: the folder holds no file with the suffix {', '.join(SUFFIXES)}"
+        )
+    if not inside and len(others) > 1:
+        raise InvalidParameterError(
+            f"{path}: the folder holds files of several formats ({', '.join(others)}), "
+            f"perhaps of the same turns; choose with a pattern such as "
+            f"'{path}/*{others[0]}'"
+        )
+    return inside or kinds[others[0]]
 
 
 def _listed(path: Path) -> list[Path]:

@@ -3,8 +3,9 @@
 An npz names its arrays, and two namings are read: ``ids`` with ``vectors``, which
 `write_npz` uses, and ``utt`` with ``x``. Other names do as long as there is only
 one 2-D array of numbers and one list of strings. ``spk``, the speaker of each
-vector, is optional. An npy has the vectors only; its ids stand one on a line in
-a file of the same name that ends in ``.ids`` or ``.txt``.
+vector, is optional. An npz may also hold a vector of each id, under its name. An npy
+has the vectors only; its ids stand one on a line in a file of the same name that ends
+in ``.ids``, or in ``.txt`` if that holds as many different words as there are vectors.
 
 Arrays of Python objects are never loaded: a pickle can run any program.
 """
@@ -57,9 +58,12 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """
     with open_seekable(source, name) as (stream, path):
         arrays = _load_archive(stream, path)
+    if _is_by_id(arrays):
+        rows = np.array([array.ravel() for array in arrays.values()], dtype=np.float64)
+        return checked_set(list(arrays), rows, path)
     key = _vector_key(arrays, path)
     vectors = _as_vectors(arrays[key], path, f"array {key!r}")
-    return checked_set(_as_ids(arrays, path), vectors, path)
+    return checked_set(_as_ids(arrays, path, len(vectors)), vectors, path)
 
 
 def read_speakers(path: str | Path) -> dict[str, str]:
@@ -78,7 +82,8 @@ def read_speakers(path: str | Path) -> dict[str, str]:
             f"{_listed(arrays)}",
             path=path,
         )
-    ids, speakers = _as_ids(arrays, path), _as_strings(arrays[key], path, key)
+    speakers = _as_strings(arrays[key], path, key)
+    ids = _as_ids(arrays, path, len(speakers))
     if len(ids) != len(speakers):
         raise DataFormatError(
             f"{len(ids)} ids, but {len(speakers)} speakers in {key!r}", path=path
@@ -140,7 +145,7 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
         except _LOADING_FAILED as error:
             raise _load_error(error, "the array", path) from None
     vectors = _as_vectors(array, path, "the array")
-    beside = _ids_beside(path)
+    beside = _ids_beside(path, len(vectors))
     if beside is None:
         ids = [f"row-{row:05d}" for row in range(len(vectors))]
     else:
@@ -195,6 +200,18 @@ def _load_archive(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
     return arrays
 
 
+def _is_by_id(arrays: Mapping[str, AnyArray]) -> bool:
+    """Whether each array is the vector of the id that is its name."""
+    if not arrays or any(a.dtype.kind not in "fiu" for a in arrays.values()):
+        return False
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) != 1 or (len(arrays) == 1 and set(arrays) <= set(VECTOR_KEYS)):
+        return False
+    (shape,) = shapes
+    is_row = len(shape) == 2 and shape[0] == 1 and len(arrays) > 1
+    return (len(shape) == 1 and shape[0] > 0) or is_row
+
+
 def _vector_key(arrays: Mapping[str, AnyArray], path: str | Path) -> str:
     numeric = [
         key for key, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "fiu"
@@ -221,7 +238,9 @@ def _as_vectors(array: AnyArray, path: str | Path, owner: str) -> FloatArray:
     return array.astype(np.float64)
 
 
-def _as_ids(arrays: Mapping[str, AnyArray], path: str | Path) -> list[str]:
+def _as_ids(
+    arrays: Mapping[str, AnyArray], path: str | Path, n_vectors: int
+) -> list[str]:
     key = next((key for key in ID_KEYS if key in arrays), None)
     if key is None:
         lists = [
@@ -231,7 +250,7 @@ def _as_ids(arrays: Mapping[str, AnyArray], path: str | Path) -> list[str]:
         ]
         if len(lists) == 1:
             return _as_strings(arrays[lists[0]], path, lists[0])
-        beside = _ids_beside(path)
+        beside = _ids_beside(path, n_vectors)
         if beside is not None:
             return read_ids(beside)
         raise DataFormatError(
@@ -260,11 +279,23 @@ def _as_strings(array: AnyArray, path: str | Path, key: str) -> list[str]:
         ) from None
 
 
-def _ids_beside(path: str | Path) -> Path | None:
+def _ids_beside(path: str | Path, n_vectors: int) -> Path | None:
     if not isinstance(path, Path):  # a stream has no neighbours
         return None
-    candidates = (path.with_suffix(".ids"), path.with_suffix(".txt"))
-    return next((file for file in candidates if file.is_file()), None)
+    ids, text = path.with_suffix(".ids"), path.with_suffix(".txt")
+    if ids.is_file():
+        return ids
+    return text if text.is_file() and _holds_ids(text, n_vectors) else None
+
+
+def _holds_ids(path: Path, n_vectors: int) -> bool:
+    """Whether a text, which may be anything, is a list of as many ids."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (UnicodeDecodeError, OSError):
+        return False
+    words = {line.strip() for line in lines if len(line.split()) == 1}
+    return len(lines) == len(words) == n_vectors
 
 
 def _listed(arrays: Mapping[str, AnyArray]) -> str:

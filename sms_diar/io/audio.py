@@ -1,15 +1,17 @@
-"""Audio files, read in stretches: WAV, FLAC, OGG and NIST SPHERE.
+"""Audio files, read in stretches: WAV, FLAC, OGG, Opus, MP3 and NIST SPHERE.
 
-The format is told from the content. Samples are ``float64`` in [-1, 1), so a
-16-bit sample is its integer over 32768 (float files may go beyond). Nothing here
-holds a whole file in memory, and what would quietly spoil features later is
-refused: NaN, truncated data, two channels where one is needed.
+What else ffmpeg can decode (M4A, MP4, WebM, Matroska ...) is read where that is
+installed, by way of a temporary file. The format is told from the content. Samples are
+``float64`` in [-1, 1), so a 16-bit sample is its integer over 32768 (float files may
+go beyond). Nothing here holds a whole file in memory, and what would quietly spoil
+features later is refused: NaN, truncated data, two channels where one is needed.
 """
 
 from __future__ import annotations
 
 import logging
 import struct
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -19,6 +21,7 @@ import soundfile
 
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.io import ffmpeg
 from sms_diar.io._bytes import open_file
 from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.sphere import SphereFile
@@ -31,6 +34,16 @@ BLOCK = 1 << 18
 
 MAX_OVERSHOOT = 0.5
 """Segments that end less than this after the recording are shortened, as by Kaldi."""
+
+READ_HERE = "WAV, FLAC, OGG, Opus, MP3 and NIST SPHERE"
+"""What needs no other program."""
+
+_OWN_SUFFIXES = "aif aiff au caf flac mp3 oga ogg opus rf64 sph w64 wav wave"
+_FFMPEG_SUFFIXES = "3gp aac ac3 amr avi flv m4a m4b mka mkv mov mp4 mpg spx webm wma"
+AUDIO_SUFFIXES = frozenset(
+    f".{s}" for s in f"{_OWN_SUFFIXES} {_FFMPEG_SUFFIXES}".split()
+)
+"""Files of a folder that are taken for recordings, in small letters."""
 
 _STREAMED = 0x7FFFF000  # sizes that sox and others write when they cannot seek back
 _LONGEST = 1 << 40
@@ -89,11 +102,17 @@ class AudioFile:
         files with more than one.
     """
 
-    def __init__(self, path: str | Path, *, channel: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        channel: int | None = None,
+        _decoded: Path | None = None,
+    ) -> None:
         if channel is not None:
             check_count("AudioFile", "channel", channel)
         self.path = Path(path)
-        self._decoder = _open(self.path)
+        self._decoder = _open(self.path) if _decoded is None else _SoundFile(_decoded)
         self.rate = self._decoder.rate
         self.n_samples = self._decoder.n_samples
         problem = self._problem(channel)
@@ -124,6 +143,19 @@ class AudioFile:
     def duration(self) -> float:
         """Seconds."""
         return self.n_samples / self.rate
+
+    @property
+    def n_channels(self) -> int:
+        """Channels of the file."""
+        return self._decoder.n_channels
+
+    def other(self, channel: int) -> AudioFile:
+        """Open another channel; what was decoded for this one is not decoded again.
+
+        This one must stay open as long.
+        """
+        decoded = getattr(self._decoder, "decoded", None)
+        return AudioFile(self.path, channel=channel, _decoded=decoded)
 
     def read(self, first: int, last: int) -> FloatArray:
         """Samples `first` to `last` (exclusive), which must be in the file."""
@@ -220,8 +252,7 @@ class _SoundFile:
             self._file = soundfile.SoundFile(str(path))
         except (soundfile.SoundFileError, OSError) as error:
             raise DataFormatError(
-                f"cannot be read as audio ({_said(error)}); WAV, FLAC, OGG and NIST "
-                f"SPHERE can",
+                f"cannot be read as audio ({_said(error)}); {READ_HERE} can",
                 path=path,
             ) from error
         self.rate: int = self._file.samplerate
@@ -247,6 +278,35 @@ class _SoundFile:
         self._file.close()
 
 
+class _Decoded(_SoundFile):
+    """What ffmpeg can decode, as a file that is gone when it is closed."""
+
+    def __init__(self, path: Path, problem: DataFormatError) -> None:
+        if not ffmpeg.is_installed():
+            raise DataFormatError(
+                f"{problem.problem}, and others where ffmpeg is installed; install it, "
+                f"or convert the file elsewhere: {ffmpeg.advice(path)}",
+                path=path,
+            ) from problem
+        self._folder = tempfile.TemporaryDirectory(prefix="sms-diar-")
+        self.decoded = Path(self._folder.name) / "decoded.wav"
+        try:
+            ffmpeg.decode_to_wav(path, self.decoded)
+            super().__init__(self.decoded)
+        except (ValueError, DataFormatError) as error:
+            self._folder.cleanup()
+            reason = getattr(error, "problem", str(error))
+            raise DataFormatError(
+                f"{problem.problem}, and others that ffmpeg can decode ({reason})",
+                path=path,
+            ) from error
+        self._path = path  # for messages
+
+    def close(self) -> None:
+        super().close()
+        self._folder.cleanup()
+
+
 def _said(error: Exception) -> str:
     text = getattr(error, "error_string", None) or str(error)
     return str(text).strip().rstrip(".") or "no reason given"
@@ -263,7 +323,10 @@ def _open(path: Path) -> Decoder:
             _check_riff(start, stream, path)
     if start.startswith(SPHERE_MAGIC):
         return SphereFile(path)
-    return _SoundFile(path)
+    try:
+        return _SoundFile(path)
+    except DataFormatError as problem:
+        return _Decoded(path, problem)
 
 
 def _check_riff(start: bytes, stream: BinaryIO, path: Path) -> None:

@@ -1,8 +1,11 @@
-"""Tables of embeddings: CSV, TSV and Parquet.
+"""Tables of embeddings: CSV, TSV, columns between blanks, and Parquet.
 
-One row for each vector. The id stands in the column named ``id``, ``utt`` or
-``segment``, or else in the first one; all other columns are numbers. A text table
-may start with a header or not.
+One row for each vector. The id stands in the column named ``id``, ``utt``,
+``segment`` or the like, in a first one that the header gives no name, or else in the
+first one if it holds anything but numbers. Where all is numbers there are no ids, all
+columns belong to the vectors, and rows are called ``row-00000`` and so on; only a
+column that counts the rows is taken for ids. ``speaker`` is no part of the vectors;
+all other columns are numbers. A text table may start with a header or not.
 
 Text is parsed here and not by pandas, whose fast parser may miss the last bit of a
 number and seldom knows the line of a fault.
@@ -27,12 +30,27 @@ from sms_diar.io.arrays import checked_set
 from sms_diar.io.kaldi.binary import narrowed, number_texts
 from sms_diar.types import EmbeddingSet, FloatArray
 
-ID_COLUMNS = ("id", "utt", "segment")
+ID_COLUMNS = (
+    "id",
+    "utt",
+    "segment",
+    "utt_id",
+    "uttid",
+    "utterance",
+    "utterance_id",
+    "segment_id",
+    "name",
+    "key",
+)
+SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
 
 _ONE_COLUMN = "one column only; a table has an id and the numbers of its vector"
+_NO_NAME = ("", "unnamed: 0", "index")  # what pandas calls the column of row names
 
 
-def read_embedding_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+def read_embedding_table(
+    source: Readable, *, name: str | None = None, blanks: bool = False
+) -> EmbeddingSet:
     """Read a CSV or TSV file; a tab in its first line makes it TSV.
 
     Parameters
@@ -41,6 +59,8 @@ def read_embedding_table(source: Readable, *, name: str | None = None) -> Embedd
         UTF-8 text.
     name : str, optional
         What messages call a stream.
+    blanks : bool, default=False
+        Columns are separated by blanks, as `numpy.savetxt` writes them.
 
     Raises
     ------
@@ -48,8 +68,10 @@ def read_embedding_table(source: Readable, *, name: str | None = None) -> Embedd
         With the line and the column at fault.
     """
     with open_seekable(source, name) as (stream, path):
-        rows = _rows(stream, path)
+        rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
         number, first = next(rows, (0, []))
+        while len(first) == 1 and first[0].startswith("#"):  # a comment of NumPy's
+            number, first = next(rows, (0, []))
         if not first:
             raise DataFormatError("is empty", path=path)
         if len(first) < 2:
@@ -62,7 +84,17 @@ def read_embedding_table(source: Readable, *, name: str | None = None) -> Embedd
             parser.add(row, number)
     if not parser.vectors:
         raise DataFormatError("holds a header and no rows", path=path)
-    return checked_set(list(parser.lines), np.array(parser.vectors), path)
+    return parser.finish()
+
+
+def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a table whose columns are separated by blanks; see above."""
+    return read_embedding_table(source, name=name, blanks=True)
+
+
+def row_ids(n: int) -> list[str]:
+    """Ids of vectors that have none."""
+    return [f"row-{row:05d}" for row in range(n)]
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
@@ -115,15 +147,12 @@ def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
     names = [str(column) for column in frame.columns]
     if len(names) < 2:
         raise DataFormatError(_ONE_COLUMN, path=path)
-    id_column = _id_column(names)
     kinds = [dtype.kind for dtype in frame.dtypes]
-    if kinds[id_column] == "f":
-        raise DataFormatError(
-            f"column {names[id_column]!r} must hold ids, got numbers; name the column "
-            f"of ids 'id'",
-            path=path,
-        )
-    numbers = [column for column in range(len(names)) if column != id_column]
+    id_column = _id_column(names)
+    if id_column is None and kinds[0] != "f":
+        id_column = 0
+    speakers = [c for c, name in enumerate(names) if _is_speaker(name)]
+    numbers = [c for c in range(len(names)) if c not in (id_column, *speakers)]
     for column in numbers:
         if kinds[column] not in "fiu":
             raise DataFormatError(
@@ -131,8 +160,10 @@ def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
                 f"numbers; keep the id and the vector only",
                 path=path,
             )
-    ids = [str(value) for value in frame.iloc[:, id_column]]
     vectors: FloatArray = frame.iloc[:, numbers].to_numpy(dtype=np.float64)
+    if id_column is None:
+        return checked_set(row_ids(len(frame)), vectors, path)
+    ids = [str(value) for value in frame.iloc[:, id_column]]
     return checked_set(ids, vectors, path)
 
 
@@ -168,39 +199,80 @@ def write_embedding_table(
 
 
 class _RowParser:
-    """Collects rows, and refuses the first that a table of vectors cannot have."""
+    """Collects rows, and refuses the first that a table of vectors cannot have.
+
+    Where the header does not say which column holds the ids, all rows do: it is the
+    first one, if anything in it is no number.
+    """
 
     def __init__(
         self, path: str | Path, header: list[str] | None, n_columns: int
     ) -> None:
-        self.lines: dict[str, int] = {}  # by id, in file order
         self.vectors: list[FloatArray] = []
+        self._names: list[str] = []
+        self._lines: list[int] = []
         self._path = path
         self._header = header
         self._n_columns = n_columns
-        self._id_column = 0 if header is None else _id_column(header)
+        named = None if header is None else _id_column(header)
+        speakers = {c for c, n in enumerate(header or ()) if _is_speaker(n)}
+        first = next((c for c in range(n_columns) if c not in speakers), 0)
+        self._is_named = named is not None
+        self._id_column = first if named is None else named
+        self._left_out = {self._id_column, *speakers}
 
     def add(self, row: list[str], line: int) -> None:
-        name = row[self._id_column] if len(row) == self._n_columns else ""
-        problem = None
         if len(row) != self._n_columns:
-            problem = f"{len(row)} columns, the first row has {self._n_columns}"
-        elif not name:
-            problem = f"no id in {self._title(self._id_column)}"
-        elif name in self.lines:
-            problem = (
-                f"id {name!r} occurs a second time (first in line {self.lines[name]}); "
-                f"ids must be unique"
+            raise DataFormatError(
+                f"{len(row)} columns, the first row has {self._n_columns}",
+                path=self._path,
+                line=line,
             )
-        if problem:
-            raise DataFormatError(problem, path=self._path, line=line)
         values = [
             self._number(text, column, line)
             for column, text in enumerate(row)
-            if column != self._id_column
+            if column not in self._left_out
         ]
-        self.lines[name] = line
+        self._names.append(row[self._id_column])
+        self._lines.append(line)
         self.vectors.append(np.array(values))
+
+    def finish(self) -> EmbeddingSet:
+        """The set; without ids if the column that may hold them is part of it."""
+        vectors = np.array(self.vectors)
+        if self._holds_ids(vectors):
+            self._check_ids()
+            return checked_set(self._names, vectors, self._path)
+        column = [
+            self._number(text, self._id_column, line)
+            for text, line in zip(self._names, self._lines, strict=True)
+        ]
+        return checked_set(
+            row_ids(len(vectors)), np.column_stack([column, vectors]), self._path
+        )
+
+    def _holds_ids(self, vectors: FloatArray) -> bool:
+        if self._is_named or any(_parsed(name) is None for name in self._names):
+            return True
+        counts = [list(map(str, range(n, n + len(self._names)))) for n in (0, 1)]
+        # One row is too few to tell a count from a number.
+        is_count = self._names in counts and len(self._names) > 1
+        return self._header is None and is_count and bool((vectors % 1.0 != 0.0).any())
+
+    def _check_ids(self) -> None:
+        first: dict[str, int] = {}
+        for name, line in zip(self._names, self._lines, strict=True):
+            problem = None
+            if not name:
+                problem = f"no id in {self._title(self._id_column)}"
+            elif name in first:
+                problem = (
+                    f"id {name!r} occurs a second time (first in line {first[name]}); "
+                    f"ids must be unique"
+                )
+            if problem:
+                raise DataFormatError(problem, path=self._path, line=line)
+            first[name] = line
 
     def _number(self, text: str, column: int, line: int) -> float:
         value = _parsed(text)
@@ -221,17 +293,39 @@ class _RowParser:
 
 def _is_header(fields: list[str]) -> bool:
     rest = fields[1:]
-    if fields[0].strip().lower() in ("", *ID_COLUMNS):
+    lowered = [field.strip().lower() for field in fields]
+    if lowered[0] in _NO_NAME or {*ID_COLUMNS, *SPEAKER_COLUMNS} & set(lowered):
         return True
     # What pandas calls the columns of a table nobody has named.
-    if len(rest) > 1 and rest == [str(column) for column in range(len(rest))]:
+    if _is_numbered(fields) or _is_numbered(rest):
         return True
     return all(_parsed(field) is None for field in rest)
 
 
-def _id_column(names: list[str]) -> int:
+def _id_column(names: list[str]) -> int | None:
+    """The column that is named as one of ids, or has no name at all."""
     lowered = [name.strip().lower() for name in names]
-    return next((lowered.index(name) for name in ID_COLUMNS if name in lowered), 0)
+    found = next((lowered.index(name) for name in ID_COLUMNS if name in lowered), None)
+    # pandas numbers columns that nobody named, and an index before them has a name.
+    is_index = lowered[0] in _NO_NAME or (
+        _is_numbered(lowered[1:]) and not _is_speaker(lowered[0])
+    )
+    return 0 if found is None and is_index else found
+
+
+def _is_numbered(fields: list[str]) -> bool:
+    return len(fields) > 1 and fields == list(map(str, range(len(fields))))
+
+
+def _is_speaker(name: str) -> bool:
+    return name.strip().lower() in SPEAKER_COLUMNS
+
+
+def _blank_rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a table with blanks between columns; comments and blank lines apart."""
+    for number, line in enumerate(_lines(stream, path), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line.split()
 
 
 def _rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:

@@ -1,6 +1,7 @@
 """Sets of embeddings from any of the formats, told apart by their content.
 
-Kaldi arks and scp files, npz, npy, CSV, TSV and Parquet. Where a suffix and the
+Kaldi arks and scp files, npz, npy, CSV, TSV, columns between blanks, JSON lines and
+Parquet. Where a suffix and the
 content disagree the content is right; the suffix decides only between two kinds
 of text. The model that made the vectors is remembered beside the file, in
 ``<file>.json`` as ``{"extractor": "..."}``, since none of the formats has a place
@@ -23,7 +24,9 @@ from sms_diar._validation import refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, Readable, check_readable, open_source
 from sms_diar.io.arrays import read_npy, read_npz, write_npz
+from sms_diar.io.embedding_json import read_json_lines
 from sms_diar.io.embedding_tables import (
+    read_blank_table,
     read_embedding_table,
     read_parquet,
     write_embedding_table,
@@ -38,6 +41,8 @@ _WHOLE_FILE = {
     "npy": read_npy,
     "parquet": read_parquet,
     "table": read_embedding_table,
+    "blanks": read_blank_table,
+    "json lines": read_json_lines,
 }
 _MAGIC = {
     b"PK\x03\x04": "npz",
@@ -54,8 +59,16 @@ _REFUSED = {
 }
 _ARK = re.compile(rb"\s*[^\s\0]+[ \t]+(\0B|\[)")
 _SCP_PLACE = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
-_NUMBER = re.compile(r"[-+.]?\d")
-_TEXT_SUFFIXES = {".ark": "ark", ".scp": "scp", ".csv": "table", ".tsv": "table"}
+_NUMBER = re.compile(r"[-+.]?\d|[-+]?(nan|inf)", re.IGNORECASE)
+_JSON = re.compile(rb"\s*\{\s*\"")
+_TEXT_SUFFIXES = {
+    ".ark": "ark",
+    ".scp": "scp",
+    ".csv": "table",
+    ".tsv": "table",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+}
 
 
 def read_embeddings(source: Readable, *, allow_commands: bool = False) -> EmbeddingSet:
@@ -164,14 +177,20 @@ def _kind(source: ByteSource) -> str:
     kind = next(
         (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None
     )
+    if kind is None and _JSON.match(head):
+        kind = "json lines"
     if kind is None:
         kind = "ark" if _ARK.match(head) else _TEXT_SUFFIXES.get(suffix)
     if kind is None and b"\0" not in head:
-        kind = _kind_of_line(head.strip().split(b"\n", 1)[0].decode("utf-8", "replace"))
+        lines = head.decode("utf-8", "replace").strip().split("\n")
+        told = (line for line in lines if line.strip() and not line.startswith("#"))
+        kind = _kind_of_line(next(told, lines[0]))
+    if kind == "table" and _is_between_blanks(head):
+        kind = "blanks"
     if kind is None:
         raise DataFormatError(
             "none of the formats that hold embeddings: Kaldi ark or scp, npz, npy, "
-            "CSV, TSV, Parquet",
+            "CSV, TSV, columns between blanks, JSON lines, Parquet",
             path=source.name,
         )
     return kind
@@ -183,8 +202,17 @@ def _kind_of_line(line: str) -> str | None:
         return "scp"
     if "," in line or "\t" in line:
         return "table"
-    # "id path" of a whole file; "id 0.1 0.2" is no format of ours.
-    return "scp" if place and not _NUMBER.match(place[0]) else None
+    # "id path" of a whole file, or a row of numbers, perhaps with an id.
+    if not place:
+        return None
+    return "blanks" if _NUMBER.match(place[0]) else "scp"
+
+
+def _is_between_blanks(head: bytes) -> bool:
+    """Whether a table called CSV has blanks between its columns and nothing else."""
+    lines = [line for line in head.split(b"\n") if line.strip()]
+    told = next((line for line in lines if not line.startswith(b"#")), b"")
+    return b"," not in told and b"\t" not in told and len(told.split()) > 1
 
 
 def _extractor_file(path: Path) -> Path:

@@ -25,7 +25,7 @@ from sms_diar.io.arrays import load_arrays
 from sms_diar.types import AnyArray
 
 FORMAT_VERSION = 1
-_HEADER = "sms_diar_model"
+MODEL_MARK = "sms_diar_model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def write_model(path: str | Path, model: ModelFile) -> None:
         "fingerprint": model.fingerprint,
         "words": dict(model.words),
     }
-    arrays = {_HEADER: np.array(json.dumps(header)), **model.arrays}
+    arrays = {MODEL_MARK: np.array(json.dumps(header)), **model.arrays}
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
@@ -80,7 +80,7 @@ def is_model(path: str | Path) -> bool:
             if file.read(2) != b"PK":
                 return False
         with np.load(path, allow_pickle=False) as content:
-            return _HEADER in content.files
+            return MODEL_MARK in content.files
     except (OSError, ValueError, zipfile.BadZipFile):
         return False
 
@@ -90,10 +90,10 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
     check_path("read_model", "path", path)
     path = Path(path)
     arrays = dict(load_arrays(path))
-    text = arrays.pop(_HEADER, None)
+    text = arrays.pop(MODEL_MARK, None)
     if text is None:
         raise DataFormatError(
-            f"not a model file of sms_diar: it has no entry '{_HEADER}', "
+            f"not a model file of sms_diar: it has no entry '{MODEL_MARK}', "
             f"only {', '.join(sorted(arrays)) or 'none'}",
             path=path,
         )

@@ -1,18 +1,50 @@
 """Turns as CSV with a header: recording, start, end or duration, speaker.
 
-Other columns are allowed; ``channel`` is read if it is there.
+Other columns are allowed; ``channel`` is read if it is there. A name that a
+spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) is
+written with an apostrophe before it, which is taken away again in reading.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from sms_diar.io._lines import scan_lines
+from sms_diar.io._turn_text import check_name, plain_seconds
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import Problem
+from sms_diar.types import Problem, Turn
+
+_FORMULA = re.compile(r"'*[=+\-@]")
+
+
+def turn_csv_text(turns: Sequence[Turn]) -> str:
+    """Turns of any number of recordings as a table."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("recording", "start", "end", "speaker"))
+    for turn in sorted(turns):
+        segment = turn.segment
+        names = (segment.recording, turn.speaker)
+        recording, speaker = (
+            _guarded(check_name("CSV", what, name))
+            for what, name in zip(("recording", "speaker"), names, strict=True)
+        )
+        times = (plain_seconds(time) for time in (segment.start, segment.end))
+        writer.writerow((recording, *times, speaker))
+    return text.getvalue()
+
+
+def _guarded(name: str) -> str:
+    return f"'{name}" if _FORMULA.match(name) else name
+
+
+def _bare(name: str) -> str:
+    return name[1:] if name.startswith("'") and _FORMULA.match(name) else name
 
 
 def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
@@ -26,6 +58,8 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
     try:
         for row in reader:
             if not header:
+                if not "".join(row).strip():
+                    continue
                 header = row
                 _check_header(header)
                 continue
@@ -36,9 +70,9 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
                 )
             cells = dict(zip(header, row, strict=True))
             builder.add(
-                cells["recording"],
+                _bare(cells["recording"]),
                 cells.get("channel", "1"),
-                cells["speaker"],
+                _bare(cells["speaker"]),
                 *_times(cells),
                 reader.line_num,
             )

@@ -250,6 +250,8 @@ def cluster_embeddings(
                 )
             session = segments[name].recording
         sessions.setdefault(session, []).append(row)
+    for rows in sessions.values():  # all of them before the work on the first
+        estimator.check_feasible(len(rows))
 
     labels: dict[str, str] = {}
     confidence: dict[str, float] = {}
@@ -259,7 +261,8 @@ def cluster_embeddings(
         chosen = embeddings.select(rows)
         model = clone(estimator)
         known = segments or times_of_ids(chosen.ids)
-        with listener.track(session, 100) as advance:
+        label = f"clustering {session}" if per_recording else "clustering"
+        with listener.track(label, 100) as advance:
             model.listen(_hundredths(advance))
             if isinstance(model, SpeakerEvidenceMeanShift) and known is not None:
                 model.fit(chosen.vectors, segments=[known[name] for name in chosen.ids])

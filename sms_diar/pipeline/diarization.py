@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from sms_diar._json import json_text, write_json
 from sms_diar.io.problems import problem_records
 from sms_diar.io.rttm import rttm_text
+from sms_diar.io.turn_formats import format_to_write, turns_text, write_turns
 from sms_diar.pipeline.identities import Identity, Naming
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.pipeline.voice_prints import VoicePrint
@@ -141,6 +143,33 @@ class Diarization:
             The contents.
         """
         return rttm_text(self.turns, target)
+
+    def write(self, path: str | Path, format: str | None = None) -> None:
+        """Write the turns in any format of `sms_diar.write_turns`.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file; or a folder, for a file of each recording.
+        format : str, optional
+            By default what the suffix says. A file of JSON has what `to_dict` gives.
+        """
+        path = Path(path)
+        chosen = format_to_write(None if path.is_dir() else path, format)
+        if chosen.name == "json" and not path.is_dir():
+            write_json(path, self.to_dict())
+        else:
+            write_turns(path, self.turns, chosen.name, durations=self._durations)
+
+    def text(self, format: str = "rttm") -> str:
+        """Turns as the text of a file of some format."""
+        if format == "json":
+            return json_text(self.to_dict()) + "\n"
+        return turns_text(self.turns, format, durations=self._durations)
+
+    @property
+    def _durations(self) -> dict[str, float]:
+        return {one.recording: one.duration for one in self.recordings}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: what ``sms-diar diarize --json`` prints."""

@@ -16,13 +16,13 @@ compares, and `score_labels` for tables of labels. All take paths or values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, cast
 
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import read_annotation
+from sms_diar.io.annotation import read_annotation, unnamed_recording
 from sms_diar.io.labels import read_labels
 from sms_diar.io.sniff import is_label_table
 from sms_diar.io.uem import read_uem
@@ -45,7 +45,11 @@ from sms_diar.timeline.regions import Uem
 from sms_diar.types import Problem, Turn
 
 TurnSource: TypeAlias = str | Path | Annotation | Iterable[str | Path] | Iterable[Turn]
-"""Turns, or where they are: RTTM, CTM or CSV, folders, patterns, lists of files."""
+"""Turns, or where they are: files of any format that holds turns, folders, patterns,
+lists of files, ``-`` for standard input."""
+
+LONG_COLLAR = 5.0
+"""Seconds above which a collar was perhaps meant in milliseconds."""
 
 LabelSource: TypeAlias = str | Path | Mapping[str, str]
 """Speaker of each id, or where that is: utt2spk, CSV or JSON."""
@@ -73,8 +77,8 @@ def score(
     ----------
     reference, hypothesis : path, list of paths, Annotation or iterable of Turn
         True turns, and those of a system, in any number of recordings. Paths are
-        RTTM, CTM or CSV files, folders, patterns, or lists of files (``.lst``,
-        ``.scp``).
+        files of any format that holds turns, folders, patterns, or lists of files
+        (``.lst``, ``.scp``).
     uem : path or Uem, optional
         Regions that are scored; without it, the `extent`.
     convention : {"sms-diar", "nist", "dscore", "pyannote"} or Convention
@@ -165,31 +169,46 @@ def score_systems(
     side = _one_side(collar, collar_total)
     true = _reference(reference)
     regions = _regions(uem)
-    results = {
-        name: score_diarization(
+    questions = list(_long_collar(side))
+    results: dict[str, Evaluation] = {}
+    asked: dict[str, tuple[Problem, ...]] = {}
+    for name, source in hypotheses.items():
+        turns, found = _matched(true, reference, _turns(name, source), source)
+        asked[name] = (*questions, *found)
+        results[name] = score_diarization(
             true,
-            _turns(name, source),
+            turns,
             regions,
             convention=convention,
             collar=side,
             ignore_overlap=ignore_overlap,
             extent=cast(Extent | None, extent),
         )
-        for name, source in hypotheses.items()
-    }
     first, *others = results.values()
     md_eval = first.settings.md_eval(
         _shown(reference, "REF"),
         "HYP" if others else _shown(next(iter(hypotheses.values())), "HYP"),
         None if regions is None else regions.path,
     )
-    if not bootstrap or len(first.names) < 2:
-        return SystemsReport(
-            {name: ScoreReport(one, md_eval, measure) for name, one in results.items()}
+    reason = ""
+    if bootstrap and len(first.names) < 2:
+        reason = (
+            f"{'no comparison' if others else 'no interval'}: it is made by drawing "
+            f"recordings, and there is only one"
         )
+    if not bootstrap or reason:
+        reports = {
+            name: ScoreReport(
+                one, md_eval, measure, None, asked[name], "" if others else reason
+            )
+            for name, one in results.items()
+        }
+        return SystemsReport(reports, (), reason if others else "")
     return SystemsReport(
         {
-            name: ScoreReport(one, md_eval, measure, resampling.interval(one))
+            name: ScoreReport(
+                one, md_eval, measure, resampling.interval(one), asked[name]
+            )
             for name, one in results.items()
         },
         tuple(resampling.comparison(other, first) for other in others),
@@ -279,6 +298,56 @@ def _one_side(collar: float, collar_total: float | None) -> float:
     return check_not_negative("score", "collar_total", collar_total) / 2.0
 
 
+def _long_collar(side: float) -> Iterable[Problem]:
+    """Question a collar that leaves next to nothing to score."""
+    if side > LONG_COLLAR:
+        text = (
+            f"a collar of {side:g} s on each side leaves little to score; was it meant "
+            f"in milliseconds? {side:g} ms are --collar {side / 1000.0:g}"
+        )
+        yield Problem(text, severity="warning", kind="long collar")
+
+
+def _matched(
+    true: Annotation, reference: TurnSource, found: Annotation, source: TurnSource
+) -> tuple[Annotation, tuple[Problem, ...]]:
+    """Turns of a hypothesis under the names of the reference, and what is odd.
+
+    Files of some formats do not say which recording they are of. One such file is
+    taken for the recording of the other side if that has one only, too.
+    """
+    if not len(found) or set(found.recordings) & set(true.recordings):
+        return found, ()
+    both_single = len(true.recordings) == len(found.recordings) == 1
+    if both_single and (_is_unnamed(reference) or _is_unnamed(source)):
+        return replace(found, recordings=true.recordings), ()
+    shown = [
+        ", ".join(repr(name) for name in sorted(one.recordings)[:3])
+        + (", ..." if len(one.recordings) > 3 else "")
+        for one in (true, found)
+    ]
+    text = (
+        f"no recording is in both: the reference has {shown[0]}, the hypothesis "
+        f"{shown[1]}; nothing is compared, so give them the same names"
+    )
+    where = found.files[0] if found.files else None
+    return found, (Problem(text, where, severity="warning", kind="nothing in common"),)
+
+
+def _is_unnamed(source: TurnSource) -> bool:
+    paths = _paths(source)
+    return bool(paths) and unnamed_recording(paths)
+
+
+def _paths(source: TurnSource) -> list[str | Path]:
+    """Paths that a source is made of; none if it holds turns."""
+    if isinstance(source, str | Path):
+        return [source]
+    if isinstance(source, list | tuple):
+        return [item for item in source if isinstance(item, str | Path)]
+    return []
+
+
 def _reference(source: TurnSource) -> Annotation:
     if isinstance(source, str | Path) and is_label_table(source):
         raise InvalidParameterError(
@@ -286,8 +355,8 @@ def _reference(source: TurnSource) -> Annotation:
             f"score_labels"
         )
     true = _turns("reference", source)
-    if not len(true) and isinstance(source, str | Path):
-        raise DataFormatError("holds no turns to score against", path=source)
+    if not len(true) and _paths(source):
+        raise DataFormatError("holds no turns to score against", path=true.files[0])
     require_turns("score", "reference", true)
     return true
 
@@ -343,4 +412,6 @@ def _labels(name: str, source: LabelSource) -> Mapping[str, str]:
 
 def _shown(source: object, otherwise: str) -> str:
     """Path as it was given, or what stands for values."""
+    if isinstance(source, list | tuple) and len(source) == 1:
+        (source,) = source
     return str(source) if isinstance(source, str | Path) else otherwise

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.mono import ArraySamples
-from sms_diar.io.audio import AudioFile, Samples
+from sms_diar.io.audio import AUDIO_SUFFIXES, AudioFile, Samples
 from sms_diar.io.command import parse_unpacking
 from sms_diar.io.kaldi.recordings import Recording, open_recording
 from sms_diar.io.kaldi.tables import AudioSource, read_wav_scp
@@ -85,8 +85,9 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
     Parameters
     ----------
     paths : iterable of Path
-        A folder needs a `wav.scp`; a file that ends in ``.scp`` is such a table;
-        any other file is a recording named like the file, with ``_`` for spaces.
+        A folder with a `wav.scp` is a data directory, another one stands for its
+        audio files; a file that ends in ``.scp`` is such a table; any other file is a
+        recording named like the file, with ``_`` for spaces.
     """
     found: dict[str, Recording] = {}
     for path in paths:
@@ -190,10 +191,14 @@ def _recordings_in(path: Path) -> Iterator[Recording]:
         raise MissingFileError(f"{path}: no such file or folder")
     table = path / "wav.scp" if path.is_dir() else path
     if path.is_dir() and not table.is_file():
-        raise MissingFileError(
-            f"{table}: no such file; a folder must be a Kaldi data directory, name "
-            f"audio files one by one"
-        )
+        files = [p for p in sorted(path.iterdir()) if _is_audio(p)]
+        if not files:
+            raise MissingFileError(
+                f"{path}: the folder holds neither audio files nor a Kaldi wav.scp"
+            )
+        for file in files:
+            yield from _recordings_in(file)
+        return
     if table.suffix == _TABLE:
         for name, source in read_wav_scp(table).items():
             yield Recording(name, source, table.parent, ())
@@ -202,15 +207,17 @@ def _recordings_in(path: Path) -> Iterator[Recording]:
         yield Recording(name, AudioSource(str(path)), path.parent, ())
 
 
+def _is_audio(path: Path) -> bool:
+    hidden = path.name.startswith(".")
+    return path.suffix.lower() in AUDIO_SUFFIXES and path.is_file() and not hidden
+
+
 def _other_channels(first: AudioFile, stack: ExitStack) -> list[AudioFile]:
     """Open the second and further channels of a file whose first one is open."""
-    channels: list[AudioFile] = []
-    while True:
-        try:
-            channel = AudioFile(first.path, channel=len(channels) + 2)
-        except DataFormatError:  # there is no such channel: the file itself is fine
-            return channels
-        channels.append(stack.enter_context(channel))
+    return [
+        stack.enter_context(first.other(channel))
+        for channel in range(2, first.n_channels + 1)
+    ]
 
 
 def _picks_channel(source: AudioSource) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_MISSING = (
+    "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without figures "
+    "(--set figures=false)"
+)
+
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def check_drawing() -> None:
+    """Find out whether pictures can be drawn, without loading what draws them."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError(_MISSING)
 
 
 def new_figure(n_rows: int, n_columns: int, *, width: float, height: float) -> Any:
@@ -27,10 +39,7 @@ def new_figure(n_rows: int, n_columns: int, *, width: float, height: float) -> A
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without "
-            "figures (--set figures=false)"
-        ) from error
+        raise MissingExtraError(_MISSING) from error
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(n_rows, n_columns, squeeze=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from sms_diar.report.score_tables import (
     comparison_table,
     count_table,
     fitting_table,
+    folded,
     full_table,
     interval_text,
     mapping_table,
@@ -29,8 +31,11 @@ from sms_diar.report.score_tables import (
 from sms_diar.report.tables import TABLE_FORMATS, Table
 from sms_diar.types import Problem
 
-_MARKS = {"csv": "# ", "latex": "% "}
+_MARKS = {"latex": "% "}
 """What makes a line a comment."""
+
+TERMINAL_WIDTH = 80
+"""Letters of a line where nobody says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +45,24 @@ class ReportStyle:
     Parameters
     ----------
     format : {"table", "markdown", "latex", "csv"}
-        Form of the tables. CSV has every figure, unrounded, and nothing else but
-        comments.
+        Form of the tables. CSV is one table with every figure, unrounded, and
+        nothing else.
     everything : bool
         Show all measures, not only the main ones.
     only_overall : bool
         Show no single recordings.
     mapping : bool
         Show which speaker stands for whom.
-    width : int, optional
-        Letters of a line, which limit the columns of a plain table.
+    width : int or None, default=80
+        Letters of a line, which limit the columns of a plain table, or fold it if
+        everything is to be shown. None for wide tables.
     """
 
     format: str = "table"
     everything: bool = False
     only_overall: bool = False
     mapping: bool = False
-    width: int | None = None
+    width: int | None = TERMINAL_WIDTH
 
     def __post_init__(self) -> None:
         check_choice("ReportStyle", "format", self.format, TABLE_FORMATS)
@@ -70,6 +76,13 @@ class ReportStyle:
     def gap(self) -> str:
         """Line between two parts."""
         return self.mark.rstrip() + "\n"
+
+    def line(self, text: str) -> str:
+        """A line of words, broken where the width asks for it."""
+        if self.format != "table" or self.width is None:
+            return f"{self.mark}{text}\n"
+        indent = "  " if text.startswith("- ") else ""
+        return _wrapped(text, self.width, indent) + "\n"
 
 
 PLAIN = ReportStyle()
@@ -89,12 +102,18 @@ class ScoreReport:
         What the interval is of.
     interval : Interval, optional
         Confidence interval of the pooled figure, where recordings were resampled.
+    questions : tuple of Problem
+        What seems odd about what was asked for.
+    reason : str
+        Why there is no interval, if there should be one.
     """
 
     evaluation: Evaluation
     md_eval: str
     measure: str = "der"
     interval: Interval | None = None
+    questions: tuple[Problem, ...] = ()
+    reason: str = ""
 
     @property
     def settings(self) -> Settings:
@@ -119,10 +138,12 @@ class ScoreReport:
     @property
     def remarks(self) -> tuple[Problem, ...]:
         """What a careful reader should know, each once."""
-        return tuple(dict.fromkeys(self.evaluation.remarks))
+        return tuple(dict.fromkeys((*self.questions, *self.evaluation.remarks)))
 
     def text(self, style: ReportStyle = PLAIN) -> str:
         """The report for people."""
+        if style.format == "csv":
+            return full_table({"": self.evaluation}, mapping=style.mapping).csv()
         return _header(self, style) + "".join(_parts(self, style))
 
     def __str__(self) -> str:
@@ -147,7 +168,10 @@ class ScoreReport:
             "overall": dict(self.overall),
             "macro": dict(self.macro),
             "speaker_counts": speaker_counts(self.evaluation),
-            "warnings": [remark.with_severity() for remark in self.evaluation.remarks],
+            "warnings": [
+                remark.with_severity()
+                for remark in (*self.questions, *self.evaluation.remarks)
+            ],
         }
         if self.interval is not None:
             record["intervals"] = {self.measure: _interval_record(self.interval)}
@@ -172,10 +196,13 @@ class SystemsReport:
     comparisons : tuple of Comparison
         Each system but the first against the first; empty where recordings were
         not resampled.
+    reason : str
+        Why there is no comparison, if there should be one.
     """
 
     systems: Mapping[str, ScoreReport]
     comparisons: tuple[Comparison, ...] = ()
+    reason: str = ""
 
     @property
     def _first(self) -> ScoreReport:
@@ -189,12 +216,17 @@ class SystemsReport:
 
     def text(self, style: ReportStyle = PLAIN) -> str:
         """The report for people."""
+        if style.format == "csv":
+            results = {name: one.evaluation for name, one in self.systems.items()}
+            return full_table(results, mapping=style.mapping).csv()
         parts = [_header(self._first, style)]
         for name, report in self.systems.items():
             parts += _parts(report, style, name)
         if self.comparisons:
             table = comparison_table(list(self.systems), self.comparisons)
-            parts += [style.gap, table.text(style.format)]
+            parts += [style.gap, _table_text(table, style)]
+        elif self.reason:
+            parts += [style.gap, style.line(self.reason)]
         return "".join(parts)
 
     def __str__(self) -> str:
@@ -213,6 +245,7 @@ class SystemsReport:
             "settings": self._first._settings_record(),
             "systems": {name: one.to_dict() for name, one in self.systems.items()},
             "comparisons": comparisons,
+            **({"no_comparison": self.reason} if self.reason else {}),
         }
 
 
@@ -233,8 +266,24 @@ def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
 
 def _header(report: ScoreReport, style: ReportStyle) -> str:
     """What was in force."""
-    lines = [*report.settings.sentences(), f"md-eval: {report.md_eval}"]
-    return "".join(f"{style.mark or '- '}{line}\n" for line in lines)
+    dash = "" if style.mark else "- "
+    lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
+    command = f"{dash}md-eval: {report.md_eval}"
+    if style.format == "table" and style.width is not None:
+        # Lines that end in a backslash can be pasted into a shell.
+        broken = _wrapped(command, style.width - 2, "    ").replace("\n", " \\\n")
+        return "".join(lines) + broken + "\n"
+    return "".join(lines) + style.line(command)
+
+
+def _wrapped(text: str, width: int, indent: str) -> str:
+    return textwrap.fill(
+        text,
+        max(width, 20),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _parts(
@@ -245,23 +294,27 @@ def _parts(
     yield style.gap
     if name is not None:
         yield f"{style.mark}{name}\n"
-    yield _main_table(result, style).text(style.format)
+    yield _table_text(_main_table(result, style), style)
     if style.mapping:
         yield style.gap
-        yield mapping_table(result).text(style.format)
-    if style.format == "csv":
-        return
+        yield _table_text(mapping_table(result), style)
     yield style.gap
-    yield _counts_line(result, style.mark)
+    yield _counts_line(result, style)
     if style.everything:
-        yield count_table(result).text(style.format)
+        yield _table_text(count_table(result), style)
     if report.interval is not None:
-        yield f"{style.mark}{interval_text(report.measure, report.interval)}\n"
+        yield style.line(interval_text(report.measure, report.interval))
+    elif report.reason:
+        yield style.line(report.reason)
+
+
+def _table_text(table: Table, style: ReportStyle) -> str:
+    if style.format == "table" and style.width is not None:
+        return "\n".join(part.plain() for part in folded(table, style.width))
+    return table.text(style.format)
 
 
 def _main_table(result: Evaluation, style: ReportStyle) -> Table:
-    if style.format == "csv":
-        return full_table(result)
     if style.everything:
         return score_table(result, names=ALL, only_overall=style.only_overall)
     if style.format == "table" and style.width is not None:
@@ -269,15 +322,15 @@ def _main_table(result: Evaluation, style: ReportStyle) -> Table:
     return score_table(result, only_overall=style.only_overall)
 
 
-def _counts_line(result: Evaluation, mark: str) -> str:
+def _counts_line(result: Evaluation, style: ReportStyle) -> str:
     counts = speaker_counts(result)
     if counts["ands"] is None:
         return ""
-    return (
-        f"{mark}speakers found per recording {counts['ands']:.2f} (true "
+    return style.line(
+        f"speakers found per recording {counts['ands']:.2f} (true "
         f"{counts['true']:.2f}), mean absolute error "
         f"{counts['mean_absolute_error']:.2f}, right in "
-        f"{100.0 * (counts['exact'] or 0.0):.1f} % of the recordings\n"
+        f"{100.0 * (counts['exact'] or 0.0):.1f} % of the recordings"
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from sms_diar._json import json_line
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
 from sms_diar.metrics.diarization.evaluation import SECONDS, Evaluation, Figures
 from sms_diar.metrics.diarization.rates import RATES
@@ -61,6 +62,8 @@ _PERCENT = frozenset(
     {"der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer", "overlap_share"}
 )
 _COUNTS = ("n_ref", "n_hyp")
+_LEAST = 5  # columns of figures that are worth shorter names
+_SHORTEST = 9  # letters of a name that is cut
 
 
 def score_table(
@@ -84,19 +87,86 @@ def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Tabl
         table = score_table(result, names=MAIN[:n], only_overall=only_overall)
         if max(len(line) for line in table.plain().splitlines()) <= width:
             return table
+        # Rather shorter names than no parts of the DER.
+        if n == _LEAST and (room := width - _used(table)) >= _SHORTEST:
+            return _with_short_names(table, room)
     return score_table(result, names=("der",), only_overall=only_overall)
 
 
-def full_table(result: Evaluation) -> Table:
-    """Every figure, unrounded, for spreadsheets."""
-    names = (*SECONDS, *RATES, *_COUNTS)
-    rows = [
-        (name, *(_exact(score.figures[key]) for key in names))
-        for name, score in result.recordings.items()
+def folded(table: Table, width: int) -> list[Table]:
+    """Tables of at most `width` letters, one below the other, that make up one.
+
+    Each has the first column; names in it that leave no room are shortened.
+    """
+    first = [len(cell) for cell in (table.columns[0], *(row[0] for row in table.rows))]
+    widths = [
+        max(len(cell) for cell in column)
+        for column in zip(table.columns, *table.rows, strict=True)
     ]
-    rows.append(("POOLED", *(_exact(result.overall[key]) for key in names)))
-    rows.append(("MEAN", *(_exact(result.macro.get(key)) for key in names)))
-    return Table(("recording", *names), tuple(rows))
+    room = max(width - 2 - max(widths[1:], default=0), _SHORTEST)
+    if max(first) > room:
+        return folded(_with_short_names(table, room), width)
+    parts: list[list[int]] = [[]]
+    used = widths[0]
+    for place in range(1, len(widths)):
+        if parts[-1] and used + 2 + widths[place] > width:
+            parts.append([])
+            used = widths[0]
+        parts[-1].append(place)
+        used += 2 + widths[place]
+    return [
+        Table(
+            tuple(table.columns[place] for place in (0, *part)),
+            tuple(tuple(row[place] for place in (0, *part)) for row in table.rows),
+            1 + sum(place < table.n_left for place in part),
+        )
+        for part in parts
+    ]
+
+
+def _used(table: Table) -> int:
+    """Letters of a line that are not those of the first column."""
+    columns = list(zip(table.columns, *table.rows, strict=True))[1:]
+    return sum(2 + max(len(cell) for cell in column) for column in columns)
+
+
+def _with_short_names(table: Table, length: int) -> Table:
+    rows = tuple((_shortened(row[0], length), *row[1:]) for row in table.rows)
+    return Table(table.columns, rows, table.n_left)
+
+
+def _shortened(name: str, length: int) -> str:
+    """A name without its middle."""
+    if len(name) <= length:
+        return name
+    head = (length - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
+
+
+def full_table(results: Mapping[str, Evaluation], *, mapping: bool = False) -> Table:
+    """Every figure, unrounded, for spreadsheets; one table for all systems.
+
+    Parameters
+    ----------
+    results : mapping from str to Evaluation
+        Figures of each system. Where there is one only, its name is not shown.
+    mapping : bool, default=False
+        Add a column of JSON: which speaker stands for whom.
+    """
+    names = (*SECONDS, *RATES, *_COUNTS)
+    rows = []
+    for system, result in results.items():
+        parts = [
+            (name, score.figures, json_line(dict(score.mapping)))
+            for name, score in result.recordings.items()
+        ]
+        parts += [("POOLED", result.overall, ""), ("MEAN", result.macro, "")]
+        for name, figures, mapped in parts:
+            row = (name, *(_exact(figures.get(key)) for key in names))
+            row = (*row, mapped) if mapping else row
+            rows.append((system, *row) if len(results) > 1 else row)
+    heads = ("recording", *names, "mapping") if mapping else ("recording", *names)
+    return Table(("system", *heads) if len(results) > 1 else heads, tuple(rows))
 
 
 def _exact(value: float | None) -> str:

@@ -175,14 +175,101 @@ def test_nan_is_named(folder, run_cli):
     fails(run_cli("cluster", folder / "nan.npz"), f"{folder / 'nan.npz'}: ")
 
 
+def misused(result, message):
+    """A wrong command line; what it says stands in a box."""
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
 def test_rttm_needs_times(folder, run_cli):
-    fails(
+    misused(
         run_cli("cluster", folder / "x.ark", "--rttm", folder / "o.rttm"),
-        "--rttm needs the times of the segments; give them with --segments",
+        "--rttm: needs the times of the segments; give them with --segments",
     )
-    fails(
+    misused(
         run_cli("cluster", folder / "x.ark", "--per-recording"),
-        "--per-recording needs to know the recordings; give them with --segments",
+        "--per-recording: needs to know the recordings; give them with --segments",
+    )
+
+
+def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli):
+    """There are no embeddings, so reading would be noticed."""
+    for arguments, message in (
+        (("--min-speakers", 5, "--max-speakers", 3), "5 is more than --max-speakers 3"),
+        (("--num-speakers", 5, "--max-speakers", 9), "--max-speakers out, or leave"),
+        (("-k", 5), "-k: the method sms has no such option; it is for sms-paper, ms"),
+        (("--method", "ms", "--threshold", 1), "--threshold: the method ms has no"),
+        (("--method", "vbx"), "vbx needs a PLDA model; give it with --plda"),
+        (("-o", tmp_path / "x.doc"), "x.doc: the suffix must say which format"),
+    ):
+        misused(run_cli("cluster", "none.ark", *arguments), message)
+    for option in ("-o", "--rttm"):
+        result = run_cli(
+            "cluster", "none.ark", "--segments", "s", option, tmp_path / "no" / "x.csv"
+        )
+        fails(result, f"{tmp_path / 'no' / 'x.csv'}: no such folder {tmp_path / 'no'}")
+
+
+def test_suffixes_of_labels_are_those_of_the_writer():
+    from sms_diar.cli.cluster import LABEL_SUFFIXES
+    from sms_diar.io.labels import _SUFFIXES
+
+    assert set(LABEL_SUFFIXES) == set(_SUFFIXES)
+
+
+def test_files_in_each_others_place_are_recognised(folder, run_cli):
+    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
+    write_model(folder / "model.npz", backend_to_model(train_backend(X, truth)))
+    model = plda_from_covariances(np.zeros(6), 0.09 * np.eye(6), 9.0 * np.eye(6))
+    write_plda(folder / "plda", model)
+    np.savez(folder / "t.npz", mean1=np.zeros(6), lda=np.eye(6), mean2=np.zeros(6))
+    (folder / "utt2spk").write_text("seg-00 ann\nseg-01 bob\n")
+    (folder / "x.rttm").write_text("SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n")
+    (folder / "x.wav").write_bytes(b"RIFF....WAVEfmt ")
+    ark = folder / "x.ark"
+    for words, wrong, message in (
+        ((), "utt2spk", "this looks like utt2spk (expected here: embeddings)"),
+        ((), "segments", "this is a segments table: --segments (expected here: emb"),
+        ((), "plda", "this is a PLDA model: --plda"),
+        (
+            (),
+            "model.npz",
+            "this is a model of 'plda train' or 'ivectors train': --plda",
+        ),
+        ((), "t.npz", "this is a transform: --transform"),
+        ((), "x.rttm", "this looks like turns (RTTM)"),
+        ((), "x.wav", "this is a recording: sms-diar diarize"),
+        ((ark, "--plda"), "t.npz", "this is a transform: --transform"),
+        ((ark, "--plda"), "x.npz", "this looks like embeddings (expected here: a PLDA"),
+        ((ark, "--plda"), "segments", "this is a segments table: --segments"),
+        ((ark, "--transform"), "plda", "this is a PLDA model: --plda"),
+        ((ark, "--segments"), "utt2spk", "this looks like utt2spk (expected here: a s"),
+        ((ark, "--segments"), "x.ark", "this looks like embeddings"),
+    ):
+        result = run_cli("cluster", *words, folder / wrong)
+        fails(result, f"{folder / wrong}: {message}")
+
+
+def test_numbers_without_ids_are_clustered_whole(folder, run_cli):
+    X, _ = vectors()
+    np.savetxt(folder / "numbers.csv", X, delimiter=",")
+    result = run_cli("cluster", folder / "numbers.csv")
+    assert speakers_of(result.stdout) == EXPECTED
+    assert "60 segments of 6 dimensions" in result.stderr
+    assert result.stdout.startswith("row-00000 spk-01\n")
+
+
+def test_bounds_of_all_recordings_are_checked_before_the_first(folder, run_cli):
+    lines = (folder / "segments").read_text().splitlines()
+    lines[-1] = lines[-1].replace(" call ", " other ")
+    (folder / "segments").write_text("\n".join(lines) + "\n")
+    fails_late = run_cli(
+        "cluster", folder / "x.ark", "--segments", folder / "segments",
+        "--min-speakers", 2, "--method", "ms", "-k", 3,
+    )  # fmt: skip
+    assert fails_late.returncode == 1
+    assert "--min-speakers must be at most the number of segments (1), got 2" in (
+        fails_late.stderr
     )
 
 
@@ -254,8 +341,7 @@ def test_equal_vectors_are_one_speaker(folder, run_cli):
 def test_more_speakers_than_segments_is_refused(folder, run_cli):
     fails(
         run_cli("cluster", folder / "x.ark", "--num-speakers", 61),
-        "SpeakerEvidenceMeanShift: num_speakers must be at most the number of segments "
-        "(60), got 61",
+        "--num-speakers must be at most the number of segments (60), got 61",
     )
 
 

@@ -8,13 +8,17 @@ import soundfile
 
 import sms_diar
 from sms_diar._random import named_generator
+from sms_diar.cli.turn_output import TurnFormatName
 from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.annotation import read_turns
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.io.turn_formats import WRITTEN_FORMATS
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.pipeline.extraction import Speech
 from sms_diar.pipeline.models import write_ivector_model
+from sms_diar.pipeline.sources import find_recordings
 from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
@@ -310,14 +314,22 @@ def broken(kind, path):
         return "is empty (0 bytes)"
     path.write_text("This is a letter.\n")
     return (
-        "cannot be read as audio (Format not recognised); WAV, FLAC, OGG and NIST "
-        "SPHERE can"
+        "cannot be read as audio (Format not recognised); WAV, FLAC, OGG, Opus, MP3 "
+        "and NIST SPHERE can, and others where ffmpeg is installed; install it, or "
+        f"convert the file elsewhere: ffmpeg -i {path} -vn {path.parent}/x-decoded.wav"
     )
+
+
+@pytest.fixture
+def no_ffmpeg(monkeypatch):
+    """Messages depend on whether it is installed."""
+    monkeypatch.setattr("sms_diar.io.ffmpeg.is_installed", lambda: False)
 
 
 KINDS = ["silent", "short", "slow", "empty", "letter"]
 
 
+@pytest.mark.usefixtures("no_ffmpeg")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_wrong_is_said_and_nothing_is_written(kind, model, tmp_path, run_cli):
     path, out = tmp_path / "x.wav", tmp_path / "out.rttm"
@@ -326,6 +338,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(kind, model, tmp_path, run
     fails(result, f"x: {path}: {problem}", out)
 
 
+@pytest.mark.usefixtures("no_ffmpeg")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_broken_recording_leaves_the_others_intact(
     kind, call, model, tmp_path, run_cli
@@ -344,36 +357,154 @@ def test_what_is_missing_is_found_before_the_work(call, model, tmp_path, run_cli
     fails(run_cli(*given, gone, "--rttm", out), f"{gone}: no such file or folder", out)
     fails(
         run_cli(*given, tmp_path, "--rttm", out),
-        f"{tmp_path / 'wav.scp'}: no such file; a folder must be a Kaldi data "
-        f"directory, name audio files one by one",
+        f"{tmp_path}: the folder holds neither audio files nor a Kaldi wav.scp",
         out,
     )
     fails(
         run_cli(*given, "--rttm", tmp_path / "no" / "out.rttm"),
-        f"{tmp_path / 'no'}: no such folder to write to",
+        f"{tmp_path / 'no' / 'out.rttm'}: no such folder {tmp_path / 'no'}; make it "
+        f"first",
         out,
     )
     fails(
         run_cli(*given, call, "--rttm", out),
-        f"find_recordings: recordings must have different names, got 'call' for "
+        f"recordings must have different names, got 'call' for "
         f"{call} and {call}; name them in a wav.scp",
         out,
     )
 
 
-def test_options_of_other_methods_are_refused(call, model, tmp_path, run_cli):
-    fails(
-        run_cli("diarize", call, "--model", model, "-k", 5),
-        "method sms: -k (k) must be left out, got 5; it is for sms-paper, ms, bms, "
-        "dsms",
-        tmp_path / "out.rttm",
-    )
+def test_options_that_do_not_fit_are_refused(call, run_cli):
+    for words in (("-k", 5), ("--num-speakers", 2, "--max-speakers", 3)):
+        assert run_cli("diarize", call, *words).returncode == 2
 
 
-def test_more_speakers_than_windows_are_refused(call, model, tmp_path, run_cli):
+def test_more_speakers_than_windows_are_refused(call, model, run_cli):
     result = run_cli("diarize", call, "--model", model, "--num-speakers", 999)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith(
-        "sms-diar: call: SpeakerEvidenceMeanShift: num_speakers must be at most the "
-        "number of segments ("
+        "sms-diar: call: --num-speakers must be at most the number of segments ("
     )
+
+
+# --- formats, folders, standard input, audio of speakers -------------------------
+
+
+@pytest.fixture(scope="module")
+def found(call, model):
+    return sms_diar.diarize(call, model=model)
+
+
+def test_the_suffix_of_an_output_is_its_format(call, model, found, tmp_path, run_cli):
+    names = ["x.rttm", "x.csv", "call.txt", "call.TextGrid", "call.eaf", "call.vtt"]
+    outputs = [word for name in names for word in ("-o", tmp_path / name)]
+    result = run_cli(
+        "diarize", call, "--model", model, *outputs, "-o", tmp_path / "x.json"
+    )
+    assert result.returncode == 0, result.stderr
+    want = sorted(read_turns(tmp_path / "x.csv"))
+    assert [turn.speaker for turn in want] == [turn.speaker for turn in found.turns]
+    for name in names:
+        for got, turn in zip(sorted(read_turns(tmp_path / name)), want, strict=True):
+            assert got.speaker == turn.speaker
+            assert got.segment.recording == "call"
+            assert got.segment.start == pytest.approx(turn.segment.start, abs=6e-4)
+    assert json.loads((tmp_path / "x.json").read_text()) == found.to_dict()
+    grid = (tmp_path / "call.TextGrid").read_text()
+    assert (
+        f"xmax = {SECONDS:.1f}" in grid
+    )  # that of the recording, not of the last turn
+
+
+def test_standard_output_and_folders_have_a_format(
+    call, model, found, tmp_path, run_cli
+):
+    result = run_cli("diarize", call, "--model", model, "--format", "srt")
+    assert result.stdout == found.text("srt")
+    result = run_cli(
+        "diarize", call, "--model", model, "--format", "vtt", "-o", tmp_path
+    )
+    assert result.returncode == 0
+    assert (tmp_path / "call.vtt").read_text() == found.text("vtt")
+
+
+def test_the_names_of_formats_are_those_of_the_registry():
+    assert tuple(name.value for name in TurnFormatName) == WRITTEN_FORMATS
+
+
+def test_outputs_that_cannot_be_are_found_before_the_work(call, tmp_path, run_cli):
+    """The model does not exist, so any work would be noticed."""
+    other = tmp_path / "other.wav"
+    other.write_bytes(call.read_bytes())
+    given = ("diarize", call, "--model", tmp_path / "none.npz")
+    for arguments, said in (
+        (("-o", tmp_path / "x.docx"), "the suffix must say which format is meant"),
+        ((other, "-o", tmp_path / "x.srt"), "holds one recording in a file"),
+        ((other, "--format", "srt"), "holds one recording in a file"),
+        (("--split", other), "is a file; name a folder"),
+    ):
+        result = run_cli(*given, *arguments)
+        assert result.returncode == 2, result.stderr
+        assert said in " ".join(result.stderr.replace("│", " ").split())
+    for arguments in (
+        ("-o", tmp_path / "no" / "x.srt"),
+        ("--split", tmp_path / "no/x"),
+    ):
+        result = run_cli(*given, *arguments)
+        assert result.returncode == 1
+        assert "no such folder" in result.stderr
+
+
+def test_standard_input_is_a_recording(call, model, found, run_cli):
+    result = run_cli("diarize", "-", "--model", model, stdin=call.read_bytes())
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == found.text().replace("call", "stdin")
+
+
+def test_a_folder_stands_for_its_audio_files(call, tmp_path):
+    (tmp_path / "b.WAV").write_bytes(call.read_bytes())
+    (tmp_path / "a.wav").write_bytes(call.read_bytes())
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "._a.wav").write_text("of another system")
+    assert [one.id for one in find_recordings([tmp_path])] == ["a", "b"]
+
+
+def test_each_speaker_gets_an_audio_file(call, model, found, tmp_path, run_cli):
+    folder = tmp_path / "speakers"
+    result = run_cli("diarize", call, "--model", model, "--split", folder)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == found.text()
+    samples, rate = soundfile.read(call, dtype="int16")
+    for speaker in {turn.speaker for turn in found.turns}:
+        got, got_rate = soundfile.read(folder / f"{speaker}.wav", dtype="int16")
+        pieces = [
+            samples[round(t.segment.start * rate) : round(t.segment.end * rate)]
+            for t in found.turns
+            if t.speaker == speaker
+        ]
+        assert got_rate == rate
+        np.testing.assert_array_equal(got, np.concatenate(pieces))
+    assert len(list(folder.iterdir())) == len({turn.speaker for turn in found.turns})
+
+
+def test_channels_as_speakers_are_split_by_channel(tmp_path, model, run_cli):
+    sides = np.stack([speech(voices=("ann",)), speech(voices=("bob",))], axis=1)
+    path = tmp_path / "two.wav"
+    soundfile.write(path, sides, RATE)
+    result = run_cli(
+        "diarize", path, "--model", model, "-c", "each", "--split", tmp_path,
+        "--format", "csv",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    (tmp_path / "turns.csv").write_text(result.stdout)
+    samples, _ = soundfile.read(path, dtype="int16")
+    for number in (1, 2):
+        got, _ = soundfile.read(tmp_path / f"two-ch-{number}.wav", dtype="int16")
+        pieces = [
+            samples[
+                round(t.segment.start * RATE) : round(t.segment.end * RATE), number - 1
+            ]
+            for t in read_turns(tmp_path / "turns.csv")
+            if t.speaker == f"two-ch-{number}"
+        ]
+        np.testing.assert_array_equal(got, np.concatenate(pieces))

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from sms_diar import __version__
 from sms_diar.cli import main as main_module
 from sms_diar.cli.main import app
+from sms_diar.cli.wording import in_options
 from sms_diar.errors import InvalidParameterError
 
 runner = CliRunner()
@@ -94,3 +95,93 @@ def test_our_errors_become_exit_codes(monkeypatch, capsys):
         main_module.main()
     assert caught.value.code == 1
     assert capsys.readouterr().err == "sms-diar: x must be y\n"
+
+
+def test_the_package_can_be_run():
+    printed = subprocess.run(
+        [sys.executable, "-m", "sms_diar", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed == f"sms-diar {__version__}\n"
+
+
+@pytest.mark.parametrize("words", ["recipes", "validate-rttm many.rttm"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path, words):
+    """What is written is longer than a pipe holds, and nobody reads it."""
+    turn = "SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n"
+    (tmp_path / "many.rttm").write_text(turn * 3000)
+    code = (
+        "import sys\n"
+        "from sms_diar.cli import main as module\n"
+        f"sys.argv = ['sms-diar', *{words.split()!r}]\n"
+        "module.main()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    process.stdout.close()
+    said = process.stderr.read()
+    assert (process.wait(), said) == (main_module.BROKEN_PIPE, b"")
+    process.stderr.close()
+
+
+def test_the_shell_completes_commands_and_methods():
+    for words, wanted in (
+        ("sms-diar clu", "cluster"),
+        ("sms-diar cluster --method nm", "nme-sc"),
+    ):
+        found = runner.invoke(
+            app,
+            [],
+            prog_name="sms-diar",
+            env={
+                "_SMS_DIAR_COMPLETE": "complete_bash",
+                "COMP_WORDS": words,
+                "COMP_CWORD": str(len(words.split()) - 1),
+            },
+        )
+        assert found.stdout.split() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [
+        ("diarize", ("Output", "Speakers and method")),
+        ("cluster", ("Output", "Speakers and method")),
+        ("score", ("What is scored", "What is shown", "Intervals")),
+    ],
+)
+def test_options_are_grouped(command, groups):
+    text = runner.invoke(app, [command, "--help"]).stdout
+    for group in groups:
+        assert f"─ {group} ─" in text
+
+
+def test_errors_speak_of_options():
+    options = {"num_speakers": "--num-speakers", "k": "-k", "recordings": "recordings"}
+    for text, wanted in (
+        ("Foo: num_speakers must be 3", "--num-speakers must be 3"),
+        ("call: Foo: num_speakers must be 3", "call: --num-speakers must be 3"),
+        ("cluster: k must be small", "-k must be small"),
+        (
+            "find: recordings must differ, got 'k: a'",
+            "recordings must differ, got 'k: a'",
+        ),
+        ("x.ark: no such file", "x.ark: no such file"),
+        ("Foo: other must be 3", "Foo: other must be 3"),
+    ):
+        assert in_options(text, options) == wanted
+
+
+def test_a_missing_extra_is_found_before_the_work(run_cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("sms_diar.report.figures.find_spec", lambda name: None)
+    exp = tmp_path / "exp"
+    result = run_cli("run", "synthetic", "--exp", exp)
+    assert result.returncode == 1
+    assert "drawing needs matplotlib: pip install 'sms-diar[plot]'" in result.stderr
+    assert not exp.exists()

@@ -213,7 +213,7 @@ def test_train_one_vector_per_speaker(here, refused, vectors):
     rows = "".join(f"{name} {name}\n" for name in vectors.ids)
     (here / "each").write_text(rows)
     assert refused("train", "x.npz", "each", "-o", "m.npz") == (
-        "fit_plda: labels must name some speaker twice, got 48 speakers for "
+        "labels must name some speaker twice, got 48 speakers for "
         "n_samples=48; without repetition nothing is known about the variation "
         "within speakers"
     )

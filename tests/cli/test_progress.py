@@ -1,6 +1,7 @@
 """Progress is for eyes only."""
 
 import io
+import threading
 
 from rich.console import Console
 
@@ -13,7 +14,7 @@ def shown(monkeypatch, *, terminal, patience):
     text = io.StringIO()
     progress = TerminalProgress(Console(file=text, force_terminal=terminal, width=100))
     progress.say("cluster: running")
-    with progress.track("table", 3, 1) as advance:
+    with progress.stage("loading"), progress.track("table", 3, 1) as advance:
         advance()
         advance()
     return text.getvalue()
@@ -32,3 +33,23 @@ def test_a_bar_is_shown_for_long_work(monkeypatch):
 def test_short_work_needs_no_bar(monkeypatch):
     text = shown(monkeypatch, terminal=True, patience=60)
     assert "3/3" not in text
+
+
+def test_a_stage_is_named_before_anything_is_done(monkeypatch):
+    """The display starts by a clock of its own; here it is waited for."""
+    monkeypatch.setattr(progress_module, "_PATIENCE", 0.01)
+    text = io.StringIO()
+    progress = TerminalProgress(Console(file=text, force_terminal=True, width=100))
+    with progress.stage("loading"), progress.track("audio", 3):
+        display = progress._bar
+        while not display.live.is_started:
+            threading.Event().wait(0.005)
+        display.refresh()
+        shown = text.getvalue()
+    assert "audio" in shown
+    assert "0/3" in shown
+    assert not display.live.is_started
+
+
+def test_something_is_to_be_seen_within_two_seconds():
+    assert progress_module._PATIENCE < 2.0

@@ -1,8 +1,12 @@
 """``score`` and ``validate-rttm`` from the outside."""
 
+import gzip
 import inspect
+import io
 import json
+from pathlib import Path
 
+import pandas as pd
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -10,6 +14,7 @@ from typer.testing import CliRunner
 from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
 from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turn_formats import write_turns
 from sms_diar.pipeline.score import score as python_score
 from sms_diar.pipeline.score import score_systems
 
@@ -64,7 +69,10 @@ def test_the_header_says_what_is_in_force(files):
     text = run(*files, "--convention", "nist", "--collar", "0.25").stdout
     assert "- convention nist\n" in text
     assert "collar 0.25 s on each side of a reference boundary (0.5 s in all)" in text
-    assert f"md-eval: md-eval-22.pl -a f -c 0.25 -r {files[0]} -s {files[1]}\n" in text
+    command = f"md-eval: md-eval-22.pl -a f -c 0.25 -r {files[0]} -s {files[1]}\n"
+    assert command in text.replace(" \\\n    ", " ")  # as a shell joins lines
+    wide = run(*files, "--convention", "nist", "--collar", "0.25", "--wide").stdout
+    assert command in wide
     # r: 5.5 + 3.5 s, 3.5 wrong; q 9.5 s, 8-9.75 missed: 5.25 / 18.5
     pooled = next(line for line in text.splitlines() if line.startswith("POOLED"))
     assert pooled.split()[1] == "28.38"
@@ -104,6 +112,8 @@ def test_tables_come_in_four_forms(files, layout, start):
         assert "recording  scored s  DER %" in result.stdout
     elif layout == "markdown":
         assert "| recording | scored s | DER % |" in result.stdout
+    elif layout == "csv":
+        assert result.stdout.startswith(start)
     else:
         assert f"\n{start}" in result.stdout
     if layout != "csv":
@@ -195,13 +205,158 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
 
 
 def test_the_options_are_those_of_the_python_function():
-    shown = {"layout", "everything", "only_overall", "mapping", "errors"}
-    command = set(inspect.signature(score.score).parameters) - shown
+    shown = {"layout", "everything", "only_overall", "mapping", "errors", "wide"}
+    given = {"files", "ref", "sys_files"}
+    command = set(inspect.signature(score.score).parameters) - shown - given
     assert command - {"strict", "as_json"} == set(
         inspect.signature(score_systems).parameters
-    )
+    ) - {"reference", "hypotheses"}
 
 
 def test_the_printed_text_is_that_of_the_report(files):
     assert run(*files).stdout == f"{python_score(*files)}\n"
     assert json.loads(run(*files, "--json").stdout) == python_score(*files).to_dict()
+
+
+# --- habits of other tools --------------------------------------------------------
+
+
+def der(*args, **kwargs):
+    result = runner.invoke(app, ["score", *args, "--json"], **kwargs)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["overall"]["der"]
+
+
+def test_files_are_given_as_to_dscore_and_md_eval(files, tmp_path):
+    ref, hyp = files
+    assert der("-r", ref, "-s", hyp) == 0.4
+    assert der("-s", hyp, "-r", ref, "-c", "0.25") == der(*files, "--collar", "0.25")
+    uem = tmp_path / "x.uem"
+    uem.write_text("r 1 0 5\nq 1 0 11\n")
+    assert der("-1", "-u", str(uem), "-r", ref, "-s", hyp) == der(
+        *files, "--uem", str(uem), "--ignore-overlap"
+    )
+    # Several files are parts of one reference and of one system.
+    parts = []
+    for path in files:
+        for name in "qr":
+            part = tmp_path / f"{name}-{len(parts)}.rttm"
+            lines = Path(path).read_text().splitlines(keepends=True)
+            part.write_text("".join(x for x in lines if x.split()[1] == name))
+            parts.append(str(part))
+    assert der("-r", *parts[:2], "-s", *parts[2:]) == 0.4
+    assert der("-r", *parts[:2], "--collar", "0", "-s", *parts[2:]) == 0.4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-r", "REF"),
+        ("-s", "HYP"),
+        ("REF",),
+        (),
+        ("-r", "-s", "HYP"),
+        ("HYP", "-r", "REF", "-s", "HYP"),
+        ("-", "-"),
+    ],
+)
+def test_half_a_command_line_is_refused(files, words):
+    named = {"REF": files[0], "HYP": files[1]}
+    assert run(*(named.get(word, word) for word in words)).exit_code == 2
+
+
+def test_standard_input_and_compressed_files_are_scored(files, tmp_path):
+    ref, hyp = files
+    text = Path(hyp).read_bytes()
+    assert der(ref, "-", input=text) == 0.4
+    packed = tmp_path / "hyp.rttm.gz"
+    packed.write_bytes(gzip.compress(text))
+    assert der(ref, str(packed)) == 0.4
+    assert der("-r", ref, "-s", "-", input=text) == 0.4
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_turns_in_other_formats_are_scored(files, tmp_path, suffix):
+    hyp = tmp_path / f"hyp{suffix}"
+    write_turns(hyp, read_rttm(files[1]))
+    assert der(files[0], str(hyp)) == 0.4
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".TextGrid", ".eaf", ".srt", ".vtt"])
+def test_a_file_without_a_name_is_of_the_only_recording(tmp_path, suffix):
+    ref = rttm(tmp_path / "ref.rttm", ("r", 0, 6, "A"), ("r", 6, 4, "B"))
+    hyp = rttm(tmp_path / "hyp.rttm", ("r", 0, 10, "x"))
+    write_turns(tmp_path / f"anything{suffix}", read_rttm(hyp))
+    assert der(ref, str(tmp_path / f"anything{suffix}")) == 0.4
+    write_turns(tmp_path / f"truth{suffix}", read_rttm(ref))
+    assert der(str(tmp_path / f"truth{suffix}"), hyp) == 0.4
+
+
+def test_recordings_with_nothing_in_common_are_explained(tmp_path, files):
+    other = rttm(tmp_path / "other.rttm", ("R", 0, 6, "A"))
+    result = run(files[0], other)
+    assert (
+        f"{other}: warning: no recording is in both: the reference has 'q', 'r', the "
+        f"hypothesis 'R'; nothing is compared, so give them the same names"
+    ) in result.stderr
+
+
+def test_it_is_said_why_nothing_is_compared(tmp_path):
+    ref = rttm(tmp_path / "ref.rttm", ("r", 0, 6, "A"))
+    hyp = rttm(tmp_path / "hyp.rttm", ("r", 0, 5, "A"))
+    said = "it is made by drawing recordings, and there is only one"
+    assert f"no comparison: {said}" in run(ref, hyp, ref).stdout
+    assert f"no interval: {said}" in run(ref, hyp, "--bootstrap", "9").stdout
+    assert "no interval" not in run(ref, hyp).stdout
+    report = json.loads(run(ref, hyp, ref, "--json").stdout)
+    assert report["no_comparison"] == f"no comparison: {said}"
+
+
+def test_a_collar_in_milliseconds_is_questioned(files):
+    result = run(*files, "--collar", "250")
+    assert result.exit_code == 0
+    assert "was it meant in milliseconds? 250 ms are --collar 0.25" in result.stderr
+    assert run(*files, "--collar", "250", "--strict").exit_code == 1
+    assert "was it meant" not in run(*files, "--collar", "5").stderr
+
+
+@pytest.mark.parametrize("suffix", [".rttm", ".json", ".csv", ".srt", ".vtt", ".eaf"])
+def test_an_empty_hypothesis_is_a_hypothesis(files, tmp_path, suffix):
+    empty = tmp_path / f"nobody{suffix}"
+    empty.write_text("")
+    assert der(files[0], str(empty)) == 1.0
+    result = run(files[0], files[1], str(empty), "--bootstrap", "20", "--json")
+    assert json.loads(result.stdout)["comparisons"][0]["first"] == 1.0
+
+
+def test_csv_is_read_by_pandas_as_it_is(files):
+    frame = pd.read_csv(io.StringIO(run(*files, "--format", "csv").stdout))
+    assert list(frame["recording"]) == ["q", "r", "POOLED", "MEAN"]
+    assert frame["der"][2] == 0.4
+
+
+def test_the_summary_fits_eighty_columns(files):
+    text = run(*files, "--all", "--mapping").stdout
+    plain = [line for line in text.splitlines() if "/" not in line]
+    assert max(map(len, plain)) <= 80
+
+
+def test_labels_and_turns_in_each_others_place_are_recognised(files, tmp_path):
+    labels = tmp_path / "utt2spk"
+    labels.write_text("u1 a\nu2 a\n")
+    result = run(files[0], str(labels))
+    assert f"{labels}: this looks like labels (utt2spk)" in str(result.exception)
+    result = run(str(labels), files[1])
+    assert f"{files[1]}: this does not look like labels" in str(result.exception)
+
+
+def test_measures_of_labels_are_spelled_out(tmp_path):
+    labels = tmp_path / "utt2spk"
+    labels.write_text("u1 a\nu2 b\n")
+    text = run(str(labels), str(labels)).stdout
+    assert "adjusted Rand index" in text
+    assert max(map(len, text.splitlines())) <= 80
+    frame = pd.read_csv(
+        io.StringIO(run(str(labels), str(labels), "--format", "csv").stdout)
+    )
+    assert list(frame.columns) == ["measure", "utt2spk"]

@@ -65,6 +65,6 @@ def test_errors_are_one_line(run_cli, voices, tmp_path):
     result = run_cli("simulate", voices, "-o", tmp_path / "made", "--speakers", 4)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        f"sms-diar: simulate: speakers must be at most the 3 of {voices}, got 4\n"
+        f"sms-diar: --speakers must be at most the 3 of {voices}, got 4\n"
     )
     assert not (tmp_path / "made").exists()

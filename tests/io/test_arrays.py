@@ -68,6 +68,24 @@ def test_ids_of_an_npy_stand_beside_it_or_are_made_up(tmp_path):
     assert read_npy(tmp_path / "x.npy").ids == ("i1", "i2")
 
 
+@pytest.mark.parametrize(
+    "text", ["Notes on x\nof today\n", "one\n", "t1\nt1\n", "1 2\n3 4\n", "t1\n\n"]
+)
+def test_a_neighbour_is_used_as_ids_only_if_it_holds_ids(tmp_path, text):
+    np.save(tmp_path / "x.npy", ROWS)
+    (tmp_path / "x.txt").write_text(text)
+    assert read_npy(tmp_path / "x.npy").ids == ("row-00000", "row-00001")
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3)])
+def test_an_npz_may_hold_a_vector_of_each_id(tmp_path, shape):
+    rows = {"utt b": np.array([1.0, 2.0, 3.0]), "x": np.array([4, 5, 6])}
+    np.savez(tmp_path / "x.npz", **{k: row.reshape(shape) for k, row in rows.items()})
+    got = read_npz(tmp_path / "x.npz")
+    assert got.ids == ("utt b", "x")
+    assert got.vectors.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
 @given(
     vectors=hnp.arrays(
         np.float64,

@@ -95,9 +95,9 @@ def test_a_file_without_samples_is_refused(tmp_path):
 def test_what_is_no_audio_is_refused(tmp_path):
     path = tmp_path / "a.wav"
     path.write_text("hello, this is no audio at all")
-    assert refusal(path) == (
-        f"{path}: cannot be read as audio (Format not recognised); WAV, FLAC, OGG and "
-        f"NIST SPHERE can"
+    assert refusal(path).startswith(
+        f"{path}: cannot be read as audio (Format not recognised); WAV, FLAC, OGG, "
+        f"Opus, MP3 and NIST SPHERE can"
     )
 
 

@@ -119,8 +119,8 @@ def test_floats_are_written_short(tmp_path):
             "t:3: id 'a' occurs a second time (first in line 1); ids must be unique",
         ),
         (
-            "utt,spk,x\na,s1,1\n",
-            "t:2: column 2 ('spk') holds 's1', not a number",
+            "utt,who,x\na,s1,1\n",
+            "t:2: column 2 ('who') holds 's1', not a number",
         ),
         ("a,1,y,2\n", "t:1: column 3 holds 'y', not a number"),
         (
@@ -177,21 +177,85 @@ def test_a_frame_is_taken_apart():
 
 
 def test_frames_of_other_things_are_refused():
-    frame = pd.DataFrame({"id": ["a"], "spk": ["s"], "x": [1.0]})
+    frame = pd.DataFrame({"id": ["a"], "who": ["s"], "x": [1.0]})
     with pytest.raises(DataFormatError) as caught:
-        set_from_frame(frame.astype({"spk": object}), "p")
+        set_from_frame(frame.astype({"who": object}), "p")
     assert str(caught.value) == (
-        "p: column 'spk' holds object, not numbers; keep the id and the vector only"
+        "p: column 'who' holds object, not numbers; keep the id and the vector only"
     )
     with pytest.raises(DataFormatError) as caught:
         set_from_frame(frame[["id"]], "p")
     assert str(caught.value) == (
         "p: one column only; a table has an id and the numbers of its vector"
     )
-    with pytest.raises(DataFormatError) as caught:
-        set_from_frame(frame[["x", "x"]], "p")
-    assert str(caught.value) == (
-        "p: column 'x' must hold ids, got numbers; name the column of ids 'id'"
-    )
     with pytest.raises(DataFormatError, match="got NaN in the vector of 'a'"):
         set_from_frame(pd.DataFrame({"id": ["a"], "x": [np.nan]}), "p")
+
+
+# --- numbers without ids ----------------------------------------------------------
+
+NUMBERS = np.random.default_rng(4).standard_normal((7, 3))
+ROW_IDS = tuple(f"row-{row:05d}" for row in range(7))
+
+
+def saved(frame=None, **options):
+    text = io.StringIO()
+    if frame is None:
+        np.savetxt(text, NUMBERS, **options)
+    else:
+        frame.to_csv(text, **options)
+    return text.getvalue()
+
+
+FRAME = pd.DataFrame(NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        saved(delimiter=","),
+        saved(delimiter="\t"),
+        saved(delimiter=",", header="x,y,z"),
+        saved(delimiter=",", header="x,y,z", comments=""),
+        saved(delimiter=",", header="made today"),
+        saved(FRAME, index=False),
+        saved(FRAME, index=False, header=False),
+        saved(FRAME.set_axis(["x0", "x1", "x2"], axis=1), index=False),
+        saved(FRAME.assign(speaker=list("abcabca")), index=False),
+        saved(FRAME.assign(spk=range(7)).iloc[:, [3, 0, 1, 2]], index=False),
+    ],
+)
+def test_numbers_without_ids_keep_every_row_and_column(text):
+    got = read(text)
+    assert got.ids == ROW_IDS
+    np.testing.assert_allclose(got.vectors, NUMBERS, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        saved(FRAME),
+        saved(FRAME, index_label="who"),
+        saved(FRAME.set_axis(["x0", "x1", "x2"], axis=1)),
+        saved(FRAME, header=False),
+        saved(FRAME.assign(speaker=list("abcabca"))),
+    ],
+)
+def test_the_index_of_a_frame_is_its_ids(text):
+    got = read(text)
+    assert got.ids == tuple("0123456")
+    np.testing.assert_allclose(got.vectors, NUMBERS, rtol=1e-15)
+
+
+def test_a_column_of_speakers_is_no_part_of_the_vectors():
+    got = read("speaker,id,x,y\ns1,a,1,2.5\ns2,b,3,-4\n")
+    assert got.ids == ("a", "b")
+    np.testing.assert_array_equal(got.vectors, ROWS)
+    frame = pd.DataFrame({"id": ["a", "b"], "speaker": ["s", "t"], "x": [1.0, 3.0]})
+    assert set_from_frame(frame, "p").dim == 1
+
+
+def test_a_frame_of_numbers_has_no_ids():
+    got = set_from_frame(FRAME, "p")
+    assert got.ids == ROW_IDS
+    np.testing.assert_array_equal(got.vectors, NUMBERS)

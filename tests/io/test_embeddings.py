@@ -157,11 +157,9 @@ def test_real_files_of_another_kind_are_refused(corpus_data, name):
         (BINARY + object_bytes([1.0], owner="t"), ": is a single Kaldi object (a mean, "
          "a transform or a model), not a set of embeddings"),
         (b"\x7fELF\0\0", ": none of the formats that hold embeddings: Kaldi ark or "
-         "scp, npz, npy, CSV, TSV, Parquet"),
-        (b"a 1 2 3\n", ": none of the formats that hold embeddings: Kaldi ark or scp, "
-         "npz, npy, CSV, TSV, Parquet"),
+         "scp, npz, npy, CSV, TSV, columns between blanks, JSON lines, Parquet"),
         (b"justaword\n", ": none of the formats that hold embeddings: Kaldi ark or "
-         "scp, npz, npy, CSV, TSV, Parquet"),
+         "scp, npz, npy, CSV, TSV, columns between blanks, JSON lines, Parquet"),
     ],
 )  # fmt: skip
 def test_files_without_embeddings_are_refused(tmp_path, data, message):
@@ -188,3 +186,50 @@ def test_other_suffixes_cannot_be_written(tmp_path):
     assert str(caught.value) == (
         "write_embeddings: path must end in .ark, .npz, .csv or .tsv, got 'x.h5'"
     )
+
+
+# --- columns between blanks, lines of JSON ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ids"),
+    [
+        ("x.txt", "a 1 2.5\nb 3 -4\n", ("a", "b")),
+        ("x", "# made today\n1.0 2.5\n3.0 -4\n", ("row-00000", "row-00001")),
+        ("x.csv", "1.0e+00 2.5e+00\n3 -4\n", ("row-00000", "row-00001")),
+        ("x.jsonl", '{"id": "a", "vector": [1, 2.5]}\n\n{"id": "b", "x": [3, -4]}',
+         "ab"),
+        ("x", '{"utt": 1, "speaker": "s", "e": [1, 2.5]}\n{"utt": 2, "e": [3, -4]}',
+         "12"),
+        ("x.ndjson", '{"vector": [1, 2.5]}\n{"vector": [3, -4]}',
+         ("row-00000", "row-00001")),
+    ],
+)  # fmt: skip
+def test_plain_text_and_json_lines_are_read(tmp_path, name, text, ids):
+    (tmp_path / name).write_text(text)
+    got = read_embeddings(tmp_path / name)
+    assert got.ids == tuple(ids)
+    assert got.vectors.tolist() == [[1.0, 2.5], [3.0, -4.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"id": "a", "x": [1]}\n{"id": "b"', ":2: not JSON: "),
+        ('{"id": "a", "x": [1]}\n[1]', ":2: a line must be an object"),
+        ('{"id": "a"}', ":1: no vector: one list of numbers is needed, got 0"),
+        ('{"id": "a", "p": [1], "q": [2]}', ":1: no vector: one list of numbers"),
+        ('{"id": "a", "x": [1, "2"]}', ":1: the vector must be a list of numbers"),
+        ('{"x": [1, 2]}\n{"x": [1]}', ":2: 1 numbers, the first vector has 2"),
+        ('{"id": "a", "x": [1]}\n{"x": [1]}', ": 1 of 2 lines have no id"),
+        ('{"id": "a", "x": [1]}\n{"id": "a", "x": [1]}', ": ids must be unique"),
+        ('{"id": "a", "x": [NaN]}', ": vectors must be finite"),
+        ('{"x": ' + "[" * 100_000, ":1: not read"),
+    ],
+)
+def test_faults_of_json_lines_have_a_line(tmp_path, text, message):
+    path = tmp_path / "x.jsonl"
+    path.write_text(text)
+    with pytest.raises(DataFormatError) as caught:
+        read_embeddings(path)
+    assert str(caught.value).startswith(f"{path}{message}")

@@ -80,7 +80,7 @@ def test_no_bar_is_shown_within_another(embedded, one_voice, tmp_path, count):
     assert problems == []
     assert [result.session.session for result in results] == ["r0", "r1"][:count]
     if count == 1:
-        assert bars.labels == ["audio", "i-vectors", "r0"]
+        assert bars.labels == ["audio", "i-vectors", "clustering r0"]
     else:
         assert bars.labels == ["recordings"]
         assert bars.ticks == {"recordings": 2}

@@ -1,15 +1,23 @@
 """The report on labels."""
 
-from sms_diar.report.label_report import LabelReport, label_table
+from sms_diar.metrics.labels.matching import score_labels
+from sms_diar.report.label_report import MEANINGS, LabelReport, label_table
 
 ONE = LabelReport({"acp": 5 / 9, "n_segments": 3})
 TWO = LabelReport({"acp": 1.0, "n_segments": 3})
 
 
 def test_a_report_prints_a_measure_per_line():
-    assert (
-        str(ONE) == "measure        value\nacp         0.555556\nn_segments         3"
+    assert str(ONE) == (
+        "what                    measure        value\n"
+        "average cluster purity  acp         0.555556\n"
+        "segments scored         n_segments         3"
     )
+
+
+def test_every_measure_of_labels_has_words():
+    figures = score_labels({"a": "x", "b": "y"}, {"a": "1", "b": "1"})
+    assert set(figures) == set(MEANINGS)
 
 
 def test_systems_stand_side_by_side():

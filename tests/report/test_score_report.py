@@ -1,5 +1,9 @@
 """The report on turns: text for people, plain values for machines."""
 
+import io
+import json
+
+import pandas as pd
 import pytest
 
 from sms_diar.errors import InvalidParameterError
@@ -10,6 +14,7 @@ from sms_diar.report.score_report import (
     SystemsReport,
     speaker_counts,
 )
+from sms_diar.report.score_tables import ALL, HEADS
 from sms_diar.types import Segment, Turn
 
 
@@ -38,34 +43,70 @@ def test_a_report_prints_settings_figures_and_counts():
         "- no collar\n"
         "- overlapped speech scored\n"
         "- no UEM, each recording scored from the first to the last boundary of "
-        "reference and hypothesis\n"
+        "reference\n  and hypothesis\n"
         "- overlapping and touching turns of one speaker joined\n"
         "- speakers mapped on all time of the regions\n"
         "- recordings without reference are false alarm\n"
         "- md-eval: md-eval-22.pl\n"
         "\n"
-        "recording  DER %  missed %  false al. %  confused %  JER %  scored s  "
-        "speakers  found       K\n"
-        # r: x stands for A, 4 of 10 s wrong. JER A 4/10, B 1. ACP 0.36 + 0.16, ASP 1
-        "q           0.00      0.00         0.00        0.00   0.00      5.00  "
-        "       1      1  1.0000\n"
-        "r          40.00      0.00         0.00       40.00  70.00     10.00  "
-        "       2      1  0.7211\n"
-        "POOLED     26.67      0.00         0.00       26.67  46.67     15.00  "
-        "       3      2  0.8718\n"
-        "MEAN       20.00      0.00         0.00       20.00  35.00      7.50  "
-        "    1.50      1  0.8606\n"
+        "recording  DER %  missed %  false al. %  confused %  JER %  "
+        "scored s  speakers\n"
+        # r: x stands for A, 4 of 10 s wrong. JER A 4/10, B 1
+        "q           0.00      0.00         0.00        0.00   0.00      "
+        "5.00         1\n"
+        "r          40.00      0.00         0.00       40.00  70.00     "
+        "10.00         2\n"
+        "POOLED     26.67      0.00         0.00       26.67  46.67     "
+        "15.00         3\n"
+        "MEAN       20.00      0.00         0.00       20.00  35.00      "
+        "7.50      1.50\n"
         "\n"
         "speakers found per recording 1.00 (true 1.50), mean absolute error 0.50, "
-        "right in 50.0 % of the recordings"
+        "right\nin 50.0 % of the recordings"
     )
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_report_fits_eighty_columns(everything):
+    reference = [
+        turn("a-recording-with-a-very-long-name-" * 2 + end, 0.0, 5.0, "A")
+        for end in "xy"
+    ]
+    result = score_diarization(reference, reference)
+    report = ScoreReport(result, "md-eval-22.pl -a f -c 0.25 -r ref.rttm -s hyp.rttm")
+    text = report.text(ReportStyle(everything=everything, mapping=True))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "DER %  missed %  false al. %  confused %" in text or everything
+    if everything:
+        for head in (HEADS[name] for name in ALL):
+            assert head in text
+    wide = report.text(ReportStyle(everything=everything, width=None))
+    assert reference[0].segment.recording in wide
+    assert max(map(len, wide.splitlines())) > 80
+
+
+def test_wide_tables_have_all_main_columns():
+    # ACP 0.36 + 0.16, ASP 1 in r
+    wide = REPORT.text(ReportStyle(width=None))
+    assert "scored s  speakers  found       K\n" in wide
+    assert "       2      1  0.7211\n" in wide
 
 
 def test_words_become_comments_where_the_form_has_them():
     text = REPORT.text(ReportStyle("latex"))
     assert text.startswith("% convention sms-diar\n")
     assert "\n%\n\\begin{tabular}" in text
-    assert REPORT.text(ReportStyle("csv")).count("# ") == 8
+
+
+def test_csv_is_one_table():
+    frame = pd.read_csv(io.StringIO(REPORT.text(ReportStyle("csv", mapping=True))))
+    assert list(frame["recording"]) == ["q", "r", "POOLED", "MEAN"]
+    assert list(frame["der"]) == pytest.approx([0.0, 0.4, 4 / 15, 0.2])
+    assert json.loads(frame["mapping"][1]) == {"x": "A"}
+    both = SystemsReport({"one": REPORT, "two": REPORT})
+    frame = pd.read_csv(io.StringIO(both.text(ReportStyle("csv"))))
+    assert list(frame.columns[:3]) == ["system", "recording", "scored"]
+    assert list(frame["system"]) == ["one"] * 4 + ["two"] * 4
 
 
 def test_a_width_limits_the_columns_of_plain_tables_only():

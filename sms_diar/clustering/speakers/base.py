@@ -135,6 +135,13 @@ class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type:
         )
         self._check_limits()
 
+    def check_feasible(self, n: int) -> None:
+        """Refuse bounds that contradict each other or that n segments cannot meet."""
+        check_bounds(
+            self._name, self.num_speakers, self.min_speakers, self.max_speakers
+        )
+        self._check_counts(n)
+
     def _check_counts(self, n: int) -> None:
         for name in ("num_speakers", "min_speakers"):
             value = getattr(self, name)

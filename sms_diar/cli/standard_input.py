@@ -1,0 +1,27 @@
+"""Standard input in place of a file, for commands whose readers need to seek."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+
+@contextmanager
+def with_standard_input(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Give paths in which ``-`` is a file with what standard input held."""
+    if paths.count(Path("-")) > 1:
+        raise typer.BadParameter("- (standard input) is given twice")
+    if Path("-") not in paths:
+        yield list(paths)
+        return
+    from tempfile import TemporaryDirectory
+
+    from sms_diar.io.unpacked import spool_standard_input
+
+    with TemporaryDirectory(prefix="sms-diar-") as folder:
+        spooled = Path(folder) / "stdin"
+        spool_standard_input(spooled)
+        yield [spooled if path == Path("-") else path for path in paths]

@@ -1,0 +1,160 @@
+"""What formats share that hold the turns of one recording in one text.
+
+Such files do not say which recording they are of: their name does.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io._lines import check_is_file
+from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.timeline.ticks import MAX_SECONDS, TICKS_PER_SECOND, ticks_of
+from sms_diar.types import Problem, Turn
+
+TICKS_PER_MILLISECOND = TICKS_PER_SECOND // 1000
+
+_DECIMALS = 9
+_BREAKING = frozenset({"Cc", "Zl", "Zp", "Cs"})
+"""Kinds of letters that end a line somewhere, or that no file can hold."""
+
+
+class FaultError(ValueError):
+    """What is wrong with a text, and in which line (0 if it is all of it)."""
+
+    def __init__(self, text: str, line: int = 0) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+class Spoken(NamedTuple):
+    """A turn as it was read: its line, who speaks, and the times in ticks."""
+
+    line: int
+    speaker: str
+    start: int
+    end: int
+
+
+Parser = Callable[[bytes], Iterable[Spoken]]
+"""Takes a whole file. Raises `FaultError` for the first thing that is wrong."""
+
+
+def scan_whole(path: Path, builder: AnnotationBuilder, parse: Parser) -> int:
+    """Add the turns of a file of one recording, named like it; count them.
+
+    What follows a fault is not read.
+    """
+    check_is_file(path)
+    recording, data = recording_named(path), path.read_bytes()
+    try:
+        for spoken in parse(data) if data.strip() else ():
+            builder.add(
+                recording, "1", spoken.speaker, spoken.start, spoken.end, spoken.line
+            )
+    except FaultError as fault:
+        builder.problems.append(
+            Problem(str(fault), str(path), fault.line or None, kind="format")
+        )
+    return builder.close_file(str(path))
+
+
+def recording_named(path: Path) -> str:
+    """Name of the recording that a file is of, the same as for its audio file."""
+    return "_".join(path.stem.split()) or "recording"
+
+
+def decoded(data: bytes) -> str:
+    """Text of a file in UTF-8, or in UTF-16 with a byte order mark; lines end in LF."""
+    is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding = "UTF-16" if is_wide else "UTF-8"
+    try:
+        text = data.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = 0 if is_wide else data[: error.start].count(b"\n") + 1
+        raise FaultError(
+            f"byte 0x{data[error.start]:02x} is not {encoding}; convert the file to "
+            f"UTF-8 with iconv",
+            line,
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_name(format: str, what: str, value: str) -> str:
+    """Return a name that fits into a line: no control characters, no white ends."""
+    if not isinstance(value, str):
+        raise InvalidParameterError(f"{format}: {what} must be text, got {value!r}")
+    if not value or value != value.strip():
+        raise InvalidParameterError(
+            f"{format}: {what} must be a name that neither begins nor ends with white "
+            f"space, got {value!r}; rename it"
+        )
+    if any(unicodedata.category(letter) in _BREAKING for letter in value):
+        raise InvalidParameterError(
+            f"{format}: {what} must be a name without line breaks and other control "
+            f"characters, got {value!r}; rename it"
+        )
+    return value
+
+
+def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Turns in order of time, if they are of one recording."""
+    names = sorted({turn.segment.recording for turn in turns})
+    if len(names) > 1:
+        raise InvalidParameterError(
+            f"{format}: turns must be of one recording, because a file holds one, got "
+            f"{names[0]!r} and {names[1]!r}; write a file for each"
+        )
+    return sorted(turns)
+
+
+def plain_seconds(time: float) -> str:
+    """A time with at most nine decimals, beyond which floats are noise."""
+    whole, _, part = f"{time:.{_DECIMALS}f}".partition(".")
+    return f"{whole}.{part.rstrip('0') or '0'}"
+
+
+def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
+    """Start and end as whole milliseconds, rounded; they must differ."""
+    start, end = (
+        (ticks_of(time) + TICKS_PER_MILLISECOND // 2) // TICKS_PER_MILLISECOND
+        for time in (turn.segment.start, turn.segment.end)
+    )
+    if start == end:
+        raise InvalidParameterError(
+            f"{format}: turns must be longer than a millisecond, the unit of its "
+            f"times, got {turn.segment!r}"
+        )
+    return start, end
+
+
+def tiers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
+    """Turns of each speaker, who are in order of first words.
+
+    Raises if a speaker's turns overlap: tiers cannot hold that.
+    """
+    found: dict[str, list[Turn]] = {}
+    for turn in one_recording(format, turns):
+        check_name(format, "speaker", turn.speaker)
+        own = found.setdefault(turn.speaker, [])
+        if own and own[-1].segment.end > turn.segment.start:
+            raise InvalidParameterError(
+                f"{format}: turns of one speaker must not overlap, because a tier "
+                f"cannot hold that, got {own[-1]!r} and {turn!r}; join them"
+            )
+        own.append(turn)
+    return found
+
+
+def clock_ticks(hours: str | None, minutes: str, seconds: str, part: str) -> int:
+    """Ticks of a time on a clock with milliseconds. Raises a plain ValueError."""
+    if int(minutes) > 59 or int(seconds) > 59:
+        raise ValueError("minutes and seconds must be below 60")
+    whole = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
+    if whole >= MAX_SECONDS:
+        raise ValueError(f"times must be below {MAX_SECONDS} seconds")
+    return whole * TICKS_PER_SECOND + int(part) * TICKS_PER_MILLISECOND

@@ -1,0 +1,64 @@
+"""What libsndfile cannot read, decoded by ffmpeg where that is installed.
+
+It is called with a list of arguments, never through a shell, and may read the one file
+it is given: no protocol but ``file``, and no format that refers to other files, such as
+playlists.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+PROGRAM = "ffmpeg"
+
+_DEMUXERS = (
+    "3gp,aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,dsf,dts,dv,eac3,flac,flv,gsm,"
+    "loas,m4a,matroska,mlp,mov,mp3,mp4,mpc,mpc8,mpeg,mpegts,mxf,nut,oga,ogg,ogv,oma,"
+    "rm,shn,sox,spx,swf,tak,truehd,tta,voc,w64,wav,webm,wv,xwma"
+)
+"""Formats of single files: neither playlists (hls, dash, concat) nor devices."""
+
+
+def is_installed() -> bool:
+    """Whether there is an ffmpeg to call."""
+    return shutil.which(PROGRAM) is not None
+
+
+def advice(path: str | Path) -> str:
+    """The command that makes a file of which samples can be read."""
+    path = Path(path)
+    target = path.with_name(f"{path.stem}-decoded.wav")
+    return shlex.join([PROGRAM, "-i", str(path), "-vn", str(target)])
+
+
+def decode_to_wav(path: Path, target: Path) -> None:
+    """Decode the first audio stream of a file, all its channels, as 16-bit WAV.
+
+    Raises a plain ValueError, with what ffmpeg says, if it cannot.
+    """
+    words = [
+        PROGRAM,
+        *("-nostdin", "-hide_banner", "-loglevel", "error"),
+        *("-protocol_whitelist", "file", "-format_whitelist", _DEMUXERS),
+        *("-i", f"file:{path.absolute()}"),
+        *("-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1"),
+        *("-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav", "-y", f"file:{target}"),
+    ]
+    try:
+        # A fixed program and no shell; the path cannot pass for an option.
+        done = subprocess.run(  # noqa: S603
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    except OSError as error:
+        raise ValueError(f"cannot run {PROGRAM} ({error.strerror})") from None
+    if done.returncode or not target.is_file():
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        last = said[-1] if said else f"status {done.returncode}"
+        raise ValueError(f"{PROGRAM}: {last.replace(f'file:{path.absolute()}: ', '')}")

@@ -1,0 +1,83 @@
+"""What a file looks like: for messages about files in each other's place.
+
+A guess from the first bytes. Readers decide by themselves; whoever has several files to
+give may have mixed them up.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+from sms_diar.io.model import MODEL_MARK
+
+_HEAD = 4096
+_AUDIO = (b"RIFF", b"fLaC", b"OggS", b"NIST_1A", b"ID3", b"FORM", b"RF64")
+_ARK = re.compile(rb"[^\s\0]+[ \t]+(\0B|\[)")
+_NUMBER = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+
+KINDS = {
+    "embeddings": "embeddings",
+    "plda": "a PLDA model",
+    "model": "a model of 'plda train' or 'ivectors train'",
+    "transform": "a transform",
+    "segments": "a segments table",
+    "utt2spk": "utt2spk",
+    "rttm": "turns (RTTM)",
+    "audio": "a recording",
+}
+"""Kinds of files, and what people call them."""
+
+
+def kind_of(path: str | Path) -> str | None:
+    """Which of `KINDS` a file looks like; None if that is not clear."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    if head.startswith(b"PK"):
+        return _kind_of_archive(path)
+    kind = _kind_of_bytes(head)
+    if kind is not None or b"\0" in head:
+        return kind
+    lines = head.decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    return _kind_of_line(first.split(), path.parent)
+
+
+def _kind_of_bytes(head: bytes) -> str | None:
+    if head.startswith(_AUDIO):
+        return "audio"
+    if head.startswith(b"\x89HDF"):
+        return "transform"
+    if head.startswith(b"\0B") or head.lstrip().startswith((b"[", b"<Plda>")):
+        return "plda" if b"<Plda>" in head[:32] else "transform"
+    return "embeddings" if _ARK.match(head) else None
+
+
+def _kind_of_archive(path: Path) -> str | None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = {name.removesuffix(".npy") for name in archive.namelist()}
+    except (OSError, zipfile.BadZipFile):
+        return None
+    if MODEL_MARK in names:
+        return "model"
+    return "transform" if {"mean1", "lda", "mean2"} <= names else "embeddings"
+
+
+def _kind_of_line(fields: list[str], folder: Path) -> str | None:
+    if fields[:1] == ["SPEAKER"] and len(fields) in (9, 10):
+        return "rttm"
+    if len(fields) == 4 and not _NUMBER.fullmatch(fields[1]):
+        is_times = all(_NUMBER.fullmatch(field) for field in fields[2:])
+        return "segments" if is_times else None
+    if len(fields) == 2 and not _NUMBER.fullmatch(fields[1]):
+        name = fields[1]
+        is_file = Path(name).exists() or (folder / name).exists()
+        is_place = re.search(r"[/\\|:,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
+        return None if is_file or is_place or "," in fields[0] else "utt2spk"
+    return None
