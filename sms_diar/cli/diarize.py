@@ -18,7 +18,13 @@ from sms_diar.cli.methods import (
     Seed,
     ThresholdOption,
 )
-from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.cli.output import (
+    check_folder,
+    check_output,
+    echo_json,
+    note_each,
+    note_written,
+)
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -101,6 +107,16 @@ def diarize(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a page to look at, listen to and correct."
+        ),
+    ] = None,
+    ref: Annotated[
+        Path | None,
+        typer.Option(metavar="RTTM", help="True turns, for the page of --html."),
+    ] = None,
 ) -> None:
     """Find out who spoke when in recordings.
 
@@ -116,6 +132,11 @@ def diarize(
     from sms_diar.cli.progress import TerminalProgress
 
     check_folder(rttm)
+    check_output(html)
+    if ref is not None:
+        if html is None:
+            raise typer.BadParameter("is for the page of --html", param_hint="--ref")
+        sms_diar.read_rttm(ref)  # what is wrong with it is known before the work
     result = sms_diar.diarize(
         recordings,
         method=method,
@@ -146,6 +167,17 @@ def diarize(
             typer.echo(result.to_rttm(), nl=False)
         else:
             typer.echo(result)
+        if html is not None:
+            from sms_diar.pipeline.page import report_page
+
+            page = report_page(
+                result,
+                audio=recordings,
+                reference=ref,
+                allow_commands=allow_commands,
+                progress=TerminalProgress(),
+            )
+            note_written(page.write(html))
     if result.problems:
         raise typer.Exit(1)
 

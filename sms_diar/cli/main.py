@@ -23,6 +23,7 @@ from sms_diar.cli import (
     ivectors,
     models,
     plda,
+    report,
     run,
     score,
     simulate,
@@ -40,6 +41,7 @@ app = typer.Typer(
 diarize.register(app)
 cluster.register(app)
 score.register(app)
+report.register(app)
 validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)

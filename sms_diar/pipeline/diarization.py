@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 from sms_diar.io.problems import problem_records
 from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.pipeline.window_details import WindowDetails
+from sms_diar.report.turn_views import RecordingViews, TurnViews
+from sms_diar.timeline.confidence import turn_confidence
 from sms_diar.types import Problem, Turn
 
 
 @dataclass(frozen=True)
-class DiarizedRecording:
+class DiarizedRecording(RecordingViews):
     """Who spoke when in one recording.
+
+    In a notebook it shows itself as a timeline.
 
     Parameters
     ----------
@@ -26,6 +32,8 @@ class DiarizedRecording:
         In order of time.
     notes : tuple of str
         What the user should know: channels mixed, warnings.
+    details : WindowDetails, optional
+        Windows that were clustered, for pictures; none where channels are speakers.
     """
 
     duration: float
@@ -33,6 +41,24 @@ class DiarizedRecording:
     session: SessionSummary
     turns: tuple[Turn, ...]
     notes: tuple[str, ...] = ()
+    details: WindowDetails | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def confidence(self) -> tuple[float | None, ...]:
+        """Probability that each turn has the right speaker, where the method tells.
+
+        None for turns without windows, such as those in which others speak too.
+        """
+        found = self.details
+        if found is None or found.confidence is None:
+            return (None,) * len(self.turns)
+        told = turn_confidence(
+            self.turns, found.windows, found.labels, found.confidence
+        )
+        return tuple(told)
+
+    def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
+        return {self.recording: (self.turns, self.confidence)}
 
     @property
     def recording(self) -> str:
@@ -60,10 +86,10 @@ class DiarizedRecording:
 
 
 @dataclass(frozen=True)
-class Diarization:
+class Diarization(TurnViews):
     """Who spoke when in one or several recordings.
 
-    ``print`` shows a table of the recordings.
+    ``print`` shows a table of the recordings, a notebook a timeline of each.
 
     Parameters
     ----------
@@ -77,6 +103,8 @@ class Diarization:
         "neural", or "i-vectors", which do not know overlap.
     advice : str
         A line about a model that was not chosen by the caller, and about a better one.
+    settings : mapping from str to object
+        What the caller asked for, under the names of the options.
     """
 
     method: str
@@ -84,11 +112,15 @@ class Diarization:
     problems: tuple[Problem, ...] = ()
     model: str = ""
     advice: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Turns of all recordings."""
         return tuple(turn for one in self.recordings for turn in one.turns)
+
+    def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
+        return {one.recording: (one.turns, one.confidence) for one in self.recordings}
 
     @property
     def notes(self) -> tuple[str, ...]:

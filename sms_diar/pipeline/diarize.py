@@ -168,8 +168,27 @@ def diarize(
         problems=problems,
         progress=progress,
     )
+    asked = {
+        "method": method,
+        "model": chosen.name,
+        "k": k,
+        "threshold": threshold,
+        "num_speakers": num_speakers,
+        "min_speakers": min_speakers,
+        "max_speakers": max_speakers,
+        "vad": vad,
+        "step": step if isinstance(chosen.model, Networks) else None,
+        "channel": channel,
+        "max_gap": max_gap,
+        "seed": seed,
+    }
     return Diarization(
-        method, tuple(results), tuple(problems or ()), chosen.name, chosen.note
+        method,
+        tuple(results),
+        tuple(problems or ()),
+        chosen.name,
+        chosen.note,
+        {name: value for name, value in asked.items() if value is not None},
     )
 
 

@@ -24,6 +24,7 @@ from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
+from sms_diar.pipeline.window_details import window_details
 from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Segment
@@ -131,6 +132,9 @@ def diarize_by_ivectors(
         clustering.sessions[0],
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
+        window_details(
+            windows, vectors.vectors, clustering.labels, clustering.confidence
+        ),
     )
 
 

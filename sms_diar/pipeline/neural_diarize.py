@@ -32,6 +32,7 @@ from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voices
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
+from sms_diar.pipeline.window_details import window_details
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.windows import windows_of_regions
@@ -138,6 +139,7 @@ def diarize_by_networks(
         session,
         tuple(turns),
         tuple(f"{name}: {note}" for note in dict.fromkeys(notes)),
+        window_details(windows, vectors, clustering.labels, clustering.confidence),
     )
 
 

@@ -168,7 +168,7 @@ def score_systems(
     results = {
         name: score_diarization(
             true,
-            _turns(name, source),
+            turns_of(name, source),
             regions,
             convention=convention,
             collar=side,
@@ -285,15 +285,15 @@ def _reference(source: TurnSource) -> Annotation:
             f"score: reference must hold turns, got the table of labels {source}; use "
             f"score_labels"
         )
-    true = _turns("reference", source)
+    true = turns_of("reference", source)
     if not len(true) and isinstance(source, str | Path):
         raise DataFormatError("holds no turns to score against", path=source)
     require_turns("score", "reference", true)
     return true
 
 
-def _turns(name: str, source: TurnSource) -> Annotation:
-    """Turns of a file or of values; `name` is what messages call them."""
+def turns_of(name: str, source: TurnSource) -> Annotation:
+    """Turns of files or of values; `name` is what messages call them."""
     if isinstance(source, Annotation):
         return source
     if isinstance(source, str | Path):
