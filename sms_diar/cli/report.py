@@ -60,7 +60,7 @@ def report(
         typer.Option(
             min=0.0,
             metavar="MB",
-            help="Compressed audio up to this size is in the page, more lies beside it.",
+            help="Compressed audio up to this size is in the page; more is beside it.",
         ),
     ] = 16.0,
     allow_commands: Annotated[

@@ -147,8 +147,7 @@ def draw_turns(
             bars = [
                 (turn.segment.start, turn.segment.duration)
                 for turn, one in zip(turns, sure, strict=True)
-                if turn.speaker == name
-                and (one is not None and one < 0.7) == in_doubt
+                if turn.speaker == name and (one is not None and one < 0.7) == in_doubt
             ]
             axes.broken_barh(
                 bars,

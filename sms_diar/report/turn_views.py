@@ -1,7 +1,8 @@
 """What every result that holds turns can be looked at as.
 
 `TurnViews` is for results of several recordings, `RecordingViews` for those of one:
-timelines in notebooks and by matplotlib, tables of pandas, annotations of pyannote.core.
+timelines in notebooks and by matplotlib, tables of pandas, and annotations of
+pyannote.core.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _SHOWN = 8  # timelines that a notebook shows at once
 class TurnViews:
     """Views of the turns of several recordings."""
 
-    def _viewed(self) -> Mapping[str, tuple[Sequence[Turn], Sequence[float | None] | None]]:
+    def _viewed(
+        self,
+    ) -> Mapping[str, tuple[Sequence[Turn], Sequence[float | None] | None]]:
         """Turns of each recording, and how sure each is; subclasses may know more."""
         turns: Sequence[Turn] = self.turns  # type: ignore[attr-defined]
         found: dict[str, list[Turn]] = {}
@@ -135,7 +138,7 @@ def _axes(lanes: Sequence[int]) -> list[Any]:
         ) from error
     heights = [0.8 + 0.28 * count for count in lanes] or [1.0]
     # Of pyplot, so that notebooks show the figure by themselves, once.
-    figure, axes = pyplot.subplots(
+    _, axes = pyplot.subplots(
         len(heights),
         squeeze=False,
         figsize=(9.0, sum(heights)),

@@ -165,6 +165,7 @@
         start, end, kind,
         ref: ref.map((place) => recording.score.speakers[place]),
         hyp: hyp.map((place) => recording.speakers[place]),
+        wrong: new Set([...ref.map((place) => work.reference[place]), ...hyp.map((place) => speakers[place])]),
       }));
     }
     return work;
@@ -174,6 +175,7 @@
   let view = { from: 0, to: 1 };
   let lanes = [];
   let figures = null;
+  let longestError = 0;
 
   function shown(name) {
     const prefix = PREFIX(work.recording);
@@ -395,7 +397,8 @@
       lanes.push({ kind: "found", height, speaker: one, turns, longest: longestOf(turns) });
     }
     if (work.errors) {
-      lanes.push({ kind: "errors", height: 24, turns: work.errors, longest: longestOf(work.errors) });
+      longestError = longestOf(work.errors);
+      lanes.push({ kind: "errors", height: 38, turns: work.errors, longest: longestError });
     }
     let top = 0;
     for (const lane of lanes) {
@@ -503,7 +506,10 @@
     }
     for (const lane of lanes) {
       if (lane.kind === "wave") drawWave(pen, 0, width, lane.top, lane.height, from, to);
-      if (lane.kind === "truth" || lane.kind === "found") drawLane(pen, lane, x, width);
+      if (lane.kind === "truth" || lane.kind === "found") {
+        drawLane(pen, lane, x, width);
+        if (work.errors && !work.edited) underline(pen, lane, x);
+      }
       if (lane.kind === "errors") drawErrors(pen, lane, x);
     }
     const now = x(head());
@@ -565,6 +571,15 @@
       }
     }
   }
+  // Whoever is wrong has a line below, in the lane itself.
+  function underline(pen, lane, x) {
+    pen.fillStyle = css("--bad");
+    for (const error of inView(work.errors, longestError, view.from, view.to)) {
+      if (!error.wrong.has(lane.speaker)) continue;
+      const [left, right] = [x(error.start), x(error.end)];
+      pen.fillRect(left, lane.top + lane.height - 4, Math.max(right - left, 1), 3);
+    }
+  }
   // White or black, whichever is read more easily on the colour.
   function inkOn(style) {
     const [r, g, b] = [1, 3, 5].map((at) => {
@@ -576,10 +591,10 @@
   function drawErrors(pen, lane, x) {
     for (const error of inView(lane.turns, lane.longest, view.from, view.to)) {
       const [left, right] = [x(error.start), x(error.end)];
-      const third = (lane.height - 6) / 3;
+      const third = (lane.height - 5) / 3;
       const top = lane.top + 3 + third * error.kind;
       pen.fillStyle = errorFill(error.kind);
-      pen.fillRect(left, top, Math.max(right - left, 1), third - 1);
+      pen.fillRect(left, top, Math.max(right - left, 1), third - 2);
     }
   }
 
@@ -1155,7 +1170,8 @@
     $("score").replaceChildren(
       el("p", {}, el("span", { className: "der" }, percent(now.der)), " diarization error rate"),
       bar, el("table", {}, el("caption", { className: "quiet" }, "Parts of the error"), el("tbody", {}, ...rows)), counts, pooled || "",
-      el("ul", { className: "rules" }, ...score.rules.map((rule) => el("li", {}, rule))));
+      el("details", {}, el("summary", {}, "What was counted"),
+        el("ul", { className: "rules" }, ...score.rules.map((rule) => el("li", {}, rule)))));
     bar.paint();
   }
 
@@ -1186,6 +1202,12 @@
         pen.setLineDash([]);
       }), `doubtful: confidence below ${percent(data.doubtful, 0)}`));
     }
+    if (work.errors) items.push(el("span", {}, chip((pen) => {
+      pen.fillStyle = css("--lane");
+      pen.fillRect(0, 0, 16, 16);
+      pen.fillStyle = css("--bad");
+      pen.fillRect(0, 12, 16, 3);
+    }), "wrong here"));
     if (work.errors) KINDS.forEach((kind, i) => items.push(el("span", {}, errorChip(i), kind)));
     items.push(el("span", {}, hasSound ? "A click plays a turn." : "A click chooses a turn; open the audio file to listen."));
     $("legend").replaceChildren(...items);
@@ -1268,6 +1290,8 @@
     fillTurn();
     fillFilter();
     fillTable(true);
+    const known_ = work.turns.filter((turn) => turn.sure != null).length;
+    $("turns-note").hidden = !known_ || known_ === work.turns.length;
     $("undo").disabled = !work.done.length;
     $("redo").disabled = !work.undone.length;
     $("download").textContent = works.some((one) => one.edited) ? "Download corrected RTTM" : "Download RTTM";
