@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 import soundfile
 
-from sms_diar._progress import Progress
+from sms_diar._progress import Progress, Silence
 from sms_diar.features.mono import MonoAudio
-from sms_diar.io.audio import blocks
+from sms_diar.io.audio import BLOCK, blocks
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.pipeline.sources import GivenRecording, open_channels
 from sms_diar.report.page_data import PageAudio, Waveform
@@ -54,8 +54,11 @@ def listen_to(
         rate = high if channels[0].rate >= high else low
         with MonoAudio(channels, rate, progress=progress) as audio:
             waveform, loudest = _waveform(audio)
-            made = _encoded(audio, _LOUD / (loudest or 1.0)) if sound else None
-            return audio.duration, waveform, made
+            if not sound:
+                return audio.duration, waveform, None
+            # Far microphones are quiet, and the page has no knob for that.
+            gain = _LOUD / (loudest or 1.0)
+            return audio.duration, waveform, _encoded(audio, gain, progress)
 
 
 def _waveform(audio: MonoAudio) -> tuple[Waveform, float]:
@@ -75,19 +78,23 @@ def _peaks(audio: MonoAudio, size: int) -> Iterator[FloatArray]:
         yield padded.reshape(-1, size).max(axis=1)
 
 
-def _encoded(audio: MonoAudio, gain: float) -> PageAudio:
-    # Far microphones are quiet; the page has no knob for that, so speech is brought up.
+def _encoded(audio: MonoAudio, gain: float, progress: Progress | None) -> PageAudio:
     content = io.BytesIO()
-    with soundfile.SoundFile(
-        content,
-        "w",
-        audio.rate,
-        1,
-        "MPEG_LAYER_III",
-        format="MP3",
-        compression_level=_COMPRESSION[audio.rate],
-        bitrate_mode="CONSTANT",
-    ) as file:
+    count = -(-audio.n_samples // BLOCK)
+    with (
+        soundfile.SoundFile(
+            content,
+            "w",
+            audio.rate,
+            1,
+            "MPEG_LAYER_III",
+            format="MP3",
+            compression_level=_COMPRESSION[audio.rate],
+            bitrate_mode="CONSTANT",
+        ) as file,
+        (progress or Silence()).track("sound", count) as advance,
+    ):
         for block in blocks(audio, 0, audio.n_samples):
             file.write(block * gain)
+            advance()
     return PageAudio(content.getvalue())

@@ -176,6 +176,7 @@
   let lanes = [];
   let figures = null;
   let longestError = 0;
+  let errorsInView = [];
 
   function shown(name) {
     const prefix = PREFIX(work.recording);
@@ -504,6 +505,7 @@
       const wide = pen.measureText(text).width;
       pen.fillText(text, clamp(place - wide / 2, 0, width - wide), 9);
     }
+    errorsInView = work.errors ? inView(work.errors, longestError, from, to) : [];
     for (const lane of lanes) {
       if (lane.kind === "wave") drawWave(pen, 0, width, lane.top, lane.height, from, to);
       if (lane.kind === "truth" || lane.kind === "found") {
@@ -532,10 +534,21 @@
     const colour = colourOf(lane.speaker.style);
     const label = shown(lane.speaker.name);
     const wide = pen.measureText(label).width;
+    let covered = -9;
     for (const turn of inView(lane.turns, lane.longest, view.from, view.to)) {
       const [left, right] = [Math.max(x(turn.start), -4), Math.min(x(turn.end), width + 4)];
       const w = Math.max(right - left, 1.2);
       const doubtful = isDoubtful(turn);
+      if (w < 8 && turn !== chosen) {
+        // Thousands of small ones: plain, and not twice in one pixel.
+        if (left + w <= covered) continue;
+        covered = left + w;
+        pen.globalAlpha = doubtful ? 0.4 : 1;
+        pen.fillStyle = fill;
+        pen.fillRect(left, top, w, high);
+        pen.globalAlpha = 1;
+        continue;
+      }
       block(pen, left, top, w, high, 4);
       pen.fillStyle = fill;
       pen.globalAlpha = doubtful ? 0.28 : 1;
@@ -574,10 +587,13 @@
   // Whoever is wrong has a line below, in the lane itself.
   function underline(pen, lane, x) {
     pen.fillStyle = css("--bad");
-    for (const error of inView(work.errors, longestError, view.from, view.to)) {
+    let covered = -9;
+    for (const error of errorsInView) {
       if (!error.wrong.has(lane.speaker)) continue;
-      const [left, right] = [x(error.start), x(error.end)];
-      pen.fillRect(left, lane.top + lane.height - 4, Math.max(right - left, 1), 3);
+      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
+      if (right <= covered) continue;
+      covered = right;
+      pen.fillRect(left, lane.top + lane.height - 4, right - left, 3);
     }
   }
   // White or black, whichever is read more easily on the colour.
@@ -589,19 +605,26 @@
     return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#101317" : "#ffffff";
   }
   function drawErrors(pen, lane, x) {
-    for (const error of inView(lane.turns, lane.longest, view.from, view.to)) {
-      const [left, right] = [x(error.start), x(error.end)];
+    const covered = [-9, -9, -9];
+    for (const error of errorsInView) {
+      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
+      if (right <= covered[error.kind] + 0.3) continue;
+      covered[error.kind] = right;
       const third = (lane.height - 5) / 3;
       const top = lane.top + 3 + third * error.kind;
       pen.fillStyle = errorFill(error.kind);
-      pen.fillRect(left, top, Math.max(right - left, 1), third - 2);
+      pen.fillRect(left, top, right - left, third - 2);
     }
   }
 
   const overview = $("overview");
-  function drawOverview() {
-    const [pen, width, height] = fit(overview);
-    const whole = duration();
+  let backdrop = null;
+  function paintBackdrop(width, height, whole) {
+    backdrop = document.createElement("canvas");
+    backdrop.width = overview.width;
+    backdrop.height = overview.height;
+    const pen = backdrop.getContext("2d");
+    pen.scale(overview.width / Math.max(width, 1), overview.height / Math.max(height, 1));
     if (work.peaks) drawWave(pen, 0, width, 0, height - 10, 0, whole);
     const top = work.peaks ? height - 10 : 8;
     const high = work.peaks ? 7 : height - 16;
@@ -609,6 +632,15 @@
       pen.fillStyle = colourOf(turn.speaker.style);
       pen.fillRect((turn.start / whole) * width, top, Math.max(((turn.end - turn.start) / whole) * width, 0.6), high);
     }
+  }
+  function drawOverview() {
+    const [pen, width, height] = fit(overview);
+    const whole = duration();
+    // What does not change while one moves about is drawn once.
+    if (!backdrop || backdrop.width !== overview.width || backdrop.height !== overview.height) {
+      paintBackdrop(width, height, whole);
+    }
+    if (width) pen.drawImage(backdrop, 0, 0, width, height);
     const [left, right] = [(view.from / whole) * width, (view.to / whole) * width];
     pen.fillStyle = css("--shade");
     pen.fillRect(left, 0, right - left, height);
@@ -1280,6 +1312,7 @@
 
   function refresh() {
     figures = measure();
+    backdrop = null;
     layOut();
     ownWindows();
     fillTiles();
@@ -1320,6 +1353,7 @@
     document.documentElement.toggleAttribute("data-dark", dark);
     known.clear();
     patterns.clear();
+    backdrop = null;
     $("theme").textContent = `Theme: ${THEMES[theme]}`;
     for (const one of document.querySelectorAll("canvas")) if (one.paint) one.paint();
     drawMap();
