@@ -10,6 +10,7 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import MissingExtraError
+from sms_diar.report.page_data import DOUBTFUL
 from sms_diar.types import FloatArray, IntArray, Turn
 
 if TYPE_CHECKING:
@@ -142,12 +143,13 @@ def draw_turns(
     """Draw who speaks when, a lane for each speaker; doubtful turns are hatched."""
     names = list(dict.fromkeys(turn.speaker for turn in turns))
     sure = confidence or (None,) * len(turns)
+    doubts = [one is not None and one < DOUBTFUL for one in sure]
     for lane, name in enumerate(names):
         for in_doubt in (False, True):
             bars = [
                 (turn.segment.start, turn.segment.duration)
-                for turn, one in zip(turns, sure, strict=True)
-                if turn.speaker == name and (one is not None and one < 0.7) == in_doubt
+                for turn, doubtful in zip(turns, doubts, strict=True)
+                if turn.speaker == name and doubtful == in_doubt
             ]
             axes.broken_barh(
                 bars,

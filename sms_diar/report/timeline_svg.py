@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from sms_diar.report.figures import COLOURS
+from sms_diar.report.page_data import DOUBTFUL
 from sms_diar.types import Turn
 
 _WIDTH, _LEFT, _LANE = 860, 150, 22
@@ -90,7 +91,7 @@ def _turn(turn: Turn, sure: float | None, lane: int, scale: float) -> str:
     look = f'fill="{colour}"'
     if sure is not None:
         words += f", confidence {sure:.0%}"
-        if sure < 0.7:
+        if sure < DOUBTFUL:
             look += f' fill-opacity="0.3" stroke="{colour}" stroke-dasharray="3 2"'
     return (
         f'<rect x="{_LEFT + segment.start * scale:.2f}" y="{lane * _LANE + 3}" '

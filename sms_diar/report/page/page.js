@@ -143,7 +143,7 @@
   const works = data.recordings.map((recording) => {
     const speakers = recording.speakers.map((name, style) => ({ name, style }));
     const turns = recording.turns.map(([start, end, place, sure]) => ({
-      start, end, speaker: speakers[place], sure, edited: false,
+      start, end, speaker: speakers[place], sure,
     }));
     const work = {
       recording, speakers, turns, undone: [], done: [], edited: false, saved: true,
