@@ -5,6 +5,7 @@ What most callers need is here::
     sms_diar.diarize("call.wav")              who spoke when
     sms_diar.cluster("xvectors.ark", ...)     embeddings to speakers
     sms_diar.score("ref.rttm", "hyp.rttm")    how well
+    sms_diar.report_page("hyp.rttm", ...)     a page to look at and listen to
     sms_diar.simulate("data/train", ...)      conversations with their reference
 
 They take the paths and options of the commands of the same names, or values, and
@@ -40,6 +41,7 @@ __all__ = [
     "read_rttm",
     "read_turns",
     "read_uem",
+    "report_page",
     "score",
     "simulate",
     "write_rttm",
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from sms_diar.io.uem import read_uem
     from sms_diar.pipeline.cluster import cluster
     from sms_diar.pipeline.diarize import diarize
+    from sms_diar.pipeline.page import report_page
     from sms_diar.pipeline.score import score
     from sms_diar.pipeline.simulate import simulate
     from sms_diar.types import EmbeddingSet, Segment, Turn
@@ -73,6 +76,7 @@ else:
             "read_rttm": "sms_diar.io.rttm",
             "read_turns": "sms_diar.io.annotation",
             "read_uem": "sms_diar.io.uem",
+            "report_page": "sms_diar.pipeline.page",
             "score": "sms_diar.pipeline.score",
             "simulate": "sms_diar.pipeline.simulate",
             "write_rttm": "sms_diar.io.rttm",

@@ -19,7 +19,12 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import check_output, echo_json, note_each
+from sms_diar.cli.output import (
+    check_output,
+    echo_json,
+    note_each,
+    note_written,
+)
 from sms_diar.cli.standard_input import with_standard_input
 from sms_diar.cli.turn_output import (
     PANEL,
@@ -141,6 +146,16 @@ def diarize(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write a page to look at, listen to and correct."
+        ),
+    ] = None,
+    ref: Annotated[
+        Path | None,
+        typer.Option(metavar="RTTM", help="True turns, for the page of --html."),
+    ] = None,
 ) -> None:
     """Find out who spoke when in recordings.
 
@@ -165,12 +180,17 @@ def diarize(
         threshold=threshold,
     )
     check_output(rttm)
+    check_output(html)
+    if ref is not None and html is None:
+        raise typer.BadParameter("is for the page of --html", param_hint="--ref")
     turns = TurnOutput(output or [], turn_format, split)
     paths = context.with_resource(with_standard_input(recordings))
     with progress.stage("loading"):
         turns.check(paths)
         import sms_diar
 
+        if ref is not None:
+            sms_diar.read_rttm(ref)  # what is wrong with it is known before the work
         run = progress.during("diarizing", sms_diar.diarize)
     result = run(
         paths,
@@ -213,6 +233,17 @@ def diarize(
             typer.echo(turns.text(result), nl=False)
         else:
             typer.echo(result)
+        if html is not None:
+            from sms_diar.pipeline.page import report_page
+
+            page = report_page(
+                result,
+                audio=paths,
+                reference=ref,
+                allow_commands=allow_commands,
+                progress=progress,
+            )
+            note_written(page.write(html))
     if result.problems:
         raise typer.Exit(1)
 

@@ -24,6 +24,7 @@ from sms_diar.cli import (
     ivectors,
     models,
     plda,
+    report,
     run,
     score,
     simulate,
@@ -44,6 +45,7 @@ app = typer.Typer(
 diarize.register(app)
 cluster.register(app)
 score.register(app)
+report.register(app)
 validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)

@@ -52,3 +52,9 @@ def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:
         note(str(message))
     if most is not None and len(messages) > most:
         note(f"... and {len(messages) - most} more")
+
+
+def note_written(paths: Sequence[Path]) -> None:
+    """Say which files were written, and how large they are."""
+    for path in paths:
+        note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")

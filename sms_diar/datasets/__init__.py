@@ -6,6 +6,8 @@ on. Both are written by ``recipes/digits`` (``scripts/make-model``); the card in
 ``MODEL_CARD.md`` says what they were trained on, under which licences, and how well
 they do. ``campplus_backend.npz`` is the back end for vectors of the network
 `campplus`, which does not come with the package (``sms-diar models``).
+``conversation.ogg`` and ``conversation.rttm`` are a simulated conversation and its
+reference (``CONVERSATION.md``).
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ _HERE = Path(__file__).resolve().parent
 
 __all__ = [
     "DigitsIvectors",
+    "SampleConversation",
     "default_model_path",
     "digits_ivectors_path",
     "load_digits_ivectors",
+    "sample_conversation",
     "voice_backend_path",
 ]
 
@@ -40,6 +44,35 @@ class DigitsIvectors(NamedTuple):
 
     embeddings: EmbeddingSet
     speakers: tuple[str, ...]
+
+
+class SampleConversation(NamedTuple):
+    """Files of a conversation to try things on.
+
+    Parameters
+    ----------
+    audio : Path
+        90 s at 8 kHz.
+    reference : Path
+        RTTM of its four speakers.
+    """
+
+    audio: Path
+    reference: Path
+
+
+def sample_conversation() -> SampleConversation:
+    """A simulated conversation that comes with the package.
+
+    Derived from AudioMNIST (Becker et al., MIT licence).
+
+    Examples
+    --------
+    >>> from sms_diar.datasets import sample_conversation
+    >>> sample_conversation().audio.name
+    'conversation.ogg'
+    """
+    return SampleConversation(_HERE / "conversation.ogg", _HERE / "conversation.rttm")
 
 
 def default_model_path() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, cast
 
@@ -27,6 +28,7 @@ from sms_diar.io.labels import write_labels
 from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.report.turn_views import TurnViews
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.turns import labels_to_turns
@@ -38,8 +40,10 @@ SegmentsInput: TypeAlias = str | Path | Mapping[str, Segment] | Sequence[Segment
 
 
 @dataclass(frozen=True)
-class Clustering:
+class Clustering(TurnViews):
     """Speakers of all segments.
+
+    In a notebook it shows itself as timelines where times are known.
 
     Parameters
     ----------
@@ -69,6 +73,18 @@ class Clustering:
                 "the segments file"
             )
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
+
+    def _viewed(self) -> dict[str, tuple[list[Turn], None]]:
+        found: dict[str, list[Turn]] = {}
+        for turn in self.turns():
+            found.setdefault(turn.segment.recording, []).append(turn)
+        return {name: (turns, None) for name, turns in found.items()}
+
+    def _repr_html_(self) -> str:
+        """Timelines, or the table of sessions where times are not known."""
+        if self.segments is None:
+            return f"<pre>{escape(str(self))}</pre>"
+        return super()._repr_html_()
 
     def to_rttm(
         self, target: str | Path | TextIO | None = None, max_gap: float = 0.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,12 +14,17 @@ from sms_diar.io.turn_formats import format_to_write, turns_text, write_turns
 from sms_diar.pipeline.identities import Identity, Naming
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.pipeline.voice_prints import VoicePrint
+from sms_diar.pipeline.window_details import WindowDetails
+from sms_diar.report.turn_views import RecordingViews, TurnViews
+from sms_diar.timeline.confidence import turn_confidence
 from sms_diar.types import Problem, Turn
 
 
 @dataclass(frozen=True)
-class DiarizedRecording:
+class DiarizedRecording(RecordingViews):
     """Who spoke when in one recording.
+
+    In a notebook it shows itself as a timeline.
 
     Parameters
     ----------
@@ -34,6 +40,8 @@ class DiarizedRecording:
         What the speakers sound like; who never fills a window alone has none.
     identities : tuple of Identity
         Who they were found to be, where that was asked for.
+    details : WindowDetails, optional
+        Windows that were clustered, for pictures; none where channels are speakers.
     """
 
     duration: float
@@ -43,6 +51,24 @@ class DiarizedRecording:
     notes: tuple[str, ...] = ()
     voices: tuple[VoicePrint, ...] = ()
     identities: tuple[Identity, ...] = ()
+    details: WindowDetails | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def confidence(self) -> tuple[float | None, ...]:
+        """Probability that each turn has the right speaker, where the method tells.
+
+        None for turns without windows, such as those in which others speak too.
+        """
+        found = self.details
+        if found is None or found.confidence is None:
+            return (None,) * len(self.turns)
+        told = turn_confidence(
+            self.turns, found.windows, found.labels, found.confidence
+        )
+        return tuple(told)
+
+    def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
+        return {self.recording: (self.turns, self.confidence)}
 
     @property
     def recording(self) -> str:
@@ -89,10 +115,10 @@ class DiarizedRecording:
 
 
 @dataclass(frozen=True)
-class Diarization:
+class Diarization(TurnViews):
     """Who spoke when in one or several recordings.
 
-    ``print`` shows a table of the recordings.
+    ``print`` shows a table of the recordings, a notebook a timeline of each.
 
     Parameters
     ----------
@@ -108,6 +134,8 @@ class Diarization:
         A line about a model that was not chosen by the caller, and about a better one.
     naming : Naming, optional
         How names were found that hold for all recordings, if that was asked for.
+    settings : mapping from str to object
+        What the caller asked for, under the names of the options.
     """
 
     method: str
@@ -116,11 +144,15 @@ class Diarization:
     model: str = ""
     advice: str = ""
     naming: Naming | None = None
+    settings: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Turns of all recordings."""
         return tuple(turn for one in self.recordings for turn in one.turns)
+
+    def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
+        return {one.recording: (one.turns, one.confidence) for one in self.recordings}
 
     @property
     def notes(self) -> tuple[str, ...]:

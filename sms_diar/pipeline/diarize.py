@@ -213,8 +213,28 @@ def diarize(
     naming = None
     if link or files:
         results, naming = identify(results, chosen.comparison, enrolment, rules)
+    asked = {
+        "method": method,
+        "model": chosen.name,
+        "k": k,
+        "threshold": threshold,
+        "num_speakers": num_speakers,
+        "min_speakers": min_speakers,
+        "max_speakers": max_speakers,
+        "vad": vad,
+        "step": step if isinstance(chosen.model, Networks) else None,
+        "channel": channel,
+        "max_gap": max_gap,
+        "seed": seed,
+    }
     return Diarization(
-        method, tuple(results), tuple(problems or ()), chosen.name, chosen.note, naming
+        method,
+        tuple(results),
+        tuple(problems or ()),
+        chosen.name,
+        chosen.note,
+        naming,
+        {name: value for name, value in asked.items() if value is not None},
     )
 
 

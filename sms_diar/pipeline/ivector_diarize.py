@@ -25,6 +25,7 @@ from sms_diar.pipeline.extraction import ivectors_of
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
 from sms_diar.pipeline.voice_prints import voice_prints
+from sms_diar.pipeline.window_details import window_details
 from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Segment
@@ -139,6 +140,9 @@ def diarize_by_ivectors(
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
         voice_prints(spoken, spans, vectors.vectors, model.backend),
+        details=window_details(
+            windows, vectors.vectors, clustering.labels, clustering.confidence
+        ),
     )
 
 

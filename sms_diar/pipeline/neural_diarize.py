@@ -33,6 +33,7 @@ from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voice
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
 from sms_diar.pipeline.voice_prints import voice_prints
+from sms_diar.pipeline.window_details import window_details
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.windows import windows_of_regions
@@ -142,6 +143,9 @@ def diarize_by_networks(
         tuple(turns),
         tuple(f"{name}: {note}" for note in dict.fromkeys(notes)),
         voice_prints(turns, spans, vectors, networks.backend),
+        details=window_details(
+            windows, vectors, clustering.labels, clustering.confidence
+        ),
     )
 
 

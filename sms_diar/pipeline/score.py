@@ -173,7 +173,7 @@ def score_systems(
     results: dict[str, Evaluation] = {}
     asked: dict[str, tuple[Problem, ...]] = {}
     for name, source in hypotheses.items():
-        turns, found = _matched(true, reference, _turns(name, source), source)
+        turns, found = _matched(true, reference, turns_of(name, source), source)
         asked[name] = (*questions, *found)
         results[name] = score_diarization(
             true,
@@ -354,15 +354,15 @@ def _reference(source: TurnSource) -> Annotation:
             f"score: reference must hold turns, got the table of labels {source}; use "
             f"score_labels"
         )
-    true = _turns("reference", source)
+    true = turns_of("reference", source)
     if not len(true) and _paths(source):
         raise DataFormatError("holds no turns to score against", path=true.files[0])
     require_turns("score", "reference", true)
     return true
 
 
-def _turns(name: str, source: TurnSource) -> Annotation:
-    """Turns of a file or of values; `name` is what messages call them."""
+def turns_of(name: str, source: TurnSource) -> Annotation:
+    """Turns of files or of values; `name` is what messages call them."""
     if isinstance(source, Annotation):
         return source
     if isinstance(source, str | Path):

@@ -9,4 +9,8 @@
     score_report   the report on turns: text and plain values
     error_rttm     where the errors are
     label_report   the report on labels
+    page_data      what a report page shows
+    html_page      the page, of the template, style and script in page/
+    timeline_svg   turns as a small picture for notebooks
+    turn_views     what results with turns can be looked at as
 """

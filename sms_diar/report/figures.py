@@ -11,7 +11,8 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import MissingExtraError
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.report.page_data import DOUBTFUL
+from sms_diar.types import FloatArray, IntArray, Turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,6 +141,37 @@ def draw_bands(
         low = [point["low"] for point in points]
         high = [point["high"] for point in points]
         axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+
+
+def draw_turns(
+    axes: Axes,
+    title: str,
+    turns: Sequence[Turn],
+    confidence: Sequence[float | None] | None = None,
+) -> None:
+    """Draw who speaks when, a lane for each speaker; doubtful turns are hatched."""
+    names = list(dict.fromkeys(turn.speaker for turn in turns))
+    sure = confidence or (None,) * len(turns)
+    doubts = [one is not None and one < DOUBTFUL for one in sure]
+    for lane, name in enumerate(names):
+        for in_doubt in (False, True):
+            bars = [
+                (turn.segment.start, turn.segment.duration)
+                for turn, doubtful in zip(turns, doubts, strict=True)
+                if turn.speaker == name and doubtful == in_doubt
+            ]
+            axes.broken_barh(
+                bars,
+                (lane - 0.38, 0.76),
+                facecolors=COLOURS[lane % len(COLOURS)],
+                alpha=0.4 if in_doubt else 1.0,
+                hatch="///" if in_doubt else None,
+            )
+    axes.set_title(title.replace("$", r"\$"), fontsize=10, loc="left")
+    axes.set_yticks(range(len(names)), [name.replace("$", r"\$") for name in names])
+    axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="seconds")
+    axes.set_xlim(left=0.0)
+    axes.grid(visible=True, axis="x", alpha=0.25)
 
 
 def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from sms_diar._validation import check_choice
@@ -148,6 +149,10 @@ class ScoreReport:
 
     def __str__(self) -> str:
         return self.text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The report as notebooks show it."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def error_rttm(self) -> str:
         """RTTM of where the errors are."""

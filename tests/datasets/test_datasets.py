@@ -57,3 +57,23 @@ def test_cluster_uses_the_embedded_back_end_by_itself(run_cli):
     result = run_cli("cluster", digits_ivectors_path(), "--json")
     assert result.returncode == 0, result.stderr
     assert "plda scores" in result.stderr
+
+
+def test_the_sample_conversation_is_small_and_agrees_with_its_reference():
+    from sms_diar.datasets import sample_conversation
+    from sms_diar.io.audio import AudioFile
+    from sms_diar.io.rttm import read_rttm
+
+    audio, reference = sample_conversation()
+    assert audio.stat().st_size + reference.stat().st_size < 400_000
+    turns = list(read_rttm(reference))
+    assert {turn.segment.recording for turn in turns} == {audio.stem}
+    assert len({turn.speaker for turn in turns}) == 4
+    with AudioFile(audio) as recording:
+        assert (recording.rate, recording.duration) == (8000, 90.0)
+        samples = recording.read(0, recording.n_samples)
+    spoken = np.zeros(len(samples), dtype=bool)
+    for turn in turns:
+        spoken[round(turn.segment.start * 8000) : round(turn.segment.end * 8000)] = True
+    # Speech is where the reference says: outside of it there is next to nothing.
+    assert np.abs(samples[~spoken]).mean() < 0.05 * np.abs(samples[spoken]).mean()

@@ -25,6 +25,7 @@ from sms_diar._validation import (
     check_positive,
     check_rows_finite,
 )
+from sms_diar.clustering._found import FoundMixin
 from sms_diar.clustering._modes import average_clusters, merge_resting_points
 from sms_diar.clustering.points._index.costs import ALGORITHMS, Costs
 from sms_diar.clustering.points._index.standing import StandingPoints
@@ -82,7 +83,7 @@ class Setup:
         return StandingPoints(coords, costs, code=self.code, levels=self.levels)
 
 
-class MeanShiftEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Skeleton of ``fit`` and ``predict``; subclasses supply the run itself."""
 
     # Constructor arguments of every subclass.

@@ -1,0 +1,287 @@
+"""A page to look at and listen to: what ``sms-diar report`` does.
+
+`report_page` takes anybody's turns, or a `Diarization`, which knows more: how sure it
+is, and what its windows look like.
+
+>>> from sms_diar.types import Segment, Turn
+>>> page = report_page([Turn(Segment("call", 0.0, 6.0), "Ann")])
+>>> "<!doctype html>" in page.html()
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sms_diar._files import replacing, write_text
+from sms_diar._progress import Progress
+from sms_diar._validation import check_not_negative
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
+from sms_diar.pipeline.page_audio import listen_to
+from sms_diar.pipeline.score import TurnSource, score, turns_of
+from sms_diar.pipeline.sources import AudioInput, GivenRecording, recordings_of
+from sms_diar.pipeline.window_map import window_map
+from sms_diar.report.html_page import render
+from sms_diar.report.page_data import Page, PageError, PageRecording, PageScore
+from sms_diar.report.provenance import stamp
+from sms_diar.report.score_report import ScoreReport
+from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.ticks import seconds_of
+from sms_diar.types import Turn
+
+EMBED_LIMIT = 16.0
+"""Megabytes of compressed audio that a page holds; more lies beside it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPage:
+    """A page that is ready to be written.
+
+    Parameters
+    ----------
+    page : Page
+        What it shows.
+    embed_limit : float
+        Megabytes of compressed audio up to which it is embedded.
+    """
+
+    page: Page
+    embed_limit: float = EMBED_LIMIT
+
+    def html(self) -> str:
+        """Text of the page, audio of any size embedded."""
+        return render(self.page)
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write the page, and beside it the audio that is too much for it.
+
+        Returns
+        -------
+        paths : list of Path
+            What was written, the page first.
+        """
+        target = Path(path)
+        sounds = {
+            place: one.audio
+            for place, one in enumerate(self.page.recordings)
+            if one.audio is not None
+        }
+        size = sum(len(sound.content) for sound in sounds.values())
+        if size <= 1e6 * self.embed_limit:
+            write_text(target, render(self.page))
+            return [target]
+        beside = {}
+        for place, sound in sounds.items():
+            name = f"{target.stem}-{place + 1}{sound.suffix}"
+            with replacing(target.with_name(name)) as temporary:
+                temporary.write_bytes(sound.content)
+            beside[place] = name
+        write_text(target, render(self.page, beside))
+        return [target, *(target.with_name(name) for name in beside.values())]
+
+
+def report_page(
+    turns: TurnSource | Diarization,
+    *,
+    audio: AudioInput | None = None,
+    reference: TurnSource | None = None,
+    uem: str | Path | Uem | None = None,
+    convention: str = "sms-diar",
+    collar: float = 0.0,
+    ignore_overlap: bool = False,
+    title: str | None = None,
+    embed_limit: float = EMBED_LIMIT,
+    allow_commands: bool = False,
+    progress: Progress | None = None,
+) -> ReportPage:
+    """Make a page of who spoke when.
+
+    Parameters
+    ----------
+    turns : Diarization, path, list of paths, Annotation or iterable of Turn
+        Who speaks when, by `sms_diar.diarize` or by anybody else.
+    audio : path, sequence of paths, (samples, rate), or mapping, optional
+        The recordings, as `sms_diar.diarize` takes them, by name. One recording and
+        one file belong together whatever their names.
+    reference : path, list of paths, Annotation or iterable of Turn, optional
+        True turns.
+    uem, convention, collar, ignore_overlap
+        How the turns are scored, as for `sms_diar.score`.
+    title : str, optional
+        Head of the page; by default the recording.
+    embed_limit : float, default=16.0
+        Megabytes of compressed audio up to which it is embedded in the page; what is
+        more lies beside it.
+    allow_commands : bool, default=False
+        Run the commands of a `wav.scp` that has some.
+    progress : Progress, optional
+        Receives progress.
+    """
+    check_not_negative("report_page", "embed_limit", embed_limit)
+    known: dict[str, DiarizedRecording] = {}
+    settings: Mapping[str, object] = {}
+    if isinstance(turns, Diarization):
+        known = {one.recording: one for one in turns.recordings}
+        settings = turns.settings
+        found = {name: list(one.turns) for name, one in known.items()}
+    else:
+        if isinstance(turns, str | Path):
+            settings = {"turns": turns}
+        found = _by_recording(turns_of("turns", turns))
+    if not found:
+        raise InvalidParameterError("report_page: turns must hold turns, got none")
+    scores = None
+    true: dict[str, list[Turn]] = {}
+    if reference is not None:
+        truth = turns_of("reference", reference)
+        true = {
+            name: listed
+            for name, listed in _by_recording(truth).items()
+            if name in found
+        }
+        if not true:
+            raise InvalidParameterError(
+                f"report_page: reference must have a recording of the turns "
+                f"({_some(found)}), got {_some(truth.recordings)}"
+            )
+        scores = score(
+            [turn for listed in true.values() for turn in listed],
+            [turn for name in true for turn in found[name]],
+            uem=uem,
+            convention=convention,
+            collar=collar,
+            ignore_overlap=ignore_overlap,
+        )
+    heard = {} if audio is None else _match(recordings_of(audio), list(found))
+    parts = []
+    for name, listed in found.items():
+        part = _recording(name, listed, known.get(name))
+        if scores is not None and name in true:
+            part = _scored(part, true[name], scores)
+        if name in heard:
+            part = _with_audio(
+                part, heard[name], allow_commands=allow_commands, progress=progress
+            )
+        parts.append(part)
+    shown = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
+    return ReportPage(Page(shown, tuple(parts), settings, _versions()), embed_limit)
+
+
+def _recording(
+    name: str, turns: Sequence[Turn], known: DiarizedRecording | None
+) -> PageRecording:
+    order = sorted(range(len(turns)), key=lambda place: turns[place])
+    last = max((turn.segment.end for turn in turns), default=0.0)
+    listed = tuple(turns[place] for place in order)
+    if known is None:
+        return PageRecording(name, last, listed)
+    sure = known.confidence
+    return PageRecording(
+        name,
+        max(known.duration, last),
+        listed,
+        tuple(sure[place] for place in order),
+        windows=None if known.details is None else window_map(known.details),
+        notes=tuple(note.removeprefix(f"{name}: ") for note in known.notes),
+    )
+
+
+def _scored(
+    part: PageRecording, turns: Sequence[Turn], scores: ScoreReport
+) -> PageRecording:
+    found = scores.recordings.get(part.name)
+    if found is None:
+        return part
+    errors = [
+        PageError(
+            seconds_of(error.start),
+            seconds_of(error.end),
+            error.kind,
+            error.reference,
+            error.hypothesis,
+        )
+        for error in error_intervals(scores.evaluation)
+        if error.recording == part.name
+    ]
+    return replace(
+        part,
+        duration=max(part.duration, *(turn.segment.end for turn in turns)),
+        score=PageScore(
+            tuple(sorted(turns)),
+            found.mapping,
+            tuple(errors),
+            found.figures,
+            tuple(scores.settings.sentences()),
+        ),
+    )
+
+
+def _with_audio(
+    part: PageRecording,
+    recording: Recording | GivenRecording,
+    *,
+    allow_commands: bool,
+    progress: Progress | None,
+) -> PageRecording:
+    seconds, waveform, sound = listen_to(
+        recording, allow_commands=allow_commands, progress=progress
+    )
+    notes = part.notes
+    last = max((turn.segment.end for turn in part.turns), default=0.0)
+    if last > seconds + 0.5:
+        notes += (
+            f"The last turn ends at {last:.1f} s, but the audio has {seconds:.1f} s: "
+            f"it may be that of another recording.",
+        )
+    return replace(
+        part,
+        duration=max(part.duration, seconds),
+        waveform=waveform,
+        audio=sound,
+        notes=notes,
+    )
+
+
+def _match(
+    recordings: Sequence[Recording | GivenRecording], names: Sequence[str]
+) -> dict[str, Recording | GivenRecording]:
+    if len(recordings) == 1 and len(names) == 1:
+        return {names[0]: recordings[0]}
+    found = {one.id: one for one in recordings if one.id in names}
+    if not found:
+        raise InvalidParameterError(
+            f"report_page: audio must have a recording of the turns ({_some(names)}), "
+            f"got {_some([one.id for one in recordings])}; files are matched by their "
+            f"names without suffix"
+        )
+    return found
+
+
+def _by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    found: dict[str, list[Turn]] = {}
+    for turn in turns:
+        found.setdefault(turn.segment.recording, []).append(turn)
+    return found
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    shown = ", ".join(repr(name) for name in listed[:3])
+    return shown + (", ..." if len(listed) > 3 else "")
+
+
+def _versions() -> dict[str, object]:
+    made = stamp(seed=None, settings={})
+    machine = made["machine"]
+    names = ("python", "numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "sms-diar": made["sms_diar"],
+        "commit": made["git"],
+        "made": made["date"],
+        **{name: machine[name] for name in names},
+    }

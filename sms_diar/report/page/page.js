@@ -1,0 +1,1428 @@
+"use strict";
+// The script of a report page. It reads the JSON of the page, draws on canvases, plays,
+// and edits a copy of the turns. Names come from strangers: they only ever become text
+// nodes, attribute values and canvas text, never markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const sound = $("sound");
+
+  // --- small helpers -----------------------------------------------------------------
+
+  function el(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else if (name === "className") made.className = value;
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value != null) made.setAttribute(name, value);
+    }
+    made.append(...children.filter((child) => child != null));
+    return made;
+  }
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+  const percent = (share, digits = 1) =>
+    share == null ? "–" : `${(100 * share).toFixed(digits)} %`;
+
+  function clock(seconds, digits = 1) {
+    const scale = 10 ** digits;
+    const units = Math.round(seconds * scale);
+    const whole = Math.floor(units / scale);
+    const rest = digits ? `.${String(units % scale).padStart(digits, "0")}` : "";
+    const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+    const tail = `${String(s).padStart(2, "0")}${rest}`;
+    return h ? `${h}:${String(m).padStart(2, "0")}:${tail}` : `${m}:${tail}`;
+  }
+  function bytesOf(text) {
+    const raw = atob(text.trim());
+    const bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+    return bytes;
+  }
+  function say(text) {
+    $("say").textContent = text;
+  }
+
+  // --- colours and patterns ------------------------------------------------------------
+
+  // Seven colours that colour-blind readers tell apart; the eighth speaker has the first
+  // one again, with a pattern and another marker.
+  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5f6368"];
+  const DARK = ["#3a9be0", "#ee7b30", "#18b98c", "#d990b8", "#f0b32e", "#86cbf2", "#a0a6ad"];
+  const KINDS = ["missed", "false alarm", "confusion"];
+  const patterns = new Map();
+  let dark = false;
+
+  const colourOf = (style) => (dark ? DARK : LIGHT)[style % 7];
+  const known = new Map(); // asking for a computed style thousands of times is slow
+  function css(name) {
+    if (!known.has(name)) {
+      const style = getComputedStyle(document.documentElement);
+      known.set(name, style.getPropertyValue(name).trim());
+    }
+    return known.get(name);
+  }
+
+  function tile(key, paint) {
+    const name = `${key}/${dark}`;
+    if (!patterns.has(name)) {
+      const canvas = document.createElement("canvas");
+      canvas.width = canvas.height = 8;
+      const pen = canvas.getContext("2d");
+      paint(pen);
+      patterns.set(name, pen.createPattern(canvas, "repeat"));
+    }
+    return patterns.get(name);
+  }
+  function strokes(pen, colour, width, lines) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.beginPath();
+    for (const [x, y, u, v] of lines) {
+      pen.moveTo(x, y);
+      pen.lineTo(u, v);
+    }
+    pen.stroke();
+  }
+  const RISING = [[-2, 10, 10, -2], [-2, 2, 2, -2], [6, 10, 10, 6]];
+  const FALLING = [[-2, -2, 10, 10], [-2, 6, 2, 10], [6, -2, 10, 2]];
+  function fillOf(style) {
+    const colour = colourOf(style);
+    const turn = Math.floor(style / 7) % 5;
+    if (!turn) return colour;
+    return tile(`speaker ${style}`, (pen) => {
+      pen.fillStyle = colour;
+      pen.fillRect(0, 0, 8, 8);
+      const over = dark ? "rgba(0,0,0,.6)" : "rgba(255,255,255,.8)";
+      if (turn === 1) strokes(pen, over, 2, RISING);
+      if (turn === 2) strokes(pen, over, 1.4, [...RISING, ...FALLING]);
+      if (turn === 3) strokes(pen, over, 2, [[4, 0, 4, 8]]);
+      if (turn === 4) {
+        pen.fillStyle = over;
+        pen.fillRect(1, 1, 3, 3);
+        pen.fillRect(5, 5, 3, 3);
+      }
+    });
+  }
+  function errorFill(kind) {
+    const colour = css("--bad");
+    if (kind === 0) return colour;
+    return tile(`error ${kind}`, (pen) => {
+      strokes(pen, colour, kind === 1 ? 2.6 : 1.5, kind === 1 ? RISING : [...RISING, ...FALLING]);
+    });
+  }
+  function chip(paint) {
+    const canvas = el("canvas", { className: "chip", width: 32, height: 32, "aria-hidden": "true" });
+    canvas.paint = () => {
+      const pen = canvas.getContext("2d");
+      pen.setTransform(2, 0, 0, 2, 0, 0);
+      pen.clearRect(0, 0, 16, 16);
+      paint(pen);
+    };
+    canvas.paint();
+    return canvas;
+  }
+  function speakerChip(style) {
+    return chip((pen) => {
+      pen.fillStyle = fillOf(style);
+      pen.fillRect(0, 0, 16, 16);
+    });
+  }
+  function errorChip(kind) {
+    return chip((pen) => {
+      pen.fillStyle = errorFill(kind);
+      pen.fillRect(0, 0, 16, 16);
+      pen.strokeStyle = css("--bad");
+      pen.strokeRect(0.5, 0.5, 15, 15);
+    });
+  }
+
+  // --- the recording that is shown, and what was changed ---------------------------------
+
+  const PREFIX = (recording) => `${recording.name}-`;
+  const works = data.recordings.map((recording) => {
+    const speakers = recording.speakers.map((name, style) => ({ name, style }));
+    const turns = recording.turns.map(([start, end, place, sure]) => ({
+      start, end, speaker: speakers[place], sure,
+    }));
+    const work = {
+      recording, speakers, turns, undone: [], done: [], edited: false, saved: true,
+      styles: speakers.length, peaks: null, url: null,
+    };
+    if (recording.wave) work.peaks = bytesOf(recording.wave.peaks);
+    if (recording.score) {
+      const mine = new Map(recording.score.pairs.map(([theirs, true_]) => [true_, theirs]));
+      let next = speakers.length;
+      work.reference = recording.score.speakers.map((name, place) => ({
+        name, partner: mine.has(place) ? speakers[mine.get(place)] : null,
+        style: mine.has(place) ? mine.get(place) : next++,
+      }));
+      work.styles = next;
+      work.truth = recording.score.turns.map(([start, end, place]) => ({
+        start, end, speaker: work.reference[place],
+      }));
+      work.errors = recording.score.errors.map(([start, end, kind, ref, hyp]) => ({
+        start, end, kind,
+        ref: ref.map((place) => recording.score.speakers[place]),
+        hyp: hyp.map((place) => recording.speakers[place]),
+        wrong: new Set([...ref.map((place) => work.reference[place]), ...hyp.map((place) => speakers[place])]),
+      }));
+    }
+    return work;
+  });
+  let work = works[0];
+  let chosen = null;
+  let view = { from: 0, to: 1 };
+  let lanes = [];
+  let figures = null;
+  let longestError = 0;
+  let errorsInView = [];
+
+  function shown(name) {
+    const prefix = PREFIX(work.recording);
+    const all = work.recording.speakers.every((one) => one.startsWith(prefix));
+    return all && name.startsWith(prefix) && name.length > prefix.length
+      ? name.slice(prefix.length) : name;
+  }
+  const isDoubtful = (turn) => turn.sure != null && turn.sure < data.doubtful;
+  const duration = () => work.recording.duration;
+
+  function snapshot() {
+    return {
+      turns: work.turns.map((turn) => ({ ...turn })),
+      speakers: work.speakers.map((one) => ({ ...one, self: one })),
+      place: work.turns.indexOf(chosen),
+    };
+  }
+  function restore(kept) {
+    // Speakers keep their identity, so that turns of both states point to the same ones.
+    work.speakers = kept.speakers.map(({ self, ...rest }) => Object.assign(self, rest));
+    work.turns = kept.turns.map((turn) => ({ ...turn }));
+    chosen = work.turns[kept.place] || null;
+  }
+  function change(what, act) {
+    work.done.push(snapshot());
+    if (work.done.length > 200) work.done.shift();
+    work.undone = [];
+    act();
+    settle(what);
+  }
+  function settle(what) {
+    work.turns.sort((a, b) => a.start - b.start || a.end - b.end);
+    const speaking = new Set(work.turns.map((turn) => turn.speaker));
+    work.speakers = work.speakers.filter((one) => speaking.has(one));
+    work.edited = work.done.length > 0;
+    work.saved = !work.edited;
+    if (chosen && !work.turns.includes(chosen)) chosen = null;
+    refresh();
+    if (what) say(what);
+  }
+  function undo() {
+    if (!work.done.length) return;
+    work.undone.push(snapshot());
+    restore(work.done.pop());
+    settle("Undone");
+  }
+  function redo() {
+    if (!work.undone.length) return;
+    work.done.push(snapshot());
+    restore(work.undone.pop());
+    settle("Done again");
+  }
+
+  // A field of RTTM holds no white space; the class is what Python splits at.
+  const cleanName = (text) =>
+    text.trim().replace(/[\s\u0000-\u001f\u0085\u007f]+/gu, "_").replace(/^_+$/u, "");
+
+  function rename(speaker, text) {
+    const name = cleanName(text);
+    if (!name) return say("A speaker needs a name"), refresh();
+    if (name === speaker.name) return refresh();
+    const other = work.speakers.find((one) => one !== speaker && (one.name === name || shown(one.name) === name));
+    if (other) return merge(speaker, other);
+    change(`Renamed to ${name}`, () => {
+      speaker.name = name;
+    });
+  }
+  function merge(speaker, into) {
+    change(`Merged ${shown(speaker.name)} into ${shown(into.name)}`, () => {
+      for (const turn of work.turns) if (turn.speaker === speaker) turn.speaker = into;
+      joinOverlaps(into);
+    });
+  }
+  // Two turns of one speaker must not overlap: merged speakers may have spoken at once.
+  function joinOverlaps(speaker) {
+    const own = work.turns.filter((turn) => turn.speaker === speaker);
+    own.sort((a, b) => a.start - b.start);
+    let last = null;
+    for (const turn of own) {
+      if (last && turn.start < last.end) {
+        last.end = Math.max(last.end, turn.end);
+        if (chosen === turn) chosen = last;
+        work.turns.splice(work.turns.indexOf(turn), 1);
+      } else last = turn;
+    }
+  }
+  function newSpeaker() {
+    const taken = new Set(work.speakers.map((one) => one.name));
+    let number = 1;
+    while (taken.has(`new-${number}`)) number++;
+    const made = { name: `new-${number}`, style: work.styles++ };
+    work.speakers.push(made);
+    return made;
+  }
+  function assign(turn, speaker) {
+    if (speaker === turn.speaker) return;
+    change(`Turn given to ${speaker ? shown(speaker.name) : "a new speaker"}`, () => {
+      turn.speaker = speaker || newSpeaker();
+      turn.sure = null;
+      joinOverlaps(turn.speaker);
+    });
+  }
+  function retime(turn, start, end) {
+    if (!(start >= 0 && end > start)) {
+      say("A turn must end after it starts");
+      return refresh();
+    }
+    change("Times changed", () => {
+      turn.start = start;
+      turn.end = end;
+      joinOverlaps(turn.speaker);
+    });
+  }
+  function remove(turn) {
+    const next = neighbour(1) || neighbour(-1);
+    change("Turn removed", () => {
+      work.turns.splice(work.turns.indexOf(turn), 1);
+      chosen = next === turn ? null : next;
+    });
+  }
+  function split(turn, at) {
+    if (!turn || at <= turn.start + 0.01 || at >= turn.end - 0.01) {
+      return say("Put the playhead inside the turn to split it");
+    }
+    const cut = Math.round(at * 1000) / 1000;
+    change(`Turn split at ${clock(cut, 2)}`, () => {
+      const later = { ...turn, start: cut };
+      turn.end = cut;
+      work.turns.push(later);
+      chosen = later;
+    });
+  }
+
+  // --- RTTM --------------------------------------------------------------------------------
+
+  function rttm() {
+    const lines = [];
+    for (const one of works) {
+      const times = new Set(one.turns.flatMap((turn) => [turn.start, turn.end]));
+      const count = (digits) => new Set([...times].map((time) => time.toFixed(digits))).size;
+      let digits = 3;
+      while (digits < 9 && count(digits) < count(9)) digits++;
+      const units = (time) => BigInt(time.toFixed(digits).replace(".", ""));
+      const text = (value) => {
+        const figures_ = String(value).padStart(digits + 1, "0");
+        return `${figures_.slice(0, -digits)}.${figures_.slice(-digits)}`;
+      };
+      for (const turn of one.turns) {
+        const [start, end] = [units(turn.start), units(turn.end)];
+        const speaker = cleanName(turn.speaker.name) || "unnamed";
+        const name = cleanName(one.recording.name) || "recording";
+        lines.push(`SPEAKER ${name} 1 ${text(start)} ${text(end - start)} <NA> <NA> ${speaker} <NA> <NA>\n`);
+      }
+    }
+    return lines.join("");
+  }
+  function download() {
+    const url = URL.createObjectURL(new Blob([rttm()], { type: "text/plain" }));
+    const name = works.length === 1 ? cleanName(work.recording.name) || "recording" : "turns";
+    const link = el("a", { href: url, download: `${name.replace(/[\\/:*?"<>|]/gu, "_")}.rttm` });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+    for (const one of works) one.saved = true;
+    say("RTTM downloaded");
+  }
+
+  // --- figures of the turns ------------------------------------------------------------------
+
+  function measure() {
+    const events = [];
+    const per = new Map(work.speakers.map((one) => [one, { time: 0, turns: 0, sure: 0, known: 0 }]));
+    for (const turn of work.turns) {
+      events.push([turn.start, 1], [turn.end, -1]);
+      const mine = per.get(turn.speaker);
+      const length = turn.end - turn.start;
+      mine.time += length;
+      mine.turns++;
+      if (turn.sure != null) {
+        mine.sure += turn.sure * length;
+        mine.known += length;
+      }
+    }
+    events.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    let [speech, overlap, active, last] = [0, 0, 0, 0];
+    for (const [time, step] of events) {
+      if (active > 0) speech += time - last;
+      if (active > 1) overlap += time - last;
+      active += step;
+      last = time;
+    }
+    const total = work.turns.reduce((sum, turn) => sum + turn.end - turn.start, 0);
+    return { speech, overlap, total, per, doubtful: work.turns.filter(isDoubtful).length };
+  }
+
+  // --- lanes -------------------------------------------------------------------------------
+
+  const canvas = $("timeline");
+  const AXIS = 24;
+  const WAVE = 56;
+  const GROUP = 22;
+
+  function layOut() {
+    const wanted = (work.reference ? work.reference.length : 0) + work.speakers.length;
+    const height = wanted > 24 ? 16 : wanted > 12 ? 21 : 28;
+    lanes = [{ kind: "axis", height: AXIS, label: "" }];
+    if (work.peaks) lanes.push({ kind: "wave", height: WAVE, label: "" });
+    if (work.reference) {
+      lanes.push({ kind: "group", height: GROUP, label: "Reference" });
+      for (const one of work.reference) {
+        const turns = work.truth.filter((turn) => turn.speaker === one);
+        lanes.push({ kind: "truth", height, speaker: one, turns, longest: longestOf(turns) });
+      }
+      lanes.push({ kind: "group", height: GROUP, label: "Found" });
+    }
+    for (const one of work.speakers) {
+      const turns = work.turns.filter((turn) => turn.speaker === one);
+      lanes.push({ kind: "found", height, speaker: one, turns, longest: longestOf(turns) });
+    }
+    if (work.errors) {
+      longestError = longestOf(work.errors);
+      lanes.push({ kind: "errors", height: 38, turns: work.errors, longest: longestError });
+    }
+    let top = 0;
+    for (const lane of lanes) {
+      lane.top = top;
+      top += lane.height;
+    }
+    const column = $("lanes");
+    column.replaceChildren(...lanes.map((lane) => {
+      const row = el("div", { className: lane.kind === "group" ? "group" : "" });
+      row.style.height = `${lane.height}px`;
+      if (lane.speaker) {
+        row.dataset.lane = lane.kind;
+        row.title = lane.speaker.name;
+        row.append(speakerChip(lane.speaker.style), el("b", {}, shown(lane.speaker.name)));
+      } else if (lane.kind === "errors") {
+        row.dataset.lane = "errors";
+        row.append(el("b", {}, "Errors"));
+      } else row.append(lane.label);
+      return row;
+    }));
+    canvas.style.height = `${top}px`;
+  }
+  const longestOf = (turns) => turns.reduce((most, turn) => Math.max(most, turn.end - turn.start), 0);
+
+  // Places of the turns that may reach into a stretch: turns are sorted by their starts.
+  function inView(turns, longest, from, to) {
+    let [low, high] = [0, turns.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (turns[middle].start < from - longest) low = middle + 1;
+      else high = middle;
+    }
+    const found = [];
+    for (let i = low; i < turns.length && turns[i].start < to; i++) {
+      if (turns[i].end > from) found.push(turns[i]);
+    }
+    return found;
+  }
+
+  // --- drawing -----------------------------------------------------------------------------
+
+  function fit(target) {
+    const ratio = window.devicePixelRatio || 1;
+    const [width, height] = [target.clientWidth, target.clientHeight];
+    if (target.width !== Math.round(width * ratio) || target.height !== Math.round(height * ratio)) {
+      target.width = Math.round(width * ratio);
+      target.height = Math.round(height * ratio);
+    }
+    const pen = target.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    return [pen, width, height];
+  }
+  const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
+  const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
+
+  function drawWave(pen, left, width, top, height, from, to) {
+    const perSecond = work.recording.wave.perSecond;
+    const middle = top + height / 2;
+    pen.fillStyle = css("--wave");
+    for (let x = 0; x < width; x++) {
+      const first = Math.floor((from + ((to - from) * x) / width) * perSecond);
+      const last = Math.max(first + 1, Math.floor((from + ((to - from) * (x + 1)) / width) * perSecond));
+      let peak = 0;
+      for (let i = Math.max(first, 0); i < last && i < work.peaks.length; i++) {
+        if (work.peaks[i] > peak) peak = work.peaks[i];
+      }
+      // The root shows quiet speech beside loud.
+      const half = Math.max(0.5, Math.sqrt(peak / 255) * (height / 2 - 2));
+      pen.fillRect(left + x, middle - half, 1, 2 * half);
+    }
+  }
+  function block(pen, x, y, w, h, radius) {
+    pen.beginPath();
+    if (w > 2 * radius) pen.roundRect(x, y, w, h, radius);
+    else pen.rect(x, y, w, h);
+  }
+
+  function drawTimeline() {
+    const [pen, width, height] = fit(canvas);
+    const { from, to } = view;
+    const scale = width / (to - from);
+    const x = (time) => (time - from) * scale;
+    const [ink, soft, line, lane_] = ["--ink", "--soft", "--line", "--lane"].map(css);
+    pen.font = FONT;
+    pen.textBaseline = "middle";
+    const step = STEPS.find((one) => one * scale >= 70) || 7200;
+    for (const lane of lanes) {
+      if (!["truth", "found", "errors"].includes(lane.kind)) continue;
+      pen.fillStyle = lane_;
+      pen.fillRect(0, lane.top + 2, width, lane.height - 4);
+    }
+    pen.fillStyle = soft;
+    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+      const place = Math.round(x(at)) + 0.5;
+      pen.strokeStyle = line;
+      pen.lineWidth = 1;
+      pen.beginPath();
+      pen.moveTo(place, AXIS - 6);
+      pen.lineTo(place, height);
+      pen.stroke();
+      const text = clock(at, step < 1 ? 1 : 0);
+      const wide = pen.measureText(text).width;
+      pen.fillText(text, clamp(place - wide / 2, 0, width - wide), 9);
+    }
+    errorsInView = work.errors ? inView(work.errors, longestError, from, to) : [];
+    for (const lane of lanes) {
+      if (lane.kind === "wave") drawWave(pen, 0, width, lane.top, lane.height, from, to);
+      if (lane.kind === "truth" || lane.kind === "found") {
+        drawLane(pen, lane, x, width);
+        if (work.errors && !work.edited) underline(pen, lane, x);
+      }
+      if (lane.kind === "errors") drawErrors(pen, lane, x);
+    }
+    const now = x(head());
+    if (now >= -1 && now <= width + 1) {
+      pen.fillStyle = ink;
+      pen.fillRect(Math.round(now) - 0.5, 4, 1.5, height - 4);
+      pen.beginPath();
+      pen.moveTo(now - 5, 2);
+      pen.lineTo(now + 5, 2);
+      pen.lineTo(now, 10);
+      pen.fill();
+    }
+    canvas.dataset.from = from;
+    canvas.dataset.to = to;
+    canvas.dataset.chosen = chosen ? work.turns.indexOf(chosen) : -1;
+  }
+  function drawLane(pen, lane, x, width) {
+    const [top, high] = [lane.top + 3, lane.height - 6];
+    const fill = fillOf(lane.speaker.style);
+    const colour = colourOf(lane.speaker.style);
+    const label = shown(lane.speaker.name);
+    const wide = pen.measureText(label).width;
+    let covered = -9;
+    for (const turn of inView(lane.turns, lane.longest, view.from, view.to)) {
+      const [left, right] = [Math.max(x(turn.start), -4), Math.min(x(turn.end), width + 4)];
+      const w = Math.max(right - left, 1.2);
+      const doubtful = isDoubtful(turn);
+      if (w < 8 && turn !== chosen) {
+        // Thousands of small ones: plain, and not twice in one pixel.
+        if (left + w <= covered) continue;
+        covered = left + w;
+        pen.globalAlpha = doubtful ? 0.4 : 1;
+        pen.fillStyle = fill;
+        pen.fillRect(left, top, w, high);
+        pen.globalAlpha = 1;
+        continue;
+      }
+      block(pen, left, top, w, high, 4);
+      pen.fillStyle = fill;
+      pen.globalAlpha = doubtful ? 0.28 : 1;
+      pen.fill();
+      pen.globalAlpha = 1;
+      if (doubtful) {
+        pen.setLineDash([3, 2]);
+        pen.strokeStyle = colour;
+        pen.lineWidth = 1.5;
+        pen.stroke();
+        pen.setLineDash([]);
+      }
+      const text = doubtful ? "?" : label;
+      const room = doubtful ? 12 : wide + 14;
+      if (w > room && high > 12) {
+        const solid = !doubtful && lane.speaker.style < 7;
+        const at = Math.max(left, 0) + (doubtful ? 4 : 7);
+        if (!doubtful && !solid) {
+          // Behind words, no pattern.
+          pen.fillStyle = colour;
+          pen.fillRect(at - 3, top + 2, wide + 6, high - 4);
+        }
+        if (at + (doubtful ? 8 : wide) < right) {
+          pen.fillStyle = doubtful ? css("--ink") : inkOn(lane.speaker.style);
+          pen.fillText(text, at, top + high / 2 + 0.5);
+        }
+      }
+      if (turn === chosen) {
+        block(pen, left - 1, top - 1.5, w + 2, high + 3, 5);
+        pen.strokeStyle = css("--ink");
+        pen.lineWidth = 2;
+        pen.stroke();
+      }
+    }
+  }
+  // Whoever is wrong has a line below, in the lane itself.
+  function underline(pen, lane, x) {
+    pen.fillStyle = css("--bad");
+    let covered = -9;
+    for (const error of errorsInView) {
+      if (!error.wrong.has(lane.speaker)) continue;
+      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
+      if (right <= covered) continue;
+      covered = right;
+      pen.fillRect(left, lane.top + lane.height - 4, right - left, 3);
+    }
+  }
+  // White or black, whichever is read more easily on the colour.
+  function inkOn(style) {
+    const [r, g, b] = [1, 3, 5].map((at) => {
+      const part = parseInt(colourOf(style).slice(at, at + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#101317" : "#ffffff";
+  }
+  function drawErrors(pen, lane, x) {
+    const covered = [-9, -9, -9];
+    for (const error of errorsInView) {
+      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
+      if (right <= covered[error.kind] + 0.3) continue;
+      covered[error.kind] = right;
+      const third = (lane.height - 5) / 3;
+      const top = lane.top + 3 + third * error.kind;
+      pen.fillStyle = errorFill(error.kind);
+      pen.fillRect(left, top, right - left, third - 2);
+    }
+  }
+
+  const overview = $("overview");
+  let backdrop = null;
+  function paintBackdrop(width, height, whole) {
+    backdrop = document.createElement("canvas");
+    backdrop.width = overview.width;
+    backdrop.height = overview.height;
+    const pen = backdrop.getContext("2d");
+    pen.scale(overview.width / Math.max(width, 1), overview.height / Math.max(height, 1));
+    if (work.peaks) drawWave(pen, 0, width, 0, height - 10, 0, whole);
+    const top = work.peaks ? height - 10 : 8;
+    const high = work.peaks ? 7 : height - 16;
+    for (const turn of work.turns) {
+      pen.fillStyle = colourOf(turn.speaker.style);
+      pen.fillRect((turn.start / whole) * width, top, Math.max(((turn.end - turn.start) / whole) * width, 0.6), high);
+    }
+  }
+  function drawOverview() {
+    const [pen, width, height] = fit(overview);
+    const whole = duration();
+    // What does not change while one moves about is drawn once.
+    if (!backdrop || backdrop.width !== overview.width || backdrop.height !== overview.height) {
+      paintBackdrop(width, height, whole);
+    }
+    if (width) pen.drawImage(backdrop, 0, 0, width, height);
+    const [left, right] = [(view.from / whole) * width, (view.to / whole) * width];
+    pen.fillStyle = css("--shade");
+    pen.fillRect(left, 0, right - left, height);
+    pen.strokeStyle = css("--accent");
+    pen.lineWidth = 2;
+    pen.strokeRect(left + 1, 1, Math.max(right - left - 2, 3), height - 2);
+    pen.fillStyle = css("--ink");
+    pen.fillRect(((head()) / whole) * width, 0, 1.5, height);
+    const place = Math.round((100 * (view.from + view.to)) / 2 / whole);
+    overview.setAttribute("aria-valuenow", place);
+    overview.setAttribute("aria-valuetext", `${clock(view.from, 0)} to ${clock(view.to, 0)}`);
+  }
+
+  // --- the view of windows --------------------------------------------------------------------
+
+  const map = $("map");
+  let walk = 0; // 0 where they began, 1 where they came to rest
+  let owners = [];
+
+  function ownWindows() {
+    if (!work.recording.map) return;
+    const longest = longestOf(work.turns);
+    owners = work.recording.map.times.map(([start, end]) => {
+      let [best, most] = [null, 0];
+      for (const turn of inView(work.turns, longest, start, end)) {
+        const shared = Math.min(end, turn.end) - Math.max(start, turn.start);
+        if (shared > most) [best, most] = [turn, shared];
+      }
+      return best;
+    });
+  }
+  function mapPlaces() {
+    const grid = work.recording.map.grid;
+    const [width, height] = [map.clientWidth, map.clientHeight];
+    const side = Math.min(width, height) - 28;
+    // Wide pictures are stretched sideways a little: the plane has no scale of its own.
+    const wide = Math.min(width - 28, side * 1.6);
+    return (x, y) => [
+      (width - wide) / 2 + (x / grid) * wide,
+      height - ((height - side) / 2 + (y / grid) * side),
+    ];
+  }
+  function along(path, share) {
+    const last = path.length / 2 - 1;
+    const at = share * last;
+    const i = Math.min(Math.floor(at), Math.max(last - 1, 0));
+    const rest = last ? at - i : 0;
+    const j = Math.min(i + 1, last);
+    return [0, 1].map((k) => path[2 * i + k] * (1 - rest) + path[2 * j + k] * rest);
+  }
+  function marker(pen, style, x, y, r) {
+    const shape = Math.floor(style / 7) % 4;
+    pen.beginPath();
+    if (shape === 0) pen.arc(x, y, r, 0, 2 * Math.PI);
+    if (shape === 1) pen.rect(x - r, y - r, 2 * r, 2 * r);
+    if (shape === 2) {
+      pen.moveTo(x, y - 1.3 * r);
+      pen.lineTo(x + 1.2 * r, y + r);
+      pen.lineTo(x - 1.2 * r, y + r);
+      pen.closePath();
+    }
+    if (shape === 3) {
+      pen.moveTo(x, y - 1.4 * r);
+      pen.lineTo(x + 1.4 * r, y);
+      pen.lineTo(x, y + 1.4 * r);
+      pen.lineTo(x - 1.4 * r, y);
+      pen.closePath();
+    }
+  }
+  function drawMap() {
+    const shownMap = work.recording.map;
+    if (!shownMap) return;
+    const [pen] = fit(map);
+    const place = mapPlaces();
+    const many = shownMap.paths.length > 400;
+    if ($("map-paths").checked) {
+      pen.lineWidth = 1;
+      pen.globalAlpha = many ? 0.14 : 0.3;
+      shownMap.paths.forEach((path, i) => {
+        pen.strokeStyle = owners[i] ? colourOf(owners[i].speaker.style) : css("--soft");
+        pen.beginPath();
+        for (let k = 0; k < path.length; k += 2) {
+          const [x, y] = place(path[k], path[k + 1]);
+          if (k) pen.lineTo(x, y);
+          else pen.moveTo(x, y);
+        }
+        pen.stroke();
+      });
+      pen.globalAlpha = 1;
+      shownMap.paths.forEach((path, i) => {
+        const [x, y] = place(path[path.length - 2], path[path.length - 1]);
+        pen.strokeStyle = owners[i] ? colourOf(owners[i].speaker.style) : css("--soft");
+        pen.globalAlpha = 0.5;
+        marker(pen, owners[i] ? owners[i].speaker.style : 0, x, y, 7);
+        pen.stroke();
+      });
+      pen.globalAlpha = 1;
+    }
+    shownMap.paths.forEach((path, i) => {
+      const [x, y] = place(...along(path, walk));
+      const owner = owners[i];
+      const style = owner ? owner.speaker.style : 6;
+      const doubtful = shownMap.confidence && shownMap.confidence[i] < data.doubtful;
+      marker(pen, style, x, y, many ? 2.6 : 4);
+      pen.fillStyle = doubtful ? css("--lane") : colourOf(style);
+      pen.fill();
+      pen.lineWidth = doubtful ? 1.6 : 0.8;
+      pen.strokeStyle = doubtful ? colourOf(style) : css("--lane");
+      pen.stroke();
+      if (chosen && owner === chosen) {
+        pen.strokeStyle = css("--ink");
+        pen.lineWidth = 1.6;
+        marker(pen, style, x, y, many ? 4.5 : 6.5);
+        pen.stroke();
+      }
+    });
+  }
+  function letWalk() {
+    const begun = performance.now();
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const back = walk > 0.5;
+    const pace = (now) => {
+      const share = calm ? 1 : clamp((now - begun) / 1800, 0, 1);
+      walk = back ? 1 - share : share;
+      drawMap();
+      if (share < 1) requestAnimationFrame(pace);
+      else $("map-walk").textContent = walk > 0.5 ? "Back to the start" : "Let them walk";
+    };
+    requestAnimationFrame(pace);
+  }
+
+  let waiting = false;
+  function draw() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      drawTimeline();
+      drawOverview();
+      $("clock").textContent = clock(head());
+    });
+  }
+
+  // --- sound -------------------------------------------------------------------------------
+
+  let cursor = 0; // the playhead where there is no sound
+  let stopAt = null;
+  let hasSound = false;
+  const head = () => (hasSound ? sound.currentTime : cursor);
+
+  function loadSound() {
+    sound.pause();
+    stopAt = null;
+    cursor = 0;
+    const where = work.recording.audio;
+    if (!work.url && where && where.href) work.url = where.href;
+    if (!work.url && where && where.id) {
+      const bytes = bytesOf($(where.id).textContent);
+      work.url = URL.createObjectURL(new Blob([bytes], { type: where.type }));
+    }
+    hasSound = Boolean(work.url);
+    if (hasSound) sound.src = work.url;
+    else sound.removeAttribute("src");
+    $("play").disabled = !hasSound;
+    $("turn-play").disabled = !hasSound;
+    $("audio-open").hidden = hasSound;
+  }
+  function seek(time) {
+    cursor = clamp(time, 0, duration());
+    if (hasSound) sound.currentTime = cursor;
+    draw();
+  }
+  function play(from, to) {
+    if (!hasSound) return say("There is no audio in this page: open the audio file to listen");
+    stopAt = to == null ? null : to;
+    if (from != null) sound.currentTime = from;
+    sound.dataset.from = from == null ? sound.currentTime : from;
+    sound.play().catch((problem) => say(`The audio cannot be played: ${problem.message}`));
+  }
+  function toggle() {
+    if (hasSound && !sound.paused) return sound.pause();
+    play(null, null);
+  }
+  function playTurn(turn) {
+    if (turn) play(turn.start, turn.end);
+  }
+  function watch() {
+    if (stopAt != null && sound.currentTime >= stopAt) {
+      sound.pause();
+      stopAt = null;
+    }
+    if (!sound.paused) {
+      const now = sound.currentTime;
+      if (now > view.to || now < view.from) show(now, now);
+      requestAnimationFrame(watch);
+    }
+    draw();
+  }
+  sound.addEventListener("play", () => {
+    $("play").textContent = "❚❚ Pause";
+    $("play").setAttribute("aria-label", "Pause");
+    requestAnimationFrame(watch);
+  });
+  sound.addEventListener("pause", () => {
+    $("play").textContent = "▶ Play";
+    $("play").setAttribute("aria-label", "Play");
+    draw();
+  });
+  sound.addEventListener("timeupdate", () => {
+    if (stopAt != null && sound.currentTime >= stopAt) watch(); // tabs in the background
+  });
+  sound.addEventListener("error", () => {
+    if (!hasSound) return;
+    hasSound = false;
+    work.url = null;
+    $("play").disabled = true;
+    $("audio-open").hidden = false;
+    say("The audio of this page cannot be read: open the audio file");
+  });
+  $("audio-file").addEventListener("change", (event) => {
+    const [file] = event.target.files;
+    if (!file) return;
+    work.url = URL.createObjectURL(file);
+    loadSound();
+    draw();
+  });
+
+  // --- zoom, choice --------------------------------------------------------------------------
+
+  function setView(from, to) {
+    const least = Math.min(0.5, duration());
+    const width = clamp(to - from, least, duration());
+    const start = clamp(from, 0, duration() - width);
+    view = { from: start, to: start + width };
+    draw();
+  }
+  function zoom(factor, around) {
+    const middle = around == null ? (view.from + view.to) / 2 : around;
+    setView(middle - (middle - view.from) / factor, middle + (view.to - middle) / factor);
+  }
+  function show(start, end) {
+    const width = Math.max(view.to - view.from, Math.min(1.3 * (end - start), duration()));
+    if (start >= view.from && end <= view.to) return;
+    setView((start + end) / 2 - width / 2, (start + end) / 2 + width / 2);
+  }
+  function choose(turn, quiet) {
+    chosen = turn;
+    if (turn) {
+      show(turn.start, turn.end);
+      if (!hasSound || sound.paused) seek(turn.start);
+      if (!quiet) {
+        const sure = turn.sure == null ? "" : `, confidence ${percent(turn.sure, 0)}`;
+        const doubt = isDoubtful(turn) ? ", doubtful" : "";
+        say(`Turn ${work.turns.indexOf(turn) + 1} of ${work.turns.length}, ` +
+          `${shown(turn.speaker.name)}, from ${clock(turn.start)} to ${clock(turn.end)}${sure}${doubt}`);
+      }
+    }
+    fillTurn();
+    fillTable(true);
+    drawMap();
+    draw();
+  }
+  function neighbour(step) {
+    if (chosen) return work.turns[work.turns.indexOf(chosen) + step];
+    const next = work.turns.findIndex((turn) => turn.start >= view.from);
+    return work.turns[step > 0 ? next : next - 1] || work.turns[0];
+  }
+  function nextDoubtful() {
+    const from = chosen ? work.turns.indexOf(chosen) + 1 : 0;
+    const order = [...work.turns.slice(from), ...work.turns.slice(0, from)];
+    const found = order.find(isDoubtful);
+    if (found) choose(found);
+    else say("No turn is doubtful");
+  }
+  function nextError() {
+    if (!work.errors || !work.errors.length) return say("There are no errors to show");
+    const now = head() + 0.001;
+    const found = work.errors.find((error) => error.start > now) || work.errors[0];
+    chosen = null;
+    fillTurn();
+    show(found.start, found.end);
+    seek(found.start);
+    say(errorText(found));
+  }
+  function errorText(error) {
+    const names = (list) => list.map(shown).join(", ");
+    const who = [names(error.ref), `${names(error.hyp)} though silent`,
+      `${names(error.ref)} taken for ${names(error.hyp)}`][error.kind];
+    return `${KINDS[error.kind]}: ${who}, ${clock(error.start)} to ${clock(error.end)}`;
+  }
+
+  function hit(event) {
+    const box = canvas.getBoundingClientRect();
+    const [px, py] = [event.clientX - box.left, event.clientY - box.top];
+    const time = view.from + ((view.to - view.from) * px) / box.width;
+    const lane = lanes.find((one) => py >= one.top && py < one.top + one.height);
+    const slack = (3 * (view.to - view.from)) / box.width;
+    let thing = null;
+    if (lane && lane.turns) {
+      const near = inView(lane.turns, lane.longest, time - slack, time + slack);
+      thing = near.find((turn) => turn.start <= time && turn.end > time) || near[0] || null;
+      if (thing && lane.kind === "errors") {
+        const kind = Math.floor((3 * (py - lane.top)) / lane.height);
+        thing = near.find((error) => error.kind === kind) || thing;
+      }
+    }
+    return { time, lane, thing, px, py };
+  }
+
+  const fingers = new Map();
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    canvas.setPointerCapture(event.pointerId);
+    fingers.set(event.pointerId, event);
+    drag = { x: event.clientX, view: { ...view }, moved: false, spread: null };
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!fingers.has(event.pointerId)) return hint(event);
+    fingers.set(event.pointerId, event);
+    const perPixel = (drag.view.to - drag.view.from) / canvas.clientWidth;
+    if (fingers.size === 2) {
+      const [a, b] = [...fingers.values()].map((one) => one.clientX);
+      const spread = Math.max(Math.abs(a - b), 10);
+      if (!drag.spread) drag = { ...drag, spread, view: { ...view }, moved: true };
+      const middle = (a + b) / 2 - canvas.getBoundingClientRect().left;
+      const around = drag.view.from + middle * ((drag.view.to - drag.view.from) / canvas.clientWidth);
+      const factor = spread / drag.spread;
+      return setView(around - (around - drag.view.from) / factor, around + (drag.view.to - around) / factor);
+    }
+    const moved = event.clientX - drag.x;
+    if (Math.abs(moved) > 4) drag.moved = true;
+    if (drag.moved) setView(drag.view.from - moved * perPixel, drag.view.to - moved * perPixel);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const clicked = drag && !drag.moved && fingers.size === 1;
+    fingers.delete(event.pointerId);
+    if (!clicked) return;
+    const { time, lane, thing } = hit(event);
+    if (thing && lane.kind === "found") {
+      choose(thing);
+      playTurn(thing);
+    } else if (thing && lane.kind === "truth") {
+      choose(null);
+      seek(thing.start);
+      play(thing.start, thing.end);
+    } else if (thing && lane.kind === "errors") {
+      seek(thing.start);
+      play(thing.start, thing.end);
+      say(errorText(thing));
+    } else seek(time);
+  });
+  canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
+  canvas.addEventListener("pointerleave", () => ($("hint").hidden = true));
+  function hint(event) {
+    const { lane, thing, px, py } = hit(event);
+    const box = $("hint");
+    box.hidden = !thing;
+    if (!thing) return;
+    if (lane.kind === "errors") box.textContent = errorText(thing);
+    else {
+      const sure = thing.sure == null ? "" : `\nconfidence ${percent(thing.sure, 0)}${isDoubtful(thing) ? ", doubtful" : ""}`;
+      box.textContent = `${thing.speaker.name}\n${clock(thing.start, 2)} – ${clock(thing.end, 2)} (${(thing.end - thing.start).toFixed(2)} s)${sure}`;
+    }
+    box.style.left = `${clamp(px + 14, 0, Math.max(canvas.clientWidth - 240, 0))}px`;
+    box.style.top = `${py + 16}px`;
+  }
+  canvas.addEventListener("wheel", (event) => {
+    const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      zoom(Math.exp(-event.deltaY / 240), hit(event).time);
+    } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+      event.preventDefault();
+      const by = (sideways * (view.to - view.from)) / canvas.clientWidth;
+      setView(view.from + by, view.to + by);
+    }
+  }, { passive: false });
+
+  function overviewTo(event) {
+    const box = overview.getBoundingClientRect();
+    const middle = ((event.clientX - box.left) / box.width) * duration();
+    const half = (view.to - view.from) / 2;
+    if (2 * half > 0.999 * duration()) seek(middle);
+    else setView(middle - half, middle + half);
+  }
+  overview.addEventListener("pointerdown", (event) => {
+    overview.setPointerCapture(event.pointerId);
+    overviewTo(event);
+  });
+  overview.addEventListener("pointermove", (event) => event.buttons && overviewTo(event));
+  overview.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -0.2, ArrowRight: 0.2, PageUp: -1, PageDown: 1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const width = view.to - view.from;
+    setView(view.from + by * width, view.to + by * width);
+  });
+
+  const width = () => view.to - view.from;
+  const KEYS = {
+    ArrowLeft: () => choose(neighbour(-1) || chosen),
+    ArrowRight: () => choose(neighbour(1) || chosen),
+    Enter: () => playTurn(chosen),
+    " ": toggle,
+    "+": () => zoom(2, head() >= view.from && head() <= view.to ? head() : null),
+    "=": () => KEYS["+"](),
+    "-": () => zoom(0.5),
+    "0": () => setView(0, duration()),
+    PageUp: () => setView(view.from - width(), view.to - width()),
+    PageDown: () => setView(view.from + width(), view.to + width()),
+    Home: () => (setView(0, width()), seek(0)),
+    End: () => setView(duration() - width(), duration()),
+    d: nextDoubtful,
+    e: nextError,
+    s: () => split(chosen, head()),
+    Delete: () => chosen && remove(chosen),
+    Escape: () => (sound.pause(), choose(null)),
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const number = Number(key);
+    if (number >= 1 && number <= 9 && chosen && work.speakers[number - 1]) {
+      event.preventDefault();
+      return assign(chosen, work.speakers[number - 1]);
+    }
+    if (!Object.hasOwn(KEYS, key)) return;
+    event.preventDefault();
+    KEYS[key]();
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if ((event.ctrlKey || event.metaKey) && !typing && event.key.toLowerCase() === "z") {
+      event.preventDefault();
+      if (event.shiftKey) redo();
+      else undo();
+    } else if ((event.ctrlKey || event.metaKey) && !typing && event.key.toLowerCase() === "y") {
+      event.preventDefault();
+      redo();
+    } else if (event.key === "?" && !typing) toggleKeys();
+  });
+  map.addEventListener("click", (event) => {
+    const box = map.getBoundingClientRect();
+    const place = mapPlaces();
+    let [best, nearest] = [null, 14 ** 2];
+    work.recording.map.paths.forEach((path, i) => {
+      const [x, y] = place(...along(path, walk));
+      const far = (x - event.clientX + box.left) ** 2 + (y - event.clientY + box.top) ** 2;
+      if (far < nearest) [best, nearest] = [i, far];
+    });
+    if (best == null) return;
+    if (owners[best]) choose(owners[best]);
+    const [start, end] = work.recording.map.times[best];
+    play(start, end);
+  });
+
+  // --- panels ------------------------------------------------------------------------------
+
+  function fillTiles() {
+    const tiles = [
+      [clock(duration(), 0), "recording"],
+      [`${percent(figures.speech / duration(), 0)}`, `speech, ${clock(figures.speech, 0)}`],
+      [work.speakers.length, work.speakers.length === 1 ? "speaker" : "speakers"],
+      [work.turns.length, work.turns.length === 1 ? "turn" : "turns"],
+      [percent(figures.speech ? figures.overlap / figures.speech : 0), `overlap, ${figures.overlap.toFixed(1)} s`],
+    ];
+    if (work.turns.some((turn) => turn.sure != null)) {
+      tiles.push([figures.doubtful, figures.doubtful === 1 ? "doubtful turn" : "doubtful turns"]);
+    }
+    if (work.recording.score) tiles.push([percent(work.recording.score.figures.der), "DER"]);
+    $("tiles").replaceChildren(...tiles.map(([value, name]) =>
+      el("div", { className: "tile" }, el("b", {}, String(value)), el("span", {}, name))));
+    const notes = [...work.recording.notes];
+    if (work.edited && work.recording.score) {
+      notes.push("Scores and marks of errors are those of the turns as they came, without your changes.");
+    }
+    $("notes").hidden = !notes.length;
+    $("notes").replaceChildren(...notes.map((note) => el("p", {}, note)));
+  }
+
+  function fillSpeakers() {
+    const most = Math.max(...[...figures.per.values()].map((one) => one.time), 1e-9);
+    $("speakers").replaceChildren(...work.speakers.map((speaker) => {
+      const mine = figures.per.get(speaker);
+      const bar = el("canvas", { className: "bar", width: 400, height: 8, "aria-hidden": "true" });
+      bar.paint = () => {
+        const pen = bar.getContext("2d");
+        pen.clearRect(0, 0, 400, 8);
+        pen.fillStyle = fillOf(speaker.style);
+        pen.fillRect(0, 0, (400 * mine.time) / most, 8);
+      };
+      bar.paint();
+      const name = el("input", {
+        type: "text", value: shown(speaker.name), maxlength: 200, spellcheck: "false",
+        "aria-label": `Name of ${shown(speaker.name)}`, title: speaker.name,
+        onchange: (event) => {
+          const text = event.target.value;
+          if (text !== shown(speaker.name)) rename(speaker, text);
+        },
+        onkeydown: (event) => event.key === "Enter" && event.target.blur(),
+      });
+      const others = work.speakers.filter((one) => one !== speaker);
+      const into = others.length ? el("select", {
+        "aria-label": `Merge ${shown(speaker.name)} into another speaker`,
+        onchange: (event) => merge(speaker, others[Number(event.target.value)]),
+      }, el("option", { value: "" }, "Merge into…"),
+      ...others.map((one, place) => el("option", { value: place }, shown(one.name)))) : null;
+      const partner = (work.reference || []).find((one) => one.partner === speaker);
+      const words = [
+        `${mine.turns} ${mine.turns === 1 ? "turn" : "turns"}`,
+        `${(mine.time / mine.turns).toFixed(1)} s each`,
+        mine.known ? `confidence ${percent(mine.sure / mine.known, 0)}` : null,
+        partner ? `is ${partner.name} of the reference` : null,
+      ].filter(Boolean);
+      return el("div", { className: "speaker", role: "group", "aria-label": shown(speaker.name) },
+        speakerChip(speaker.style), name,
+        el("span", { className: "time" }, `${clock(mine.time, 0)} · ${percent(mine.time / figures.total, 0)}`),
+        bar, into, el("span", { className: "more" }, words.join(" · ")));
+    }));
+  }
+
+  function fillScore() {
+    const score = work.recording.score;
+    $("score-card").hidden = !score;
+    if (!score) return;
+    const now = score.figures;
+    const parts = ["missed", "false_alarm", "confusion"].map((name) => now[name] || 0);
+    const error = parts.reduce((sum, part) => sum + part, 0);
+    const bar = el("canvas", { className: "split", role: "img",
+      "aria-label": KINDS.map((kind, i) => `${kind} ${parts[i].toFixed(1)} s`).join(", ") });
+    bar.paint = () => {
+      const [pen, width, height] = fit(bar);
+      const whole = Math.max(now.scored || 0, error) || 1;
+      pen.fillStyle = css("--lane");
+      pen.fillRect(0, 0, width, height);
+      let left = 0;
+      parts.forEach((part, kind) => {
+        pen.fillStyle = errorFill(kind);
+        pen.fillRect(left, 0, (part / whole) * width, height);
+        left += (part / whole) * width;
+        pen.fillStyle = css("--card");
+        if (part) pen.fillRect(left, 0, 2, height);
+      });
+    };
+    const row = (first, name, seconds, rate) => el("tr", {},
+      el("td", {}, el("span", { className: "who" }, first, name)),
+      el("td", { className: "number" }, seconds == null ? "" : `${seconds.toFixed(2)} s`),
+      el("td", { className: "number" }, rate == null ? "–" : percent(rate)));
+    const rates = ["missed_rate", "false_alarm_rate", "confusion_rate"];
+    const rows = KINDS.map((kind, i) => row(errorChip(i), kind, parts[i], now[rates[i]]));
+    rows.push(row(null, "Jaccard error rate (JER)", null, now.jer));
+    const counts = el("p", { className: "fine" },
+      `${now.n_ref} speakers in the reference, ${now.n_hyp} found; ${(now.scored || 0).toFixed(2)} s scored.`);
+    const all = works.filter((one) => one.recording.score).map((one) => one.recording.score.figures);
+    const sum = (name) => all.reduce((total, one) => total + (one[name] || 0), 0);
+    const pooled = all.length > 1 && sum("scored") ? el("p", { className: "fine" },
+      `All ${all.length} recordings together: DER ${percent((sum("missed") + sum("false_alarm") + sum("confusion")) / sum("scored"))}.`) : null;
+    $("score").replaceChildren(
+      el("p", {}, el("span", { className: "der" }, percent(now.der)), " diarization error rate"),
+      bar, el("table", {}, el("caption", { className: "quiet" }, "Parts of the error"), el("tbody", {}, ...rows)), counts, pooled || "",
+      el("details", {}, el("summary", {}, "What was counted"),
+        el("ul", { className: "rules" }, ...score.rules.map((rule) => el("li", {}, rule)))));
+    bar.paint();
+  }
+
+  function fillMap() {
+    const shownMap = work.recording.map;
+    $("map-card").hidden = !shownMap;
+    if (!shownMap) return;
+    const part = shownMap.paths.length < shownMap.windows
+      ? `${shownMap.paths.length} of ${shownMap.windows} windows` : `${shownMap.windows} windows`;
+    $("map-note").textContent =
+      `${part} of speech, in the plane that shows most of their differences (${percent(shownMap.share, 0)} of the variance). ` +
+      "Lines are the paths of a short stochastic mean shift, run for this picture; rings are where they rest." +
+      (shownMap.confidence ? " Hollow points are doubtful." : "") + " A click plays a window.";
+  }
+
+  function fillLegend() {
+    const items = [];
+    if (work.turns.some((turn) => turn.sure != null)) {
+      items.push(el("span", {}, chip((pen) => {
+        pen.fillStyle = colourOf(0);
+        pen.globalAlpha = 0.28;
+        pen.fillRect(0, 0, 16, 16);
+        pen.globalAlpha = 1;
+        pen.strokeStyle = colourOf(0);
+        pen.setLineDash([3, 2]);
+        pen.lineWidth = 1.5;
+        pen.strokeRect(1, 1, 14, 14);
+        pen.setLineDash([]);
+      }), `doubtful: confidence below ${percent(data.doubtful, 0)}`));
+    }
+    if (work.errors) items.push(el("span", {}, chip((pen) => {
+      pen.fillStyle = css("--lane");
+      pen.fillRect(0, 0, 16, 16);
+      pen.fillStyle = css("--bad");
+      pen.fillRect(0, 12, 16, 3);
+    }), "wrong here"));
+    if (work.errors) KINDS.forEach((kind, i) => items.push(el("span", {}, errorChip(i), kind)));
+    items.push(el("span", {}, hasSound ? "A click plays a turn." : "A click chooses a turn; open the audio file to listen."));
+    $("legend").replaceChildren(...items);
+    $("next-doubt").hidden = !figures.doubtful;
+    $("next-error").hidden = !(work.errors && work.errors.length);
+  }
+
+  function fillTurn() {
+    $("turn").hidden = !chosen;
+    if (!chosen) return;
+    $("turn-name").textContent = `Turn ${work.turns.indexOf(chosen) + 1} of ${work.turns.length}`;
+    $("turn-speaker").replaceChildren(
+      ...work.speakers.map((one, place) =>
+        el("option", { value: place, selected: one === chosen.speaker }, shown(one.name))),
+      el("option", { value: "new" }, "a new speaker"));
+    $("turn-start").value = chosen.start.toFixed(3);
+    $("turn-end").value = chosen.end.toFixed(3);
+    $("turn-sure").textContent = chosen.sure == null ? ""
+      : `confidence ${percent(chosen.sure, 0)}${isDoubtful(chosen) ? ", doubtful" : ""}`;
+  }
+
+  const ROWS = 50;
+  let page = 0;
+  function listed() {
+    const filter = $("filter").value;
+    if (filter === "doubtful") return work.turns.filter(isDoubtful);
+    const speaker = work.speakers[Number(filter)];
+    return filter === "" || !speaker ? work.turns : work.turns.filter((turn) => turn.speaker === speaker);
+  }
+  function fillFilter() {
+    const before = $("filter").value;
+    const options = [el("option", { value: "" }, "all turns")];
+    if (figures.doubtful) options.push(el("option", { value: "doubtful" }, "doubtful turns"));
+    work.speakers.forEach((one, place) => options.push(el("option", { value: place }, shown(one.name))));
+    $("filter").replaceChildren(...options);
+    $("filter").value = options.some((one) => one.value === before) ? before : "";
+  }
+  function fillTable(follow) {
+    const turns = listed();
+    const at = turns.indexOf(chosen);
+    if (follow && at >= 0) page = Math.floor(at / ROWS);
+    page = clamp(page, 0, Math.max(Math.ceil(turns.length / ROWS) - 1, 0));
+    const part = turns.slice(page * ROWS, (page + 1) * ROWS);
+    $("page-text").textContent = turns.length ? `${page * ROWS + 1}–${page * ROWS + part.length} of ${turns.length}` : "none";
+    $("page-back").disabled = page === 0;
+    $("page-on").disabled = (page + 1) * ROWS >= turns.length;
+    document.querySelector("#turns tbody").replaceChildren(...part.map((turn) => {
+      const sure = turn.sure == null ? "–" : percent(turn.sure, 0);
+      return el("tr", { "aria-current": turn === chosen ? "true" : null, onclick: () => choose(turn) },
+        el("td", {}, clock(turn.start, 2)), el("td", {}, clock(turn.end, 2)),
+        el("td", {}, `${(turn.end - turn.start).toFixed(2)} s`),
+        el("td", {}, el("span", { className: "who" }, speakerChip(turn.speaker.style), el("span", {}, shown(turn.speaker.name)))),
+        el("td", { className: isDoubtful(turn) ? "doubt" : "" }, isDoubtful(turn) ? `${sure} doubtful` : sure),
+        el("td", {}, el("button", {
+          type: "button", disabled: !hasSound, "aria-label": `Play ${shown(turn.speaker.name)} at ${clock(turn.start)}`,
+          onclick: (event) => {
+            event.stopPropagation();
+            choose(turn);
+            playTurn(turn);
+          },
+        }, "▶")));
+    }));
+  }
+  function fillMade() {
+    const table = (name, rows) => rows.length ? el("div", {}, el("h3", {}, name),
+      el("table", {}, el("tbody", {}, ...rows.map(([key, value]) =>
+        el("tr", {}, el("th", { scope: "row" }, key), el("td", {}, value)))))) : "";
+    $("made").replaceChildren(table("Settings", data.settings), table("Versions", data.versions));
+  }
+
+  function refresh() {
+    figures = measure();
+    backdrop = null;
+    layOut();
+    ownWindows();
+    fillTiles();
+    fillSpeakers();
+    fillScore();
+    fillMap();
+    fillLegend();
+    fillTurn();
+    fillFilter();
+    fillTable(true);
+    const known_ = work.turns.filter((turn) => turn.sure != null).length;
+    $("turns-note").hidden = !known_ || known_ === work.turns.length;
+    $("undo").disabled = !work.done.length;
+    $("redo").disabled = !work.undone.length;
+    $("download").textContent = works.some((one) => one.edited) ? "Download corrected RTTM" : "Download RTTM";
+    drawMap();
+    draw();
+  }
+  function open(place) {
+    work = works[place];
+    chosen = null;
+    page = 0;
+    walk = 0;
+    $("map-walk").textContent = "Let them walk";
+    $("title").textContent = works.length > 1 ? work.recording.name : data.title;
+    loadSound();
+    view = { from: 0, to: duration() };
+    refresh();
+  }
+
+  // --- theme, buttons, begin -----------------------------------------------------------------
+
+  const THEMES = ["auto", "light", "dark"];
+  let theme = 0;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  function paintTheme() {
+    dark = theme === 0 ? system.matches : theme === 2;
+    document.documentElement.toggleAttribute("data-dark", dark);
+    known.clear();
+    patterns.clear();
+    backdrop = null;
+    $("theme").textContent = `Theme: ${THEMES[theme]}`;
+    for (const one of document.querySelectorAll("canvas")) if (one.paint) one.paint();
+    drawMap();
+    draw();
+  }
+  function toggleKeys() {
+    const box = $("keys");
+    box.hidden = !box.hidden;
+    $("help").setAttribute("aria-expanded", String(!box.hidden));
+  }
+  const click = (id, act) => $(id).addEventListener("click", act);
+  click("undo", undo);
+  click("redo", redo);
+  click("download", download);
+  click("help", toggleKeys);
+  click("theme", () => {
+    theme = (theme + 1) % 3;
+    paintTheme();
+  });
+  system.addEventListener("change", paintTheme);
+  click("play", toggle);
+  click("zoom-in", () => KEYS["+"]());
+  click("zoom-out", () => zoom(0.5));
+  click("zoom-all", () => setView(0, duration()));
+  click("next-doubt", nextDoubtful);
+  click("next-error", nextError);
+  click("turn-play", () => playTurn(chosen));
+  click("turn-split", () => split(chosen, head()));
+  click("turn-remove", () => remove(chosen));
+  click("map-walk", letWalk);
+  $("map-paths").addEventListener("change", drawMap);
+  $("turn").addEventListener("submit", (event) => event.preventDefault());
+  $("turn-speaker").addEventListener("change", (event) =>
+    assign(chosen, event.target.value === "new" ? null : work.speakers[Number(event.target.value)]));
+  for (const id of ["turn-start", "turn-end"]) {
+    $(id).addEventListener("change", () => {
+      // A field that was not touched keeps all its decimals.
+      const read = (field, old) => ($(field).value === old.toFixed(3) ? old : Number($(field).value));
+      retime(chosen, read("turn-start", chosen.start), read("turn-end", chosen.end));
+    });
+  }
+  $("filter").addEventListener("change", () => {
+    page = 0;
+    fillTable(false);
+  });
+  click("page-back", () => {
+    page--;
+    fillTable(false);
+  });
+  click("page-on", () => {
+    page++;
+    fillTable(false);
+  });
+  $("recording-pick").hidden = works.length < 2;
+  $("recording").replaceChildren(...works.map((one, place) => el("option", { value: place }, one.recording.name)));
+  $("recording").addEventListener("change", (event) => open(Number(event.target.value)));
+  window.addEventListener("beforeunload", (event) => {
+    if (works.some((one) => !one.saved)) event.preventDefault();
+  });
+  const sizes = new ResizeObserver(() => {
+    drawMap();
+    draw();
+    for (const one of document.querySelectorAll("canvas.split")) one.paint();
+  });
+  for (const one of [canvas, overview, map]) sizes.observe(one);
+
+  dark = system.matches;
+  fillMade();
+  open(0);
+  paintTheme();
+  document.documentElement.dataset.ready = "yes";
+})();

@@ -1,0 +1,423 @@
+"""The report page in a real browser: Debian's chromium, driven by playwright."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from sms_diar.io.rttm import read_rttm, rttm_text
+from sms_diar.pipeline.page import report_page
+from sms_diar.types import Segment, Turn
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--autoplay-policy=no-user-gesture-required",
+]
+HOSTILE = [
+    "<img/src=x/onerror=hacked=1>",
+    "</script><script>hacked=1</script>",
+    "\"'><svg/onload=hacked=1>",
+    "{{script}}",
+    "javascript:hacked=1",
+    "<!--<script>",
+    "\u202eevil",
+    "__proto__",
+]
+RATE = 16000
+
+
+def turn(start, end, speaker, recording="call"):
+    return Turn(Segment(recording, start, end), speaker)
+
+
+TURNS = [
+    turn(0.5, 2.5, "ann"),
+    turn(3.0, 4.0, "bob"),
+    turn(4.0, 6.0, "cy"),
+    turn(7.0, 8.5, "ann"),
+    turn(8.0, 9.0, "bob"),
+    turn(9.25, 9.75, "cy"),
+]
+TRUTH = [
+    turn(0.5, 2.5, "ANN"),
+    turn(3.0, 4.0, "BOB"),
+    turn(4.0, 6.5, "CY"),
+    turn(7.0, 9.75, "ANN"),
+]
+
+
+def tones(turns, seconds):
+    """A tone for each turn, the higher the later it begins: 100 Hz a second."""
+    time = np.arange(int(seconds * RATE)) / RATE
+    samples = np.zeros(len(time))
+    for one in turns:
+        inside = (time >= one.segment.start) & (time < one.segment.end)
+        pitch = 400 + 100 * int(one.segment.start)
+        samples[inside] += 0.3 * np.sin(2 * np.pi * pitch * time[inside])
+    return samples, RATE
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="no playwright; scripts/browser gets it"
+    )
+    if CHROMIUM is None:
+        pytest.skip("no chromium; scripts/browser gets it where apt is there")
+    with sync_api.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Pages that several tests open."""
+    folder = tmp_path_factory.mktemp("pages")
+    sound = tones(TURNS, 10.0)
+    kinds = {
+        "call": report_page(TURNS, audio=sound, reference=TRUTH),
+        "beside": report_page(TURNS, audio=sound, embed_limit=0.0),
+        "plain": report_page(TURNS),
+        "hostile": report_page(
+            [turn(2.0 * i, 2.0 * i + 1.5, n) for i, n in enumerate(HOSTILE)],
+            reference=[turn(2.0 * i, 2.0 * i + 1, n) for i, n in enumerate(HOSTILE)],
+            title="<script>hacked=1</script>",
+        ),
+    }
+    for name, page in kinds.items():
+        page.write(folder / f"{name}.html")
+    return folder
+
+
+@pytest.fixture
+def visit(browser, pages):
+    """Open a page; whatever it says or asks for is checked when the test ends."""
+    contexts, complaints, requests = [], [], []
+
+    def open_page(name, **options):
+        context = browser.new_context(accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda problem: complaints.append(str(problem)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((pages / f"{name}.html").as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    outside = [url for url in requests if not re.match(r"file:|blob:|data:", url)]
+    assert outside == []
+
+
+def lane_of(page, speaker, kind="found"):
+    """Middle of a lane of the timeline, in pixels below its top."""
+    row = page.locator(f'#lanes [data-lane="{kind}"]', has_text=speaker).first
+    top = page.locator("#timeline").bounding_box()["y"]
+    box = row.bounding_box()
+    return box["y"] + box["height"] / 2 - top
+
+
+def place_of(page, time):
+    """Where a time is along the timeline, in pixels."""
+    width = page.locator("#timeline").bounding_box()["width"]
+    start, end = view_of(page)
+    return (time - start) / (end - start) * width
+
+
+def view_of(page):
+    canvas = page.locator("#timeline")
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
+    return tuple(float(canvas.get_attribute(f"data-{end}")) for end in ("from", "to"))
+
+
+def colour_at(page, x, y):
+    return page.evaluate(
+        """([x, y]) => {
+            const canvas = document.getElementById("timeline");
+            const scale = canvas.width / canvas.clientWidth;
+            const one = new OffscreenCanvas(1, 1);
+            const pen = one.getContext("2d", { willReadFrequently: true });
+            pen.drawImage(canvas, -Math.round(x * scale), -Math.round(y * scale));
+            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+        }""",
+        [x, y],
+    )
+
+
+def click_turn(page, time, speaker):
+    page.locator("#timeline").click(
+        position={"x": place_of(page, time), "y": lane_of(page, speaker)}
+    )
+
+
+def downloaded(page):
+    with page.expect_download() as waiting:
+        page.click("#download")
+    path = waiting.value.path()
+    return path.read_text(encoding="utf-8"), waiting.value.suggested_filename
+
+
+def lines(text):
+    """Start, duration and speaker of the lines of RTTM."""
+    return [tuple(line.split()[i] for i in (3, 4, 7)) for line in text.splitlines()]
+
+
+def test_turns_are_drawn_in_the_colours_of_their_speakers(visit):
+    page = visit("plain")
+    y = lane_of(page, "bob")
+    assert colour_at(page, place_of(page, 3.9), y) == [0xD5, 0x5E, 0x00]
+    assert colour_at(page, place_of(page, 2.2), y) == [0xF3, 0xF5, 0xF8]
+
+
+def test_reference_stands_above_what_was_found_with_errors_marked(visit):
+    page = visit("call")
+    order = page.locator("#lanes [data-lane]").evaluate_all(
+        "rows => rows.map(row => row.dataset.lane)"
+    )
+    assert order == ["truth"] * 3 + ["found"] * 3 + ["errors"]
+    # CY is missed from 6 to 6.5 s: the top third of the lane of errors.
+    y = lane_of(page, "Errors", "errors") - 11
+    assert colour_at(page, place_of(page, 6.25), y) == [0xB3, 0x26, 0x1E]
+    assert colour_at(page, place_of(page, 5.2), y) == [0xF3, 0xF5, 0xF8]
+    # ANN 8.5-9 taken for bob, 9.25-9.75 for cy: confusion; bob 8-8.5 too many: false
+    # alarm; missed: CY 6-6.5, ANN 9-9.25. Of 2 + 1 + 2.5 + 2.75 = 8.25 s.
+    der = (1.0 + 0.5 + 0.75) / 8.25
+    assert f"{100 * der:.1f} %" in page.inner_text("#score")
+
+
+def test_a_click_plays_the_sound_of_that_turn_and_stops_at_its_end(visit):
+    page = visit("call")
+    page.evaluate(
+        """() => {
+            const context = new AudioContext();
+            const sound = document.getElementById("sound");
+            const source = context.createMediaElementSource(sound);
+            window.ears = context.createAnalyser();
+            window.ears.fftSize = 8192;
+            source.connect(window.ears);
+            window.ears.connect(context.destination);
+        }"""
+    )
+    click_turn(page, 3.5, "bob")
+    page.wait_for_function("() => document.getElementById('sound').currentTime > 3.6")
+    heard = page.evaluate(
+        """() => {
+            const bins = new Float32Array(window.ears.frequencyBinCount);
+            window.ears.getFloatFrequencyData(bins);
+            const best = bins.indexOf(Math.max(...bins));
+            return best * window.ears.context.sampleRate / window.ears.fftSize;
+        }"""
+    )
+    assert heard == pytest.approx(400 + 100 * 3, abs=30)  # the tone of second 3
+    page.wait_for_function("() => document.getElementById('sound').paused")
+    ended = page.evaluate("document.getElementById('sound').currentTime")
+    assert 4.0 <= ended < 4.3
+
+
+def test_the_sound_in_the_page_is_where_it_was_in_the_recording(visit):
+    page = visit("call")
+    first = page.evaluate(
+        """async () => {
+            const raw = atob(document.getElementById("audio-0").textContent);
+            const bytes = Uint8Array.from(raw, letter => letter.charCodeAt(0));
+            const context = new OfflineAudioContext(1, 16000, 16000);
+            const sound = await context.decodeAudioData(bytes.buffer);
+            const samples = sound.getChannelData(0);
+            return samples.findIndex(one => Math.abs(one) > 0.2) / sound.sampleRate;
+        }"""
+    )
+    assert first == pytest.approx(0.5, abs=0.02)
+
+
+def test_audio_beside_the_page_plays(visit, pages):
+    assert (pages / "beside-1.mp3").is_file()
+    page = visit("beside")
+    click_turn(page, 4.5, "cy")
+    page.wait_for_function("() => document.getElementById('sound').currentTime > 4.05")
+    assert page.evaluate("document.getElementById('sound').currentTime") < 6.0
+
+
+def test_keys_choose_play_and_announce_turns(visit):
+    page = visit("call")
+    page.focus("#timeline")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    said = page.inner_text("#say")
+    assert said == "Turn 2 of 6, bob, from 0:03.0 to 0:04.0"
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.getElementById('sound').currentTime > 3.05")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.getElementById('sound').paused")
+
+
+def test_zoom_keeps_the_time_under_the_pointer(visit):
+    page = visit("plain")
+    box = page.locator("#timeline").bounding_box()
+    x, y = place_of(page, 4.0), lane_of(page, "cy")
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -240)
+    page.keyboard.up("Control")
+    page.wait_for_function("() => document.getElementById('timeline').dataset.to < 9")
+    start, end = view_of(page)
+    assert end - start == pytest.approx(9.75 / np.e, rel=0.01)  # exp(-240 / 240)
+    assert place_of(page, 4.0) == pytest.approx(x, abs=1.5)
+    page.click("#zoom-all")
+    assert view_of(page) == (0.0, 9.75)
+    page.focus("#timeline")
+    page.keyboard.press("-")
+    assert view_of(page) == (0.0, 9.75)
+    page.click("#zoom-in")
+    assert np.diff(view_of(page)) == pytest.approx(9.75 / 2)
+
+
+def test_what_is_not_changed_is_downloaded_as_it_came(visit):
+    text, name = downloaded(visit("plain"))
+    assert text == rttm_text(TURNS)
+    assert name == "call.rttm"
+
+
+def test_a_renamed_speaker_is_in_the_download(visit, tmp_path):
+    page = visit("plain")
+    name = page.get_by_label("Name of bob")
+    name.fill("Bob  Smith <3")
+    name.press("Enter")
+    text, _ = downloaded(page)
+    path = tmp_path / "got.rttm"
+    path.write_text(text, encoding="utf-8")
+    assert [one.speaker for one in read_rttm(path)] == [
+        "ann", "Bob_Smith_<3", "cy", "ann", "Bob_Smith_<3", "cy",
+    ]  # fmt: skip
+    page.click("#undo")
+    assert downloaded(page)[0] == rttm_text(TURNS)
+    page.click("#redo")
+    assert downloaded(page)[0] == text
+
+
+def test_merged_speakers_do_not_overlap_themselves(visit):
+    page = visit("plain")
+    page.get_by_label("Merge bob into another speaker").select_option(label="ann")
+    text, _ = downloaded(page)
+    # ann 7-8.5 and bob 8-9 become one turn of 2 s.
+    assert lines(text) == [
+        ("0.500", "2.000", "ann"),
+        ("3.000", "1.000", "ann"),
+        ("4.000", "2.000", "cy"),
+        ("7.000", "2.000", "ann"),
+        ("9.250", "0.500", "cy"),
+    ]
+    assert page.locator("#lanes [data-lane]").count() == 2
+    # A name that another has merges as well.
+    name = page.get_by_label("Name of cy")
+    name.fill("ann")
+    name.press("Enter")
+    assert {speaker for _, _, speaker in lines(downloaded(page)[0])} == {"ann"}
+
+
+def test_turns_are_corrected_by_keys_and_fields(visit):
+    page = visit("plain")
+    click_turn(page, 3.5, "bob")
+    page.focus("#timeline")
+    page.keyboard.press("3")  # the third speaker, who goes on at once: they stay two
+    assert lines(downloaded(page)[0])[1] == ("3.000", "1.000", "cy")
+    page.locator("#turn-speaker").select_option("new")
+    page.fill("#turn-end", "3.5")
+    page.press("#turn-end", "Tab")
+    assert lines(downloaded(page)[0])[1] == ("3.000", "0.500", "new-1")
+    click_turn(page, 5.0, "cy")
+    box = page.locator("#timeline").bounding_box()
+    page.mouse.click(box["x"] + place_of(page, 5.0), box["y"] + 12)  # the playhead
+    page.focus("#timeline")
+    page.keyboard.press("s")
+    found = lines(downloaded(page)[0])
+    assert [float(found[i][1]) for i in (2, 3)] == pytest.approx([1.0, 1.0], abs=0.02)
+    page.focus("#timeline")
+    page.keyboard.press("Delete")
+    assert len(lines(downloaded(page)[0])) == 6
+    for _ in range(5):
+        page.keyboard.press("Control+z")
+    assert downloaded(page)[0] == rttm_text(TURNS)
+
+
+def test_hostile_names_are_shown_and_do_nothing(visit):
+    page = visit("hostile")
+    assert page.inner_text("#title") == "<script>hacked=1</script>"
+    shown = page.locator('#lanes [data-lane="found"] b').all_inner_texts()
+    assert shown == HOSTILE
+    values = page.locator("#speakers input").evaluate_all(
+        "all => all.map(o => o.value)"
+    )
+    assert values == HOSTILE
+    for key in ("ArrowRight", "e", "d", "?"):
+        page.focus("#timeline")
+        page.keyboard.press(key)
+    page.get_by_label("Name of __proto__").fill("<b onclick=hacked=1>constructor")
+    page.keyboard.press("Enter")
+    page.hover("#timeline", position={"x": 30, "y": lane_of(page, HOSTILE[0])})
+    assert page.evaluate("typeof hacked") == "undefined"
+    assert page.locator("img, svg, #title script").count() == 0
+    assert [who for _, _, who in lines(downloaded(page)[0])][:3] == HOSTILE[:3]
+
+
+def test_the_policy_stops_what_does_not_belong_to_the_page(browser, pages):
+    page = browser.new_page()
+    page.goto((pages / "plain.html").as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    found = page.evaluate(
+        """async () => {
+            const script = document.createElement("script");
+            script.textContent = "window.hacked = 1";
+            document.body.append(script);
+            const image = new Image();
+            const failed = new Promise(done => (image.onerror = () => done("stopped")));
+            image.src = "http://127.0.0.1:9/x.png";
+            const asked = await fetch("http://127.0.0.1:9/").then(
+                () => "asked", () => "stopped");
+            return [typeof window.hacked, await failed, asked];
+        }"""
+    )
+    page.close()
+    assert found == ["undefined", "stopped", "stopped"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_shows_it_all_in_either_theme(visit, scheme):
+    small = {"width": 360, "height": 740}
+    page = visit("call", viewport=small, color_scheme=scheme, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(244, 245, 247)", "dark": "rgb(16, 19, 23)"}[scheme]
+    page.click("#theme")  # light by choice
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.hasAttribute('data-dark')")
+
+
+def test_everything_that_can_be_used_has_a_name(visit):
+    page = visit("call")
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll(
+            "button, select, input, canvas:not([aria-hidden])")]
+            .filter(one => !(one.getAttribute("aria-label") || one.title
+                || one.innerText || (one.labels && one.labels.length)))
+            .map(one => one.outerHTML)"""
+    )
+    assert nameless == []
