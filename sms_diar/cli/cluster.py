@@ -18,7 +18,7 @@ from sms_diar.cli.methods import (
     Seed,
     ThresholdOption,
 )
-from sms_diar.cli.output import echo_json, note
+from sms_diar.cli.output import check_outputs, echo_json, note, note_each
 from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.errors import InvalidParameterError
 
@@ -103,6 +103,7 @@ def cluster(
     """
     import sms_diar
     from sms_diar.cli.progress import NotingProgress
+    from sms_diar.io._lines import check_names
 
     if rttm is not None and segments is None:
         raise InvalidParameterError(
@@ -112,10 +113,15 @@ def cluster(
         raise InvalidParameterError(
             "--per-recording needs to know the recordings; give them with --segments"
         )
+    check_outputs(output, rttm)
+    vectors = sms_diar.read_embeddings(embeddings, allow_commands=allow_commands)
+    if output is None and rttm is None and not as_json:
+        # A line is an id, a space, a speaker; found now rather than after the work.
+        check_names(vectors.source, vectors.ids, format="labels on standard output")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = sms_diar.cluster(
-            embeddings,
+            vectors,
             segments=segments,
             plda=plda,
             transform=transform,
@@ -128,14 +134,12 @@ def cluster(
             min_speakers=min_speakers,
             max_speakers=max_speakers,
             seed=seed,
-            allow_commands=allow_commands,
             progress=NotingProgress(),
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
-    for session in result.sessions:
-        for doubt in session.doubts:
-            note(f"{session.session}: in doubt: {doubt}")
+    for found in result.sessions:
+        note_each([f"{found.session}: in doubt: {doubt}" for doubt in found.doubts])
     if output is not None:
         result.to_labels(output)
     if rttm is not None:

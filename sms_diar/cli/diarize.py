@@ -18,7 +18,7 @@ from sms_diar.cli.methods import (
     Seed,
     ThresholdOption,
 )
-from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -98,6 +98,12 @@ def diarize(
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Stop, and write nothing, if any recording is bad."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")
     ] = False,
@@ -107,7 +113,7 @@ def diarize(
     Each recording is diarized on its own: speech is found, cut into windows of
     1.5 s every 0.75 s, and clustered into speakers. With neural networks turns may
     overlap. Nothing is ever downloaded. Recordings that cannot be
-    read or have no speech are named and left out; the exit code is then 1, and
+    read or have no speech are named and left out; the exit code is then 3, and
     the turns of the others are written all the same.
 
     Example: sms-diar diarize call.wav --rttm call.rttm
@@ -115,7 +121,7 @@ def diarize(
     import sms_diar
     from sms_diar.cli.progress import TerminalProgress
 
-    check_folder(rttm)
+    check_outputs(rttm)
     result = sms_diar.diarize(
         recordings,
         method=method,
@@ -133,6 +139,7 @@ def diarize(
         seed=seed,
         workers=workers,
         allow_commands=allow_commands,
+        strict=strict,
         progress=TerminalProgress(),
     )
     note_each(result.notes)
@@ -146,8 +153,7 @@ def diarize(
             typer.echo(result.to_rttm(), nl=False)
         else:
             typer.echo(result)
-    if result.problems:
-        raise typer.Exit(1)
+    raise typer.Exit(exit_code(result.problems, any_good=bool(result.recordings)))
 
 
 def _channel(text: str | None) -> int | str | None:

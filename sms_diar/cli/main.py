@@ -1,15 +1,18 @@
 """The application, its commands, and how errors become exit codes.
 
 Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
-line on standard error says what), 2 the command line is wrong, 130 interrupted.
+line on standard error says what), 2 the command line is wrong, 3 some recordings of
+several could not be used (they are named) and the others went well, 130 interrupted.
 Bugs keep their traceback. Heavy imports wait inside the commands, so that
 ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -28,6 +31,7 @@ from sms_diar.cli import (
     simulate,
     validate_rttm,
 )
+from sms_diar.cli.output import note
 from sms_diar.errors import SmsDiarError
 
 app = typer.Typer(
@@ -76,5 +80,23 @@ def main() -> None:
         try:
             app()
         except SmsDiarError as error:
-            typer.echo(f"sms-diar: {error}", err=True)
-            sys.exit(1)
+            _fail(str(error))
+        except OSError as error:  # a disk that is full or fails, rights that miss
+            _fail(_words(error))
+        except MemoryError:
+            _fail("there is not enough memory for this; nothing was written")
+
+
+def _fail(message: str) -> NoReturn:
+    with suppress(OSError):
+        note(message)
+    try:
+        sys.stdout.flush()
+    except OSError:  # said once is enough: Python would try again, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+def _words(error: OSError) -> str:
+    said = error.strerror or str(error) or type(error).__name__
+    return said if error.filename is None else f"{error.filename}: {said}"

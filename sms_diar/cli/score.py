@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sms_diar.cli.output import check_outputs
+
 if TYPE_CHECKING:
     from sms_diar.report.score_report import ScoreReport, SystemsReport
 
@@ -174,6 +176,7 @@ def score(
         _score_labels(reference, hypotheses, layout, as_json=as_json)
         return
     _check_usage(hypotheses, errors, collar, collar_total, measure)
+    check_outputs(errors)
     if bootstrap is None:
         bootstrap = 2000 if len(hypotheses) > 1 else 0
     found = score_systems(

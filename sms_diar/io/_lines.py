@@ -10,10 +10,11 @@ do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sms_diar._text import is_name
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 
 BOM = "the file begins with a byte order mark; save it as UTF-8 without one"
@@ -116,6 +117,12 @@ def check_fields(fields: list[str]) -> list[str]:
     return fields
 
 
+def check_names(owner: str, names: Iterable[str], *, format: str) -> None:
+    """Refuse ids of which one cannot stand as a field of a line of text."""
+    for name in names:
+        check_field(owner, "id", name, format=format)
+
+
 def check_field(owner: str, name: str, value: str, *, format: str) -> str:
     """Return `value` if it can stand as one field of a line of text."""
     if not isinstance(value, str):
@@ -125,5 +132,10 @@ def check_field(owner: str, name: str, value: str, *, format: str) -> str:
         raise InvalidParameterError(
             f"{owner}: {name} must be a name without white space, which separates "
             f"the fields of {format}, got {value!r}; rename it"
+        )
+    if not is_name(value):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be a name of characters that show, got {value!r}; "
+            f"rename it"
         )
     return value

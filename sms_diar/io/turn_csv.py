@@ -9,6 +9,7 @@ import csv
 import io
 from pathlib import Path
 
+from sms_diar._text import from_cell
 from sms_diar.io._lines import scan_lines
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
@@ -34,7 +35,7 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
                     f"a row has {len(header)} fields as the header, this one has "
                     f"{len(row)}"
                 )
-            cells = dict(zip(header, row, strict=True))
+            cells = dict(zip(header, map(from_cell, row), strict=True))
             builder.add(
                 cells["recording"],
                 cells.get("channel", "1"),

@@ -204,13 +204,10 @@ def _recordings_in(path: Path) -> Iterator[Recording]:
 
 def _other_channels(first: AudioFile, stack: ExitStack) -> list[AudioFile]:
     """Open the second and further channels of a file whose first one is open."""
-    channels: list[AudioFile] = []
-    while True:
-        try:
-            channel = AudioFile(first.path, channel=len(channels) + 2)
-        except DataFormatError:  # there is no such channel: the file itself is fine
-            return channels
-        channels.append(stack.enter_context(channel))
+    return [
+        stack.enter_context(AudioFile(first.path, channel=channel))
+        for channel in range(2, first.n_channels + 1)
+    ]
 
 
 def _picks_channel(source: AudioSource) -> bool:

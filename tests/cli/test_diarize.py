@@ -333,7 +333,7 @@ def test_a_broken_recording_leaves_the_others_intact(
     path = tmp_path / "x.wav"
     problem = broken(kind, path)
     result = run_cli("diarize", path, call, "--model", model)
-    assert result.returncode == 1
+    assert result.returncode == 3
     assert result.stderr == f"sms-diar: x: {path}: {problem}\n"
     assert result.stdout == run_cli("diarize", call, "--model", model).stdout
 
@@ -350,7 +350,8 @@ def test_what_is_missing_is_found_before_the_work(call, model, tmp_path, run_cli
     )
     fails(
         run_cli(*given, "--rttm", tmp_path / "no" / "out.rttm"),
-        f"{tmp_path / 'no'}: no such folder to write to",
+        f"{tmp_path / 'no' / 'out.rttm'}: no such folder {tmp_path / 'no'}; make it "
+        f"first",
         out,
     )
     fails(
