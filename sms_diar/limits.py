@@ -29,15 +29,15 @@ LONGEST_NUMBER = 400
 LONGEST_ID = 4096
 """Most bytes of an id in an ark."""
 
-MOST_EXPANSION = 200
+MOST_EXPANSION = 20
 """Times that an archive may grow when it is unpacked, beyond `FREE_EXPANSION`.
 
 Vectors of speech shrink by a tenth or so, and sparse ones by a factor of a few; only
-zeros shrink a thousandfold.
+zeros shrink a thousandfold. Whole numbers of one byte become eight in memory.
 """
 
-FREE_EXPANSION = 1 << 26
-"""Bytes (64 MiB) that any archive may unpack to, however small it is."""
+FREE_EXPANSION = 1 << 24
+"""Bytes (16 MiB) that any archive may unpack to, however small it is."""
 
 LONGEST_FFT = 1 << 20
 """Most points of a Fourier transform: over a minute at 16 kHz."""

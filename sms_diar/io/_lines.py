@@ -52,9 +52,13 @@ class Line:
 
 def check_is_file(path: Path) -> None:
     """Refuse what is not there or not a file."""
-    if not path.is_file():
+    try:
+        if path.is_file():
+            return
         what = "is not a file" if path.exists() else "no such file"
-        raise MissingFileError(f"{path}: {what}")
+    except (OSError, ValueError):  # too long, or with NUL
+        what = "no file can be called so"
+    raise MissingFileError(f"{path}: {what}")
 
 
 def scan_lines(path: str | Path) -> Iterator[Line]:
