@@ -85,6 +85,15 @@ def main() -> None:
             _fail(_words(error))
         except MemoryError:
             _fail("there is not enough memory for this; nothing was written")
+        except RuntimeError as error:
+            from concurrent.futures.process import BrokenProcessPool
+
+            if not isinstance(error, BrokenProcessPool):
+                raise
+            _fail(
+                "a worker was ended by the system, for lack of memory as a rule; try "
+                "it with fewer --workers"
+            )
 
 
 def _fail(message: str) -> NoReturn:

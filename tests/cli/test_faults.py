@@ -7,6 +7,7 @@ import stat
 import struct
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pytest
@@ -263,3 +264,16 @@ def test_a_description_of_other_vectors_is_noticed(tmp_path):
     path.write_bytes(before)  # as a kill between the two renames would leave it
     with pytest.raises(ValueError, match="describes other contents than those of x"):
         read_embeddings(path)
+
+
+def test_a_worker_that_is_ended_is_told_in_one_line(run_cli, vectors, monkeypatch):
+    def end(*_, **__):
+        raise BrokenProcessPool("A worker was terminated")
+
+    monkeypatch.setattr("sms_diar.cluster", end)
+    result = run_cli("cluster", vectors)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "sms-diar: a worker was ended by the system, for lack of memory as a rule; try "
+        "it with fewer --workers\n"
+    )
