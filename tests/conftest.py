@@ -43,6 +43,14 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=f"long test: {reason}"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _disk_is_not_flushed():
+    """Files of tests need not survive a power cut, and flushing takes long."""
+    flush, os.fsync = os.fsync, lambda _: None
+    yield
+    os.fsync = flush
+
+
 @pytest.fixture
 def root() -> Path:
     """Top of the checkout."""

@@ -18,7 +18,6 @@ import re
 import resource
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -370,39 +369,34 @@ def write_report(path: Path, outcome: Outcome) -> None:
     path.write_text(json.dumps(record))
 
 
-def _run(options: argparse.Namespace, name: str, folder: Path) -> Outcome:
+def _run(reader: Reader, options: argparse.Namespace, folder: Path) -> Outcome:
+    """Fuzz one reader in a child, which a crash of a library may end."""
     report = folder / "report.json"
-    if options.engine == "atheris":
-        command = [sys.executable, __file__, "--only", name, "--child", folder]
-        command += ["--seconds", options.seconds]
-        done = subprocess.run(
-            list(map(str, command)), check=False, capture_output=True, text=True
-        )
-        code, said = done.returncode, done.stderr[-300:]
-    else:
-        reader = readers()[name]
-        child = os.fork()  # a crash of a library ends the child alone
-        if child == 0:
-            found = mutate(reader, folder, seed=options.seed, seconds=options.seconds)
-            write_report(report, found)
-            os._exit(0)
-        code, said = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), ""
-    faults: dict[str, bytes] = {}
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        if options.engine == "atheris":
+            watch(reader, folder, options.seconds, report)
+        found = mutate(reader, folder, seed=options.seed, seconds=options.seconds)
+        write_report(report, found)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     record: dict[str, Any] = {"executions": 0, "faults": {}}
     if report.exists():
         record = json.loads(report.read_text())
-    if code not in (0, 77) or not report.exists():
-        faults[f"the process ended with {code}: {said}"] = b""
-    faults |= {fault: bytes.fromhex(data) for fault, data in record["faults"].items()}
+    faults = {fault: bytes.fromhex(data) for fault, data in record["faults"].items()}
+    if code != 0 or not report.exists():
+        faults[f"the process ended with {code}"] = b""
     return Outcome(record["executions"], faults)
 
 
-def _child(options: argparse.Namespace, folder: Path) -> None:
+def _watched_readers(engine: str) -> dict[str, Reader]:
+    if engine == "mutation":
+        return readers()
     import atheris
 
     with atheris.instrument_imports(include=["sms_diar"]):
-        chosen = readers()[options.only[0]]
-    watch(chosen, folder, options.seconds, folder / "report.json")
+        return readers()
 
 
 def fast_folder() -> str | None:
@@ -418,18 +412,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--keep", type=Path, help="folder for inputs that found faults")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.engine is None:
-        known = importlib.util.find_spec("atheris")
-        options.engine = "mutation" if known is None else "atheris"
-    if options.child is not None:
-        _child(options, options.child)
-        return 0
+        found = importlib.util.find_spec("atheris")
+        options.engine = "mutation" if found is None else "atheris"
     total, wrong = 0, 0
-    for name in options.only or readers():
+    known = _watched_readers(options.engine)
+    for name in options.only or known:
         with tempfile.TemporaryDirectory(dir=fast_folder()) as folder:
-            outcome = _run(options, name, Path(folder))
+            outcome = _run(known[name], options, Path(folder))
         total += outcome.executions
         wrong += len(outcome.faults)
         print(f"{name:16} {outcome.executions:9} executions", flush=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar._json import read_json, write_json
-from sms_diar.errors import SmsDiarError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.kaldi.tables import write_wav_scp
@@ -34,7 +33,7 @@ from sms_diar.studies._shared.extraction import tell_problems
 from sms_diar.studies.conversations.corpus import Conversation
 from sms_diar.studies.conversations.layouts import Rules
 from sms_diar.timeline.regions import speech_of_turns
-from sms_diar.types import Segment, Turn
+from sms_diar.types import Problem, Segment, Turn
 
 FOUND, COUNT, SPEECH = "found", "count", "speech"
 ORACLES = (COUNT, SPEECH)
@@ -222,8 +221,8 @@ def _check(
             recording, channel=channel, allow_commands=allow_commands
         ) as channels:
             seconds = channels[0].n_samples / channels[0].rate
-    except (SmsDiarError, OSError) as error:
-        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        return None, Problem.of(error).text
     last = max(turn.segment.end for turn in one.turns)
     if last > seconds + _SLACK:
         return seconds, (
