@@ -349,8 +349,8 @@ class Trial:
                 if matches:
                     yield "a whole pair is refused"
 
-    def everywhere(self) -> None:
-        """Kill, and fail, at every call that changes the disk."""
+    def everywhere(self, stride: int = 1) -> None:
+        """Kill, and fail, at every call that changes the disk, or at some of them."""
         actions = {"killed": killed, "disk full": failing(errno.ENOSPC)}
         actions["disk broken"] = failing(errno.EIO)
         for label, action in actions.items():
@@ -366,7 +366,7 @@ class Trial:
 
                 self.attempt(f"{label} at call {number}", at_call(number, noted))
                 reached = mark.exists()
-                number += 1
+                number += stride
 
     def anywhen(self, count: int, seed: int) -> None:
         """Kill at moments drawn at random."""
@@ -397,6 +397,7 @@ def main() -> int:
         "--moments", type=int, default=40, help="drawn for each command"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--stride", type=int, default=1, help="calls left out between")
     parser.add_argument("--only", action="append", default=[])
     options = parser.parse_args()
     total, wrong = 0, 0
@@ -406,7 +407,7 @@ def main() -> int:
         known = jobs()
         for name in options.only or known:
             trial = Trial(known[name], folder)
-            trial.everywhere()
+            trial.everywhere(options.stride)
             trial.starved()
             trial.anywhen(options.moments, options.seed)
             total += trial.tally.moments
