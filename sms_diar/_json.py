@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,22 @@ def write_json(path: str | Path, value: Any) -> None:
 
 def read_json(path: str | Path) -> Any:
     """Read a file of JSON that this package wrote."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    return parse_json(Path(path).read_text(encoding="utf-8"))
+
+
+def parse_json(
+    text: str,
+    *,
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
+) -> Any:
+    """Value of a text of JSON; a ValueError for whatever is wrong with it.
+
+    Python's own parser also raises RecursionError, for text of very many brackets.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=object_pairs_hook)
+    except RecursionError:
+        raise ValueError("lists or objects too deep within each other") from None
 
 
 def json_line(value: Any) -> str:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 from collections.abc import Sequence
 from numbers import Integral, Real
 
@@ -20,12 +20,15 @@ def _fail(owner: str, name: str, rule: str, value: object) -> InvalidParameterEr
     return InvalidParameterError(f"{owner}: {name} must be {rule}, got {value!r}")
 
 
+_LARGEST = sys.float_info.max
+
+
 def is_real(value: object) -> bool:
     """Whether `value` is a finite real number (booleans are not)."""
     return (
         isinstance(value, Real)
         and not isinstance(value, bool)
-        and math.isfinite(float(value))
+        and bool(-_LARGEST <= value <= _LARGEST)  # type: ignore[operator]
     )
 
 
@@ -50,12 +53,16 @@ def check_share(owner: str, name: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def check_count(owner: str, name: str, value: object, *, least: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `least`."""
+def check_count(
+    owner: str, name: str, value: object, *, least: int = 1, most: int | None = None
+) -> int:
+    """Return `value` as an int if it is a whole number in the range."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise _fail(owner, name, f"a whole number >= {least}", value)
     if int(value) < least:
         raise _fail(owner, name, f"a whole number >= {least}", value)
+    if most is not None and int(value) > most:
+        raise _fail(owner, name, f"a whole number <= {most}", value)
     return int(value)
 
 

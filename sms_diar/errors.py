@@ -5,6 +5,7 @@
   - ConfigError             (also a ValueError; settings files and ``--set``)
   - DataFormatError         (also a ValueError; knows file and line)
   - MissingFileError        (also a FileNotFoundError)
+  - OutputError             (also an OSError; a result cannot be written)
   - MissingExtraError       (also an ImportError; names the extra to install)
   - NetworkError            (also a RuntimeError; fetching or keeping one failed)
   - ExperimentError         (also a RuntimeError; a recipe cannot go on)
@@ -16,6 +17,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+from sms_diar._text import shown
+
+_QUOTED = 200
+"""Characters of an offending line that a message shows."""
 
 
 class SmsDiarError(Exception):
@@ -57,9 +63,13 @@ class DataFormatError(SmsDiarError, ValueError):
         self.path = path
         self.line = line
         self.text = text
-        where = f"{path}" if line is None else f"{path}:{line}"
-        shown = "" if text is None else f"\n    {text.rstrip()}"
-        super().__init__(f"{where}: {problem}{shown}")
+        where = shown(path) if line is None else f"{shown(path)}:{line}"
+        # Files hold anything: lines without end, and orders to the terminal.
+        quoted = "" if text is None else shown(text[:_QUOTED].rstrip())
+        if text is not None and len(text) > _QUOTED:
+            quoted += " ..."
+        behind = "" if text is None else f"\n    {quoted}"
+        super().__init__(f"{where}: {problem}{behind}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive the way from a worker process to its parent."""
@@ -78,6 +88,10 @@ def _rebuild(
 
 class MissingFileError(SmsDiarError, FileNotFoundError):
     """A file or folder that was named does not exist."""
+
+
+class OutputError(SmsDiarError, OSError):
+    """A file cannot be written; what was there before is as it was."""
 
 
 class MissingExtraError(SmsDiarError, ImportError):

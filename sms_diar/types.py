@@ -15,7 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar.errors import InvalidParameterError
+from sms_diar._text import is_name
+from sms_diar.errors import InvalidParameterError, SmsDiarError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -60,6 +61,30 @@ class Problem:
     severity: Severity = "error"
     kind: str = ""
     content: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        error: Exception,
+        *,
+        recording: str | None = None,
+        segment: str | None = None,
+    ) -> Problem:
+        """What an exception says about one recording or segment.
+
+        Whatever goes wrong with one of many must not cost the others, bugs and lack
+        of memory included.
+        """
+        if isinstance(error, SmsDiarError | OSError):
+            text = str(error)
+        elif isinstance(error, MemoryError):
+            text = "needs more memory than there is"
+        else:
+            text = (
+                f"{type(error).__name__}: {error}; this is a fault of sms_diar, please "
+                f"report it"
+            )
+        return cls(text, recording=recording, segment=segment)
 
     @property
     def where(self) -> str | None:
@@ -135,6 +160,12 @@ class EmbeddingSet:
             raise InvalidParameterError(
                 f"{self.source}: vectors must be one row for each of the "
                 f"{len(self.ids)} ids, got shape {self.vectors.shape}"
+            )
+        wrong = next((name for name in self.ids if not is_name(name)), None)
+        if wrong is not None:
+            raise InvalidParameterError(
+                f"{self.source}: ids must be names, got {wrong!r}, which is blank or "
+                f"has characters that do not show; rename it"
             )
         if len(set(self.ids)) != len(self.ids):
             name, times = Counter(self.ids).most_common(1)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -40,6 +41,14 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "soak" in item.keywords:
             item.add_marker(pytest.mark.skip(reason=f"long test: {reason}"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _disk_is_not_flushed():
+    """Files of tests need not survive a power cut, and flushing takes long."""
+    flush, os.fsync = os.fsync, lambda _: None
+    yield
+    os.fsync = flush
 
 
 @pytest.fixture
@@ -95,6 +104,33 @@ def run_cli(monkeypatch):
         return CliResult(code, out.getvalue(), err.getvalue())
 
     return run
+
+
+# --- devices: copies for root, who could lose the real ones to a fault -------------
+
+
+@pytest.fixture
+def null_device(tmp_path) -> Path:
+    """A device that swallows everything."""
+    return _device(tmp_path / "null", 3)
+
+
+@pytest.fixture
+def full_device(tmp_path) -> Path:
+    """A device that is always full."""
+    return _device(tmp_path / "full", 7)
+
+
+def _device(path: Path, minor: int) -> Path:
+    if os.geteuid():
+        real = Path("/dev") / path.name
+        return real if real.exists() else pytest.skip(f"no {real}")
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+        path.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"devices cannot be made here ({error})")
+    return path
 
 
 # --- speech: data directories, voices, small models ---------------------------

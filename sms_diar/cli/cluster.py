@@ -19,7 +19,7 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import check_output, echo_json, note
+from sms_diar.cli.output import check_outputs, echo_json, note, note_each
 from sms_diar.cli.places import check_places
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
@@ -113,6 +113,7 @@ def cluster(
     """
     import sms_diar
     from sms_diar.cli.progress import NotingProgress
+    from sms_diar.io._lines import check_names
 
     check_usage(
         method,
@@ -128,8 +129,12 @@ def cluster(
     progress = NotingProgress()
     with progress.stage("reading"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        vectors = sms_diar.read_embeddings(embeddings, allow_commands=allow_commands)
+        if output is None and rttm is None and not as_json:
+            # A line is an id, a space, a speaker; found now, not after the work.
+            check_names(vectors.source, vectors.ids, format="labels on standard output")
         result = sms_diar.cluster(
-            embeddings,
+            vectors,
             segments=segments,
             plda=plda,
             transform=transform,
@@ -142,14 +147,12 @@ def cluster(
             min_speakers=min_speakers,
             max_speakers=max_speakers,
             seed=seed,
-            allow_commands=allow_commands,
             progress=progress,
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
-    for session in result.sessions:
-        for doubt in session.doubts:
-            note(f"{session.session}: in doubt: {doubt}")
+    for found in result.sessions:
+        note_each([f"{found.session}: in doubt: {doubt}" for doubt in found.doubts])
     if output is not None:
         result.to_labels(output)
     if rttm is not None:
@@ -188,8 +191,7 @@ def _check_usage(
         raise typer.BadParameter(
             f"{method} needs a PLDA model; give it with --plda", param_hint="--method"
         )
-    for path in (output, rttm):
-        check_output(path)
+    check_outputs(output, rttm)
     if output is not None and output.suffix not in LABEL_SUFFIXES:
         raise typer.BadParameter(
             f"{output}: the suffix must say which format is meant, known are .txt "

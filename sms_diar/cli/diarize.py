@@ -20,8 +20,9 @@ from sms_diar.cli.methods import (
     check_usage,
 )
 from sms_diar.cli.output import (
-    check_output,
+    check_outputs,
     echo_json,
+    exit_code,
     note_each,
     note_written,
 )
@@ -143,6 +144,12 @@ def diarize(
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Stop, and write nothing, if any recording is bad."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")
     ] = False,
@@ -164,7 +171,7 @@ def diarize(
     overlap. With --link and --enrol, names hold for all recordings: voices are
     compared, and probabilities are in --json. Nothing is ever downloaded. Recordings
     that cannot be read or have no speech are named and left out; the exit code is
-    then 1, and the turns of the others are written all the same.
+    then 3, and the turns of the others are written all the same.
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
@@ -179,8 +186,7 @@ def diarize(
         k=k,
         threshold=threshold,
     )
-    check_output(rttm)
-    check_output(html)
+    check_outputs(rttm, html)
     if ref is not None and html is None:
         raise typer.BadParameter("is for the page of --html", param_hint="--ref")
     turns = TurnOutput(output or [], turn_format, split)
@@ -213,6 +219,7 @@ def diarize(
         seed=seed,
         workers=workers,
         allow_commands=allow_commands,
+        strict=strict,
         progress=progress,
     )
     # Names given and not given are never among those that are only counted.
@@ -244,8 +251,7 @@ def diarize(
                 progress=progress,
             )
             note_written(page.write(html))
-    if result.problems:
-        raise typer.Exit(1)
+    raise typer.Exit(exit_code(result.problems, any_good=bool(result.recordings)))
 
 
 def _enrolled(given: list[str]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ from sms_diar.cli.front_end import (
     changed_front_end,
     read_front_end,
 )
-from sms_diar.cli.output import echo_json, note_each
+from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -83,6 +83,12 @@ def features(
             "understood without).",
         ),
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Stop, and write nothing, if any recording is bad."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON.")
     ] = False,
@@ -90,14 +96,16 @@ def features(
     """Compute frame features of all segments of a data directory.
 
     The order is MFCC, speech detection, CMVN, derivatives. Recordings that cannot
-    be read are listed on standard error and left out; the exit code is then 1.
+    be read are listed on standard error and left out; the exit code is then 3.
 
     Example: sms-diar features data/test -o feats.ark --scp feats.scp
     """
+    from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.kaldi.data_dir import DataDir
     from sms_diar.io.problems import problem_records
     from sms_diar.pipeline.features import write_features
 
+    check_outputs(output, scp)
     problems: list[Problem] = []
     front_end = changed_front_end(
         read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas
@@ -112,7 +120,8 @@ def features(
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
-            problems=problems,
+            problems=None if strict else problems,
+            progress=TerminalProgress(),
         )
     finally:
         note_each(problems, most=None)
@@ -124,5 +133,4 @@ def features(
             f"wrote {output}: {written.n_segments} segments, {written.n_frames} frames "
             f"of {front_end.dim} ({written.hours:.2f} h of speech){left}"
         )
-    if problems:
-        raise typer.Exit(1)
+    raise typer.Exit(exit_code(problems))

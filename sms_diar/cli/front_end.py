@@ -30,8 +30,8 @@ class CmvnMethod(StrEnum):
 
 def read_front_end(path: Path | None) -> FrontEnd:
     """Settings of a TOML file; the defaults without one."""
-    from sms_diar.experiment.config import read_toml
     from sms_diar.features.front_end import FrontEnd
+    from sms_diar.io.toml import read_toml
 
     if path is None:
         return FrontEnd()

@@ -15,7 +15,7 @@ from sms_diar.cli.front_end import (
     changed_front_end,
     read_front_end,
 )
-from sms_diar.cli.output import check_folder, echo_json, note_each
+from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -34,6 +34,10 @@ _Channel = Annotated[
 ]
 _Workers = Annotated[
     int, typer.Option(min=1, help="Processes and threads; results do not depend on it.")
+]
+_Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop, and write nothing, if any recording is bad."),
 ]
 _AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
@@ -113,6 +117,7 @@ def train(
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     allow_commands: _AllowCommands = False,
+    strict: _Strict = False,
     as_json: _Json = False,
 ) -> None:
     """Train a background model and a total variability matrix on speech.
@@ -129,7 +134,7 @@ def train(
     from sms_diar.pipeline.models import write_ivector_model
     from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
-    check_folder(output)
+    check_outputs(output)
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
     problems: list[Problem] = []
     model = train_ivectors(
@@ -148,7 +153,7 @@ def train(
         channel=channel,
         allow_commands=allow_commands,
         workers=workers,
-        problems=problems,
+        problems=None if strict else problems,
         progress=TerminalProgress(),
     )
     note_each(problems)
@@ -156,7 +161,7 @@ def train(
     if as_json:
         words = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
         echo_json(words | {"problems": problem_records(problems)})
-        return
+        raise typer.Exit(exit_code(problems))
     notes = model.extractor.notes
     with_backend = "" if model.backend is None else ", with a back end"
     typer.echo(
@@ -164,6 +169,7 @@ def train(
         f"{notes['segments']} segments, {notes['hours']:.2f} h of speech, extractor "
         f"{model.extractor.fingerprint}"
     )
+    raise typer.Exit(exit_code(problems))
 
 
 def extract(
@@ -194,12 +200,13 @@ def extract(
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     allow_commands: _AllowCommands = False,
+    strict: _Strict = False,
     as_json: _Json = False,
 ) -> None:
     """Turn every segment of a data directory into an i-vector.
 
     Segments that cannot be read or have no speech are named and left out; the exit
-    code is then 1, and the other vectors are written all the same. The fingerprint
+    code is then 3, and the other vectors are written all the same. The fingerprint
     of the model goes to OUT.json, by which 'sms-diar cluster' finds the back end.
 
     Example: sms-diar ivectors extract data/calls -o calls.ark
@@ -215,7 +222,7 @@ def extract(
         raise typer.BadParameter(
             f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
         )
-    check_folder(output)
+    check_outputs(output)
     path = require_model_path() if model is None else model
     chosen = read_ivector_model(path)
     front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
@@ -227,7 +234,7 @@ def extract(
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
-            problems=problems,
+            problems=None if strict else problems,
             progress=TerminalProgress(),
         )
     finally:
@@ -247,8 +254,7 @@ def extract(
         typer.echo(
             f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions"
         )
-    if problems:
-        raise typer.Exit(1)
+    raise typer.Exit(exit_code(problems))
 
 
 def info(

@@ -1,16 +1,18 @@
 """The application, its commands, and how errors become exit codes.
 
 Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
-line on standard error says what), 2 the command line is wrong, 130 interrupted, 141
-nobody reads the output any more (``| head``). Bugs keep their traceback. Heavy imports
-wait inside the commands, so that ``--help`` answers at once.
+line on standard error says what), 2 the command line is wrong, 3 some recordings of
+several could not be used (they are named) and the others went well, 130 interrupted,
+141 nobody reads the output any more (``| head``). Bugs keep their traceback. Heavy
+imports wait inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -31,6 +33,7 @@ from sms_diar.cli import (
     validate_rttm,
     wording,
 )
+from sms_diar.cli.output import note
 from sms_diar.errors import SmsDiarError
 
 BROKEN_PIPE = 141
@@ -83,8 +86,7 @@ def main() -> None:
         try:
             app()
         except SmsDiarError as error:
-            typer.echo(f"sms-diar: {_worded(str(error))}", err=True)
-            sys.exit(1)
+            _fail(_worded(str(error)))
         except SystemExit as end:
             # click ends with 1 if the reader of the output has gone.
             if end.code == 1 and isinstance(end.__context__, BrokenPipeError):
@@ -92,6 +94,19 @@ def main() -> None:
             raise
         except BrokenPipeError:
             _leave_pipe()
+        except OSError as error:  # a disk that is full or fails, rights that miss
+            _fail(_words(error))
+        except MemoryError:
+            _fail("there is not enough memory for this; nothing was written")
+        except RuntimeError as error:
+            from concurrent.futures.process import BrokenProcessPool
+
+            if not isinstance(error, BrokenProcessPool):
+                raise
+            _fail(
+                "a worker was ended by the system, for lack of memory as a rule; try "
+                "it with fewer --workers"
+            )
         _flush()
 
 
@@ -113,3 +128,18 @@ def _leave_pipe() -> None:
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     sys.exit(BROKEN_PIPE)
+
+
+def _fail(message: str) -> NoReturn:
+    with suppress(OSError):
+        note(message)
+    try:
+        sys.stdout.flush()
+    except OSError:  # said once is enough: Python would try again, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+
+
+def _words(error: OSError) -> str:
+    said = error.strerror or str(error) or type(error).__name__
+    return said if error.filename is None else f"{error.filename}: {said}"

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from sms_diar.errors import InvalidParameterError, MissingFileError
+from sms_diar._text import shown_lines
+
+SOME_FAILED = 3
+"""Exit code where some recordings could not be used and the others went well."""
 
 _NAMED = 10  # lines that are shown before the rest is only counted
 
 
-def check_folder(output: Path | None) -> None:
-    """Find out before the work whether the folder of a file to write is there."""
-    if output is not None and not output.parent.is_dir():
-        raise MissingFileError(f"{output.parent}: no such folder to write to")
-
-
-def check_output(path: Path | None) -> None:
+def check_outputs(*paths: Path | None) -> None:
     """Refuse what cannot be written before the work, not after it."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise InvalidParameterError(f"{path}: is a folder; name a file to write")
-    if not path.parent.is_dir():
-        raise MissingFileError(f"{path}: no such folder {path.parent}; make it first")
-    if not os.access(path.parent, os.W_OK):
-        raise InvalidParameterError(
-            f"{path}: the folder {path.parent} is write-protected"
-        )
+    from sms_diar._files import check_writable
+
+    for path in paths:
+        if path is not None:
+            check_writable(path)
+
+
+def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
+    """What to end with: 0, or 3 where some of several went wrong, 1 where all did."""
+    return (SOME_FAILED if any_good else 1) if problems else 0
 
 
 def echo_json(value: Any) -> None:
@@ -43,7 +39,7 @@ def echo_json(value: Any) -> None:
 
 def note(message: str) -> None:
     """Say something on standard error, which is not for machines."""
-    typer.echo(f"sms-diar: {message}", err=True)
+    typer.echo(f"sms-diar: {shown_lines(message)}", err=True)
 
 
 def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sms_diar.cli import plda_score
-from sms_diar.cli.output import check_output, echo_json
+from sms_diar.cli.output import check_outputs, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     EmbeddingsArgument,
@@ -123,8 +123,7 @@ def train(
             "a Kaldi PLDA file",
             param_hint="--dim, --energy and --shrinkage",
         )
-    for path in (output, kaldi_plda):
-        check_output(path)
+    check_outputs(output, kaldi_plda)
 
     progress = TerminalProgress()
     with progress.track("plda train", 3) as advance:
@@ -213,7 +212,7 @@ def adapt(
     )
     from sms_diar.scoring.backend import BackEnd
 
-    check_output(output)
+    check_outputs(output)
     loaded, _ = read_plda_model(model)
     ours = isinstance(loaded, BackEnd)
     if output.suffix == (".plda" if ours else ".npz"):

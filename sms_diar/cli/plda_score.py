@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import check_output, echo_json
+from sms_diar.cli.output import check_outputs, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     JsonOption,
@@ -89,7 +89,7 @@ def score(
         raise typer.BadParameter(
             "needs -o, since the scores go to standard output", param_hint="--json"
         )
-    check_output(output)
+    check_outputs(output)
     loaded, _ = read_plda_model(model)
     left = read_embeddings(enrol, allow_commands=allow_commands)
     refuse_transform(loaded, model, transform)

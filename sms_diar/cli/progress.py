@@ -1,8 +1,13 @@
-"""Progress on a terminal: a bar for what takes longer, nothing elsewhere."""
+"""Progress: bars on a terminal, and elsewhere a line now and then.
+
+A clock of its own starts the display and writes the lines, so that work which finishes
+nothing for long is seen to be under way.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
@@ -12,22 +17,28 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+from rich.text import Text
 
+from sms_diar.cli.estimate import Estimate, clock
 from sms_diar.cli.output import note
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _PATIENCE = 0.5  # seconds of work that need no bar; within 2 something is to be seen
+_BEAT = 0.5  # seconds between two looks at the clock
+_SILENCE = 30.0  # seconds of work that need no line in a log
+_LONGEST_SILENCE = 600.0
 
 
 class TerminalProgress:
-    """Bars and lines on standard error, only where somebody looks at it.
+    """Bars on standard error, or lines where it is no terminal.
 
     The bar of the innermost work is shown. It appears after a while whether or not
     the work has come far, so that a slow start is seen, too.
@@ -36,36 +47,55 @@ class TerminalProgress:
     ----------
     console : Console, optional
         Where to draw; standard error by default.
+    now : callable, optional
+        The clock.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(
+        self,
+        console: Console | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._console = console or Console(stderr=True, highlight=False)
+        self._now = now
         self._bar: Progress | None = None
 
     @contextmanager
     def track(
-        self, label: str, total: int | None, done: int = 0
+        self, label: str, total: int, done: int = 0
     ) -> Iterator[Callable[[], None]]:
-        """Show a bar once the work has taken a moment."""
-        if not self._console.is_terminal:
-            yield lambda: None
+        """Show a bar once the work has taken a moment.
+
+        Without a terminal, a line after half a minute, after a minute, after two
+        and so on, at least every ten minutes.
+        """
+        estimate = Estimate(total, done, self._now())
+        if self._console.is_terminal:
+            with self._task(label, estimate) as (bar, task):
+
+                def advance() -> None:
+                    estimate.advance(self._now())
+                    bar.advance(task)
+
+                yield advance
             return
-        with self._shown() as bar:
-            outer = [task.id for task in bar.tasks if task.visible]
-            task = bar.add_task(label, total=total, completed=done)
-            _set_visible(bar, outer, visible=False)
-            try:
-                yield lambda: bar.advance(task)
-            finally:
-                if bar.live.is_started:
-                    bar.refresh()  # what was reached is seen, too
-                bar.remove_task(task)
-                _set_visible(bar, outer, visible=True)
+        lines = _Lines(label, estimate, self._log, self._now)
+
+        def count() -> None:
+            estimate.advance(self._now())
+            lines.look()
+
+        with _watched(lines):
+            yield count
 
     @contextmanager
     def stage(self, label: str) -> Iterator[None]:
         """Name a stage whose length is not known."""
-        with self.track(label, None):
+        if not self._console.is_terminal:
+            yield
+            return
+        with self._task(label, None):
             yield
 
     def during(self, label: str, work: Callable[P, T]) -> Callable[P, T]:
@@ -77,6 +107,36 @@ class TerminalProgress:
 
         return staged
 
+    def say(self, message: str) -> None:
+        """Show one line."""
+        if self._console.is_terminal:
+            self._console.print(message, style="dim", markup=False)
+
+    def _log(self, message: str) -> None:
+        self._console.print(f"sms-diar: {message}", markup=False, soft_wrap=True)
+
+    @contextmanager
+    def _task(
+        self, label: str, estimate: Estimate | None
+    ) -> Iterator[tuple[Progress, TaskID]]:
+        """A bar in place of those of the work around it."""
+        with self._shown() as bar:
+            outer = [task.id for task in bar.tasks if task.visible]
+            task = bar.add_task(
+                label,
+                total=None if estimate is None else estimate.total,
+                completed=0 if estimate is None else estimate.done,
+                estimate=estimate,
+            )
+            _set_visible(bar, outer, visible=False)
+            try:
+                yield bar, task
+            finally:
+                if bar.live.is_started:
+                    bar.refresh()  # what was reached is seen, too
+                bar.remove_task(task)
+                _set_visible(bar, outer, visible=True)
+
     @contextmanager
     def _shown(self) -> Iterator[Progress]:
         """The one display, which the outermost work starts and stops."""
@@ -84,11 +144,11 @@ class TerminalProgress:
             yield self._bar
             return
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            _TimeLeft(self._now),
         )
         bar = self._bar = Progress(*columns, console=self._console, transient=True)
         timer = threading.Timer(_PATIENCE, bar.start)
@@ -106,11 +166,6 @@ class TerminalProgress:
                 timer.join()
             bar.stop()
 
-    def say(self, message: str) -> None:
-        """Show one line."""
-        if self._console.is_terminal:
-            self._console.print(message, style="dim")
-
 
 def _set_visible(bar: Progress, tasks: list[TaskID], *, visible: bool) -> None:
     for task in tasks:
@@ -123,3 +178,61 @@ class NotingProgress(TerminalProgress):
     def say(self, message: str) -> None:
         """Show one line."""
         note(message)
+
+
+class _TimeLeft(ProgressColumn):
+    max_refresh = 0.5
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        super().__init__()
+        self._now = now
+
+    def render(self, task: Task) -> Text:
+        """Time left, or dashes while nothing is known."""
+        estimate: Estimate | None = task.fields["estimate"]
+        left = None if estimate is None else estimate.remaining(self._now())
+        return Text("-:--:-- left" if left is None else f"{clock(left)} left")
+
+
+@contextmanager
+def _watched(lines: _Lines) -> Iterator[None]:
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_BEAT):
+            lines.look()
+
+    watcher = threading.Thread(target=watch, daemon=True, name="progress")
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+class _Lines:
+    """Lines in a log, ever more seldom."""
+
+    def __init__(
+        self,
+        label: str,
+        estimate: Estimate,
+        write: Callable[[str], None],
+        now: Callable[[], float],
+    ) -> None:
+        self._label = label
+        self._estimate = estimate
+        self._write = write
+        self._now = now
+        self._next = _SILENCE
+        self._lock = threading.Lock()
+
+    def look(self) -> None:
+        """Write a line if it is time for one."""
+        with self._lock:
+            now = self._now()
+            elapsed = self._estimate.elapsed(now)
+            if elapsed >= self._next:
+                self._write(self._estimate.line(self._label, now))
+                self._next = elapsed + min(elapsed, _LONGEST_SILENCE)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sms_diar.cli.output import check_output, note_written
+from sms_diar.cli.output import check_outputs, note_written
 from sms_diar.cli.score import (
     Collar,
     ConventionName,
@@ -78,7 +78,7 @@ def report(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.pipeline.page import report_page
 
-    check_output(output)
+    check_outputs(output)
     page = report_page(
         turns if len(turns) > 1 else turns[0],
         audio=audio or None,

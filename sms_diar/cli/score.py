@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sms_diar.cli.output import check_output
+from sms_diar.cli.output import check_outputs
 
 if TYPE_CHECKING:
     from sms_diar.report.score_report import ScoreReport, SystemsReport
@@ -283,7 +283,7 @@ def score(
     from sms_diar.report.score_report import ReportStyle
 
     reference, hypotheses = _sides(files or [], ref or [], sys_files or [])
-    check_output(errors)
+    check_outputs(errors)
     if len(reference) == 1 and is_label_table(reference[0]):
         _score_labels(reference[0], hypotheses, layout, as_json=as_json)
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli.output import check_output
+from sms_diar.cli.output import check_outputs
 
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarization import Diarization
@@ -88,9 +88,9 @@ class TurnOutput:
                 raise typer.BadParameter(
                     f"{self.split} is a file; name a folder", param_hint="--split"
                 )
-            check_output(self.split / "x.wav" if self.split.is_dir() else self.split)
+            check_outputs(self.split / "x.wav" if self.split.is_dir() else self.split)
         for path in self.files:
-            check_output(path / "x" if path.is_dir() else path)
+            check_outputs(path / "x" if path.is_dir() else path)
         single = self._single()
         if single is None:
             return

@@ -8,10 +8,10 @@ of ``conf/site.toml`` in the working directory, and ``../shared/data`` beside it
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
 from sms_diar.errors import ConfigError, MissingFileError
+from sms_diar.io.toml import read_toml
 
 VARIABLE = "SMS_DIAR_DATA"
 SITE = Path("conf") / "site.toml"
@@ -43,13 +43,9 @@ def corpora_place(setting: str = "") -> Path:
 
 def _site() -> str:
     """Folder that the settings of this machine name; empty for none."""
-    try:
-        with SITE.open("rb") as file:
-            content = tomllib.load(file)
-    except FileNotFoundError:
+    if not SITE.is_file():
         return ""
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{SITE}: not valid TOML: {error}") from error
+    content = read_toml(SITE)
     data = content.pop("data", "")
     if content:
         raise ConfigError(

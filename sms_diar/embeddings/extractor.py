@@ -31,6 +31,7 @@ from sms_diar.embeddings.total_variability import (
     TotalVariability,
 )
 from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.model import ModelFile
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
@@ -224,21 +225,18 @@ class IvectorExtractor:
             raise DataFormatError(
                 f"an i-vector model without {', '.join(missing)}", path=path
             )
-        numbers = {name: model.arrays[name].astype(np.float64) for name in _ARRAYS[:5]}
-        wide = model.arrays["tv_matrix"].dtype == np.float64
-        top = int(model.arrays["top"])
-        try:
+        arrays = model.arrays
+        with foreign_errors(path, "an i-vector model that makes no sense"):
+            numbers = {name: arrays[name].astype(np.float64) for name in _ARRAYS[:5]}
+            wide = arrays["tv_matrix"].dtype == np.float64
+            top = int(arrays["top"])
             mixture = GaussianMixture(
                 numbers["ubm_weights"], numbers["ubm_means"], numbers["ubm_covariances"]
             )
             return cls(
                 TotalVariability(numbers["tv_matrix"], numbers["tv_means"], mixture),
-                front_end=json.loads(str(model.arrays["front_end"])),
+                front_end=dict(json.loads(str(arrays["front_end"]))),
                 top=None if top < 0 else top,
                 storage="double" if wide else "float",
                 notes=dict(model.words.get("notes", {})),
             )
-        except ValueError as error:
-            raise DataFormatError(
-                f"an i-vector model that makes no sense ({error})", path=path
-            ) from error

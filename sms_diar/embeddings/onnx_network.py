@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from sms_diar.errors import ConfigError, DataFormatError, MissingExtraError
 from sms_diar.errors import InvalidParameterError as Invalid
 from sms_diar.features.filterbank import FilterbankConfig
 from sms_diar.features.front_end import check_known
-from sms_diar.io._bytes import open_file
+from sms_diar.io.toml import read_toml
 from sms_diar.networks.store import file_digest
 from sms_diar.types import AnyArray, FloatArray
 
@@ -94,11 +93,7 @@ def load_onnx_embedder(path: str | Path) -> NetworkEmbedder:
 
 def read_description(path: Path) -> Description:
     """Read the TOML, strictly."""
-    try:
-        with open_file(path) as file:
-            found = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    found = read_toml(path)
     kinds = {"int": int, "float": float, "str": str, "bool": bool}
     known = {entry.name: entry for entry in dataclasses.fields(Description)}
     values: dict[str, Any] = {}

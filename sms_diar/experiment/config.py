@@ -9,14 +9,14 @@ complaint names the layer it is about.
 from __future__ import annotations
 
 import difflib
-import tomllib
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from sms_diar.errors import ConfigError, MissingFileError
+from sms_diar.errors import ConfigError
+from sms_diar.io.toml import parse_toml, read_toml
 
 Settings = TypeVar("Settings")
 
@@ -57,17 +57,6 @@ def load_config(
     return _build(kind, merged, str(conf))
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file into plain values."""
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except FileNotFoundError:
-        raise MissingFileError(f"{path}: no such settings file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
-
-
 def parse_assignment(assignment: str) -> dict[str, Any]:
     """Turn ``a.b=1`` into ``{"a": {"b": 1}}``."""
     key, equals, text = assignment.partition("=")
@@ -77,8 +66,8 @@ def parse_assignment(assignment: str) -> dict[str, Any]:
             f"--set {assignment}: must look like key=value, for instance runs=5"
         )
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = parse_toml(f"value = {text}".encode(), "--set")["value"]
+    except (ConfigError, UnicodeEncodeError):
         value = text
     for name in reversed(names):
         value = {name: value}

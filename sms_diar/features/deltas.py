@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar._validation import check_count
+from sms_diar.limits import LONGEST_CONTEXT, MOST_DERIVATIVES
 from sms_diar.types import FloatArray
 
 
@@ -26,8 +27,8 @@ class DeltaConfig:
     window: int = 2
 
     def __post_init__(self) -> None:
-        check_count("DeltaConfig", "order", self.order, least=0)
-        check_count("DeltaConfig", "window", self.window)
+        check_count("DeltaConfig", "order", self.order, least=0, most=MOST_DERIVATIVES)
+        check_count("DeltaConfig", "window", self.window, most=LONGEST_CONTEXT)
 
     @property
     def context(self) -> int:

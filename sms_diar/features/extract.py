@@ -16,7 +16,6 @@ from typing import TypeAlias, TypeVar
 from joblib import Parallel, delayed
 
 from sms_diar._validation import check_count, refuse_path
-from sms_diar.errors import SmsDiarError
 from sms_diar.features.cepstra import Frames
 from sms_diar.features.cmvn import CmvnStats
 from sms_diar.features.frames import (
@@ -59,8 +58,8 @@ class _Reader:
                 recording, channel=self.channel, allow_commands=self.allow_commands
             ) as audio:
                 yield from work(audio, recording.id, recording.pieces)
-        except (SmsDiarError, OSError) as error:
-            yield Problem(str(error), recording=recording.id)
+        except Exception as error:  # noqa: BLE001 - of one recording, not of all
+            yield Problem.of(error, recording=recording.id)
 
 
 def features_of_segments(

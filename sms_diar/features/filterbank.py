@@ -17,6 +17,7 @@ import numpy as np
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.framing import frame_count, overlapping_frames
+from sms_diar.limits import LARGEST_RATE, MOST_FILTERS
 from sms_diar.types import AnyArray, FloatArray
 
 _FLOOR = float(np.finfo(np.float32).eps)  # Kaldi's, so that silence has a logarithm
@@ -50,8 +51,8 @@ class FilterbankConfig:
     preemphasis: float = 0.97
 
     def __post_init__(self) -> None:
-        check_count("FilterbankConfig", "rate", self.rate)
-        check_count("FilterbankConfig", "n_filters", self.n_filters)
+        check_count("FilterbankConfig", "rate", self.rate, most=LARGEST_RATE)
+        check_count("FilterbankConfig", "n_filters", self.n_filters, most=MOST_FILTERS)
         if not 0.0 <= self.low < self.top <= self.rate / 2:
             raise InvalidParameterError(
                 f"FilterbankConfig: filters must lie between 0 and {self.rate / 2:g} "

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sms_diar._validation import refuse_path
-from sms_diar.errors import DataFormatError, InvalidParameterError, SmsDiarError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features import neural_vad
 from sms_diar.features.cepstra import Cepstra, Frames, cepstra_of
 from sms_diar.features.cmvn import CmvnStats
@@ -215,7 +215,7 @@ def _cepstra(
     for piece in pieces:
         try:
             cepstra = cepstra_of(audio, piece, recording, front_end)
-        except (SmsDiarError, OSError) as error:
-            yield Problem(str(error), recording=recording, segment=piece.id)
+        except Exception as error:  # noqa: BLE001 - of one segment, not of all
+            yield Problem.of(error, recording=recording, segment=piece.id)
         else:
             yield piece.id, cepstra

@@ -92,12 +92,20 @@ class FrontEnd:
                 check_known(key, known, origin, f"{section}.")
                 whole = isinstance(value, int) and not isinstance(value, bool)
                 is_float = known[key] == "float"
+                if whole and abs(value) >= _LARGEST_WHOLE:
+                    raise ConfigError(
+                        f"{origin}: '{section}.{key}' must be below {_LARGEST_WHOLE}, "
+                        f"got {value}"
+                    )
                 converted[key] = float(value) if whole and is_float else value
             try:
                 parts[section] = kind(**converted)
             except InvalidParameterError as error:
                 raise ConfigError(f"{origin}: [{section}] {error}") from error
         return cls(**parts)
+
+
+_LARGEST_WHOLE = 1 << 53  # beyond it a float is another number
 
 
 def check_known(key: str, known: Mapping[str, Any], origin: str, prefix: str) -> None:

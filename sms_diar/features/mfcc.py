@@ -24,10 +24,18 @@ from sms_diar._validation import (
 )
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.framing import Chunk, frame_chunks, overlapping_frames
+from sms_diar.limits import LARGEST_RATE, LONGEST_FFT, MOST_FILTERS
 from sms_diar.types import FloatArray
 
 SCALE = 32768.0
 """From samples in [-1, 1) to the 16-bit scale; a power of two, hence exact."""
+
+_MOST = {
+    "rate": LARGEST_RATE,
+    "n_cepstra": MOST_FILTERS,
+    "n_filters": MOST_FILTERS,
+    "n_fft": LONGEST_FFT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +79,8 @@ class MfccConfig:
     floor: float = 0.001
 
     def __post_init__(self) -> None:
-        for name in ("rate", "n_cepstra", "n_filters", "n_fft"):
-            check_count("MfccConfig", name, getattr(self, name))
+        for name, most in _MOST.items():
+            check_count("MfccConfig", name, getattr(self, name), most=most)
         check_count("MfccConfig", "lifter", self.lifter, least=0)
         for name in ("length", "shift", "high_hz", "floor"):
             check_positive("MfccConfig", name, getattr(self, name))

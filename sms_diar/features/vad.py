@@ -28,6 +28,7 @@ from sms_diar.features import neural_vad
 from sms_diar.features.decisions import FrameGrid, tidy, to_segments
 from sms_diar.features.framing import frame_chunks, overlapping_frames
 from sms_diar.features.mfcc import SCALE
+from sms_diar.limits import LONGEST_CONTEXT
 from sms_diar.types import BoolArray, FloatArray, Segment
 
 METHODS = ("energy", "neural", "none")
@@ -88,7 +89,7 @@ class VadConfig:
 
     def __post_init__(self) -> None:
         check_choice("VadConfig", "method", self.method, METHODS)
-        check_count("VadConfig", "context", self.context, least=0)
+        check_count("VadConfig", "context", self.context, least=0, most=LONGEST_CONTEXT)
         for name in ("share", "proportion", "probability"):
             check_share("VadConfig", name, getattr(self, name))
         for name in ("mean_scale", "min_speech", "min_pause", "padding"):

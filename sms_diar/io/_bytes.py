@@ -112,7 +112,12 @@ class ByteSource:
         if self._base <= offset <= self._base + len(self._buffer):
             self._at = offset - self._base
         else:
-            self._stream.seek(offset)
+            try:
+                self._stream.seek(offset)
+            except (OSError, OverflowError, ValueError) as error:
+                raise DataFormatError(
+                    f"has no byte {offset} ({error})", path=self.name
+                ) from None
             self._buffer, self._at, self._base = b"", 0, offset
 
     def _refill(self) -> bool:
@@ -140,7 +145,28 @@ def open_file(path: Path) -> BinaryIO:
     except IsADirectoryError:
         raise DataFormatError("is a folder; name a file inside it", path=path) from None
     except OSError as error:
+        reason = error.strerror or error
+        raise DataFormatError(f"cannot be read ({reason})", path=path) from error
+    except ValueError:  # NUL
+        raise DataFormatError("is no name of a file", path=path) from None
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file that another file names, or that is read back and forth.
+
+    A pipe would wait for its other end, and a device might never end.
+    """
+    try:
+        is_special = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError as error:  # a name beyond what the system takes
         raise DataFormatError(f"cannot be read ({error})", path=path) from error
+    except ValueError:  # NUL
+        raise DataFormatError("is no name of a file", path=path) from None
+    if is_special:
+        raise DataFormatError(
+            "is a pipe or device, not a file; store it as a file first", path=path
+        )
+    return open_file(path)
 
 
 def check_readable(owner: str, source: object) -> None:

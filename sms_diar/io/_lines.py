@@ -10,10 +10,11 @@ do not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sms_diar._text import is_name
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 
 BOM = "the file begins with a byte order mark; save it as UTF-8 without one"
@@ -51,9 +52,13 @@ class Line:
 
 def check_is_file(path: Path) -> None:
     """Refuse what is not there or not a file."""
-    if not path.is_file():
+    try:
+        if path.is_file():
+            return
         what = "is not a file" if path.exists() else "no such file"
-        raise MissingFileError(f"{path}: {what}")
+    except (OSError, ValueError):  # too long, or with NUL
+        what = "no file can be called so"
+    raise MissingFileError(f"{path}: {what}")
 
 
 def scan_lines(path: str | Path) -> Iterator[Line]:
@@ -116,6 +121,12 @@ def check_fields(fields: list[str]) -> list[str]:
     return fields
 
 
+def check_names(owner: str, names: Iterable[str], *, format: str) -> None:
+    """Refuse ids of which one cannot stand as a field of a line of text."""
+    for name in names:
+        check_field(owner, "id", name, format=format)
+
+
 def check_field(owner: str, name: str, value: str, *, format: str) -> str:
     """Return `value` if it can stand as one field of a line of text."""
     if not isinstance(value, str):
@@ -125,5 +136,10 @@ def check_field(owner: str, name: str, value: str, *, format: str) -> str:
         raise InvalidParameterError(
             f"{owner}: {name} must be a name without white space, which separates "
             f"the fields of {format}, got {value!r}; rename it"
+        )
+    if not is_name(value):
+        raise InvalidParameterError(
+            f"{owner}: {name} must be a name of characters that show, got {value!r}; "
+            f"rename it"
         )
     return value

@@ -12,38 +12,22 @@ Arrays of Python objects are never loaded: a pickle can run any program.
 
 from __future__ import annotations
 
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._bytes import Readable, open_seekable
+from sms_diar.io._bytes import Readable, open_file, open_seekable
+from sms_diar.io._foreign import foreign_errors
+from sms_diar.io._npy import load_npy, load_npz
 from sms_diar.io.kaldi.binary import narrowed
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
 ID_KEYS = ("ids", "utt", "utts", "id", "names", "segments")
 VECTOR_KEYS = ("vectors", "x", "X", "embeddings", "vecs")
 SPEAKER_KEYS = ("spk", "speakers", "speaker", "labels")
-
-# What NumPy, zipfile and the parser of headers raise on damaged files.
-_LOADING_FAILED = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    RuntimeError,
-    SyntaxError,
-    MemoryError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
@@ -57,7 +41,7 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
         What messages call a stream.
     """
     with open_seekable(source, name) as (stream, path):
-        arrays = _load_archive(stream, path)
+        arrays = load_npz(stream, path)
     if _is_by_id(arrays):
         rows = np.array([array.ravel() for array in arrays.values()], dtype=np.float64)
         return checked_set(list(arrays), rows, path)
@@ -111,6 +95,18 @@ def write_npz(
     speakers : mapping of str to str, optional
         Speaker of every id.
     """
+    with replacing(path) as temporary:
+        write_npz_into(temporary, embeddings, dtype=dtype, speakers=speakers)
+
+
+def write_npz_into(
+    file: Path,
+    embeddings: EmbeddingSet,
+    *,
+    dtype: str = "double",
+    speakers: Mapping[str, str] | None = None,
+) -> None:
+    """Write an npz under a temporary name; the rest is as in `write_npz`."""
     arrays = {
         "ids": np.array(embeddings.ids, dtype=np.str_),
         "vectors": narrowed(embeddings.vectors, owner="write_npz", dtype=dtype),
@@ -123,7 +119,7 @@ def write_npz(
                 f"{missing!r}"
             )
         arrays["spk"] = np.array([speakers[name] for name in embeddings.ids], np.str_)
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with file.open("wb") as out:
         np.savez(out, **arrays)  # type: ignore[arg-type]
 
 
@@ -140,10 +136,7 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
         What messages call a stream.
     """
     with open_seekable(source, name) as (stream, path):
-        try:
-            array = np.load(stream, allow_pickle=False)
-        except _LOADING_FAILED as error:
-            raise _load_error(error, "the array", path) from None
+        array = load_npy(stream, path)
     vectors = _as_vectors(array, path, "the array")
     beside = _ids_beside(path, len(vectors))
     if beside is None:
@@ -159,10 +152,13 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
 
 def read_ids(path: str | Path) -> list[str]:
     """Read one id from each line; a blank line is an error."""
+    with open_file(Path(path)) as stream:
+        data = stream.read()
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataFormatError(f"not UTF-8 ({error.reason})", path=path) from None
+    lines = text.removesuffix("\n").split("\n") if text else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             raise DataFormatError("blank line in a list of ids", path=path, line=number)
@@ -172,32 +168,16 @@ def read_ids(path: str | Path) -> list[str]:
 def load_arrays(path: str | Path) -> dict[str, AnyArray]:
     """Load all arrays of an npz by name."""
     with open_seekable(path) as (stream, name):
-        return _load_archive(stream, name)
+        return load_npz(stream, name)
 
 
 def checked_set(ids: list[str], vectors: FloatArray, path: str | Path) -> EmbeddingSet:
     """Build the set; what it refuses is a fault of the file here."""
-    if vectors.shape[1] == 0:
-        raise DataFormatError("the vectors have no dimensions", path=path)
     try:
         return EmbeddingSet(tuple(ids), vectors, source=str(path))
     except InvalidParameterError as error:
         problem = str(error).removeprefix(f"{path}: ")
         raise DataFormatError(problem, path=path) from None
-
-
-def _load_archive(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
-    arrays: dict[str, AnyArray] = {}
-    key = ""
-    try:
-        with np.load(stream, allow_pickle=False) as archive:
-            for key in archive.files:
-                value = archive[key]
-                if isinstance(value, np.ndarray):  # a zip may hold other files too
-                    arrays[key] = value
-    except _LOADING_FAILED as error:
-        raise _load_error(error, f"array {key!r}", path) from None
-    return arrays
 
 
 def _is_by_id(arrays: Mapping[str, AnyArray]) -> bool:
@@ -235,7 +215,10 @@ def _as_vectors(array: AnyArray, path: str | Path, owner: str) -> FloatArray:
             f"{array.dtype} of shape {array.shape}",
             path=path,
         )
-    return array.astype(np.float64)
+    if array.shape[1] == 0:
+        raise DataFormatError("the vectors have no dimensions", path=path)
+    with np.errstate(over="ignore"):  # long doubles; infinity is refused later
+        return array.astype(np.float64)
 
 
 def _as_ids(
@@ -269,14 +252,15 @@ def _as_strings(array: AnyArray, path: str | Path, key: str) -> list[str]:
             f"{array.shape}",
             path=path,
         )
-    if array.dtype.kind != "S":
-        return [str(value) for value in array.tolist()]
-    try:
-        return [value.decode("utf-8") for value in array.tolist()]
-    except UnicodeDecodeError as error:
-        raise DataFormatError(
-            f"array {key!r} is not UTF-8 ({error.reason})", path=path
-        ) from None
+    with foreign_errors(path, f"array {key!r} is not text"):
+        if array.dtype.kind != "S":
+            return [str(value) for value in array.tolist()]
+        try:
+            return [value.decode("utf-8") for value in array.tolist()]
+        except UnicodeDecodeError as error:
+            raise DataFormatError(
+                f"array {key!r} is not UTF-8 ({error.reason})", path=path
+            ) from None
 
 
 def _ids_beside(path: str | Path, n_vectors: int) -> Path | None:
@@ -301,15 +285,3 @@ def _holds_ids(path: Path, n_vectors: int) -> bool:
 def _listed(arrays: Mapping[str, AnyArray]) -> str:
     found = (f"{key} {array.dtype}{array.shape}" for key, array in arrays.items())
     return ", ".join(found) or "no arrays at all"
-
-
-def _load_error(error: Exception, owner: str, path: str | Path) -> DataFormatError:
-    if "allow_pickle" in str(error) or "Object arrays" in str(error):
-        return DataFormatError(
-            f"{owner} holds Python objects, which are not loaded (a pickle can run any "
-            f"program); save strings as np.array(ids, dtype=str)",
-            path=path,
-        )
-    return DataFormatError(
-        f"not a whole NumPy file ({error}); it is truncated or damaged", path=path
-    )

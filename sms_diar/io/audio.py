@@ -20,11 +20,18 @@ import numpy as np
 import soundfile
 
 from sms_diar._validation import check_count
-from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.errors import DataFormatError
 from sms_diar.io import ffmpeg
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
 from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.sphere import SphereFile
+from sms_diar.limits import (
+    LARGEST_RATE,
+    LEAST_RATE,
+    LONGEST_RECORDING,
+    MOST_CHANNELS,
+    MOST_CHUNKS,
+)
 from sms_diar.types import FloatArray
 
 log = logging.getLogger(__name__)
@@ -46,7 +53,6 @@ AUDIO_SUFFIXES = frozenset(
 """Files of a folder that are taken for recordings, in small letters."""
 
 _STREAMED = 0x7FFFF000  # sizes that sox and others write when they cannot seek back
-_LONGEST = 1 << 40
 
 
 class Decoder(Protocol):
@@ -114,6 +120,7 @@ class AudioFile:
         self.path = Path(path)
         self._decoder = _open(self.path) if _decoded is None else _SoundFile(_decoded)
         self.rate = self._decoder.rate
+        self.n_channels = self._decoder.n_channels
         self.n_samples = self._decoder.n_samples
         problem = self._problem(channel)
         if problem:
@@ -122,14 +129,10 @@ class AudioFile:
         self._column = (channel or 1) - 1
 
     def _problem(self, channel: int | None) -> str | None:
-        n_channels = self._decoder.n_channels
-        if self.n_samples == 0:
-            return "holds no samples"
-        if self.n_samples > _LONGEST:
-            return (
-                "does not say how many samples it holds; write it anew, for instance "
-                "with sox"
-            )
+        n_channels = self.n_channels
+        problem = self._implausible()
+        if problem is not None:
+            return problem
         if channel is None and n_channels > 1:
             return (
                 f"has {n_channels} channels; choose one with --channel 1 (channel=1) "
@@ -139,15 +142,28 @@ class AudioFile:
             return f"has {n_channels} channel(s), there is no channel {channel}"
         return None
 
+    def _implausible(self) -> str | None:
+        """What no recording can be like, if the header says so."""
+        if self.n_samples <= 0:
+            return "holds no samples"
+        if not LEAST_RATE <= self.rate <= LARGEST_RATE:
+            return (
+                f"says {self.rate} samples per second, which no recording has "
+                f"({LEAST_RATE} to {LARGEST_RATE}); the header is damaged"
+            )
+        if not 1 <= self.n_channels <= MOST_CHANNELS:
+            return f"says {self.n_channels} channels, at most {MOST_CHANNELS} are read"
+        if self.n_samples > LONGEST_RECORDING * self.rate:
+            return (
+                "does not say how many samples it holds, or too many; write it anew, "
+                "for instance with sox"
+            )
+        return None
+
     @property
     def duration(self) -> float:
         """Seconds."""
         return self.n_samples / self.rate
-
-    @property
-    def n_channels(self) -> int:
-        """Channels of the file."""
-        return self._decoder.n_channels
 
     def other(self, channel: int) -> AudioFile:
         """Open another channel; what was decoded for this one is not decoded again.
@@ -313,9 +329,7 @@ def _said(error: Exception) -> str:
 
 
 def _open(path: Path) -> Decoder:
-    if not path.exists():
-        raise MissingFileError(f"{path}: no such file")
-    with open_file(path) as stream:
+    with open_regular(path) as stream:
         start = stream.read(12)
         if not start:
             raise DataFormatError("is empty (0 bytes)", path=path)
@@ -335,7 +349,7 @@ def _check_riff(start: bytes, stream: BinaryIO, path: Path) -> None:
     libsndfile reads what there is and keeps quiet about the rest.
     """
     position = len(start)
-    while True:
+    for _ in range(MOST_CHUNKS):
         head = stream.read(8)
         if len(start) < 12 or len(head) < 8:
             raise DataFormatError(
@@ -354,3 +368,8 @@ def _check_riff(start: bytes, stream: BinaryIO, path: Path) -> None:
                 )
             return
         position = stream.seek(position + size + size % 2)
+    raise DataFormatError(
+        f"the WAV header has over {MOST_CHUNKS} parts and no samples yet; the file is "
+        f"damaged",
+        path=path,
+    )

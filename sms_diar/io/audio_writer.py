@@ -11,6 +11,7 @@ import soundfile
 
 from sms_diar._files import replacing
 from sms_diar._validation import check_choice
+from sms_diar.errors import OutputError
 
 AUDIO_FORMATS = ("wav", "flac")
 
@@ -31,11 +32,16 @@ def write_audio(
     """
     suffix = Path(path).suffix.removeprefix(".")
     check_choice("write_audio", "suffix", suffix, AUDIO_FORMATS)
-    with (
-        replacing(path) as temporary,
-        soundfile.SoundFile(
+    with replacing(path) as temporary:
+        file = soundfile.SoundFile(
             str(temporary), "w", rate, 1, "PCM_16", format=suffix.upper()
-        ) as file,
-    ):
-        for block in blocks:
-            file.write(block)
+        )
+        with file:
+            for block in blocks:
+                try:
+                    file.write(block)
+                    file.flush()
+                except (soundfile.SoundFileError, AssertionError) as error:
+                    # It says no more than that; a full disk is the usual reason.
+                    said = str(error) or "is the disk full?"
+                    raise OutputError(f"{path}: cannot be written ({said})") from error

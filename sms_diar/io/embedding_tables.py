@@ -24,10 +24,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sms_diar._files import replacing
+from sms_diar._text import as_cell, from_cell
 from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io._bytes import Readable, open_seekable
+from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.arrays import checked_set
 from sms_diar.io.kaldi.binary import narrowed, number_texts
+from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import EmbeddingSet, FloatArray
 
 ID_COLUMNS = (
@@ -122,14 +125,31 @@ def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
                 f"{path}: reading Parquet needs pyarrow; "
                 f"pip install 'sms-diar[parquet]', or save the table as CSV"
             ) from None
-        try:
+        with foreign_errors(path, "not a whole Parquet file"):
+            _check_parquet(stream, path)
             # pandas takes long to import and nothing else here needs it.
             frame = import_module("pandas").read_parquet(stream, engine="pyarrow")
-        except (ValueError, OSError) as error:  # pyarrow's own are one of the two
-            raise DataFormatError(
-                f"not a whole Parquet file ({error})", path=path
-            ) from None
-    return set_from_frame(frame, path)
+    with foreign_errors(path, "a Parquet file of something else than vectors"):
+        return set_from_frame(frame, path)
+
+
+def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
+    """Refuse a file that would unpack to far more than vectors could."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    about = import_module("pyarrow.parquet").ParquetFile(stream).metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    unpacked = max(
+        sum(group.total_byte_size for group in groups),
+        about.num_rows * about.num_columns,  # a run of one value is a few bytes
+    )
+    stream.seek(0)
+    if unpacked > max(FREE_EXPANSION, MOST_EXPANSION * size):
+        raise DataFormatError(
+            f"would unpack to {unpacked} bytes or more, {unpacked // size} times its "
+            f"size; vectors do not shrink that much, so it is refused",
+            path=path,
+        )
 
 
 def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
@@ -187,15 +207,22 @@ def write_embedding_table(
     dtype : {'double', 'float'}, default='double'
         Width of the numbers; enough digits are written to restore them.
     """
+    with replacing(path) as temporary:
+        write_embedding_table_into(
+            temporary, embeddings, separator=separator, dtype=dtype
+        )
+
+
+def write_embedding_table_into(
+    file: Path, embeddings: EmbeddingSet, *, separator: str, dtype: str = "double"
+) -> None:
+    """Write a table under a temporary name; see `write_embedding_table`."""
     vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
-    with (
-        replacing(path) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as out,
-    ):
+    with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=separator, lineterminator="\n")
         writer.writerow(["id", *(f"x{column}" for column in range(embeddings.dim))])
         for name, vector in zip(embeddings.ids, vectors, strict=True):
-            writer.writerow([name, *number_texts(vector)])
+            writer.writerow([as_cell(name), *number_texts(vector)])
 
 
 class _RowParser:
@@ -233,7 +260,7 @@ class _RowParser:
             for column, text in enumerate(row)
             if column not in self._left_out
         ]
-        self._names.append(row[self._id_column])
+        self._names.append(from_cell(row[self._id_column]))
         self._lines.append(line)
         self.vectors.append(np.array(values))
 

@@ -5,12 +5,12 @@ Parquet. Where a suffix and the
 content disagree the content is right; the suffix decides only between two kinds
 of text. The model that made the vectors is remembered beside the file, in
 ``<file>.json`` as ``{"extractor": "..."}``, since none of the formats has a place
-for it.
+for it, with the digest of the file that it is about.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,19 +19,20 @@ from pathlib import Path
 
 import numpy as np
 
-from sms_diar._json import write_json
+from sms_diar._files import replacing_all
+from sms_diar._json import json_text, parse_json
 from sms_diar._validation import refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, Readable, check_readable, open_source
-from sms_diar.io.arrays import read_npy, read_npz, write_npz
+from sms_diar.io.arrays import read_npy, read_npz, write_npz_into
 from sms_diar.io.embedding_json import read_json_lines
 from sms_diar.io.embedding_tables import (
     read_blank_table,
     read_embedding_table,
     read_parquet,
-    write_embedding_table,
+    write_embedding_table_into,
 )
-from sms_diar.io.kaldi.ark import iterate_ark, write_ark
+from sms_diar.io.kaldi.ark import iterate_ark, write_ark_into
 from sms_diar.io.kaldi.scp import iterate_scp
 from sms_diar.types import AnyArray, EmbeddingSet
 
@@ -133,27 +134,37 @@ def write_embeddings(
     refuse_path("write_embeddings", "embeddings", embeddings, rule, remedy)
     path = Path(path)
     suffix = path.suffix.lower()
-    written = [path]
-    if suffix == ".ark":
-        scp = path.with_suffix(".scp")
-        write_ark(path, embeddings.ids, embeddings.vectors, dtype=dtype, scp=scp)
-        written.append(scp)
-    elif suffix == ".npz":
-        write_npz(path, embeddings, dtype=dtype)
-    elif suffix in (".csv", ".tsv"):
-        separator = "," if suffix == ".csv" else "\t"
-        write_embedding_table(path, embeddings, separator=separator, dtype=dtype)
-    else:
+    if suffix not in (".ark", ".npz", ".csv", ".tsv"):
         raise InvalidParameterError(
             f"write_embeddings: path must end in .ark, .npz, .csv or .tsv, got "
             f"{str(path)!r}"
         )
-    for file in written:
-        beside = _extractor_file(file)
-        if embeddings.extractor is None:
-            beside.unlink(missing_ok=True)
+    scp = path.with_suffix(".scp") if suffix == ".ark" else None
+    written = [path] if scp is None else [path, scp]
+    beside = [_extractor_file(file) for file in written]
+    records = [] if embeddings.extractor is None else beside
+    # What describes a file comes before it, and knows its digest: whoever finds the
+    # new description beside the old file can tell.
+    with replacing_all([*records, path], index=scp) as temporaries:
+        notes, files = temporaries[: len(records)], temporaries[len(records) :]
+        if suffix == ".npz":
+            write_npz_into(files[0], embeddings, dtype=dtype)
+        elif scp is None:
+            separator = "," if suffix == ".csv" else "\t"
+            write_embedding_table_into(
+                files[0], embeddings, separator=separator, dtype=dtype
+            )
         else:
-            write_json(beside, {"extractor": embeddings.extractor})
+            listing = write_ark_into(
+                files[0], path, embeddings.ids, embeddings.vectors, dtype=dtype
+            )
+            files[1].write_text(listing, encoding="utf-8")
+        for note, file in zip(notes, files, strict=False):
+            record = {"extractor": embeddings.extractor, "sha256": _digest(file)}
+            note.write_text(json_text(record) + "\n", encoding="utf-8")
+        if not records:
+            for old in beside:
+                old.unlink(missing_ok=True)
 
 
 def _collect(entries: Iterator[tuple[str, AnyArray]], path: str | Path) -> EmbeddingSet:
@@ -219,17 +230,29 @@ def _extractor_file(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _read_extractor(path: Path) -> str | None:
     beside = _extractor_file(path)
     if not beside.is_file():
         return None
     try:
-        record = json.loads(beside.read_text(encoding="utf-8"))
-        extractor = record["extractor"]
-    except (ValueError, TypeError, KeyError) as error:
+        record = parse_json(beside.read_text(encoding="utf-8"))
+        extractor, digest = record["extractor"], record.get("sha256")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataFormatError(
             f'must be {{"extractor": "..."}} ({error!r})', path=beside
         ) from None
+    if digest is not None and digest != _digest(path):
+        raise DataFormatError(
+            f"describes other contents than those of {path.name}, which was changed "
+            f"since, or whose writing was interrupted; write both anew, or take "
+            f"'sha256' out if it still applies",
+            path=beside,
+        )
     if not isinstance(extractor, str):
         raise DataFormatError(
             f"extractor must be a string, got {extractor!r}", path=beside

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from sms_diar._files import write_text
-from sms_diar._json import json_text
+from sms_diar._json import json_text, parse_json
+from sms_diar._text import as_cell, from_cell, is_name
 from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
@@ -122,10 +123,10 @@ def _csv_text(labels: Mapping[str, str], segments: Mapping[str, Segment] | None)
     times = [] if segments is None else ["recording", "start", "end"]
     writer.writerow(["id", "speaker", *times])
     for name in sorted(labels):
-        row = [name, labels[name]]
+        row = [as_cell(name), as_cell(labels[name])]
         if segments is not None:
             segment = segments[name]
-            row.append(segment.recording)
+            row.append(as_cell(segment.recording))
             row.extend(format_seconds(time) for time in (segment.start, segment.end))
         writer.writerow(row)
     return text.getvalue()
@@ -179,9 +180,10 @@ def _read_csv(path: Path) -> dict[str, str]:
                     f"a row has {len(header)} fields as the header, this one has "
                     f"{len(row)}"
                 )
-            name, speaker = row[header.index("id")], row[header.index("speaker")]
-            if not name or not speaker:
-                raise ValueError("id and speaker must not be empty")
+            name, speaker = (
+                from_cell(row[header.index(column)]) for column in ("id", "speaker")
+            )
+            _check_names(name, speaker)
             if name in labels:
                 raise ValueError(f"id {name!r} is given twice")
             labels[name] = speaker
@@ -194,7 +196,7 @@ def _read_csv(path: Path) -> dict[str, str]:
 
 def _read_json(path: Path) -> dict[str, str]:
     try:
-        content = json.loads(_text_of(path), object_pairs_hook=_unique)
+        content = parse_json(_text_of(path), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         raise DataFormatError(
             f"not JSON: {error.msg} in column {error.colno}",
@@ -215,7 +217,21 @@ def _read_json(path: Path) -> dict[str, str]:
             raise DataFormatError(
                 f"the speaker of {name!r} must be text, got {speaker!r}", path=path
             )
+        try:
+            _check_names(name, speaker)
+        except ValueError as error:
+            raise DataFormatError(str(error), path=path) from None
     return labels
+
+
+def _check_names(name: str, speaker: str) -> None:
+    if not name or not speaker:
+        raise ValueError("id and speaker must not be empty")
+    for text in (name, speaker):
+        if not is_name(text):
+            raise ValueError(
+                f"{text!r} is no name: it is blank or has characters that do not show"
+            )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ import numpy as np
 from sms_diar._files import replacing
 from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError
+from sms_diar.io._foreign import foreign_errors
+from sms_diar.io._npy import names_in_npz
 from sms_diar.io.arrays import load_arrays
 from sms_diar.types import AnyArray
 
@@ -77,11 +78,8 @@ def is_model(path: str | Path) -> bool:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            if file.read(2) != b"PK":
-                return False
-        with np.load(path, allow_pickle=False) as content:
-            return MODEL_MARK in content.files
-    except (OSError, ValueError, zipfile.BadZipFile):
+            return file.read(2) == b"PK" and MODEL_MARK in names_in_npz(file, path)
+    except (OSError, DataFormatError):
         return False
 
 
@@ -97,14 +95,10 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
             f"only {', '.join(sorted(arrays)) or 'none'}",
             path=path,
         )
-    try:
+    with foreign_errors(path, "the header of this model file makes no sense"):
         header = json.loads(str(text))
         version, found = int(header["version"]), str(header["kind"])
         words, fingerprint = dict(header["words"]), str(header["fingerprint"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataFormatError(
-            f"the header of this model file makes no sense ({error})", path=path
-        ) from error
     if version > FORMAT_VERSION:
         raise DataFormatError(
             f"written in format {version}, this version reads up to "

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
 from sms_diar.io.g711 import ALAW, ULAW
 from sms_diar.types import FloatArray
 
@@ -25,6 +25,7 @@ MAGIC = b"NIST_1A\n"
 _SIZE_LINE = 8
 _LARGEST_HEADER = 1 << 20
 _FIELD = re.compile(r"(\S+)\s+-(i|r|s\d+)\s+(.*)")
+_WHOLE = re.compile("[0-9]{1,18}")  # isdigit() takes superscripts for digits
 _PCM = {"01": "<i2", "10": ">i2"}
 _TABLES = {"ulaw": ULAW, "alaw": ALAW}
 
@@ -68,7 +69,7 @@ class SphereFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._stream = open_file(path)
+        self._stream = open_regular(path)
         try:
             self.header = read_sphere_header(self._stream, path)
             self.n_samples = self._count()
@@ -182,10 +183,10 @@ def _whole(
     text = fields.get(name)
     if text is None and default is not None:
         return default
-    if text is None or not text.isdigit() or int(text) < least:
+    if text is None or not _WHOLE.fullmatch(text) or int(text) < least:
         raise DataFormatError(
             f"the SPHERE header must give {name} as a whole number >= {least}, got "
-            f"{text!r}",
+            f"{text if text is None else text[:40]!r}",
             path=path,
         )
     return int(text)

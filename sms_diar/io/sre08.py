@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sms_diar.errors import DataFormatError, MissingFileError, SmsDiarError
+from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io.audio import AudioFile
 from sms_diar.io.sre08_keys import (
     Selection,
@@ -22,6 +22,7 @@ from sms_diar.io.sre08_keys import (
     read_trial_key,
     select_sides,
 )
+from sms_diar.types import Problem
 
 TRIAL_KEY = "NIST_SRE08_short2-short3.trial.key"
 MODEL_KEY = "NIST_SRE08_short2.model.key"
@@ -160,8 +161,8 @@ def _measure(
         try:
             with AudioFile(audio[side.segment], channel=side.channel) as file:
                 durations[side] = file.duration
-        except (SmsDiarError, OSError) as error:
-            broken[side.id] = str(error)
+        except Exception as error:  # noqa: BLE001 - of one side, not of all
+            broken[side.id] = Problem.of(error).text
     n_files = len({side.segment for side in selection.speakers})
     problems = []
     if absent:

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from sms_diar._text import as_cell, from_cell
 from sms_diar.io._lines import scan_lines
 from sms_diar.io._turn_text import check_name, plain_seconds
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
-
-_FORMULA = re.compile(r"'*[=+\-@]")
-
 
 def turn_csv_text(turns: Sequence[Turn]) -> str:
     """Turns of any number of recordings as a table."""
@@ -31,20 +28,12 @@ def turn_csv_text(turns: Sequence[Turn]) -> str:
         segment = turn.segment
         names = (segment.recording, turn.speaker)
         recording, speaker = (
-            _guarded(check_name("CSV", what, name))
+            as_cell(check_name("CSV", what, name))
             for what, name in zip(("recording", "speaker"), names, strict=True)
         )
         times = (plain_seconds(time) for time in (segment.start, segment.end))
         writer.writerow((recording, *times, speaker))
     return text.getvalue()
-
-
-def _guarded(name: str) -> str:
-    return f"'{name}" if _FORMULA.match(name) else name
-
-
-def _bare(name: str) -> str:
-    return name[1:] if name.startswith("'") and _FORMULA.match(name) else name
 
 
 def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
@@ -68,11 +57,11 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
                     f"a row has {len(header)} fields as the header, this one has "
                     f"{len(row)}"
                 )
-            cells = dict(zip(header, row, strict=True))
+            cells = dict(zip(header, map(from_cell, row), strict=True))
             builder.add(
-                _bare(cells["recording"]),
+                cells["recording"],
                 cells.get("channel", "1"),
-                _bare(cells["speaker"]),
+                cells["speaker"],
                 *_times(cells),
                 reader.line_num,
             )

@@ -18,7 +18,6 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.errors import SmsDiarError
 from sms_diar.features.frames import check_detector
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.uem import read_uem
@@ -75,6 +74,7 @@ def diarize(
     seed: int = 0,
     workers: int = 1,
     allow_commands: bool = False,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> Diarization:
     """Find out who spoke when in recordings.
@@ -128,6 +128,8 @@ def diarize(
         it.
     allow_commands : bool, default=False
         Run the commands of a `wav.scp` that has some.
+    strict : bool, default=False
+        Raise what is wrong with the first bad recording of several, too.
     progress : Progress, optional
         Receives progress.
 
@@ -199,7 +201,7 @@ def diarize(
             progress=progress,
         )
         enrolment = enrolled_voices(files, heard, chosen.comparison)
-    problems: list[Problem] | None = None if is_single(source) else []
+    problems: list[Problem] | None = None if strict or is_single(source) else []
     results = diarize_all(
         recordings,
         chosen.model,
@@ -357,7 +359,7 @@ def _attempt(
             workers=workers,
             progress=progress,
         )
-    except (SmsDiarError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
         return recording.id, error
 
 
@@ -371,5 +373,5 @@ def _results(
         elif problems is None:
             raise outcome
         else:
-            problems.append(Problem(str(outcome), recording=name))
+            problems.append(Problem.of(outcome, recording=name))
     return results

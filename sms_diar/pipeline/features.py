@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sms_diar._files import replacing, write_text
+from sms_diar._files import replacing_all
+from sms_diar._progress import Progress, Silence
 from sms_diar.errors import DataFormatError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.feature_ark import FeatureArk
+from sms_diar.pipeline.extraction import count_segments
 from sms_diar.types import Problem
 
 
@@ -62,6 +64,7 @@ def write_features(
     allow_commands: bool = False,
     workers: int = 1,
     problems: list[Problem] | None = None,
+    progress: Progress | None = None,
 ) -> WrittenFeatures:
     """Write the frames of all segments of a data directory.
 
@@ -79,10 +82,17 @@ def write_features(
         Kaldi's one-byte compression.
     channel, allow_commands, workers, problems
         As in `features_of_segments`.
+    progress : Progress, optional
+        Receives progress.
     """
     chosen = FrontEnd() if front_end is None else front_end
     n_frames = 0
-    with replacing(output) as temporary, temporary.open("wb") as stream:
+    listener = progress or Silence()
+    with (
+        listener.track("features", count_segments(data)) as advance,
+        replacing_all([output], index=scp) as [temporary, *listing],
+        temporary.open("wb") as stream,
+    ):
         ark = FeatureArk(stream, compress=compress)
         for name, frames in features_of_segments(
             data,
@@ -94,10 +104,11 @@ def write_features(
         ):
             ark.write(name, frames)
             n_frames += len(frames)
+            advance()
         if not len(ark):  # an ark that was there before stays
             raise DataFormatError(
                 "no segment has features; nothing was written", path=data.path
             )
-    if scp is not None:
-        write_text(scp, ark.scp(Path(output)))
+        for file in listing:
+            file.write_text(ark.scp(Path(output)), encoding="utf-8")
     return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

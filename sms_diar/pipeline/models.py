@@ -19,6 +19,7 @@ from sms_diar.embeddings import IvectorExtractor
 from sms_diar.embeddings.extractor import KIND
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.transform import VbxTransform, read_transform
@@ -113,13 +114,8 @@ def read_ivector_model(path: str | Path | None = None) -> IvectorModel:
         for name, array in file.arrays.items()
         if name.startswith(_PREFIX)
     }
-    try:
-        backend = BackEnd.from_arrays(arrays, words)
-        return IvectorModel(extractor, backend)
-    except (TypeError, KeyError, ValueError) as error:
-        raise DataFormatError(
-            f"its back end makes no sense ({error})", path=path
-        ) from error
+    with foreign_errors(path, "its back end makes no sense"):
+        return IvectorModel(extractor, BackEnd.from_arrays(arrays, words))
 
 
 def embedded_model_path() -> Path | None:
@@ -149,7 +145,7 @@ def read_backend(path: str | Path) -> BackEnd:
     """Back end of a model file, whether it is alone there or with its extractor."""
     # Only i-vector models have a T; the kind in the header is checked when it is read.
     if "tv_matrix" not in load_arrays(path):
-        return backend_from_model(read_model(path, BACKEND))
+        return backend_from_model(read_model(path, BACKEND), path=path)
     model = read_ivector_model(path)
     if model.backend is None:
         raise DataFormatError(

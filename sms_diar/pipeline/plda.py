@@ -63,7 +63,7 @@ def read_plda_model(path: str | Path) -> tuple[BackEnd | PldaModel, str | None]:
     if not is_archive:
         return read_plda(path), None
     file = read_model(path, KIND)
-    return backend_from_model(file), file.fingerprint
+    return backend_from_model(file, path=path), file.fingerprint
 
 
 def write_backend(path: str | Path, backend: BackEnd, notes: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@ and without noise, in a room or not, and however many others are made.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -18,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._files import replacing_folder
 from sms_diar._progress import Progress, Silence
 from sms_diar._random import named_generator
 from sms_diar._validation import check_path
@@ -169,25 +169,20 @@ def simulate_all(
     listener = progress or Silence()
     with ExitStack() as stack:
         maker = _Maker(data, settings, stack)
-        folder.mkdir(parents=True, exist_ok=True)
         # All appears at once in the end, or nothing does.
-        inside = stack.enter_context(
-            tempfile.TemporaryDirectory(prefix=".simulate-", dir=folder)
-        )
+        inside = stack.enter_context(replacing_folder(folder))
         count = settings.conversations
         alone = count == 1
         made = []
         with (Silence() if alone else listener).track("conversations", count) as one:
             for number in range(count):
                 blocks = listener if alone else Silence()
-                made.append(maker.make(number, Path(inside), blocks))
+                made.append(maker.make(number, inside, blocks))
                 one()
         recordings = tuple(made)
         notes = [*maker.notes, *notes_on(recordings, settings.style.overlap)]
         result = Simulation(folder, maker.settings_used, recordings, tuple(notes))
-        write_simulated_tables(Path(inside), result, maker.source)
-        for part in sorted(Path(inside).iterdir()):
-            part.rename(folder / part.name)
+        write_simulated_tables(inside, result, maker.source)
     return result
 
 

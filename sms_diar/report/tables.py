@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sms_diar._text import as_cell
 from sms_diar._validation import check_choice
 
 TABLE_FORMATS = ("table", "markdown", "latex", "csv")
@@ -88,8 +89,8 @@ class Table:
         """Comma-separated values with a head."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        for row in (self.columns, *self.rows):
+            writer.writerow([as_cell(cell) for cell in row])
         return text.getvalue()
 
     def plain(self) -> str:

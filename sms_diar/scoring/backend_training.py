@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.model import ModelFile
 from sms_diar.preprocessing import FoldedChain, fold, paper_chain, scale_rows
 from sms_diar.preprocessing.axes import Shrinkage
@@ -113,6 +116,15 @@ def backend_to_model(backend: BackEnd) -> ModelFile:
     return ModelFile(KIND, backend.arrays(), words)
 
 
-def backend_from_model(model: ModelFile) -> BackEnd:
-    """Rebuild a back end that was read from a model file."""
-    return BackEnd.from_arrays(model.arrays, model.words)
+def backend_from_model(model: ModelFile, *, path: str | Path = "model") -> BackEnd:
+    """Rebuild a back end that was read from a model file.
+
+    Parameters
+    ----------
+    model : ModelFile
+        What ``read_model(path, KIND)`` gave.
+    path : str or Path, default="model"
+        What messages call the file.
+    """
+    with foreign_errors(path, "a back end that makes no sense"):
+        return BackEnd.from_arrays(model.arrays, model.words)

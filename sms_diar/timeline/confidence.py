@@ -40,8 +40,9 @@ def turn_confidence(
     --------
     >>> windows = [Segment("r", 0.0, 2.0), Segment("r", 2.0, 4.0)]
     >>> turns = [Turn(Segment("r", 0.0, 3.0), "a"), Turn(Segment("r", 3.0, 4.0), "b")]
-    >>> turn_confidence(turns, windows, ["x", "y"], [0.9, 0.6])
-    [0.8, 0.6]
+    >>> found = turn_confidence(turns, windows, ["x", "y"], [0.9, 0.6])
+    >>> [round(sure, 2) for sure in found]  # (2 x .9 + .4) / 3, and .6
+    [0.73, 0.6]
     """
     shared = list(_shared(turns, windows))
     time: dict[tuple[str, str], float] = defaultdict(float)

@@ -6,7 +6,10 @@ import math
 import re
 from decimal import Decimal
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+from sms_diar.limits import LONGEST_NUMBER
+
+# Only one way to match any text: two would be tried in all combinations.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 def parse_seconds(name: str, text: str) -> Decimal:
@@ -14,6 +17,11 @@ def parse_seconds(name: str, text: str) -> Decimal:
 
     Raises a plain ValueError; readers add file and line.
     """
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(
+            f"{name} must be a number of seconds, got {len(text)} characters that "
+            f"begin with {text[:20]!r}"
+        )
     if not _NUMBER.fullmatch(text):  # float() would take nan, inf and 1_0
         raise ValueError(f"{name} must be a number of seconds, got {text!r}")
     seconds = Decimal(text)

@@ -346,7 +346,7 @@ def test_a_broken_recording_leaves_the_others_intact(
     path = tmp_path / "x.wav"
     problem = broken(kind, path)
     result = run_cli("diarize", path, call, "--model", model)
-    assert result.returncode == 1
+    assert result.returncode == 3
     assert result.stderr == f"sms-diar: x: {path}: {problem}\n"
     assert result.stdout == run_cli("diarize", call, "--model", model).stdout
 

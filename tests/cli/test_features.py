@@ -88,12 +88,12 @@ def test_compressed_features_are_near_the_plain_ones(folder):
         assert np.abs(frames - plain[name]).max() < 0.02 * np.ptp(plain[name])
 
 
-def test_a_broken_recording_costs_only_itself_and_the_exit_code_is_one(folder):
+def test_a_broken_recording_costs_only_itself_and_the_exit_code_is_three(folder):
     run(folder, "--cmvn", "recording")
     want = dict(kaldiio.load_ark(str(folder / "feats.ark")))
     (folder / "a.wav").write_bytes(b"")
     result, out = run(folder, "--cmvn", "recording", "--workers", "2")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert f"sms-diar: a: {folder}/a.wav: is empty (0 bytes)\n" in result.stderr
     assert result.stdout.endswith("; 1 problem(s) on standard error\n")
     [(name, frames)] = kaldiio.load_ark(str(out))
@@ -104,7 +104,7 @@ def test_a_broken_recording_costs_only_itself_and_the_exit_code_is_one(folder):
 def test_problems_are_in_the_json_too(folder):
     (folder / "b.wav").unlink()
     result, _ = run(folder, "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     [problem] = json.loads(result.stdout)["problems"]
     assert (problem["recording"], problem["segment"]) == ("b", None)
 

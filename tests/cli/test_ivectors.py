@@ -102,7 +102,7 @@ def test_a_broken_recording_leaves_the_others_intact(trained, corpora, tmp_path)
     )
     arguments = ("--model", trained[0], "--workers", "1", "--cmvn", "recording")
     result = run("extract", broken, "-o", tmp_path / "x.npz", *arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "a1.wav" in result.stderr
     whole = run("extract", corpora[0], "-o", tmp_path / "y.npz", *arguments)
     assert whole.exit_code == 0
@@ -176,7 +176,8 @@ def test_ids_that_two_directories_share_are_refused(corpora, tmp_path):
 
 def test_places_that_cannot_be_written_are_noticed_before_the_work(corpora, tmp_path):
     error = failure("train", corpora[0], "-o", tmp_path / "no" / "m.npz")
-    assert str(error) == f"{tmp_path / 'no'}: no such folder to write to"
+    folder = tmp_path / "no"
+    assert str(error) == f"{folder / 'm.npz'}: no such folder {folder}; make it first"
     assert run("extract", corpora[0], "-o", tmp_path / "x.dat").exit_code == 2
 
 

@@ -1,12 +1,28 @@
-"""Progress is for eyes only."""
+"""Progress is for eyes, and a line now and then for logs."""
 
 import io
 import threading
 
+import pytest
 from rich.console import Console
 
 from sms_diar.cli import progress as progress_module
+from sms_diar.cli.estimate import Estimate
 from sms_diar.cli.progress import TerminalProgress
+
+
+class Clock:
+    def __init__(self):
+        self.time = 1000.0
+
+    def __call__(self):
+        return self.time
+
+
+@pytest.fixture
+def unwatched(monkeypatch):
+    """Nobody looks at the clock but the work itself."""
+    monkeypatch.setattr(progress_module, "_BEAT", 3600.0)
 
 
 def shown(monkeypatch, *, terminal, patience):
@@ -53,3 +69,70 @@ def test_a_stage_is_named_before_anything_is_done(monkeypatch):
 
 def test_something_is_to_be_seen_within_two_seconds():
     assert progress_module._PATIENCE < 2.0
+
+
+def test_a_bar_is_shown_for_work_that_finishes_nothing(monkeypatch):
+    monkeypatch.setattr(progress_module, "_PATIENCE", 0.001)
+    written = threading.Event()
+
+    class Screen(io.StringIO):
+        def write(self, text):
+            if "0/100" in text:
+                written.set()
+            return super().write(text)
+
+    progress = TerminalProgress(Console(file=Screen(), force_terminal=True, width=100))
+    with progress.track("all", 100):
+        assert written.wait(timeout=30)
+
+
+@pytest.mark.usefixtures("unwatched")
+def test_a_log_has_a_line_after_half_a_minute_and_then_ever_more_seldom():
+    now, text = Clock(), io.StringIO()
+    progress = TerminalProgress(Console(file=text, width=40), now=now)
+    with progress.track("[i-vectors]", 1000) as advance:
+        for _ in range(1000):
+            now.time += 1.0
+            advance()
+    assert text.getvalue().splitlines() == [
+        "sms-diar: [i-vectors]: 30 of 1000 after 0:00:30, about 0:16:10 left",
+        "sms-diar: [i-vectors]: 60 of 1000 after 0:01:00, about 0:15:40 left",
+        "sms-diar: [i-vectors]: 120 of 1000 after 0:02:00, about 0:14:40 left",
+        "sms-diar: [i-vectors]: 240 of 1000 after 0:04:00, about 0:12:40 left",
+        "sms-diar: [i-vectors]: 480 of 1000 after 0:08:00, about 0:08:40 left",
+        "sms-diar: [i-vectors]: 960 of 1000 after 0:16:00, about 0:00:40 left",
+    ]
+
+
+def test_a_log_has_lines_of_work_that_finishes_nothing(monkeypatch):
+    monkeypatch.setattr(progress_module, "_BEAT", 0.001)
+    now, written, lines = Clock(), threading.Event(), []
+
+    class Log(io.StringIO):
+        def write(self, text):
+            lines.append(text)
+            written.set()
+            return len(text)
+
+    progress = TerminalProgress(Console(file=Log(), width=100), now=now)
+    with progress.track("all", 100):
+        now.time += 31.0
+        assert written.wait(timeout=30)
+    assert "all: 0 of 100 after 0:00:31, time left not known yet" in lines[0]
+
+
+def test_the_time_left_follows_from_the_items_before():
+    estimate = Estimate(100, 20, now=0.0)
+    assert estimate.remaining(5.0) is None
+    for second in range(1, 11):
+        estimate.advance(2.0 * second)
+    # Ten items in 20 s; 70 are left, and those of an earlier run took no time.
+    assert estimate.remaining(20.0) == 140.0
+
+
+def test_the_time_left_does_not_fall_below_the_time_without_progress():
+    estimate = Estimate(100, 0, now=0.0)
+    for _ in range(99):
+        estimate.advance(1.0)
+    assert estimate.remaining(1.0) < 0.1
+    assert estimate.remaining(121.0) == 120.0

@@ -128,4 +128,4 @@ def test_a_file_that_is_not_toml_is_named(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(MissingFileError) as caught:
         load_config(Config, tmp_path / "none.toml")
-    assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such settings file"
+    assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such file"

@@ -97,7 +97,9 @@ def test_an_npz_may_hold_a_vector_of_each_id(tmp_path, shape):
 def test_what_is_written_comes_back(tmp_path_factory, vectors, data):
     n = len(vectors)
     # NumPy strips NULs from the end of strings, which no id has.
-    word = st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1)
+    word = st.text(
+        st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp")), min_size=1
+    ).filter(str.strip)
     ids = tuple(data.draw(st.lists(word, min_size=n, max_size=n, unique=True)))
     path = tmp_path_factory.mktemp("npz") / "x.npz"
     write_npz(path, EmbeddingSet(ids, vectors))

@@ -1,5 +1,6 @@
 """One reader for all formats, which looks at the content."""
 
+import hashlib
 import io
 import json
 
@@ -89,8 +90,10 @@ def test_floats_are_rounded_when_asked(tmp_path):
 def test_the_extractor_travels_beside_the_file(tmp_path, suffix):
     path = tmp_path / f"x{suffix}"
     write_embeddings(path, EmbeddingSet(SET.ids, ROWS, extractor="iv-400:ab12"))
-    assert json.loads((tmp_path / f"x{suffix}.json").read_text()) == {
-        "extractor": "iv-400:ab12"
+    record = json.loads((tmp_path / f"x{suffix}.json").read_text())
+    assert record == {
+        "extractor": "iv-400:ab12",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     assert read_embeddings(path).extractor == "iv-400:ab12"
     if suffix == ".ark":

@@ -8,25 +8,28 @@ different dimensions, ids that occur twice, NaN.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar._files import replacing, write_text
+from sms_diar._files import replacing_all
+from sms_diar._text import is_name
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, Readable, open_source
+from sms_diar.io._lines import BOM
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,
     object_bytes,
     read_object,
 )
+from sms_diar.limits import LONGEST_ID
 from sms_diar.types import AnyArray, EmbeddingSet
 
 _ID_END = re.compile(rb"\s")
-_LONGEST_ID = 4096
 
 
 class VectorChecks:
@@ -146,17 +149,38 @@ def write_ark(
         Write this file too. It names the ark the way `path` does: a relative
         path stays relative, as in Kaldi.
     """
-    rows = EmbeddingSet(
-        tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"
-    )
-    for name in rows.ids:
-        if not name or name.split() != [name] or "\0" in name:
+    with replacing_all([path], index=scp) as [temporary, *listing]:
+        text_of_scp = write_ark_into(
+            temporary, path, ids, vectors, dtype=dtype, text=text
+        )
+        for file in listing:
+            file.write_text(text_of_scp, encoding="utf-8")
+
+
+def write_ark_into(
+    file: Path,
+    path: str | Path,
+    ids: Sequence[str],
+    vectors: npt.ArrayLike,
+    *,
+    dtype: str = "double",
+    text: bool = False,
+) -> str:
+    """Write an ark under a temporary name, and return the text of its scp.
+
+    Parameters are those of `write_ark`; `file` is what will be called `path`.
+    """
+    for name in ids:
+        if not is_name(name) or name.split() != [name]:
             raise InvalidParameterError(
                 f"write_ark: ids must be words without blanks, got {name!r}"
             )
+    rows = EmbeddingSet(
+        tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"
+    )
     header = b"" if text else BINARY
     offsets = []
-    with replacing(path) as temporary, temporary.open("wb") as out:
+    with file.open("wb") as out:
         for name, vector in zip(rows.ids, rows.vectors, strict=True):
             out.write(f"{name} ".encode())
             offsets.append(out.tell())
@@ -164,21 +188,22 @@ def write_ark(
             out.write(
                 object_bytes(vector, owner="write_ark", dtype=dtype, binary=not text)
             )
-    if scp is not None:
-        lines = zip(rows.ids, offsets, strict=True)
-        write_text(scp, "".join(f"{name} {path}:{at}\n" for name, at in lines))
+    lines = zip(rows.ids, offsets, strict=True)
+    return "".join(f"{name} {path}:{at}\n" for name, at in lines)
 
 
 def _read_id(source: ByteSource) -> str:
     start, line = source.position, source.line
-    raw = source.until(_ID_END, limit=_LONGEST_ID)
+    raw = source.until(_ID_END, limit=LONGEST_ID)
     if raw.startswith(BINARY):
         raise DataFormatError(
             f"the object at byte {start} has no id before it; this is a single Kaldi "
             f"object (a mean, a transform or a model), not an ark of embeddings",
             path=source.name,
         )
-    if b"\0" in raw or len(raw) > _LONGEST_ID:
+    if not start and raw.startswith(BOM_UTF8):
+        raise DataFormatError(BOM, path=source.name, line=1)
+    if b"\0" in raw or len(raw) > LONGEST_ID:
         raise DataFormatError(
             f"no id at byte {start}; the file is damaged or not a Kaldi ark",
             path=source.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -143,7 +144,8 @@ class DataDir:
 
 def audio_path(source: AudioSource, folder: Path) -> Path | None:
     """Find the file of a source that is a plain path; None where there is none."""
-    for path in (Path(source.text), folder / source.text):
-        if path.is_file():
-            return path
+    with suppress(OSError, ValueError):  # names that no file can have
+        for path in (Path(source.text), folder / source.text):
+            if path.is_file():
+                return path
     return None

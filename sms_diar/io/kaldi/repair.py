@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sms_diar._files import replacing_folder
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.audio import MAX_OVERSHOOT
 from sms_diar.io.kaldi.scanned import (
@@ -103,7 +104,6 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
         left = set(speakers.values())
         _drop(scan.spk2gender, genders, left, "is no speaker left", dropped)
 
-    target.mkdir(parents=True, exist_ok=True)
     writers: tuple[tuple[str, Callable[..., None], Mapping[str, Any]], ...] = (
         ("wav.scp", write_wav_scp, sources),
         ("segments", write_segments, segments),
@@ -113,9 +113,10 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
         ("spk2gender", write_spk2gender, genders),
         ("reco2dur", write_reco2dur, durations),
     )
-    for name, write, values in writers:
-        if values:
-            write(target / name, values)
+    with replacing_folder(target) as folder:
+        for name, write, values in writers:
+            if values:
+                write(folder / name, values)
     order = {str(table.path): place for place, table in enumerate(scan.tables)}
     return sorted(dropped, key=lambda p: (order[p.path or ""], p.line or 0))
 

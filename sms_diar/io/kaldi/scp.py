@@ -7,6 +7,7 @@ program: it runs only where the caller says so, and never through a shell.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,15 +15,16 @@ from io import BytesIO
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io._bytes import ByteSource, Readable, open_file, open_source
+from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
+from sms_diar.io._lines import BOM
 from sms_diar.io.command import run_command
 from sms_diar.io.kaldi.ark import VectorChecks
 from sms_diar.io.kaldi.binary import read_object
 from sms_diar.types import AnyArray
 
 _RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")
-_OFFSET = re.compile(r"(.+):(\d+)")
-_SPAN = re.compile(r"(\d+):(\d+)")
+_OFFSET = re.compile(r"(.+):([0-9]{1,18})")
+_SPAN = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class _Arks:
         if self._source is None or path != self._path:
             self._stack.close()
             found = self._find(path)
-            stream = self._stack.enter_context(open_file(found))
+            stream = self._stack.enter_context(open_regular(found))
             self._path, self._source = path, ByteSource(stream, found)
         self._source.seek(offset)
         self._source.line = 1
@@ -80,8 +82,11 @@ class _Arks:
         # is used from elsewhere, still works when its paths start at the scp.
         tried = [Path(path), self._folder / path]
         for candidate in tried:
-            if candidate.exists():
-                return candidate
+            try:
+                if candidate.exists():
+                    return candidate
+            except (OSError, ValueError) as error:  # too long, or with NUL
+                raise ValueError(f"is no name of a file ({error})") from None
         places = dict.fromkeys(str(place) for place in tried)
         raise MissingFileError(f"no such file: {' nor '.join(places)}")
 
@@ -95,6 +100,8 @@ def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
         A line is not UTF-8, has no path, or a range that is not ``[first:last]``.
     """
     for number, raw in enumerate(source.rest().split(b"\n"), start=1):
+        if number == 1 and raw.startswith(BOM_UTF8):
+            raise DataFormatError(BOM, path=source.name, line=1)
         try:
             text = raw.decode("utf-8").strip()
         except UnicodeDecodeError as error:

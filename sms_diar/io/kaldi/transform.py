@@ -29,8 +29,10 @@ from sms_diar.errors import (
     MissingExtraError,
 )
 from sms_diar.io._bytes import ByteSource, open_source
+from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
+from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, FloatArray
 
 _VBX_PARTS = ("mean1", "lda", "mean2")
@@ -254,7 +256,7 @@ def _checked(path: Path, parts: list[AnyArray]) -> Transform:
             return VbxTransform(mean1, lda, mean2)
         (array,) = arrays
         return Centering(array) if array.ndim == 1 else LinearTransform(array)
-    except ValueError as error:  # ours, or an array of text
+    except (ValueError, TypeError) as error:  # ours, or an array of text
         raise DataFormatError(str(error), path=path) from None
 
 
@@ -266,15 +268,21 @@ def _load_hdf5(path: Path) -> dict[str, AnyArray]:
             f"{path}: reading HDF5 needs h5py; pip install 'sms-diar[h5]', or save the "
             f"arrays with numpy.savez"
         ) from None
-    try:
-        with h5py.File(path, "r") as file:
-            return {
-                name: np.asarray(file[name])
-                for name in file
-                if isinstance(file[name], h5py.Dataset)
-            }
-    except (OSError, KeyError, RuntimeError) as error:
-        raise DataFormatError(f"not a whole HDF5 file ({error})", path=path) from None
+    allowed = max(FREE_EXPANSION, MOST_EXPANSION * path.stat().st_size)
+    with foreign_errors(path, "not a whole HDF5 file"), h5py.File(path, "r") as file:
+        # Only what a transform is made of, and no links to other files.
+        found = {
+            name: file[name]
+            for name in _VBX_PARTS
+            if isinstance(file.get(name, getlink=True), h5py.HardLink)
+            and isinstance(file[name], h5py.Dataset)
+        }
+        unpacked = sum(part.nbytes for part in found.values())
+        if unpacked > allowed:
+            raise DataFormatError(
+                f"would unpack to {unpacked} bytes, which no transform needs", path=path
+            )
+        return {name: np.asarray(part) for name, part in found.items()}
 
 
 def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:

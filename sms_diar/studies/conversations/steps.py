@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar._json import read_json, write_json
-from sms_diar.errors import SmsDiarError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.kaldi.tables import write_wav_scp
@@ -39,7 +38,7 @@ from sms_diar.studies.conversations.corpus import Conversation
 from sms_diar.studies.conversations.layouts import Rules
 from sms_diar.studies.conversations.true_labels import truly_labelled
 from sms_diar.timeline.regions import speech_of_turns
-from sms_diar.types import Segment, Turn
+from sms_diar.types import Problem, Segment, Turn
 
 FOUND, COUNT, SPEECH, LABELS = "found", "count", "speech", "labels"
 ORACLES = (COUNT, SPEECH, LABELS)
@@ -211,8 +210,8 @@ def label_one(
     truth = list(read_rttm(Path(table).with_suffix(".rttm")))
     try:
         return _outcome(truly_labelled(recording, truth, chosen, settings))
-    except (SmsDiarError, OSError) as error:
-        return _outcome(problem=f"{recording.id}: {error}")
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        return _outcome(problem=f"{recording.id}: {Problem.of(error).text}")
 
 
 def _outcome(
@@ -261,8 +260,8 @@ def _check(
             recording, channel=channel, allow_commands=allow_commands
         ) as channels:
             seconds = channels[0].n_samples / channels[0].rate
-    except (SmsDiarError, OSError) as error:
-        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        return None, Problem.of(error).text
     last = max(turn.segment.end for turn in one.turns)
     if last > seconds + _SLACK:
         return seconds, (

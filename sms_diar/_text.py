@@ -1,0 +1,67 @@
+"""Text that came from files, where a terminal, a table or a line is to hold it."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters and line separators end lines or steer terminals, halves of
+# surrogate pairs cannot be written at all, and marks of direction show another
+# text than there is.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
+
+
+def is_name(text: str) -> bool:
+    """Whether text can be an id: something, and nothing but visible characters.
+
+    Spaces are allowed here; formats whose fields they separate refuse them.
+    """
+    return bool(text.strip()) and not _UNSAFE.search(text)
+
+
+def shown(text: object) -> str:
+    r"""Text for one line: characters that would leave it are spelt as in Python.
+
+    Examples
+    --------
+    >>> shown("a\nb\x1b[2J")
+    'a\\nb\\x1b[2J'
+    """
+    return _UNSAFE.sub(_spelt, str(text))
+
+
+def shown_lines(text: object) -> str:
+    """The same for text that may have several lines."""
+    return _UNSAFE_IN_LINES.sub(_spelt, str(text))
+
+
+def _spelt(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+_FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_ESCAPED = re.compile("'+[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+_FIGURE = re.compile("[0-9.,eE+\\-±% ()]*")
+
+
+def as_cell(text: str) -> str:
+    """Text for a cell of CSV, with an apostrophe before what would be a formula.
+
+    A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@``, quoted
+    or not. Figures stay as they are. `from_cell` undoes it.
+
+    Examples
+    --------
+    >>> [as_cell(text) for text in ("a", "-1.5", "=1+1", "'=1+1")]
+    ['a', '-1.5', "'=1+1", "''=1+1"]
+    """
+    if _FORMULA.match(text) and not _FIGURE.fullmatch(text):
+        return f"'{text}"
+    return text
+
+
+def from_cell(text: str) -> str:
+    """Text that `as_cell` was given."""
+    return text[1:] if _ESCAPED.match(text) else text

@@ -1,0 +1,259 @@
+"""Writes the kept inputs of the fuzzers: small whole files of every format.
+
+Run it after a format has changed: ``python tests/fuzz/seeds.py``. Inputs that once
+found a fault are kept beside them under the name of what they are; they stay.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import struct
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from sms_diar.embeddings import IvectorExtractor
+from sms_diar.embeddings.mixture import GaussianMixture
+from sms_diar.embeddings.total_variability import TotalVariability
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.kaldi.ark import write_ark
+from sms_diar.io.kaldi.plda import write_plda
+from sms_diar.io.model import write_model
+from sms_diar.types import PldaModel
+
+CORPUS = Path(__file__).resolve().parent / "corpus"
+MARK = b"\n=====part:"
+IDS = ("a", "b-0001", "c")
+ROWS = np.array([[0.5, -1.0], [2.0, 3.25], [1e-3, 4.0]])
+
+
+def npy(array: object) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(array))
+    return stream.getvalue()
+
+
+def npz(**arrays: object) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **{name: np.asarray(array) for name, array in arrays.items()})
+    return stream.getvalue()
+
+
+def parts(**arrays: object) -> bytes:
+    pieces = (f"{name}.npy\n".encode() + npy(array) for name, array in arrays.items())
+    return b"".join(MARK + piece for piece in pieces)
+
+
+def written(write: object, suffix: str = "") -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{suffix}"
+        write(path)  # type: ignore[operator]
+        return path.read_bytes()
+
+
+def sound(suffix: str, **options: object) -> bytes:
+    samples = 0.1 * np.sin(np.arange(400) / 3.0)
+    channels = np.stack([samples, -samples], axis=1)
+
+    def write(path: Path) -> None:
+        soundfile.write(path, channels, 8000, **options)
+
+    return written(write, suffix)
+
+
+def sphere(coding: str) -> bytes:
+    width = 2 if coding == "pcm" else 1
+    lines = (
+        f"NIST_1A\n   1024\nsample_rate -i 8000\nchannel_count -i 2\n"
+        f"sample_count -i 50\n"
+        f"sample_n_bytes -i {width}\nsample_byte_format -s2 01\n"
+        f"sample_coding -s{len(coding)} {coding}\nend_head\n"
+    )
+    return lines.encode().ljust(1024) + bytes(range(100)) * width
+
+
+def varint(value: int) -> bytes:
+    out = bytearray()
+    while True:
+        out.append(value & 127 | (128 if value > 127 else 0))
+        value >>= 7
+        if not value:
+            return bytes(out)
+
+
+def message(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx() -> bytes:
+    tensor = message(1, 2) + message(2, 1) + message(8, b"w")
+    tensor += message(9, struct.pack("<ff", 1.0, 2.0))
+    return message(1, 8) + message(7, message(5, tensor))
+
+
+def extractor() -> IvectorExtractor:
+    mixture = GaussianMixture(np.array([0.5, 0.5]), np.eye(2), np.ones((2, 2)))
+    model = TotalVariability(np.ones((2, 2, 1)), mixture.means, mixture)
+    return IvectorExtractor(model, front_end=FrontEnd().as_dict())
+
+
+def seeds() -> dict[str, dict[str, bytes]]:
+    """All of them, by reader and name."""
+    found = extractor().to_model()
+    words = np.array(json.dumps({**found.words, "backend": {"kind": "plda"}}))
+    plda = PldaModel(np.zeros(2), np.eye(2), np.ones(2))
+    text = {
+        "segments": "a r1 0.0 1.5\nb r1 1.5 -1\nc r2 0 2e1\n",
+        "utt2spk": "a ann\nb bob\nc ann\n",
+        "spk2utt": "ann a c\nbob b\n",
+        "reco2dur": "r1 12.5\nr2 8\n",
+        "reco2num_spk": "r1 2\nr2 13\n",
+        "spk2gender": "ann f\nbob m\n",
+        "wav-scp": "r1 a.wav\nr2 sph2pipe -f wav -p -c 1 b.sph |\nr3 x.ark:12\n",
+        "command": "sph2pipe -f wav -p -c 1 'b c.sph'",
+        "uem": ";; c\nr1 1 0.0 10.5\nr2 A 1 2\n",
+        "lab": "0.0 1.5 sp\n1.5 2.0 nsp\n",
+        "ids": "a\nb\nc\n",
+        "assignment": "a.b=[1, 'x', {c = 2}]",
+        "settings": "[mfcc]\nrate = 8000\nn_fft = 256\nlength = 0.025\n[cmvn]\n"
+        'method = "sliding"\nwindow = 3.0\n[deltas]\norder = 2\n[vad]\n'
+        'method = "energy"\ncontext = 5\n',
+        "description": 'file = "x.onnx"\ninput = "feats"\noutput = "embs"\n'
+        "rate = 16000\n"
+        'features = "fbank"\n',
+        "sre08-models": "modelid,gender,side\n10001,f,tabcd:a\n10002,m,tefgh:b\n",
+        "sre08-trials": "modelid,segment,side,target\n10001,txyzw,a,target\n",
+        "labels-text": "a ann\nb bob\n",
+        "labels-csv": 'id,speaker,start\na,ann,0\n"b,c",\'=x,1\n',
+        "labels-json": '{"labels": {"a": "ann", "b": "bob"}, "segments": {"a": 1}}',
+        "beside": '{"extractor": "iv:12", "sha256": "00"}',
+        "turn-csv": "recording,start,end,speaker,channel\nr1,0,1.5,ann,1\n"
+        "r1,1,2,bob,2\n",
+    }
+    kept = {name: {"whole": content.encode()} for name, content in text.items()}
+    kept["trials"] = {
+        "plain": b"a b target\na c nontarget\n",
+        "short": b"a b\n",
+    }
+    kept["rttm"] = {
+        "plain": b"SPEAKER r1 1 0.00 1.50 <NA> <NA> ann <NA> <NA>\n"
+        b"SPEAKER r1 1 1.25 2.125 <NA> <NA> bob <NA> <NA>\n",
+        "odd": b";; c\nSPKR-INFO r1 1 <NA> <NA> <NA> unknown ann <NA>\n"
+        b"SPEAKER r1 1 1e0 .5 <NA> <NA> ann <NA>\n",
+    }
+    kept["ctm"] = {"plain": b"r1 1 0.1 0.2 word 0.9 ann\nr1 A 0.4 0.25 other 1 bob\n"}
+    arks = {
+        "binary": written(lambda p: write_ark(p, IDS, ROWS)),
+        "float": written(lambda p: write_ark(p, IDS, ROWS, dtype="float")),
+        "text": written(lambda p: write_ark(p, IDS, ROWS, text=True)),
+    }
+    kept["ark"] = arks
+    kept["scp"] = {"plain": b"a input.scp:0\nb x.ark:12[0:3]\nc cat x |\n"}
+    kept["csv"] = {
+        "head": b"id,x0,x1\na,0.5,-1\n'=b,2,3.25\n",
+        "tabs": b"a\t1\t2\nb\t3\t4e-3\n",
+    }
+    kept["npy"] = {"plain": npy(ROWS), "fortran": npy(np.asfortranarray(ROWS))}
+    kept["npz"] = {"plain": npz(ids=IDS, vectors=ROWS)}
+    kept["npz-parts"] = {
+        "plain": parts(ids=IDS, vectors=ROWS),
+        "other": parts(
+            utt=np.array([b"a", b"b"]), x=np.ones((2, 1), np.int8), spk=["s"]
+        ),
+    }
+    kept["embeddings"] = {**arks, **kept["csv"], "npz": npz(ids=IDS, vectors=ROWS)}
+    kept["plda"] = {
+        "binary": written(lambda p: write_plda(p, plda)),
+        "text": written(lambda p: write_plda(p, plda, binary=False)),
+    }
+    kept["transform"] = {
+        "matrix": b"\0BFM \4\1\0\0\0\4\2\0\0\0" + struct.pack("<ff", 1.0, 2.0),
+        "text": b" [\n  1 2 3\n  4 5 6 ]\n",
+        "mean": b"\0BDV \4\2\0\0\0" + struct.pack("<dd", 1.0, 2.0),
+        "npz": npz(mean1=np.zeros(2), lda=np.eye(2), mean2=np.zeros(2)),
+    }
+    kept["transform-parts"] = {
+        "plain": parts(mean1=np.zeros(2), lda=np.eye(2), mean2=np.zeros(2))
+    }
+    kept["model"] = {"plain": written(lambda p: write_model(p, found))}
+    kept["model-parts"] = {
+        "ivectors": parts(words=words, **found.arrays),
+        "backend": parts(
+            words=np.array('{"kind": "plda", "extractor": null, "notes": {}}'),
+            **_backend(),
+        ),
+    }
+    kept["data-dir"] = {
+        "plain": b"".join(
+            MARK + name + b"\n" + text[key].encode()
+            for name, key in (
+                (b"wav.scp", "wav-scp"), (b"segments", "segments"),
+                (b"utt2spk", "utt2spk"), (b"spk2utt", "spk2utt"),
+                (b"reco2dur", "reco2dur"),
+            )
+        )
+    }  # fmt: skip
+    kept["wav"] = {
+        "pcm": sound(".wav"),
+        "float": sound(".wav", subtype="FLOAT"),
+        "ulaw": sound(".wav", subtype="ULAW"),
+        "adpcm": sound(".wav", subtype="IMA_ADPCM"),
+    }
+    kept["flac"] = {"plain": sound(".flac")}
+    kept["ogg"] = {"plain": sound(".ogg")}
+    kept["sphere"] = {coding: sphere(coding) for coding in ("pcm", "ulaw", "alaw")}
+    kept["onnx"] = {"plain": onnx()}
+    program = pickle.dumps({"a": [1, 2.0, "x"], "b": (None, True)}, protocol=2)
+    kept["torch-parts"] = {
+        "plain": MARK + b"x/data.pkl\n" + program + MARK + b"x/data/0\n" + bytes(16)
+    }
+    kept["torch"] = {"plain": npz(a=ROWS)}
+    return kept | _optional()
+
+
+def _backend() -> dict[str, np.ndarray]:
+    from sms_diar.preprocessing import FoldedChain
+    from sms_diar.scoring.backend import build_backend
+
+    model = PldaModel(np.zeros(2), np.eye(2), np.ones(2))
+    return dict(build_backend(FoldedChain(np.eye(2), np.zeros(2)), model).arrays())
+
+
+def _optional() -> dict[str, dict[str, bytes]]:
+    import h5py
+    import pandas as pd
+
+    frame = pd.DataFrame(ROWS, columns=["x0", "x1"])
+    frame.insert(0, "id", IDS)
+
+    def hdf5(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            file["mean1"], file["mean2"], file["lda"] = (
+                np.zeros(2),
+                np.zeros(2),
+                np.eye(2),
+            )
+
+    return {
+        "parquet": {"plain": written(frame.to_parquet, ".parquet")},
+        "transform-h5": {"plain": written(hdf5, ".h5")},
+    }
+
+
+def main() -> None:
+    """Write them; what else is there stays."""
+    for reader, files in seeds().items():
+        folder = CORPUS / reader
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

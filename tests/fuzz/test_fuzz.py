@@ -1,0 +1,96 @@
+"""A little of what ``scripts/soak fuzz`` does, every day, with the same inputs."""
+
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+HERE = Path(__file__).resolve().parent
+
+
+def _load():
+    """The harness is a program too, so it is loaded by its path."""
+    spec = importlib.util.spec_from_file_location("fuzz_harness", HERE / "harness.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["fuzz_harness"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+harness = _load()
+READERS = harness.readers()
+DEAR = ("parquet", "transform-h5", "model-parts", "data-dir")
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory(dir=harness.fast_folder()) as path:
+        yield Path(path)
+
+
+def needed(name):
+    if name == "parquet":
+        pytest.importorskip("pyarrow")
+    if name == "transform-h5":
+        pytest.importorskip("h5py")
+    return READERS[name]
+
+
+def test_every_reader_has_seeds_and_they_are_small():
+    assert {path.name for path in harness.CORPUS.iterdir()} == set(READERS)
+    sizes = [path.stat().st_size for path in harness.CORPUS.glob("*/*")]
+    assert sum(sizes) < 300_000
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_kept_inputs_cost_no_more_than_an_error_of_ours(name, folder):
+    reader = needed(name)
+    faults = [harness.fault_of(reader, data, folder) for data in reader.seeds()]
+    assert faults == [None] * len(faults)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_changed_inputs_cost_no_more_than_an_error_of_ours(name, folder):
+    executions = 50 if name in DEAR else 250
+    outcome = harness.mutate(needed(name), folder, executions=executions)
+    assert outcome.executions == executions
+    assert outcome.faults == {}
+
+
+LETTERS = st.characters() | st.sampled_from(
+    "\0\t\n\r ,;:[]{}()=+-@'\"|.#eE019\ufeff\xb2"
+)
+LINES = st.lists(st.text(LETTERS, max_size=12), max_size=8).map(" ".join)
+TEXTS = st.lists(LINES, max_size=6).map("\n".join)
+INPUTS = st.binary(max_size=200) | TEXTS.map(lambda t: t.encode("utf-8", "replace"))
+
+
+@given(st.sampled_from(sorted(set(READERS) - set(DEAR))), INPUTS)
+def test_drawn_inputs_cost_no_more_than_an_error_of_ours(name, data):
+    with tempfile.TemporaryDirectory(dir=harness.fast_folder()) as path:
+        assert harness.fault_of(READERS[name], data, Path(path)) is None
+
+
+def test_a_reader_that_fails_hangs_or_swells_is_found(folder, monkeypatch):
+    def fail(_):
+        raise KeyError("x")
+
+    def hang(_):
+        while True:
+            pass
+
+    monkeypatch.setattr(harness, "LONGEST", 0.05)
+    faults = [
+        harness.fault_of(harness.Reader("x", "", read), b"", folder)
+        for read in (fail, hang)
+    ]
+    assert faults[0].startswith("KeyError")
+    assert faults[1] == "took too long"
+    monkeypatch.setattr(harness, "LONGEST", 5.0)
+    monkeypatch.setattr(harness, "MEMORY", -1)
+    fine = harness.Reader("x", "", lambda _: None)
+    assert harness.fault_of(fine, b"", folder) == "asked for 0 MiB"
