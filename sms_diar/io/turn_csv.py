@@ -19,6 +19,7 @@ from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
 
+
 def turn_csv_text(turns: Sequence[Turn]) -> str:
     """Turns of any number of recordings as a table."""
     text = io.StringIO()
