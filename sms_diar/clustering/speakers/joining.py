@@ -1,4 +1,10 @@
-"""Pure fragments become speakers: joined as long as two are probably one speaker."""
+"""Pure fragments become speakers: joined as long as two are probably one speaker.
+
+A join that is a little less than probable may make the next ones more so: small groups
+measure badly, and grow. Where the best pair is not probable enough, the joins that
+would follow are looked at down to a single speaker, and made as far as their odds, all
+together, are the best.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logit
 
 from sms_diar.clustering.speakers.same_speaker import Groups, Members
 from sms_diar.types import FloatArray, IntArray
@@ -57,22 +64,31 @@ def join_fragments(
     """
     labels = labels.copy()
     groups = Groups.of(members, labels)
-    first = len(groups)
+    first, fewest = len(groups), max(low, 1)
     taken: list[float] = []
-    while len(groups) > max(low, 1):
+
+    def join(kept: int, gone: int, probability: float) -> None:
+        taken.append(probability)
+        _rename(labels, kept, gone)
+        groups.join(kept, gone)
+
+    while len(groups) > fewest:
         same = groups.same()
-        pairs = _best_pairs(same, len(groups) - max(low, 1))
-        if same[pairs[0]] < ENOUGH and len(groups) <= high:
-            break
-        # From the back, so that places of the other pairs stay what they are.
-        for kept, gone in sorted(pairs, key=lambda pair: -pair[1]):
-            if same[kept, gone] < ENOUGH and len(groups) <= high:
-                continue
-            taken.append(float(same[kept, gone]))
-            _rename(labels, kept, gone)
-            groups.join(kept, gone)
+        pairs = _best_pairs(same, len(groups) - fewest)
+        if same[pairs[0]] >= ENOUGH or len(groups) > high:
+            # From the back, so that places of the other pairs stay what they are.
+            for kept, gone in sorted(pairs, key=lambda pair: -pair[1]):
+                if same[kept, gone] >= ENOUGH or len(groups) > high:
+                    join(kept, gone, float(same[kept, gone]))
+        else:
+            ahead = _ahead(groups, fewest)
+            worth = _worthwhile([step.probability for step in ahead])
+            if not worth:
+                return Joined(labels, taken, [step.probability for step in ahead])
+            for step in ahead[:worth]:
+                join(*step)
         tell(1.0 - len(groups) / first)
-    return Joined(labels, taken, _refused(groups, max(low, 1)))
+    return Joined(labels, taken, [])
 
 
 def _best_pairs(same: FloatArray, spare: int) -> list[tuple[int, int]]:
@@ -92,14 +108,40 @@ def _rename(labels: IntArray, kept: int, gone: int) -> None:
     labels[labels > gone] -= 1
 
 
-def _refused(groups: Groups, low: int) -> list[float]:
-    """Probabilities of the joins that come next; of very many groups, the first."""
-    refused: list[float] = []
-    while len(groups) > low:
-        same = groups.same()
-        kept, gone = np.unravel_index(int(np.argmax(same)), same.shape)
-        refused.append(float(same[kept, gone]))
-        if len(groups) > _FEW:
+class _Step(NamedTuple):
+    kept: int
+    gone: int
+    probability: float
+
+
+def _ahead(groups: Groups, low: int) -> list[_Step]:
+    """Joins that come next; of very many groups, the first."""
+    trial = groups.copy()
+    steps: list[_Step] = []
+    while len(trial) > low:
+        same = trial.same()
+        one, other = np.unravel_index(int(np.argmax(same)), same.shape)
+        kept, gone = int(min(one, other)), int(max(one, other))
+        steps.append(_Step(kept, gone, float(same[kept, gone])))
+        if len(trial) > _FEW:
             break
-        groups.join(int(min(kept, gone)), int(max(kept, gone)))
-    return refused
+        trial.join(kept, gone)
+    return steps
+
+
+def _worthwhile(probabilities: list[float]) -> int:
+    """How many of the joins to make: those whose odds have the largest product.
+
+    Examples
+    --------
+    One that is improbable by itself, and makes two others certain:
+
+    >>> _worthwhile([0.3, 0.95, 0.9, 0.001])
+    3
+    >>> _worthwhile([0.3, 0.2])
+    0
+    """
+    known = np.clip(probabilities, 1e-9, 1.0 - 1e-9)
+    gains = np.cumsum(logit(known) - logit(ENOUGH))
+    best = int(np.argmax(gains))
+    return best + 1 if gains[best] > 0.0 else 0

@@ -26,6 +26,7 @@ learnt from.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -158,6 +159,10 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    def copy(self) -> Groups:
+        """The same groups, to join on trial."""
+        return copy.deepcopy(self)
 
     def join(self, kept: int, gone: int) -> None:
         """Make one group of two; those behind `gone` move up."""

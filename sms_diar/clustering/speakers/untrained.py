@@ -39,7 +39,7 @@ NEIGHBOURS = 8
 GATE = 0.6
 """Share of its own score that a neighbour must reach in those runs."""
 
-TRUST = (1.57, 0.57, 0.44)
+TRUST = (0.99, 1.29, 0.37)
 """Weights of the confidence in a label: constant, of nearness, of the number found;
 learnt by `scripts/fit-merging`."""
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
 
 from sms_diar.clustering.speakers import joining
 from sms_diar.clustering.speakers.joining import ENOUGH, join_fragments
@@ -23,17 +24,21 @@ def session(n_speakers=3, each=12, seed=0, q=6):
 
 
 def slow_join(members, labels, low, high):
-    """One pair at a time, all sums anew."""
-    labels, taken = labels.copy(), []
+    """The whole way down to the fewest groups, all sums anew, and back to the best."""
+    labels = labels.copy()
+    way, probabilities = [labels], []
     while labels.max() + 1 > max(low, 1):
         same = Groups.of(members, labels).same()
         kept, gone = sorted(np.unravel_index(np.argmax(same), same.shape))
-        if same[kept, gone] < ENOUGH and labels.max() + 1 <= high:
-            break
-        taken.append(same[kept, gone])
-        labels[labels == gone] = kept
-        labels[labels > gone] -= 1
-    return labels, taken
+        labels = np.where(labels == gone, kept, labels)
+        labels = labels - (labels > gone)
+        probabilities.append(same[kept, gone])
+        way.append(labels)
+    odds = logit(np.clip(probabilities, 1e-9, 1 - 1e-9)) - logit(ENOUGH)
+    needed = max(0, int(way[0].max()) + 1 - high)
+    gains = np.concatenate([[0.0], np.cumsum(odds)])
+    best = needed + int(np.argmax(gains[needed:]))
+    return way[best], probabilities[:best]
 
 
 def test_pieces_of_speakers_are_put_together():
@@ -66,6 +71,29 @@ def test_bounds_are_met_exactly_as_far_as_fragments_reach(wanted):
     assert found.labels.max() + 1 == wanted
     assert len(found.refused) == 0
     assert len(found.taken) == 9 - wanted
+
+
+def test_a_doubtful_join_is_made_if_it_makes_others_certain(monkeypatch):
+    # Four groups: the best pair has .3, and then everything is one speaker.
+    chances = {4: 0.3, 3: 0.9, 2: 0.9}
+
+    def same(groups):
+        chance = np.zeros((len(groups), len(groups)))
+        if len(groups) > 1:
+            chance[0, 1] = chance[1, 0] = chances[len(groups)]
+        return chance
+
+    monkeypatch.setattr(Groups, "same", same)
+    members, _ = session()
+    pieces = np.arange(36) // 9
+    joined = join_fragments(members, pieces, 1, 36)
+    assert joined.taken == [0.3, 0.9, 0.9]
+    assert joined.refused == []
+    # If what follows is no better, it is not made, and the odds of all are told.
+    chances.update({3: 0.35, 2: 0.2})
+    left = join_fragments(members, pieces, 1, 36)
+    assert left.taken == []
+    assert left.refused == [0.3, 0.35, 0.2]
 
 
 def test_fewer_fragments_than_wanted_stay_as_they_are():
