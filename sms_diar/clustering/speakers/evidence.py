@@ -24,6 +24,7 @@ from sms_diar.clustering.speakers.evidence_search import EvidenceSearch, Found, 
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.neighbour_space import NeighbourSpace
 from sms_diar.clustering.speakers.row_weight import estimate_row_weight, row_weight_of
+from sms_diar.clustering.speakers.sureness import tempered_count, tempered_labels
 from sms_diar.clustering.speakers.times import RowTimes
 from sms_diar.clustering.speakers.untrained import cluster_untrained, within_bounds
 from sms_diar.clustering.speakers.vb import soften, vb_mixture
@@ -232,11 +233,15 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         search = EvidenceSearch(vectors, prior, low, high)
         starts = list(self._starts(X, vectors, low))
         best = self._best(search, starts, low, high)
-        refined, self.confidence_ = self._refine(vectors, best, low)
+        refined, claimed = self._refine(vectors, best, low)
+        self.confidence_ = tempered_labels(claimed)
         labels = by_first_appearance(refined)
         self.labels_ = labels
         self.n_clusters_ = int(labels.max()) + 1
-        self.count_posterior_ = search.count_posterior(best, self.n_clusters_)
+        told = search.count_posterior(best, self.n_clusters_)
+        if told:
+            told = tempered_count(told, self.n_clusters_, low, high)
+        self.count_posterior_ = told
         model = best.model
         self.model_ = PldaModel(model.mean, model.transform, model.psi)
         self.weight_ = best.weight
