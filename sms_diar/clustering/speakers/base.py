@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from sms_diar._validation import check_rows_finite
+from sms_diar.clustering._found import FoundMixin
 from sms_diar.clustering.speakers.bounds import check_bounds
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -21,7 +22,12 @@ from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import FloatArray, IntArray
 
 
-class SpeakerEstimator(ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class SpeakerEstimator(
+    FoundMixin,
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    metaclass=ABCMeta,
+):
     """Skeleton of ``fit`` and ``predict``; subclasses label the rows."""
 
     backend: BackEnd | None
