@@ -61,13 +61,12 @@ def commands_of(page):
 def test_the_commands_of_a_page_exist_with_their_options(page):
     from sms_diar.cli.main import app
 
-    calls = [words for words in commands_of(page) if words[:1] == ["sms-diar"]]
-    for _, *words in calls:
+    for program, *words in filter(None, commands_of(page)):
+        if program != "sms-diar":
+            continue
         command = typer.main.get_command(app)
-        context = command.make_context("sms-diar", [], resilient_parsing=True)
-        while hasattr(command, "commands") and words and words[0] in command.commands:
+        while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
-            context = type(context)(command, parent=context, resilient_parsing=True)
         known = {
             option
             for parameter in command.params
@@ -118,6 +117,16 @@ def test_included_documents_exist_and_have_a_title_to_leave_out():
             assert first.startswith("# "), (page, name)
             found += 1
     assert found > 20
+
+
+def test_tests_that_promises_name_exist():
+    tests = "".join(one.read_text("utf-8") for one in (ROOT / "tests").rglob("*.py"))
+    for page in (ROOT / "SECURITY.md", ROOT / "docs" / "promises.md"):
+        text = page.read_text("utf-8")
+        for path in re.findall(r"`(tests/[\w/.]+)`", text):
+            assert (ROOT / path).exists(), path
+        for name in re.findall(r"`(test_\w+)`", text):
+            assert f"def {name}(" in tests, name
 
 
 def test_the_picture_of_the_readme_is_small():

@@ -2,15 +2,17 @@
 How sure is it?
 ===============
 
-The default method gives a probability to every label and to every number of speakers. Are
-they worth anything? Real i-vectors, whose speakers are known, can tell.
+The default method gives a probability to every label and to every number of speakers.
+Are they worth anything? Real i-vectors, whose speakers are known, can tell.
 """
 
 # %%
-# Sessions of the i-vectors that come with the package: 6 of its 60 speakers, each with 5 to
-# 20 segments. Vectors of the package know their extractor, so that ``sms_diar.cluster``
-# finds the PLDA model that belongs to them; an array knows nothing, and the session alone
-# must teach what tells speakers apart.
+# Sessions of the i-vectors that come with the package: 6 of its 60 speakers, each
+# with 5 to 20 segments. Vectors of the package know their extractor, so that
+# ``sms_diar.cluster`` finds the PLDA model that belongs to them; an array knows
+# nothing, and the session alone must teach what tells speakers apart.
+
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -62,8 +64,9 @@ one.legend(fontsize=9)
 plt.show()
 
 # %%
-# Forty sessions: of the labels that are held for right with some probability, how many are
-# right? A label is right if its cluster and its speaker were matched to each other.
+# Forty sessions: of the labels that are held for right with some probability, how
+# many are right? A label is right if its cluster and its speaker were matched to each
+# other.
 
 from scipy.optimize import linear_sum_assignment
 
@@ -100,14 +103,14 @@ print(
 )
 
 # %%
-# Points on the diagonal would be honest: what is held for right with 80 % is right in 80 %
-# of the cases. Bars are 95 % intervals of a proportion as if labels were independent, which
-# those of one session are not.
+# Points on the diagonal would be honest: what is held for right with 80 % is right in
+# 80 % of the cases. Bars are 95 % intervals of a proportion as if labels were
+# independent, which those of one session are not.
 
 edges = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 axes[0].plot([0, 1], [0, 1], color="black", ls="--", lw=1, label="honest")
-for low, high in zip(edges[:-1], edges[1:], strict=True):
+for low, high in pairwise(edges):
     inside = (sure >= low) & ((sure < high) | (high == 1.0))
     if not inside.any():
         continue

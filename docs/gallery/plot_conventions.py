@@ -7,9 +7,10 @@ hypothesis are scored under many.
 """
 
 # %%
-# The reference is that of the conversation that comes with the package. The hypothesis has
-# the faults that systems have: boundaries late by a quarter of a second, short turns lost,
-# overlap unknown, one turn given to somebody else, and a noise taken for speech at the end.
+# The reference is that of the conversation that comes with the package. The
+# hypothesis has the faults that systems have: boundaries late by a quarter of a
+# second, short turns lost, overlap unknown, one turn given to somebody else, and a
+# noise taken for speech at the end.
 
 import matplotlib.pyplot as plt
 
@@ -77,7 +78,7 @@ parts = {
     "confusion": ("confusion_rate", "#D55E00"),
 }
 figure, one = plt.subplots(figsize=(10, 5), layout="constrained")
-for row, (words, overall) in enumerate(results.items()):
+for row, overall in enumerate(results.values()):
     left = 0.0
     for part, (key, colour) in parts.items():
         share = 100 * overall[key]
@@ -104,9 +105,9 @@ one.legend(loc="lower right", fontsize=9)
 plt.show()
 
 # %%
-# A collar forgives late boundaries and takes short turns out altogether. Ignoring overlap
-# hides that a system knows none. An extent that ends with the reference does not see what a
-# system says after it. None of this is wrong, but two figures can only be compared if all
-# of it is the same, so the header of every report says it:
+# A collar forgives late boundaries and takes short turns out altogether. Ignoring
+# overlap hides that a system knows none. An extent that ends with the reference does
+# not see what a system says after it. None of this is wrong, but two figures can only
+# be compared if all of it is the same, so the header of every report says it:
 
 print(sms_diar.score(truth, hypothesis, collar=0.25, ignore_overlap=True))

@@ -3,8 +3,8 @@ A meeting, and what was heard of it
 ===================================
 
 The conversation that comes with the package: ninety seconds, four speakers, a little
-overlap. It is diarized by the i-vector model that comes with the package as well, and drawn
-below its reference.
+overlap. It is diarized by the i-vector model that comes with the package as well, and
+drawn below its reference.
 """
 
 # %%
@@ -30,8 +30,8 @@ report = sms_diar.score(truth, turns, collar=0.25)
 print(report)
 
 # %%
-# Speakers found have the colour and the lane of the true speaker they were mapped to. The
-# lowest lane shows where the two disagree.
+# Speakers found have the colour and the lane of the true speaker they were mapped to.
+# The lowest lane shows where the two disagree.
 
 names = sorted({turn.speaker for turn in truth})
 lanes = {name: lane for lane, name in enumerate(names)}
@@ -101,5 +101,5 @@ figure.suptitle(
 plt.show()
 
 # %%
-# ``sms_diar.report_page(found, audio=audio).write("report.html")`` writes a page in which
-# these turns can be heard and corrected.
+# ``sms_diar.report_page(found, audio=audio).write("report.html")`` writes a page in
+# which these turns can be heard and corrected.

@@ -2,14 +2,14 @@
 How many clusters? A sweep
 ==========================
 
-A small version of the paper's sweep over the number of clusters: means are drawn from a
-lattice whose room grows with their number, 100 points around each, ten repetitions. The
-recipe ``synthetic`` does it in full.
+A small version of the paper's sweep over the number of clusters: means are drawn from
+a lattice whose room grows with their number, 100 points around each, ten repetitions.
+The recipe ``synthetic`` does it in full.
 """
 
 # %%
-# Each method sees the same data. Clusters of fewer than 5 % of the points a cluster should
-# have are crumbs, and are counted apart: K alone flatters them.
+# Each method sees the same data. Clusters of fewer than 5 % of the points a cluster
+# should have are crumbs, and are counted apart: K alone flatters them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,8 +49,8 @@ for row, number in enumerate(numbers):
                 found[name, measure][row, seed] = value
 
 # %%
-# Lines are medians, bands reach from the least to the most of the ten repetitions. Lines
-# that coincide are drawn with different widths, the first one widest.
+# Lines are medians, bands reach from the least to the most of the ten repetitions.
+# Lines that coincide are drawn with different widths, the first one widest.
 
 titles = {
     "clusters": "Clusters with 5 points or more",

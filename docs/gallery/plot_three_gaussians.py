@@ -2,9 +2,9 @@
 Three Gaussians on their way to rest
 ====================================
 
-The paper's first set: three clusters of 250 points in the plane. Mean shift, blurring mean
-shift and stochastic mean shift start from the same points and differ in what they look at
-when a point moves.
+The paper's first set: three clusters of 250 points in the plane. Mean shift, blurring
+mean shift and stochastic mean shift start from the same points and differ in what
+they look at when a point moves.
 """
 
 # %%
@@ -36,9 +36,9 @@ for model in models.values():
     model.fit(X)
 
 # %%
-# Where points come to rest. Points have the colour of the Gaussian they were drawn from;
-# a cross is a cluster, as large as it has points. Small crosses at the rim are crumbs:
-# points that had nobody near them.
+# Where points come to rest. Points have the colour of the Gaussian they were drawn
+# from; a cross is a cluster, as large as it has points. Small crosses at the rim are
+# crumbs: points that had nobody near them.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(11, 4.2), sharex=True, sharey=True, layout="constrained"
@@ -64,8 +64,8 @@ figure.suptitle(
 plt.show()
 
 # %%
-# The way there, for stochastic mean shift: every point's path, from where it was drawn to
-# where it rests, in the colour of its Gaussian.
+# The way there, for stochastic mean shift: every point's path, from where it was
+# drawn to where it rests, in the colour of its Gaussian.
 
 states = models["Stochastic mean shift"].history_.states
 figure, one = plt.subplots(figsize=(6.4, 6.0), layout="constrained")
@@ -95,8 +95,8 @@ one.legend(fontsize=8, loc="upper left")
 plt.show()
 
 # %%
-# No step lowers the objective, the sum of the kernel over all pairs. Most is gained in the
-# first few moves of each point.
+# No step lowers the objective, the sum of the kernel over all pairs. Most is gained
+# in the first few moves of each point.
 
 history = StochasticMeanShift(bandwidth=0.9, random_state=0, record="objective")
 history = history.fit(X).history_
