@@ -20,7 +20,7 @@ ROOT = DOCS.parent
 
 project = "sms_diar"
 author = "the authors of sms_diar"
-project_copyright = "Apache-2.0"
+project_copyright = "the authors of sms_diar; Apache-2.0"
 version = release = sms_diar.__version__
 
 extensions = [
@@ -62,7 +62,11 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+# Pages without neighbours need no list of them.
+html_sidebars = {
+    name: []
+    for name in ("index", "install", "compare", "promises", "contributing", "changes")
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

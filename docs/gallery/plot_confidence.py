@@ -39,28 +39,30 @@ def draw_session(seed):
 
 
 # %%
-# One session, and the probability of each number of speakers.
+# Three sessions, and the probability of each number of speakers. A model that was
+# trained elsewhere is surer than vectors alone, and can be sure of a wrong number.
 
-rows = draw_session(1)
-answers = {
-    "with a PLDA model": sms_diar.cluster(embeddings.select(rows), per_recording=False),
-    "from the vectors alone": sms_diar.cluster(embeddings.vectors[rows]),
-}
-figure, one = plt.subplots(figsize=(8, 3.6), layout="constrained")
-for place, (words, answer) in enumerate(answers.items()):
-    posterior = answer.sessions[0].count_posterior
-    numbers = np.array(sorted(posterior))
-    shares = [posterior[number] for number in numbers]
-    shift = 0.4 * place - 0.2
-    one.bar(numbers + shift, shares, width=0.38, color=COLOURS[place], label=words)
-one.axvline(true_number, color="black", ls="--", lw=1, label="true number")
-one.set(
-    xlabel="number of speakers",
-    ylabel="probability",
-    ylim=(0, 1.02),
-    title="Posterior of the number of speakers, one session",
+figure, axes = plt.subplots(
+    1, 3, figsize=(11, 3.4), sharex=True, sharey=True, layout="constrained"
 )
-one.legend(fontsize=9)
+for seed, one in enumerate(axes):
+    rows = draw_session(seed)
+    answers = {
+        "with a PLDA model": sms_diar.cluster(
+            embeddings.select(rows), per_recording=False
+        ),
+        "from the vectors alone": sms_diar.cluster(embeddings.vectors[rows]),
+    }
+    for place, (words, answer) in enumerate(answers.items()):
+        posterior = answer.sessions[0].count_posterior
+        numbers = np.array(sorted(posterior))
+        shares = [posterior[number] for number in numbers]
+        shift = 0.4 * place - 0.2
+        one.bar(numbers + shift, shares, width=0.38, color=COLOURS[place], label=words)
+    one.axvline(true_number, color="black", ls="--", lw=1, label="true number")
+    one.set(xlabel="number of speakers", title=f"session {seed}", xlim=(2.5, 12.5))
+axes[0].set(ylabel="probability", ylim=(0, 1.02))
+axes[2].legend(fontsize=8)
 plt.show()
 
 # %%
@@ -127,8 +129,8 @@ for low, high in pairwise(edges):
 axes[0].set(
     xlabel="confidence of the label (numbers: labels)",
     ylabel="share that is right",
-    xlim=(0, 1.02),
-    ylim=(0, 1.05),
+    xlim=(0.4, 1.01),
+    ylim=(0.2, 1.03),
     title="Labels of 40 sessions",
 )
 axes[0].legend(fontsize=9)

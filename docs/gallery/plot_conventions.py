@@ -98,10 +98,10 @@ one.set_yticks(range(len(results)), list(results))
 one.invert_yaxis()
 one.set(
     xlabel="share of the scored speech, %",
-    xlim=(0, 25),
+    xlim=(0, 30),
     title="Diarization error rate of one hypothesis: missed + false alarm + confusion",
 )
-one.legend(loc="lower right", fontsize=9)
+one.legend(loc="center right", fontsize=9)
 plt.show()
 
 # %%

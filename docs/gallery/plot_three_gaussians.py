@@ -56,7 +56,7 @@ for one, (name, model) in zip(axes, models.items(), strict=True):
     )
     one.set(xlabel="first coordinate", aspect="equal")
 axes[0].set_ylabel("second coordinate")
-figure.suptitle(
+figure.supxlabel(
     "K: geometric mean of average cluster purity and average label purity; "
     "G: that of the shares in majorities",
     fontsize=9,
