@@ -1,6 +1,6 @@
 """The one registry of clustering methods: name, estimator, options, a line of help.
 
-The command, the recipes, the comparison and the table in README.md take their names
+The command, the recipes, the comparison and the table in docs/use take their names
 from here, so that a word means one algorithm wherever it is read. Estimators are named
 rather than imported: listing the methods loads neither NumPy nor numba.
 
@@ -274,7 +274,7 @@ def check_options(name: str, options: MethodOptions) -> None:
 
 
 def method_table() -> str:
-    """Table of `METHODS` in Markdown, as README.md has it."""
+    """Table of `METHODS` in Markdown, as docs/use/embeddings.md has it."""
     lines = ["| `--method` | what it is | options |", "|---|---|---|"]
     for method in METHODS.values():
         switches = [f"`{SWITCHES[o]}`" for o in method.options if o in SWITCHES]

@@ -57,7 +57,7 @@ def read_annotation(
 
 
 read_turns = read_annotation
-"""The same under the name that the package has for it."""
+"""Read turns of any format: `read_annotation` by the name that the package uses."""
 
 
 def check_annotation(sources: str | Path | Sequence[str | Path]) -> list[Problem]:

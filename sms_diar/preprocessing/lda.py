@@ -39,9 +39,9 @@ class Lda(AffineTransformer):
     ----------
     mean_ : ndarray of shape (n_features,)
         Mean of all vectors, subtracted before projecting.
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         The directions. The entry of largest size in each is positive.
-    ratios_ : ndarray of shape (n_components_,)
+    ratios_ : ndarray of shape (n_components,)
         Variance between speakers along each direction, falling.
     n_components_ : int
         Dimensions kept.

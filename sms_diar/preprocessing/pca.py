@@ -35,10 +35,10 @@ class Pca(AffineTransformer):
     ----------
     mean_ : ndarray of shape (n_features,)
         What is subtracted; zeros if `center` is false.
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, by falling variance. The entry of largest size in each
         is positive.
-    variances_ : ndarray of shape (n_components_,)
+    variances_ : ndarray of shape (n_components,)
         Variance along each, divided by the number of vectors.
     energy_ : float
         Share of the total variance that was kept.

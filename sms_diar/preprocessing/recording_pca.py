@@ -45,7 +45,7 @@ class RecordingPca(AffineTransformer):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         Orthonormal rows, by falling variance. The entry of largest size in each
         is positive.
     mean_ : ndarray of shape (n_features,)

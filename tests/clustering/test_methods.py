@@ -33,8 +33,9 @@ def test_listing_the_methods_loads_nothing_heavy():
     assert printed.strip() == "[]"
 
 
-def test_readme_has_the_table_of_the_registry(root):
-    assert method_table() in (root / "README.md").read_text(encoding="utf-8")
+def test_the_page_about_embeddings_has_the_table_of_the_registry(root):
+    page = root / "docs" / "use" / "embeddings.md"
+    assert method_table() in page.read_text(encoding="utf-8")
 
 
 def test_a_name_is_one_algorithm():
