@@ -34,6 +34,7 @@ except ImportError:  # Windows: what killed runs left stays
 PREFIX = ".sms-diar-"
 """How names of files begin that are not finished."""
 
+_WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 _MOST_LINKS = 40  # as many as Linux follows
@@ -118,6 +119,8 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
         if beside:
             if mode is not None:
                 temporary.chmod(stat.S_IMODE(mode))
+                if _WINDOWS:  # which replaces no folder, not even an empty one
+                    path.rmdir()
             temporary.replace(path)
         else:
             for part in sorted(temporary.iterdir()):
@@ -132,7 +135,7 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8, whole or not at all."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def check_writable(path: str | Path) -> None:
@@ -183,7 +186,8 @@ class _Aside:
                 # The rights of one group are not those of another.
                 mode = mode & ~0o7070 | (mode & 0o007) << 3
         self.temporary.chmod(mode)
-        handle = os.open(self.temporary, os.O_RDONLY)
+        # Windows flushes what it may write only; elsewhere the mode may forbid that.
+        handle = os.open(self.temporary, os.O_RDWR if _WINDOWS else os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -233,7 +237,8 @@ def _aside(path: Path) -> Iterator[_Aside]:
     finally:
         with suppress(OSError):  # a disk that fails must not hide why
             temporary.unlink(missing_ok=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 def _followed(path: Path) -> tuple[Path | None, int | None]:
@@ -255,11 +260,14 @@ def _followed(path: Path) -> tuple[Path | None, int | None]:
     raise OutputError(f"{path}: too many symbolic links")
 
 
-def _locked_file(folder: Path, suffix: str) -> tuple[Path, int]:
-    """Make a file whose lock says that somebody still writes it."""
+def _locked_file(folder: Path, suffix: str) -> tuple[Path, int | None]:
+    """Make a file whose lock, where there are locks, says that it is being written."""
     suffix = suffix if len(suffix.encode(errors="ignore")) <= _LONGEST_SUFFIX else ""
     while True:
         handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
+        if fcntl is None:  # Windows, which does not rename a file that is open
+            os.close(handle)
+            return Path(name), None
         if _lock(handle) is not False and os.fstat(handle).st_nlink:
             return Path(name), handle
         os.close(handle)  # swept away by another run before it was locked

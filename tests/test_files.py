@@ -300,3 +300,38 @@ def test_nothing_of_a_failed_folder_is_left(tmp_path):
     with pytest.raises(ZeroDivisionError), replacing_folder(tmp_path / "new") as folder:
         (folder / "part").write_text(f"half {1 // 0}")
     assert left_in(tmp_path) == []
+
+
+# --- systems without fcntl ------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for open files in /proc")
+def test_without_locks_no_file_is_open_when_it_is_renamed(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "fcntl", None)
+    path = tmp_path / "x.txt"
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        open_files = {
+            os.path.realpath(entry.path) for entry in os.scandir("/proc/self/fd")
+        }
+        assert os.path.realpath(temporary) not in open_files
+    assert path.read_text() == "new"
+    assert left_in(tmp_path) == ["x.txt"]
+
+
+def test_an_empty_folder_is_removed_where_none_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files, "_WINDOWS", True)
+    real = Path.replace
+
+    def picky(self, target):
+        if self.is_dir() and Path(target).is_dir():
+            raise PermissionError(13, "Access is denied", str(target))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", picky)
+    folder = tmp_path / "made"
+    folder.mkdir()
+    with replacing_folder(folder) as temporary:
+        (temporary / "a").write_text("a")
+    assert left_in(tmp_path) == ["made"]
+    assert left_in(folder) == ["a"]

@@ -139,5 +139,8 @@ def _sink(path: Path | None) -> Iterator[Callable[[str], Any]]:
     if path is None:
         yield lambda text: typer.echo(text, nl=False)
         return
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="\n") as file,
+    ):
         yield file.write

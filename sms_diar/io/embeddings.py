@@ -158,10 +158,10 @@ def write_embeddings(
             listing = write_ark_into(
                 files[0], path, embeddings.ids, embeddings.vectors, dtype=dtype
             )
-            files[1].write_text(listing, encoding="utf-8")
+            files[1].write_text(listing, encoding="utf-8", newline="\n")
         for note, file in zip(notes, files, strict=False):
             record = {"extractor": embeddings.extractor, "sha256": _digest(file)}
-            note.write_text(json_text(record) + "\n", encoding="utf-8")
+            note.write_text(json_text(record) + "\n", encoding="utf-8", newline="\n")
         if not records:
             for old in beside:
                 old.unlink(missing_ok=True)

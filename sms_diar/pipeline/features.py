@@ -110,5 +110,5 @@ def write_features(
                 "no segment has features; nothing was written", path=data.path
             )
         for file in listing:
-            file.write_text(ark.scp(Path(output)), encoding="utf-8")
+            file.write_text(ark.scp(Path(output)), encoding="utf-8", newline="\n")
     return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

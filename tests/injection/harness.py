@@ -178,6 +178,7 @@ def _start(words: list[str], before: Callable[[], None] | None = None) -> int:
     if child:
         return child
     code = 99
+    sys.settrace(None)  # what coverage would note is lost with the child anyway
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)

@@ -50,10 +50,8 @@ def command(folder, conf, *more):
     ]
 
 
-def run(folder, conf, *more):
-    return subprocess.run(
-        command(folder, conf, *more), capture_output=True, text=True, check=False
-    )
+def run(folder, conf, **options):
+    return run_recipe(find_recipe("synthetic"), folder, conf=[conf], **options)
 
 
 def figures(folder):
@@ -76,8 +74,7 @@ def toy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     conf = folder / "toy.toml"
     conf.write_text(TOY)
-    outcome = run_recipe(find_recipe("synthetic"), folder / "exp", conf=[conf])
-    return folder / "exp", conf, outcome
+    return folder / "exp", conf, run(folder / "exp", conf)
 
 
 def test_writes_every_kind_of_output(toy):
@@ -116,15 +113,14 @@ def test_shows_the_printed_value_and_the_difference(toy):
 @pytest.mark.soak  # tests/experiment says the same of tasks
 def test_the_number_of_workers_does_not_change_the_figures(toy, tmp_path):
     folder, conf, _ = toy
-    result = run(tmp_path / "exp", conf, "--workers", "2")
-    assert result.returncode == 0, result.stderr
+    run(tmp_path / "exp", conf, workers=2)
     assert figures(tmp_path / "exp") == figures(folder)
 
 
-def test_a_second_run_repeats_nothing(toy):
+def test_a_second_run_repeats_nothing(toy, run_cli):
     folder, conf, _ = toy
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
-    result = run(folder, conf, "--json")
+    result = run_cli("run", "synthetic", "--exp", folder, "--conf", conf, "--json")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["table"]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")} == before
@@ -151,10 +147,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers
     conf = tmp_path / "slow.toml"
     conf.write_text(TOY.replace("runs = 2", "runs = 60", 1))
     folder, errors = tmp_path / "exp", tmp_path / "errors"
-    more = ("--workers", workers, "--set", "figures=false")
+    same = {"workers": int(workers), "assignments": ("figures=false",)}
     with errors.open("w") as stderr:  # a pipe would be kept open by orphaned workers
         process = subprocess.Popen(
-            command(folder, conf, *more),
+            command(folder, conf, "--workers", workers, "--set", "figures=false"),
             stderr=stderr,
             start_new_session=True,
         )
@@ -178,9 +174,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers
     before = (
         (folder / "table" / "journal.jsonl").read_text().splitlines()[1 : len(done)]
     )
-    assert run(folder, conf, *more).returncode == 0
+    run(folder, conf, **same)
     after = (folder / "table" / "journal.jsonl").read_text().splitlines()[1 : len(done)]
     assert after == before  # times and all: these were not computed again
     fresh = tmp_path / "fresh"
-    assert run(fresh, conf, *more).returncode == 0
+    run(fresh, conf, **same)
     assert figures(folder) == figures(fresh)

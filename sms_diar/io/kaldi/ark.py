@@ -154,7 +154,7 @@ def write_ark(
             temporary, path, ids, vectors, dtype=dtype, text=text
         )
         for file in listing:
-            file.write_text(text_of_scp, encoding="utf-8")
+            file.write_text(text_of_scp, encoding="utf-8", newline="\n")
 
 
 def write_ark_into(
