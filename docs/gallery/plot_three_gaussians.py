@@ -41,7 +41,7 @@ for model in models.values():
 # crumbs: points that had nobody near them.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 4.2), sharex=True, sharey=True, layout="constrained"
+    1, 3, figsize=(11, 5.2), sharex=True, sharey=True, layout="constrained"
 )
 for one, (name, model) in zip(axes, models.items(), strict=True):
     scores = score_clustering(truth, model.labels_)
