@@ -33,7 +33,8 @@ _CALM = 0.5  # share of such pairs that count: across a change of speaker they d
 _PAIRS = 20.0  # such pairs at which they weigh half
 _FEWEST_PAIRS = 10
 _MOST_PAIRS = 40_000  # of neighbours; of long sessions some rows are asked only
-_BLOCK = 512  # of them, at once
+_BLOCK = 512  # rows whose distances to all others are held at once
+_DIFFERENCES = 8192  # of pairs, held at once: 13 MB of 192 dimensions
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +145,8 @@ def distance_blocks(
     energy = np.sum(rows**2, axis=1)
     for first in range(0, len(queries), _BLOCK):
         block = queries[first : first + _BLOCK]
-        distances = energy[block, None] + energy - 2.0 * rows[block] @ rows.T
+        distances = energy[block, None] + energy
+        distances -= 2.0 * rows[block] @ rows.T  # in place: a third is not held
         distances[np.arange(len(block)), block] = np.inf
         if times is not None:
             begins = times.start < times.end[block, None] - 1e-6
@@ -189,11 +191,13 @@ def _with_successors(
 
 
 def _of_differences(rows: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
-    differences = rows[one]
-    for first in range(0, len(one), _BLOCK):  # both ends of all pairs would be large
-        part = slice(first, first + _BLOCK)
-        differences[part] -= rows[other[part]]
-    covariance: FloatArray = differences.T @ differences / max(2 * len(one), 1)
+    covariance: FloatArray = np.zeros((rows.shape[1], rows.shape[1]))
+    for first in range(0, len(one), _DIFFERENCES):  # all pairs of an hour are 60 MB
+        part = slice(first, first + _DIFFERENCES)
+        differences = rows[one[part]]
+        differences -= rows[other[part]]
+        covariance += differences.T @ differences
+    covariance /= max(2 * len(one), 1)
     return covariance
 
 
