@@ -19,14 +19,21 @@ from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.features.frames import check_detector
+from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.channels import EACH, diarize_channels
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
-from sms_diar.pipeline.diarize_models import AUTO, DiarizeModel, choose_model
+from sms_diar.pipeline.diarize_models import (
+    AUTO,
+    ChosenModel,
+    DiarizeModel,
+    choose_model,
+)
 from sms_diar.pipeline.enrolment import (
     EnrolInput,
     Enrolment,
+    EnrolmentFile,
     enrolled_voices,
     enrolment_files,
 )
@@ -163,13 +170,8 @@ def diarize(
     recordings = recordings_of(source)
     regions = read_uem(uem) if isinstance(uem, str | Path) else uem
     chosen = choose_model(model, vad=vad)
-    settings: Settings
-    if isinstance(chosen.model, Networks):
-        settings = NeuralSettings(step=step)
-    else:
-        settings = DiarizeSettings(vad=detector)
     settings = replace(
-        settings,
+        _settings(chosen, step, detector),
         max_gap=max_gap,
         channel=channel,
         allow_commands=allow_commands,
@@ -190,17 +192,8 @@ def diarize(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
-    enrolment = Enrolment()
-    if files:
-        heard = diarize_all(
-            [file.recording for file in files],
-            chosen.model,
-            build(),  # how many speak in the recordings says nothing about these
-            replace(settings, channel=None),
-            workers=workers,
-            progress=progress,
-        )
-        enrolment = enrolled_voices(files, heard, chosen.comparison)
+    # How many speak in the recordings says nothing about those of known voices.
+    enrolment = _enrolled(files, chosen, build(), settings, workers, progress)
     problems: list[Problem] | None = None if strict or is_single(source) else []
     results = diarize_all(
         recordings,
@@ -238,6 +231,35 @@ def diarize(
         naming,
         {name: value for name, value in asked.items() if value is not None},
     )
+
+
+def _settings(chosen: ChosenModel, step: float, vad: VadConfig) -> Settings:
+    """Those that the model knows; others would say nothing to it."""
+    if isinstance(chosen.model, Networks):
+        return NeuralSettings(step=step)
+    return DiarizeSettings(vad=vad)
+
+
+def _enrolled(
+    files: Sequence[EnrolmentFile],
+    chosen: ChosenModel,
+    estimator: SpeakerEstimator,
+    settings: Settings,
+    workers: int,
+    progress: Progress | None,
+) -> Enrolment:
+    """Voices of the people whose recordings were given."""
+    if not files:
+        return Enrolment()
+    heard = diarize_all(
+        [file.recording for file in files],
+        chosen.model,
+        estimator,
+        replace(settings, channel=None),
+        workers=workers,
+        progress=progress,
+    )
+    return enrolled_voices(files, heard, chosen.comparison)
 
 
 def diarize_all(
