@@ -33,7 +33,8 @@ _CALM = 0.5  # share of such pairs that count: across a change of speaker they d
 _PAIRS = 20.0  # such pairs at which they weigh half
 _FEWEST_PAIRS = 10
 _MOST_PAIRS = 40_000  # of neighbours; of long sessions some rows are asked only
-_BLOCK = 512  # rows whose distances to all others are held at once
+_BLOCK = 512  # rows whose distances to all others are held at once,
+_MOST_DISTANCES = 1 << 24  # but no more distances than these (128 MiB)
 _DIFFERENCES = 8192  # of pairs, held at once: 13 MB of 192 dimensions
 
 
@@ -143,8 +144,9 @@ def distance_blocks(
     they are infinite from a row to itself and to rows that overlap it in time.
     """
     energy = np.sum(rows**2, axis=1)
-    for first in range(0, len(queries), _BLOCK):
-        block = queries[first : first + _BLOCK]
+    size = max(1, min(_BLOCK, _MOST_DISTANCES // len(rows)))
+    for first in range(0, len(queries), size):
+        block = queries[first : first + size]
         distances = energy[block, None] + energy
         distances -= 2.0 * rows[block] @ rows.T  # in place: a third is not held
         distances[np.arange(len(block)), block] = np.inf

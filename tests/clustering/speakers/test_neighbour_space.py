@@ -83,6 +83,10 @@ def test_blocks_hold_all_queries_and_their_distances(monkeypatch):
     want = np.sum((rows[queries][:, None] - rows) ** 2, axis=2)
     want[np.arange(5), queries] = np.inf
     np.testing.assert_allclose(found, want, atol=1e-12)
+    # Of a session of 11 rows, 33 distances are those of three queries.
+    monkeypatch.setattr(neighbour_space, "_BLOCK", 512)
+    monkeypatch.setattr(neighbour_space, "_MOST_DISTANCES", 33)
+    assert [first for first, _ in distance_blocks(rows, None, queries)] == [0, 3]
 
 
 def test_a_share_of_a_long_session_are_neighbours():
