@@ -116,7 +116,7 @@ class _Step(NamedTuple):
 
 def _ahead(groups: Groups, low: int) -> list[_Step]:
     """Joins that come next; of very many groups, the first."""
-    trial = groups.copy()
+    trial = groups.on_trial()
     steps: list[_Step] = []
     while len(trial) > low:
         same = trial.same()

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +134,8 @@ class Groups:
         Pairs of neighbours from one group to another.
     turns : ndarray of shape (g, g) or None
         Pairs that overlap in time.
+    crowd : int, optional
+        How many groups there are, if others than these are to be thought of.
     """
 
     sizes: FloatArray
@@ -143,6 +145,7 @@ class Groups:
     raw_spreads: FloatArray
     links: FloatArray
     turns: FloatArray | None
+    crowd: int | None = None
 
     @classmethod
     def of(cls, members: Members, labels: IntArray) -> Groups:
@@ -160,9 +163,13 @@ class Groups:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def copy(self) -> Groups:
-        """The same groups, to join on trial."""
-        return copy.deepcopy(self)
+    def on_trial(self) -> Groups:
+        """The same groups, to join on trial.
+
+        They stay as many as they are: that some were joined on trial must not make
+        the next joins more probable, or any crowd would become one speaker.
+        """
+        return replace(copy.deepcopy(self), crowd=self.crowd or len(self))
 
     def join(self, kept: int, gone: int) -> None:
         """Make one group of two; those behind `gone` move up."""
@@ -209,7 +216,7 @@ class Groups:
             yield np.zeros_like(smaller)
         else:
             yield np.sqrt(self.turns / smaller) - _NO_TURNS
-        yield np.full_like(smaller, np.log(len(n)))
+        yield np.full_like(smaller, np.log(self.crowd or len(n)))
         width = np.log(variances / _weighted_median(variances, np.sqrt(n)))
         yield np.maximum(width[:, None], width)
 
