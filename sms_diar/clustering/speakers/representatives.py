@@ -46,10 +46,28 @@ _LEAST_DIM = 8  # in fewer dimensions neighbours are near by chance
 
 
 class Representatives(NamedTuple):
-    """Rows that stand for others, and for each row the place of its own in them."""
+    """Rows that stand for others.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m,)
+        Which they are.
+    of : ndarray of shape (n,)
+        For each row, the place in `rows` of the one that stands for it.
+    new_speech : float
+        Share of a representative that no other one has, on average.
+    """
 
     rows: IntArray
     of: IntArray
+    new_speech: float
+
+
+class _Copies(NamedTuple):
+    """How near copies are: a squared distance, and how much of them is new."""
+
+    radius2: float
+    new_speech: float
 
 
 def find_representatives(
@@ -67,23 +85,25 @@ def find_representatives(
         Share of new speech in a row, on average.
     """
     n = len(directions)
-    chosen = Representatives(np.arange(n), np.arange(n))
+    new_speech = max(row_weight, LEAST_NEW)
+    chosen = Representatives(np.arange(n), np.arange(n), new_speech)
     if times is not None and row_weight < _SHADOWED:
-        chosen = _thinned(times)
-    chosen = _behind(chosen, _unequal(directions[chosen.rows]))
+        chosen = _behind(chosen, *_thinned(times))
+    chosen = _behind(chosen, *_unequal(directions[chosen.rows]))
     kept = directions[chosen.rows]
-    radius2 = _copy_radius2(kept, None if times is None else times.take(chosen.rows))
-    if radius2 is not None:
-        chosen = _behind(chosen, _leaders(kept, radius2))
-    return chosen
+    copies = _copies(kept, None if times is None else times.take(chosen.rows))
+    if copies is not None:
+        chosen = _behind(chosen, *_leaders(kept, copies.radius2))
+        new_speech = min(new_speech, copies.new_speech)
+    return chosen._replace(new_speech=new_speech)
 
 
-def _behind(first: Representatives, second: Representatives) -> Representatives:
+def _behind(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
     """Representatives of representatives."""
-    return Representatives(first.rows[second.rows], second.of[first.of])
+    return first._replace(rows=first.rows[rows], of=of[first.of])
 
 
-def _thinned(times: RowTimes) -> Representatives:
+def _thinned(times: RowTimes) -> tuple[IntArray, IntArray]:
     """Windows that overlap by half at most; others go to the nearest in time."""
     kept: list[int] = []
     free = -np.inf
@@ -102,10 +122,10 @@ def _thinned(times: RowTimes) -> Representatives:
     order = np.argsort(rows)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return Representatives(rows[order], rank[place])
+    return rows[order], rank[place]
 
 
-def _unequal(directions: FloatArray) -> Representatives:
+def _unequal(directions: FloatArray) -> tuple[IntArray, IntArray]:
     """The first of all rows that are equal."""
     _, first, of = np.unique(
         np.round(directions, 9), axis=0, return_index=True, return_inverse=True
@@ -113,25 +133,26 @@ def _unequal(directions: FloatArray) -> Representatives:
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return Representatives(first[order], rank[of.ravel()])
+    return first[order], rank[of.ravel()]
 
 
-def _copy_radius2(directions: FloatArray, times: RowTimes | None) -> float | None:
-    """Squared distance within which rows are copies; None where nothing recurs."""
+def _copies(directions: FloatArray, times: RowTimes | None) -> _Copies | None:
+    """How near copies are; None where nothing recurs."""
     n, d = directions.shape
     if d < _LEAST_DIM or n <= _RANK:
         return None
     near = _nearest(directions, times)
     half2 = None if times is None else _half_distance2(directions, times)
     if half2 is not None:
-        radius2 = COPY_OF_HALF**2 * half2
-        copied = near[:, 0] < radius2
+        # Squared distances grow with what is new: half of it at half2.
+        copies = _Copies(COPY_OF_HALF**2 * half2, 0.5 * COPY_OF_HALF**2)
+        copied = near[:, 0] < copies.radius2
     else:
         spread = 2.0 * max(1.0 - float(np.sum(directions.mean(axis=0) ** 2)), 0.0)
-        radius2 = COPY**2 * spread
+        copies = _Copies(COPY**2 * spread, 1.0)
         ranked = near[np.isfinite(near[:, -1])]
         copied = ranked[:, 0] < _RATIO**2 * ranked[:, -1]
-    return radius2 if len(copied) and copied.mean() > _RECURRING else None
+    return copies if len(copied) and copied.mean() > _RECURRING else None
 
 
 def _nearest(directions: FloatArray, times: RowTimes | None) -> FloatArray:
@@ -157,7 +178,7 @@ def _half_distance2(directions: FloatArray, times: RowTimes) -> float | None:
     return float(np.median(np.sum(apart**2, axis=1)))
 
 
-def _leaders(directions: FloatArray, radius2: float) -> Representatives:
+def _leaders(directions: FloatArray, radius2: float) -> tuple[IntArray, IntArray]:
     """Rows farther than a radius (squared) from all rows kept before them.
 
     Others go to the nearest of these.
@@ -181,4 +202,4 @@ def _leaders(directions: FloatArray, radius2: float) -> Representatives:
                 of[first + i] = len(kept) + len(new)
                 new.append(int(i))
         kept += [first + i for i in new]
-    return Representatives(np.array(kept, dtype=np.int64), of)
+    return np.array(kept, dtype=np.int64), of

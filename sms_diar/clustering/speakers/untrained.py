@@ -24,7 +24,6 @@ from sms_diar.clustering.speakers.neighbour_space import (
     neighbours_of,
 )
 from sms_diar.clustering.speakers.representatives import (
-    LEAST_NEW,
     Representatives,
     find_representatives,
 )
@@ -181,12 +180,11 @@ def propose_fragments(
     tell(0.1)
     places = space.project(directions)
     rows, n = X[chosen.rows], len(directions)
-    new_speech = max(row_weight, LEAST_NEW)
     fragments = np.empty(n, dtype=np.int64)
     found = n_steps = k = 0
     parts = np.array_split(np.arange(n), max(1, round(n / _BLOCK)))
     for number, part in enumerate(parts, start=1):
-        run = _run(rows[part], space, new_speech, rng)
+        run = _run(rows[part], space, chosen.new_speech, rng)
         own: IntArray = run.labels_
         if len(parts) > 1:
             # The work grows with the length of a session, not with its square:

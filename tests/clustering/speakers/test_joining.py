@@ -1,5 +1,7 @@
 """Fragments become speakers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,21 +26,34 @@ def session(n_speakers=3, each=12, seed=0, q=6):
 
 
 def slow_join(members, labels, low, high):
-    """The whole way down to the fewest groups, all sums anew, and back to the best."""
-    labels = labels.copy()
-    way, probabilities = [labels], []
+    """Join by join, all sums anew."""
+    taken = []
     while labels.max() + 1 > max(low, 1):
-        same = Groups.of(members, labels).same()
+        way, probabilities = slow_way(members, labels, max(low, 1))
+        if probabilities[0] >= ENOUGH or labels.max() + 1 > high:
+            worth = 1
+        else:
+            known = np.clip(probabilities, 1e-9, 1 - 1e-9)
+            gains = np.cumsum(logit(known) - logit(ENOUGH))
+            if gains.max() <= 0.0:
+                break
+            worth = int(np.argmax(gains)) + 1
+        labels, taken = way[worth - 1], taken + probabilities[:worth]
+    return labels, taken
+
+
+def slow_way(members, labels, fewest):
+    """Joins down to the fewest groups, as probable as if none had been made."""
+    crowd = labels.max() + 1
+    way, probabilities = [], []
+    while labels.max() + 1 > fewest:
+        same = replace(Groups.of(members, labels), crowd=crowd).same()
         kept, gone = sorted(np.unravel_index(np.argmax(same), same.shape))
         labels = np.where(labels == gone, kept, labels)
         labels = labels - (labels > gone)
         probabilities.append(same[kept, gone])
         way.append(labels)
-    odds = logit(np.clip(probabilities, 1e-9, 1 - 1e-9)) - logit(ENOUGH)
-    needed = max(0, int(way[0].max()) + 1 - high)
-    gains = np.concatenate([[0.0], np.cumsum(odds)])
-    best = needed + int(np.argmax(gains[needed:]))
-    return way[best], probabilities[:best]
+    return way, probabilities
 
 
 def test_pieces_of_speakers_are_put_together():

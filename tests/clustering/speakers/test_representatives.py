@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sms_diar.clustering.speakers.representatives import (
     COPY,
+    COPY_OF_HALF,
     _leaders,
     find_representatives,
 )
@@ -83,6 +84,41 @@ def test_passages_that_recur_a_little_changed_are_copies():
     assert chosen.of.tolist() == [*range(40), *range(40)]
 
 
+def windows(frames, length=20):
+    """Windows of frames, each with half of the one before, and their times."""
+    starts = np.arange(0, len(frames) - length + 1, length // 2)
+    rows = np.stack([frames[start : start + length].mean(axis=0) for start in starts])
+    times = RowTimes(starts.astype(float), starts + float(length))
+    return scale_rows(rows), times
+
+
+def frames_of_speech(n, seed=0, d=40):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(d) + 3.0 * rng.standard_normal((n, d))
+
+
+def test_windows_of_speech_that_never_recurs_stand_for_themselves():
+    rows, times = windows(frames_of_speech(4000))
+    chosen = find_representatives(rows, times, 0.5)
+    assert len(chosen.rows) == len(rows) == 399
+    assert chosen.new_speech == 0.5
+
+
+def test_passages_that_recur_in_other_cuts_are_recognised():
+    passage = frames_of_speech(400)
+    rng = np.random.default_rng(1)
+    parts = [np.roll(passage, -int(rng.integers(400)), axis=0) for _ in range(10)]
+    rows, times = windows(np.concatenate(parts))
+    chosen = find_representatives(rows, times, 0.5)
+    # Ten times 40 windows; one for each new third of a window would be 60.
+    assert 40 <= len(chosen.rows) <= 80
+    assert chosen.new_speech == pytest.approx(0.5 * COPY_OF_HALF**2)
+    # What stands for a window shares most of its speech.
+    shared = np.sum(rows * rows[chosen.rows][chosen.of], axis=1)
+    strangers = rows @ rows.T
+    assert shared.min() > np.quantile(strangers, 0.95)
+
+
 def test_rows_in_the_plane_are_near_by_chance():
     rng = np.random.default_rng(0)
     rows = scale_rows(rng.standard_normal((60, 2)))
@@ -94,13 +130,13 @@ def test_every_row_is_near_its_leader_and_leaders_are_apart():
     # More than two blocks, in which leaders are found in different ways.
     rows = scale_rows(rng.standard_normal((700, 3)))
     radius2 = 0.2
-    chosen = _leaders(rows, radius2)
-    leaders = rows[chosen.rows]
+    kept, of = _leaders(rows, radius2)
+    leaders = rows[kept]
     gaps = np.sum((leaders[:, None] - leaders) ** 2, axis=2)
     assert gaps[~np.eye(len(gaps), dtype=bool)].min() > radius2
-    own = np.sum((rows - leaders[chosen.of]) ** 2, axis=1)
+    own = np.sum((rows - leaders[of]) ** 2, axis=1)
     assert own.max() <= radius2 + 1e-12
-    np.testing.assert_array_equal(chosen.of[chosen.rows], np.arange(len(leaders)))
+    np.testing.assert_array_equal(of[kept], np.arange(len(leaders)))
     assert 0.0 < COPY < 1.0
 
 

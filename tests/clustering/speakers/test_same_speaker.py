@@ -231,3 +231,17 @@ def test_all_measurements_have_a_weight():
     assert large["apart"] < 0.0
     # The more groups, and the wider, the less.
     assert max(WEIGHTS.typical, WEIGHTS.crowd, WEIGHTS.wide) < 0.0
+
+
+def test_joins_on_trial_leave_the_crowd_as_large_as_it_is():
+    rng = np.random.default_rng(0)
+    places = rng.standard_normal((12, 3))
+    members = Members(places, scale_rows(places), np.empty((0, 2), np.int64), None)
+    groups = Groups.of(members, np.arange(12) // 2)
+    trial = groups.on_trial()
+    trial.join(0, 1)
+    crowd = MEASUREMENTS.index("crowd")
+    assert list(trial.measurements())[crowd][0, 1] == pytest.approx(np.log(6))
+    assert len(groups) == 6  # what is on trial are copies
+    groups.join(0, 1)
+    assert list(groups.measurements())[crowd][0, 1] == pytest.approx(np.log(5))
