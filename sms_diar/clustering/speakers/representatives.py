@@ -9,10 +9,10 @@ Equal rows are copies. That others are is told by distances:
 * Where windows overlap in time, those that share half of their speech are the measure.
   In recordings in which nothing recurs, three windows in a hundred at most have one
   elsewhere that is nearer than 0.8 of that; where passages recur, most have.
-* Elsewhere ranks are the measure. Vectors have many dimensions, so that all things that
-  a speaker says are about equally far from each other: the nearest neighbour of a row is
-  hardly nearer than the fifth (0.9 of its distance, in vectors of four extractors).
-  Where passages recur, it is far nearer.
+* Elsewhere ranks are the measure. Vectors have many dimensions, so that all things
+  that a speaker says are about equally far from each other: the nearest neighbour of a
+  row is hardly nearer than the fifth (0.9 of its distance, in vectors of four
+  extractors). Where passages recur, it is far nearer.
 """
 
 from __future__ import annotations
