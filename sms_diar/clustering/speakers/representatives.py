@@ -8,7 +8,8 @@ Equal rows are copies. That others are is told by distances:
 
 * Where windows overlap in time, those that share half of their speech are the measure.
   In recordings in which nothing recurs, three windows in a hundred at most have one
-  elsewhere that is nearer than 0.8 of that; where passages recur, most have.
+  elsewhere that is nearer than 0.8 of that; where passages recur, most have. Then all
+  that is nearer than such halves is left out.
 * Elsewhere ranks are the measure. Vectors have many dimensions, so that all things
   that a speaker says are about equally far from each other: the nearest neighbour of a
   row is hardly nearer than the fifth (0.9 of its distance, in vectors of four
@@ -30,7 +31,12 @@ COPY = 0.35
 
 COPY_OF_HALF = 0.8
 """Share of the typical distance of windows that share half of their speech within which
-one is a copy."""
+one must be a copy."""
+
+NEW_OF_HALF = 0.25
+"""Share of new speech in windows that are left where passages recur. They are half of a
+window apart, but what comes before and after a passage differs each time: in simulated
+recordings about twice as many are left as there would be windows of the passages."""
 
 LEAST_NEW = 0.5
 """Share of new speech that a window has at least, once others are left out."""
@@ -144,9 +150,8 @@ def _copies(directions: FloatArray, times: RowTimes | None) -> _Copies | None:
     near = _nearest(directions, times)
     half2 = None if times is None else _half_distance2(directions, times)
     if half2 is not None:
-        # Squared distances grow with what is new: half of it at half2.
-        copies = _Copies(COPY_OF_HALF**2 * half2, 0.5 * COPY_OF_HALF**2)
-        copied = near[:, 0] < copies.radius2
+        copies = _Copies(half2, NEW_OF_HALF)
+        copied = near[:, 0] < COPY_OF_HALF**2 * half2
     else:
         spread = 2.0 * max(1.0 - float(np.sum(directions.mean(axis=0) ** 2)), 0.0)
         copies = _Copies(COPY**2 * spread, 1.0)
