@@ -458,3 +458,25 @@ def test_a_real_meeting_needs_no_plda_model(corpus_data):
     assert scored.overall["der"] < 0.15  # .124 when this was written
     again = model.predict(embeddings.vectors)
     assert np.mean(again == model.labels_) > 0.9
+
+
+def spliced(n_turns, seed=0, n_speakers=3, d=40):
+    """Windows over turns cut at random from 240 frames of each speaker, half shared."""
+    rng = np.random.default_rng(seed)
+    voices = rng.standard_normal((n_speakers, d))
+    speech = voices[:, None] + 3.0 * rng.standard_normal((n_speakers, 240, d))
+    turns = []
+    for _ in range(n_turns):
+        speaker, start = rng.integers(n_speakers), rng.integers(160)
+        turns.append(speech[speaker, start : start + rng.integers(40, 80)])
+    frames = np.concatenate(turns)
+    starts = np.arange(0, len(frames) - 20, 10)
+    rows = np.stack([frames[start : start + 20].mean(axis=0) for start in starts])
+    return rows, [Segment("rec", 0.05 * s, 0.05 * (s + 20)) for s in starts]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_speech_cut_anew_for_hours_has_no_more_speakers(seed):
+    # Each frame is heard about 9 and 36 times. By copies alone, there were up to 14.
+    assert fitted(*spliced(90, seed)).n_clusters_ == 3
+    assert fitted(*spliced(360, seed)).n_clusters_ in (3, 4)
