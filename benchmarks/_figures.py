@@ -8,7 +8,8 @@ from pathlib import Path
 from benchmarks._records import Measurement
 from benchmarks._targets import FIT_FROM, Figures
 from sms_diar._files import replacing
-from sms_diar.report.figures import COLOURS, MARKERS, new_figure
+from sms_diar.report.figures import explain, new_figure
+from sms_diar.report.styles import style_of, width_of
 
 PANELS = {
     "gaussians-ours": (
@@ -62,14 +63,15 @@ def _draw(figures: Figures, rivals: Sequence[str], title: str, path: Path) -> No
         known = [m for m in figures.of(rival) if m.median is not None]
         run = [m for m in known if m.status == "measured"]
         guessed = [m for m in known if m.status == "extrapolated"]
-        colour = COLOURS[place % len(COLOURS)]
+        style = style_of(place)
+        colour = style.colour
         axes.plot(
             [m.n for m in known],
             [m.median for m in known],
             color=colour,
-            lw=1.4,
-            ls="--" if rival.endswith("plain") else "-",
-            marker=MARKERS[place % len(MARKERS)],
+            lw=width_of(place, len(rivals)),
+            ls="--" if rival.endswith("plain") else style.dashes,
+            marker=style.marker,
             ms=4.5,
             label=_label(figures, rival),
             zorder=3 if rival == "SMS auto" else 2,
@@ -110,6 +112,7 @@ def _draw(figures: Figures, rivals: Sequence[str], title: str, path: Path) -> No
     axes.legend(
         fontsize=8, title=f"n^exponent, fitted from n = {FIT_FROM:,}", title_fontsize=8
     )
+    explain(figure, "line: median of the runs; band: from the fastest to the slowest")
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=130)
 

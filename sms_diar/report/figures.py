@@ -5,27 +5,50 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar.errors import MissingExtraError
 from sms_diar.report.page_data import DOUBTFUL
+from sms_diar.report.styles import (
+    BANDS,
+    COLOURS,
+    MARKERS,
+    TRUE_NUMBER,
+    Style,
+    style_of,
+    width_of,
+)
 from sms_diar.types import FloatArray, IntArray, Turn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "check_drawing",
+    "draw_bands",
+    "draw_det",
+    "draw_guide",
+    "draw_line",
+    "draw_modes",
+    "draw_paths",
+    "draw_points",
+    "draw_truth",
+    "draw_turns",
+    "explain",
+    "new_figure",
+    "save_figure",
+]
+
 _MISSING = (
     "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without figures "
     "(--set figures=false)"
 )
-
-# Okabe and Ito's colours, told apart by colour-blind readers too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def check_drawing() -> None:
@@ -58,22 +81,68 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     return paths
 
 
+def explain(figure: Figure, words: str) -> None:
+    """Say below a figure what bands, sizes or lines in it are."""
+    figure.supxlabel(words, fontsize=8, color="#444444")
+
+
+def draw_line(
+    axes: Axes,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    place: int,
+    of: int,
+    label: str,
+    style: Style | None = None,
+) -> None:
+    """Draw the line in `place` of as many as `of`; lines that coincide stay seen.
+
+    The style is that of the place, unless one is given.
+    """
+    style = style or style_of(place)
+    width = width_of(place, of)
+    axes.plot(
+        x,
+        y,
+        color=style.colour,
+        marker=style.marker,
+        ls=style.dashes,
+        lw=width,
+        ms=3.0 + 1.6 * width,
+        mec="white",
+        mew=0.5,
+        label=label,
+        zorder=2 + place / max(of, 1),
+    )
+
+
+def draw_truth(
+    axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "true number"
+) -> None:
+    """Draw the true number of speakers, which numbers found are read against."""
+    axes.plot(x, y, label=label, **TRUE_NUMBER)
+
+
 def draw_points(axes: Axes, X: FloatArray, labels: IntArray | None, title: str) -> None:
-    """Scatter points, in grey or in the colours of their labels."""
+    """Scatter points, in grey or in the styles of their labels.
+
+    With labels of `styles.match_labels` a cluster looks like its true speaker.
+    """
     axes.set_title(title, fontsize=10)
     axes.set_aspect("equal")
     if labels is None:
         axes.scatter(X[:, 0], X[:, 1], s=5, c="#555555", linewidths=0)
         return
     for label in np.unique(labels):
-        style = int(label) % len(COLOURS)
+        style = style_of(int(label))
         members = X[labels == label]
         axes.scatter(
             members[:, 0],
             members[:, 1],
             s=9 if len(members) > 0.02 * len(X) else 40,  # crumbs must be seen
-            c=COLOURS[style],
-            marker=MARKERS[style],
+            c=style.colour,
+            marker=style.marker,
             linewidths=0,
             alpha=0.8,
         )
@@ -131,16 +200,16 @@ def draw_bands(
     x: Sequence[float],
     curves: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> None:
-    """Draw medians as lines and 5 % to 95 % quantiles as bands."""
-    for style, (name, points) in enumerate(curves.items()):
-        colour = COLOURS[style % len(COLOURS)]
-        median = [point["median"] for point in points]
-        axes.plot(
-            x, median, color=colour, marker=MARKERS[style], ms=4, lw=1.4, label=name
-        )
+    """Draw medians as lines and 5 % to 95 % quantiles as bands, and say so."""
+    for place, (name, points) in enumerate(curves.items()):
         low = [point["low"] for point in points]
         high = [point["high"] for point in points]
-        axes.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
+        axes.fill_between(
+            x, low, high, color=style_of(place).colour, alpha=0.13, lw=0, zorder=1
+        )
+        median = [point["median"] for point in points]
+        draw_line(axes, x, median, place=place, of=len(curves), label=name)
+    explain(cast("Figure", axes.figure), BANDS)
 
 
 def draw_turns(
@@ -190,8 +259,9 @@ def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:
         axes.plot(
             x[::step],
             y[::step],
-            color=COLOURS[style % len(COLOURS)],
-            lw=1.4,
+            color=style_of(style).colour,
+            ls=style_of(style).dashes,
+            lw=width_of(style, len(curves)) / 1.5,
             label=name,
         )
     marks = [float(ndtri(tick)) for tick in ticks]
@@ -199,8 +269,11 @@ def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:
     axes.set_xticks(marks, words)
     axes.set_yticks(marks, words)
     axes.set(xlim=(marks[0], marks[-1]), ylim=(marks[0], marks[-1]))
-    axes.plot(marks, marks, color="#bbbbbb", lw=0.8)
-    axes.set(xlabel="false alarms, %", ylabel="misses, %")
+    axes.plot(marks, marks, color="#999999", lw=0.8, ls=":", label="equal error rates")
+    axes.set(
+        xlabel="false alarms, % of pairs of different speakers",
+        ylabel="misses, % of pairs of one speaker",
+    )
     axes.grid(visible=True, alpha=0.25)
     axes.legend(fontsize=8)
 

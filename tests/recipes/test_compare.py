@@ -101,6 +101,7 @@ def test_writes_every_kind_of_output(tested):
         "test-g.png",
         "test-differences.pdf",
         "untrained.png",
+        "untrained-number.png",
         "test-untrained.png",
         "lengths.png",
     }

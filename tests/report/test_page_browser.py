@@ -411,6 +411,35 @@ def test_a_phone_shows_it_all_in_either_theme(visit, scheme):
     assert page.evaluate("document.documentElement.hasAttribute('data-dark')")
 
 
+def test_on_a_phone_times_of_turns_stay_on_one_line(visit):
+    page = visit("hostile", viewport={"width": 320, "height": 740})
+    lines_of_cells = page.evaluate(
+        """() => [...document.querySelectorAll("#turns td:nth-child(-n+3)")]
+            .filter(one => one.offsetParent)
+            .map(one => {
+                const range = document.createRange();
+                range.selectNodeContents(one);
+                return new Set([...range.getClientRects()].map(box => box.top)).size;
+            })"""
+    )
+    assert len(lines_of_cells) == 2 * len(HOSTILE)  # the end is not shown there
+    assert set(lines_of_cells) == {1}
+
+
+def test_thousands_of_small_turns_are_all_painted(browser, tmp_path):
+    # Half a second each, every second, for half an hour: less than a pixel each.
+    turns = [turn(1.0 * i, i + 0.5, f"spk{i % 2}") for i in range(1800)]
+    path = tmp_path / "long.html"
+    report_page(turns).write(path)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    view_of(page)
+    colours = [colour_at(page, x, lane_of(page, "spk0")) for x in (50, 400)]
+    page.close()
+    assert colours == [[0x00, 0x72, 0xB2]] * 2
+
+
 def test_everything_that_can_be_used_has_a_name(visit):
     page = visit("call")
     nameless = page.evaluate(

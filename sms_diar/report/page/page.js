@@ -456,21 +456,58 @@
   const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
   const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
 
+  // The highest of each 32 peaks, so that hours are not gone through for every picture.
+  const COARSE = 32;
+  function coarsePeaks() {
+    if (!work.coarse) {
+      work.coarse = new Uint8Array(Math.ceil(work.peaks.length / COARSE));
+      work.peaks.forEach((peak, i) => {
+        const at = Math.floor(i / COARSE);
+        if (peak > work.coarse[at]) work.coarse[at] = peak;
+      });
+    }
+    return work.coarse;
+  }
   function drawWave(pen, left, width, top, height, from, to) {
-    const perSecond = work.recording.wave.perSecond;
-    const middle = top + height / 2;
+    const fine = ((to - from) / width) * work.recording.wave.perSecond < 2 * COARSE;
+    const peaks = fine ? work.peaks : coarsePeaks();
+    const perSecond = work.recording.wave.perSecond / (fine ? 1 : COARSE);
+    const middle = Math.round(top + height / 2);
     pen.fillStyle = css("--wave");
     for (let x = 0; x < width; x++) {
       const first = Math.floor((from + ((to - from) * x) / width) * perSecond);
       const last = Math.max(first + 1, Math.floor((from + ((to - from) * (x + 1)) / width) * perSecond));
       let peak = 0;
-      for (let i = Math.max(first, 0); i < last && i < work.peaks.length; i++) {
-        if (work.peaks[i] > peak) peak = work.peaks[i];
+      for (let i = Math.max(first, 0); i < last && i < peaks.length; i++) {
+        if (peaks[i] > peak) peak = peaks[i];
       }
       // The root shows quiet speech beside loud.
-      const half = Math.max(0.5, Math.sqrt(peak / 255) * (height / 2 - 2));
+      const half = Math.max(0.5, Math.round(2 * Math.sqrt(peak / 255) * (height / 2 - 2)) / 2);
       pen.fillRect(left + x, middle - half, 1, 2 * half);
     }
+  }
+  // Collects small pieces of one row and paints those that touch as one, edges on whole
+  // pixels: thousands of pieces become at most one rectangle for every other pixel.
+  function row(pen, top, height, paint) {
+    const ratio = window.devicePixelRatio || 1;
+    let [first, last] = [0, -1];
+    const flush = () => {
+      if (last <= first) return;
+      paint();
+      pen.fillRect(first / ratio, top, (last - first) / ratio, height);
+      pen.globalAlpha = 1;
+    };
+    return {
+      add(left, right) {
+        const from = Math.floor(left * ratio);
+        const to = Math.max(Math.ceil(right * ratio), from + 1);
+        if (from > last || last < first) {
+          flush();
+          [first, last] = [from, to];
+        } else if (to > last) last = to;
+      },
+      end: flush,
+    };
   }
   function block(pen, x, y, w, h, radius) {
     pen.beginPath();
@@ -534,19 +571,19 @@
     const colour = colourOf(lane.speaker.style);
     const label = shown(lane.speaker.name);
     const wide = pen.measureText(label).width;
-    let covered = -9;
+    const sure = row(pen, top, high, () => {
+      pen.fillStyle = fill;
+    });
+    const unsure = row(pen, top, high, () => {
+      pen.globalAlpha = 0.4;
+      pen.fillStyle = fill;
+    });
     for (const turn of inView(lane.turns, lane.longest, view.from, view.to)) {
       const [left, right] = [Math.max(x(turn.start), -4), Math.min(x(turn.end), width + 4)];
       const w = Math.max(right - left, 1.2);
       const doubtful = isDoubtful(turn);
       if (w < 8 && turn !== chosen) {
-        // Thousands of small ones: plain, and not twice in one pixel.
-        if (left + w <= covered) continue;
-        covered = left + w;
-        pen.globalAlpha = doubtful ? 0.4 : 1;
-        pen.fillStyle = fill;
-        pen.fillRect(left, top, w, high);
-        pen.globalAlpha = 1;
+        (doubtful ? unsure : sure).add(left, left + w);
         continue;
       }
       block(pen, left, top, w, high, 4);
@@ -583,18 +620,18 @@
         pen.stroke();
       }
     }
+    sure.end();
+    unsure.end();
   }
   // Whoever is wrong has a line below, in the lane itself.
   function underline(pen, lane, x) {
-    pen.fillStyle = css("--bad");
-    let covered = -9;
+    const line = row(pen, lane.top + lane.height - 4, 3, () => {
+      pen.fillStyle = css("--bad");
+    });
     for (const error of errorsInView) {
-      if (!error.wrong.has(lane.speaker)) continue;
-      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
-      if (right <= covered) continue;
-      covered = right;
-      pen.fillRect(left, lane.top + lane.height - 4, right - left, 3);
+      if (error.wrong.has(lane.speaker)) line.add(x(error.start), x(error.end));
     }
+    line.end();
   }
   // White or black, whichever is read more easily on the colour.
   function inkOn(style) {
@@ -605,16 +642,15 @@
     return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#101317" : "#ffffff";
   }
   function drawErrors(pen, lane, x) {
-    const covered = [-9, -9, -9];
-    for (const error of errorsInView) {
-      const [left, right] = [x(error.start), Math.max(x(error.end), x(error.start) + 1)];
-      if (right <= covered[error.kind] + 0.3) continue;
-      covered[error.kind] = right;
-      const third = (lane.height - 5) / 3;
-      const top = lane.top + 3 + third * error.kind;
-      pen.fillStyle = errorFill(error.kind);
-      pen.fillRect(left, top, right - left, third - 2);
-    }
+    const third = (lane.height - 5) / 3;
+    const rows = KINDS.map((_, kind) => {
+      const fill = errorFill(kind);
+      return row(pen, lane.top + 3 + third * kind, third - 2, () => {
+        pen.fillStyle = fill;
+      });
+    });
+    for (const error of errorsInView) rows[error.kind].add(x(error.start), x(error.end));
+    for (const one of rows) one.end();
   }
 
   const overview = $("overview");

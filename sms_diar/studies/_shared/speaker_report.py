@@ -19,6 +19,7 @@ from sms_diar.experiment.stages import StageRun
 from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report import figures
 from sms_diar.report.provenance import stamp
+from sms_diar.report.styles import AXES, match_labels
 from sms_diar.studies._shared import speaker_tables, speaker_text
 from sms_diar.studies._shared.paper import SPEAKER_METHODS, paper_name
 from sms_diar.studies._shared.prepared import read_record
@@ -29,7 +30,7 @@ from sms_diar.studies._shared.statistics import count_wins, sign_test, summarise
 SUMMARY = "summary.json"
 PRINTED = ("acp", "alp", "k", "n_clusters")
 COLUMNS = {"acp": "acp", "alp": "asp", "k": "k", "n_clusters": "ands"}
-CURVES = {"k": "K", "g": "G", "n_clusters": "ANDS"}
+CURVES = ("k", "g", "n_clusters")
 
 
 def read_printed(path: Path) -> dict[str, Any]:
@@ -115,9 +116,16 @@ def draw_view(
         figures.draw_points(
             axes[row, 1], rest, truth, f"{name}, at rest: true speakers"
         )
-        figures.draw_points(
-            axes[row, 2], start, model.labels_, f"{name}: {model.n_clusters_} clusters"
-        )
+        alike = match_labels(model.labels_, truth)
+        count = f"{model.n_clusters_} clusters of {n_speakers} speakers"
+        figures.draw_points(axes[row, 2], start, alike, f"{name}: {count}")
+    for panel in axes.flat:
+        panel.set(xlabel="first principal component", ylabel="second")
+    figures.explain(
+        figure,
+        "a dot is a segment; clusters have the colour and the mark of the speaker that "
+        "they are mostly, those without one have others",
+    )
     figures.save_figure(figure, run.folder, "view")
 
 
@@ -199,20 +207,21 @@ def _total_at(groups: Mapping[str, Any]) -> dict[str, Any]:
 def _draw_curves(folder: Path, groups: Mapping[str, Any]) -> None:
     x = [float(speakers) for speakers in groups]
     methods = list(next(iter(groups.values()))["methods"])
-    figure, axes = figures.new_figure(1, 3, width=12, height=4)
-    for panel, (measure, head) in zip(axes.flat, CURVES.items(), strict=True):
+    figure, axes = figures.new_figure(1, 3, width=13, height=4.4)
+    for panel, measure in zip(axes.flat, CURVES, strict=True):
         curves = {
             method: [group["methods"][method][measure] for group in groups.values()]
             for method in methods
         }
         figures.draw_bands(panel, x, curves)
         if measure == "n_clusters":
-            panel.plot(x, x, color="#777777", ls="--", lw=1.0, label="true number")
+            figures.draw_truth(panel, x, x, "true number of speakers")
             panel.set_yscale("log")
             most = max(point["high"] for points in curves.values() for point in points)
             marks = [n for n in (*x, 100, 200, 500, 1000, 2000) if n <= 1.2 * most]
             panel.set_yticks(marks, [f"{mark:g}" for mark in marks])
-        panel.set(xlabel="speakers", ylabel=head, xscale="log")
+        panel.set(xlabel="true number of speakers", ylabel=AXES[measure])
+        panel.set_xscale("log")
         panel.set_xticks(x, [f"{value:g}" for value in x])
         panel.minorticks_off()
         panel.grid(visible=True, alpha=0.25)

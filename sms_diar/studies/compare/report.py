@@ -55,6 +55,7 @@ def write_report(folder: Path, results: Mapping[str, Any], *, draw: bool) -> Non
         if results.get(part) and results[part]["conditions"]:
             name = part.replace("_", "-")
             pictures.draw_speakers(folder, name, results[part]["conditions"])
+            pictures.draw_found(folder, name, results[part]["conditions"])
     if results["lengths"]["conditions"]:
         pictures.draw_lengths(folder, results["lengths"]["conditions"])
     if results["reliability"]:

@@ -131,8 +131,9 @@ def draw_parts(folder: Path, recordings: Mapping[str, Mapping[str, Any]]) -> Non
         left = [start + width for start, width in zip(left, widths, strict=True)]
     panel.set_yticks(range(len(shown)), [name for name, _ in shown], fontsize=8)
     panel.margins(x=0.02)
-    panel.set(xlabel="% of scored speech")
-    panel.legend(fontsize=8)
+    panel.set(xlabel="diarization error rate (DER) and its parts, % of scored speech")
+    panel.set_ylabel("recording, the worst on top")
+    panel.legend(fontsize=8, loc="lower right")
     figures.save_figure(figure, folder, "der")
 
 

@@ -14,6 +14,7 @@ from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
 from sms_diar.report import figures
 from sms_diar.report.provenance import describe, stamp
+from sms_diar.report.styles import AXES, match_labels
 from sms_diar.report.tables import Table
 from sms_diar.studies._shared.paper import POINT_METHODS, paper_name
 from sms_diar.studies._shared.statistics import summarise
@@ -29,7 +30,12 @@ from sms_diar.studies.gaussians.repetitions import PointSettings, growth_exponen
 from sms_diar.synthetic import PAPER_MEANS, PAPER_SETS, draw_gaussians
 
 SUMMARY = "summary.json"
-CURVES = {"acp": "ACP", "k": "K", "g": "G", "n_major": "clusters ≥5 %"}
+CURVES = {
+    "acp": AXES["acp"],
+    "k": "K, geometric mean of\ncluster and label purity",
+    "g": "G, geometric mean of the\nshares of points in majorities",
+    "n_major": "clusters of at least\n5 % of the points",
+}
 SWEEPS = {
     "ratio": "size of one cluster relative to each other one",
     "dimension": "dimension",
@@ -71,7 +77,15 @@ def draw_pictures(
         figures.draw_modes(
             axes[row, 2], X, model.cluster_centers_, sizes, f"{name}: modes and sizes"
         )
-        figures.draw_points(axes[row, 3], X, model.labels_, f"{name}: {count}")
+        alike = match_labels(model.labels_, truth)
+        figures.draw_points(axes[row, 3], X, alike, f"{name}: {count}")
+    for panel in axes.flat:
+        panel.set(xlabel="first coordinate", ylabel="second coordinate")
+    figures.explain(
+        figure,
+        "clusters have the colours of the true ones that they are mostly; grey dots: "
+        "where points start; crosses: where they rest; stars: modes and their points",
+    )
     figures.save_figure(figure, run.folder, "pictures")
 
 
@@ -220,6 +234,10 @@ def _draw_sweeps(folder: Path, sweeps: Mapping[str, Any]) -> None:
             for panel, (measure, head) in zip(axes.flat, CURVES.items(), strict=True):
                 figures.draw_bands(panel, x, sweep["curves"][measure])
                 panel.set(xlabel=SWEEPS[name], ylabel=head)
+                if measure == "n_major":
+                    true = x if name == "clusters" else [3] * len(x)
+                    figures.draw_truth(panel, x, true, "true number of clusters")
+                    panel.legend(fontsize=8)
                 if name == "ratio":
                     panel.set_xscale("log")
             axes[0, 0].legend(fontsize=8)
