@@ -226,12 +226,15 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         return estimate_row_weight(vectors)
 
     def _fit_trained(self, X: FloatArray) -> None:
-        vectors = self._vectors(X)
+        given = self._vectors(X)
+        # What all have in common may be a channel, and is no evidence of one speaker.
+        common = given.mean(axis=0)
+        vectors = given - common
         n = len(X)
         low, high = self._bounds(n)
         prior = SessionPrior(model_space(self.backend_).psi)
         search = EvidenceSearch(vectors, prior, low, high)
-        starts = list(self._starts(X, vectors, low))
+        starts = list(self._starts(X, common, low))
         best = self._best(search, starts, low, high)
         refined, claimed = self._refine(vectors, best, low)
         self.confidence_ = tempered_labels(claimed)
@@ -243,7 +246,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             told = tempered_count(told, self.n_clusters_, low, high)
         self.count_posterior_ = told
         model = best.model
-        self.model_ = PldaModel(model.mean, model.transform, model.psi)
+        self.model_ = PldaModel(common + model.mean, model.transform, model.psi)
         self.weight_ = best.weight
         self.log_joint_ = best.value
         self.k_ = best.k
@@ -347,13 +350,13 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             labels = best.labels
         return labels, result.gamma.max(axis=1)
 
-    def _starts(self, X: FloatArray, vectors: FloatArray, low: int) -> Iterator[Start]:
-        """Partitions that gated runs propose."""
+    def _starts(self, X: FloatArray, mean: FloatArray, low: int) -> Iterator[Start]:
+        """Partitions that gated runs propose, of rows of this mean."""
         n = len(X)
         rng = as_generator(self.random_state)
         backend = self.backend_
         trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
-        centred = replace(backend, shift=backend.shift - trust * vectors.mean(axis=0))
+        centred = replace(backend, shift=backend.shift - trust * mean)
         terms = centred.features(centred.prepare(X))
         self.n_steps_ = 0
         tried = set()

@@ -290,3 +290,15 @@ def test_a_real_meeting_has_four_or_five_speakers(corpus_data):
     model = fitted(vectors.vectors, backend=backend)
     assert model.row_weight_ == pytest.approx(1 / 6)  # 1.44 s every 0.24 s
     assert model.n_clusters_ in {4, 5}
+
+
+@pytest.mark.parametrize(("n_speakers", "seed"), [(2, 0), (2, 1), (2, 2), (4, 2)])
+def test_what_all_segments_have_in_common_is_no_speaker(n_speakers, seed):
+    X, truth = session(n_speakers, seed=seed)
+    channel = np.random.default_rng(3).standard_normal(X.shape[1])
+    channel *= 3.0 * X.std() / np.sqrt(np.mean(channel**2))
+    far = fitted(X + channel)
+    assert far.n_clusters_ == n_speakers
+    assert score_clustering(truth, far.labels_).majority.g == 1.0
+    # New segments are judged where the session lies.
+    np.testing.assert_array_equal(far.predict(X + channel), far.labels_)
