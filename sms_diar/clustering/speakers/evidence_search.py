@@ -105,7 +105,8 @@ class EvidenceSearch:
         """Whether several speakers gain enough of what it costs to say who speaks when.
 
         That is the entropy of the labels. Of many speakers no more than a bound is
-        asked: in hard sessions much of who speaks when stays open, and need not be said.
+        asked: in hard sessions much of who speaks when stays open, and need not be
+        said.
         """
         n = len(self.rows)
         shares = np.bincount(found.labels) / n
