@@ -298,7 +298,7 @@ def _connected(address: str) -> Iterator[Any]:
             )
         except (ValueError, TypeError) as error:
             raise InvalidParameterError(
-                f"scheduler: address must be one of a Dask scheduler, such as "
+                f"scheduler must be the address of a Dask scheduler, such as "
                 f"tcp://10.0.0.1:8786, got {address!r} ({error})"
             ) from error
         except Exception as error:
