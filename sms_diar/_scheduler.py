@@ -148,28 +148,23 @@ class Cluster:
         source = enumerate(items)
         arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         pending: dict[int, Any] = {}
-        results: dict[int, R] = {}
-        wanted = 0  # the next one to yield, if they are to be in order
+        done: set[int] = set()  # and waiting for an earlier one, where it was made
+        wanted = 0
         try:
             while True:
-                # What waits for an earlier item counts, lest results pile up.
-                room = (1 + _AHEAD) * self._n_workers - len(pending) - len(results)
+                room = (1 + _AHEAD) * self._n_workers - len(pending)
                 for place, item in islice(source, max(room, 0)):
                     future = self._submit(_remote.apply, sent, item, self._home)
                     pending[place] = future
                     future.add_done_callback(_Arrival(arrived, place))
                 if not pending:
                     return
-                place = self._next(arrived)
-                result = self._result(pending[place])
-                del pending[place]
-                if not ordered:
-                    yield result
-                    continue
-                results[place] = result
-                while wanted in results:
-                    yield results.pop(wanted)
+                done.add(self._next(arrived))
+                while done and (not ordered or wanted in done):
+                    place = wanted if ordered else next(iter(done))
+                    done.remove(place)
                     wanted += 1
+                    yield self._result(pending.pop(place))
         finally:  # what was sent is not wanted any more
             for future in (*pending.values(), sent):
                 with suppress(Exception):
