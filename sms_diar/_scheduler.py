@@ -9,8 +9,10 @@ doing is done again by another one. What workers do is in :mod:`sms_diar._remote
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import queue
+import re
 import threading
 import time
 import uuid
@@ -35,6 +37,9 @@ _LOOK = 1.0  # seconds between two looks at a cluster that sends nothing
 _SELDOM = 5.0  # and at one that does
 _CLOSE = 1.0  # seconds to say goodbye, after Ctrl-C as well
 _AHEAD = 2  # items that wait for each worker: busy workers, bounded memory
+
+_ADDRESS = re.compile(r"([a-z]+://)?[^\s/]+:[0-9]{1,5}")
+_INSTALL = "pip install 'sms-diar[dask]'"
 
 _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
@@ -268,9 +273,6 @@ def _raise_of_task(error: BaseException) -> NoReturn:
     raise error
 
 
-_INSTALL = "pip install 'sms-diar[dask]'"
-
-
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
     """A client, which is closed in a moment whatever happens."""
@@ -287,36 +289,70 @@ def _connected(address: str) -> Iterator[Any]:
         "distributed.comm.timeouts.connect": _CONNECT,
     }
     with _silent("distributed"), dask.config.set(settings):
-        try:
-            client = distributed.Client(
-                address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
-            )
-        except (ValueError, TypeError) as error:
-            raise InvalidParameterError(
-                f"scheduler must be the address of a Dask scheduler, such as "
-                f"tcp://10.0.0.1:8786, got {address!r} ({error})"
-            ) from error
-        except Exception as error:
-            raise SchedulerError(
-                f"no Dask scheduler answers at {address}; is it running (dask "
-                f"scheduler), and can this machine reach it?"
-            ) from error
+        _check_scheduler(address)
+        client = distributed.Client(
+            address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
+        )
         try:
             yield client
         finally:
             _close(client)
 
 
+def _check_scheduler(address: str) -> None:
+    """Find out who answers at an address, which a client would wait for without end."""
+    rule = "scheduler must be the address of a Dask scheduler, such as"
+    if not _ADDRESS.fullmatch(address):
+        raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got {address!r}")
+    kind: object = None
+    with suppress(queue.Empty):
+        kind = _aside(lambda: asyncio.run(_kind_of(address)), 3 * _CONNECT)
+    if isinstance(kind, ValueError | TypeError):
+        raise InvalidParameterError(
+            f"{rule} tcp://10.0.0.1:8786, got {address!r} ({kind})"
+        ) from kind
+    if not isinstance(kind, str):
+        raise SchedulerError(
+            f"no Dask scheduler answers at {address}; is it running (dask scheduler), "
+            f"and can this machine reach it?"
+        ) from (kind if isinstance(kind, Exception) else None)
+    if kind != "Scheduler":
+        raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got that of a {kind}")
+
+
+async def _kind_of(address: str) -> str:
+    """What Dask calls the server at an address."""
+    from distributed import Security  # noqa: PLC0415
+    from distributed.core import rpc  # noqa: PLC0415
+
+    keys = Security().get_connection_args("client")
+    async with rpc(address, timeout=_CONNECT, connection_args=keys) as server:
+        told = await asyncio.wait_for(server.identity(), _CONNECT)
+    return str(told["type"])
+
+
 def _close(client: Any) -> None:
     """Say goodbye, but do not wait for an answer that does not come."""
+    with suppress(queue.Empty):
+        _aside(lambda: client.close(timeout=_CLOSE), _CLOSE)
 
-    def close() -> None:
-        with suppress(Exception):
-            client.close(timeout=_CLOSE)
 
-    closing = threading.Thread(target=close, daemon=True, name="goodbye")
-    closing.start()
-    closing.join(_CLOSE)
+def _aside(work: Callable[[], object], seconds: float) -> object:
+    """Result or exception of what a thread does, if it does it in time.
+
+    Ctrl-C is heard meanwhile, and notebooks, which have a loop in this thread, may
+    run another one.
+    """
+    box: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            box.put(work())
+        except Exception as error:  # noqa: BLE001 - for the one who waits
+            box.put(error)
+
+    threading.Thread(target=run, daemon=True, name="aside").start()
+    return box.get(timeout=seconds)
 
 
 @contextmanager

@@ -38,9 +38,11 @@ class Machines:
     ----------
     folder : Path
         For their logs and whatever else they write.
+    environment : str
+        Variables of the scheduler, by their names.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.folder = folder
         self.workers: list[subprocess.Popen[bytes]] = []
         self._file = folder / "scheduler.json"
@@ -48,6 +50,7 @@ class Machines:
         self.scheduler = self._start(
             "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--scheduler-file", str(self._file), "--idle-timeout", "10 minutes",
+            **environment,
         )  # fmt: skip
         wait_for(lambda: self._file.exists() and self._file.stat().st_size > 0)
         self.address: str = json.loads(self._file.read_text())["address"]
@@ -92,15 +95,16 @@ class Machines:
                 [sys.executable, "-m", f"distributed.cli.{program}", *options],
                 stdout=file,
                 stderr=file,
+                cwd=self.folder,
                 env={**os.environ, **environment},
                 start_new_session=True,  # Ctrl-C is for the command, not for them
             )
 
 
 @contextlib.contextmanager
-def machines(folder: Path, workers: int) -> Iterator[Machines]:
+def machines(folder: Path, workers: int, **environment: str) -> Iterator[Machines]:
     """A cluster that is gone afterwards."""
-    found = Machines(folder)
+    found = Machines(folder, **environment)
     try:
         found.add(workers)
         yield found

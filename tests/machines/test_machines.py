@@ -377,9 +377,8 @@ def test_a_worker_with_another_version_is_refused(odd, tmp_path, content, proble
 
 
 def test_workers_that_do_not_see_our_files_are_refused(address, monkeypatch):
-    monkeypatch.setattr(
-        _scheduler._remote, "Home", lambda: _remote.Home("/nowhere/at/all")
-    )
+    elsewhere = _remote.Home("/nowhere/at/all")
+    monkeypatch.setattr(_remote, "Home", lambda: elsewhere)
     with pytest.raises(SchedulerError, match="has no folder /nowhere/at/all; workers"):
         connect(address)
 
@@ -418,7 +417,7 @@ def test_a_worker_that_comes_in_time_goes_on_with_the_work(odd, tmp_path):
 
     with _scheduler.scheduler(odd.address, say=say):
         assert [*_scheduler.current().map(die_once, range(3))] == [0, 1, 2]
-    assert said[-1] == "going on with 1 worker(s)"
+    assert f"no worker at {odd.address}; waiting 60 s for one" in said
 
 
 def test_if_the_scheduler_goes_an_error_says_so(odd):
@@ -431,15 +430,17 @@ def test_if_the_scheduler_goes_an_error_says_so(odd):
             list(results)
 
 
-def test_work_that_ends_every_worker_is_not_tried_for_ever(odd):
-    from distributed import KilledWorker
+def test_work_that_ends_every_worker_is_not_tried_for_ever(tmp_path):
+    def die(_):
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    class Lost:
-        address = "tcp://1.2.3.4:5"
-
-    error = KilledWorker("task", Lost(), 3)
-    with pytest.raises(SchedulerError, match="4 workers ended at the same piece"):
-        _scheduler._raise_of_task(error)
+    once = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}  # 3 as a rule
+    with (
+        harness.machines(tmp_path, 1, **once) as found,
+        _scheduler.scheduler(found.address),
+        pytest.raises(SchedulerError, match="1 workers ended at the same piece"),
+    ):
+        list(_scheduler.current().map(die, [0]))
 
 
 # --- what a worker does, seen from within -------------------------------------
