@@ -143,24 +143,23 @@ SPEAKERS = (
 
 
 def write_recordings(folder: Path, number: int) -> Path:
-    """Short recordings of two voices in turn, and a table that lists them."""
+    """Recordings of two voices in turn, each twice 3 s, and a table that lists them."""
     from sms_diar.synthetic.voices import Voice, converse
     from sms_diar.types import Segment
 
-    folder.mkdir()
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(7)
+    rate, turn = 8000, Segment("x", 0.1, 5.9)
+    said = [converse([(turn, Voice.draw(rng))], 6.0, rng, rate=rate) for _ in range(24)]
+    half = 3 * rate
     lines = []
     for place in range(number):
-        rng = np.random.default_rng([7, place])
-        first, second = Voice.draw(rng), Voice.draw(rng)
-        turns = [
-            (Segment("x", 0.3, 2.3), first),
-            (Segment("x", 2.5, 4.5), second),
-            (Segment("x", 4.7, 6.0), first),
-        ]
-        name = f"r{place:04d}"
-        samples = np.clip(converse(turns, 6.2, rng, rate=8000), -1.0, 1.0)
-        soundfile.write(folder / f"{name}.wav", samples, 8000)
-        lines.append(f"{name} {folder / name}.wav\n")
+        a, b = (said[voice] for voice in rng.choice(len(said), 2, replace=False))
+        samples = np.concatenate([a[:half], b[:half], a[half:], b[half:]])
+        samples = samples + 1e-3 * rng.standard_normal(len(samples))
+        path = folder / f"r{place:04d}.wav"
+        soundfile.write(path, np.clip(samples, -1.0, 1.0), rate)
+        lines.append(f"{path.stem} {path}\n")
     (folder / "wav.scp").write_text("".join(lines))
     return folder
 
