@@ -35,7 +35,7 @@ PATIENCE = 60.0
 _CONNECT = 10.0  # seconds for the scheduler to answer
 _LOOK = 1.0  # seconds between two looks at a cluster that sends nothing
 _SELDOM = 5.0  # and at one that does
-_CLOSE = 1.0  # seconds to say goodbye, after Ctrl-C as well
+_CLOSE = 0.5  # seconds to say goodbye, after Ctrl-C as well
 _AHEAD = 2  # items that wait for each worker: busy workers, bounded memory
 
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/]+:[0-9]{1,5}")
