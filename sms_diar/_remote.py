@@ -21,8 +21,8 @@ A = TypeVar("A")
 R = TypeVar("R")
 Caught: TypeAlias = tuple[type[Warning], Warning, str, int]
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
-"""Packages whose versions may change last digits."""
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "distributed")
+"""Packages whose versions may change last digits, or what is sent."""
 
 _turn = threading.Lock()
 

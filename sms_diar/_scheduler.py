@@ -279,6 +279,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import dask  # noqa: PLC0415
         import distributed  # noqa: PLC0415
+        from distributed.versions import VersionMismatchWarning  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError(
             f"work on a scheduler needs Dask: {_INSTALL}"
@@ -290,9 +291,12 @@ def _connected(address: str) -> Iterator[Any]:
     }
     with _silent("distributed"), dask.config.set(settings):
         _check_scheduler(address)
-        client = distributed.Client(
-            address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
-        )
+        with warnings.catch_warnings():
+            # Other versions are refused later, in one line.
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = distributed.Client(
+                address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
+            )
         try:
             yield client
         finally:
