@@ -11,7 +11,8 @@ What most callers need is here::
 They take the paths and options of the commands of the same names, or values, and
 return what the commands print. `read_turns`, `write_turns`, `read_rttm`, `write_rttm`,
 `read_uem` and `read_embeddings` read and write; `Segment`, `Turn` and `EmbeddingSet`
-are what they give. Errors that input can cause derive from `SmsDiarError`.
+are what they give. Within `scheduler` a Dask cluster does the work. Errors that input
+can cause derive from `SmsDiarError`.
 
 Behind them is a pipeline, and the folders are its stages in order::
 
@@ -42,6 +43,7 @@ __all__ = [
     "read_turns",
     "read_uem",
     "report_page",
+    "scheduler",
     "score",
     "simulate",
     "write_rttm",
@@ -50,6 +52,7 @@ __all__ = [
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
 if TYPE_CHECKING:
+    from sms_diar._scheduler import scheduler
     from sms_diar.errors import SmsDiarError
     from sms_diar.io.annotation import read_turns
     from sms_diar.io.embeddings import read_embeddings
@@ -77,6 +80,7 @@ else:
             "read_turns": "sms_diar.io.annotation",
             "read_uem": "sms_diar.io.uem",
             "report_page": "sms_diar.pipeline.page",
+            "scheduler": "sms_diar._scheduler",
             "score": "sms_diar.pipeline.score",
             "simulate": "sms_diar.pipeline.simulate",
             "write_rttm": "sms_diar.io.rttm",

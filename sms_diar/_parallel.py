@@ -1,20 +1,29 @@
-"""Threads that keep the order, and so every last bit, of what they compute.
+"""Maps that keep every last bit of what they compute, whoever computes it.
 
-The work here is BLAS and NumPy on whole blocks, which let go of the interpreter
-lock. Results are handed out in the order of the input and summed by the caller in
-that order; BLAS itself stays on one thread, since it may cut a product differently
-on two. Sums are therefore the same for any number of workers.
+`ordered_map` is for blocks of numbers: BLAS and NumPy let go of the interpreter lock,
+so threads do. Results are handed out in the order of the input and summed by the caller
+in that order; BLAS itself stays on one thread, since it may cut a product differently
+on two. `process_map` is for whole recordings, sessions and repetitions. Within
+:func:`sms_diar.scheduler` both send their items to its workers instead. Results are
+therefore the same for any number of workers.
 """
 
 from __future__ import annotations
 
+import functools
+import os
+import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
 
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
+
+from sms_diar import _scheduler
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -29,6 +38,10 @@ def ordered_map(
 
     Items are drawn as they are needed, so a source larger than memory will do.
     """
+    cluster = _scheduler.current()
+    if cluster is not None:
+        yield from cluster.map(function, items)
+        return
     with threadpool_limits(limits=1, user_api="blas"):
         if workers == 1:
             yield from map(function, items)
@@ -49,3 +62,66 @@ def ordered_map(
             finally:
                 for future in pending:
                     future.cancel()
+
+
+def process_map(
+    function: Callable[[A], R],
+    items: Sequence[A],
+    *,
+    workers: int = 1,
+    ordered: bool = True,
+    held: int | None = None,
+) -> Iterator[R]:
+    """Yield ``function(item)`` for every item, on `workers` processes.
+
+    Parameters
+    ----------
+    function : callable
+        Of an importable module, or a `functools.partial` of one.
+    items : sequence
+        Paths rather than what is in them.
+    workers : int, default=1
+        Processes; with one, or for a single item, this one does it.
+    ordered : bool, default=True
+        Whether results come in the order of the items, or each when it is there.
+    held : int, optional
+        Results per worker that may wait for the caller; by default any number.
+    """
+    cluster = _scheduler.current()
+    if cluster is not None:
+        yield from cluster.map(function, items, ordered=ordered)
+        return
+    if workers == 1 or len(items) < 2:
+        yield from map(function, items)
+        return
+    call = delayed(functools.partial(_in_process, function, os.getpid()))
+    with Parallel(
+        n_jobs=min(workers, len(items)),
+        return_as="generator" if ordered else "generator_unordered",
+        # A result that waits for its batch is lost in a crash, and takes memory.
+        batch_size="auto" if ordered and held is None else 1,
+    ) as pool:
+        step = len(items) if held is None else held * workers
+        for start in range(0, len(items), step):
+            yield from pool(call(item) for item in items[start : start + step])
+
+
+def _in_process(function: Callable[[A], R], parent: int, item: A) -> R:
+    if os.getpid() != parent:
+        _leave_with(parent)
+    return function(item)
+
+
+@functools.cache
+def _leave_with(parent: int) -> None:
+    """End this worker soon after the parent is gone.
+
+    Left alone, a worker whose parent was killed waits for five minutes.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -9,6 +9,7 @@
   - MissingExtraError       (also an ImportError; names the extra to install)
   - NetworkError            (also a RuntimeError; fetching or keeping one failed)
   - ExperimentError         (also a RuntimeError; a recipe cannot go on)
+  - SchedulerError          (also a RuntimeError; a cluster cannot do the work)
 
 Catch ``SmsDiarError`` to catch them all. Anything else that escapes is a bug.
 """
@@ -104,3 +105,7 @@ class NetworkError(SmsDiarError, RuntimeError):
 
 class ExperimentError(SmsDiarError, RuntimeError):
     """A recipe cannot be found, started or continued."""
+
+
+class SchedulerError(SmsDiarError, RuntimeError):
+    """A Dask cluster cannot be reached, or cannot do the work."""

@@ -21,6 +21,7 @@ from sms_diar.cli.methods import (
 )
 from sms_diar.cli.output import check_outputs, echo_json, note, note_each
 from sms_diar.cli.places import check_places
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
 
@@ -73,6 +74,7 @@ def cluster(
         ),
     ] = None,
     max_gap: MaxGap = 0.0,
+    scheduler: SchedulerOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -127,7 +129,11 @@ def cluster(
     _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
     check_places(embeddings, plda, transform, segments)
     progress = NotingProgress()
-    with progress.stage("reading"), warnings.catch_warnings(record=True) as caught:
+    with (
+        on_scheduler(scheduler),
+        progress.stage("reading"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
         vectors = sms_diar.read_embeddings(embeddings, allow_commands=allow_commands)
         if output is None and rttm is None and not as_json:

@@ -26,6 +26,7 @@ from sms_diar.cli.output import (
     note_each,
     note_written,
 )
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.cli.standard_input import with_standard_input
 from sms_diar.cli.turn_output import (
     PANEL,
@@ -141,6 +142,7 @@ def diarize(
             "depend on it.",
         ),
     ] = 1,
+    scheduler: SchedulerOption = None,
     allow_commands: Annotated[
         bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
     ] = False,
@@ -198,30 +200,31 @@ def diarize(
         if ref is not None:
             sms_diar.read_rttm(ref)  # what is wrong with it is known before the work
         run = progress.during("diarizing", sms_diar.diarize)
-    result = run(
-        paths,
-        method=method,
-        k=k,
-        threshold=threshold,
-        num_speakers=num_speakers,
-        min_speakers=min_speakers,
-        max_speakers=max_speakers,
-        model=model,
-        vad=None if vad is None else vad.value,
-        step=step,
-        uem=uem,
-        channel=_channel(channel),
-        max_gap=max_gap,
-        link=link,
-        link_threshold=link_threshold,
-        enrol=_enrolled(enrol or []),
-        enrol_threshold=enrol_threshold,
-        seed=seed,
-        workers=workers,
-        allow_commands=allow_commands,
-        strict=strict,
-        progress=progress,
-    )
+    with on_scheduler(scheduler):
+        result = run(
+            paths,
+            method=method,
+            k=k,
+            threshold=threshold,
+            num_speakers=num_speakers,
+            min_speakers=min_speakers,
+            max_speakers=max_speakers,
+            model=model,
+            vad=None if vad is None else vad.value,
+            step=step,
+            uem=uem,
+            channel=_channel(channel),
+            max_gap=max_gap,
+            link=link,
+            link_threshold=link_threshold,
+            enrol=_enrolled(enrol or []),
+            enrol_threshold=enrol_threshold,
+            seed=seed,
+            workers=workers,
+            allow_commands=allow_commands,
+            strict=strict,
+            progress=progress,
+        )
     # Names given and not given are never among those that are only counted.
     names = () if result.naming is None else result.naming.notes
     note_each(result.notes[: len(result.notes) - len(names)])

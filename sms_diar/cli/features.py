@@ -14,6 +14,7 @@ from sms_diar.cli.front_end import (
     read_front_end,
 )
 from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -75,6 +76,7 @@ def features(
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; results do not depend on it.")
     ] = 1,
+    scheduler: SchedulerOption = None,
     allow_commands: Annotated[
         bool,
         typer.Option(
@@ -111,18 +113,19 @@ def features(
         read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas
     )
     try:
-        written = write_features(
-            DataDir(directory),
-            output,
-            front_end,
-            scp=scp,
-            compress=compress,
-            channel=channel,
-            allow_commands=allow_commands,
-            workers=workers,
-            problems=None if strict else problems,
-            progress=TerminalProgress(),
-        )
+        with on_scheduler(scheduler):
+            written = write_features(
+                DataDir(directory),
+                output,
+                front_end,
+                scp=scp,
+                compress=compress,
+                channel=channel,
+                allow_commands=allow_commands,
+                workers=workers,
+                problems=None if strict else problems,
+                progress=TerminalProgress(),
+            )
     finally:
         note_each(problems, most=None)
     if as_json:

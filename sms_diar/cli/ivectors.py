@@ -16,6 +16,7 @@ from sms_diar.cli.front_end import (
     read_front_end,
 )
 from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -116,6 +117,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
+    scheduler: SchedulerOption = None,
     allow_commands: _AllowCommands = False,
     strict: _Strict = False,
     as_json: _Json = False,
@@ -137,25 +139,26 @@ def train(
     check_outputs(output)
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
     problems: list[Problem] = []
-    model = train_ivectors(
-        [Speech(DataDir(directory), front_end) for directory in directories],
-        IvectorSettings(
-            n_components=components,
-            rank=rank,
-            covariance=covariance.value,
-            ubm_iter=ubm_iterations,
-            tv_iter=iterations,
-            top=top,
-            storage="double" if double else "float",
-            seed=seed,
-        ),
-        backend=backend,
-        channel=channel,
-        allow_commands=allow_commands,
-        workers=workers,
-        problems=None if strict else problems,
-        progress=TerminalProgress(),
-    )
+    with on_scheduler(scheduler):
+        model = train_ivectors(
+            [Speech(DataDir(directory), front_end) for directory in directories],
+            IvectorSettings(
+                n_components=components,
+                rank=rank,
+                covariance=covariance.value,
+                ubm_iter=ubm_iterations,
+                tv_iter=iterations,
+                top=top,
+                storage="double" if double else "float",
+                seed=seed,
+            ),
+            backend=backend,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=None if strict else problems,
+            progress=TerminalProgress(),
+        )
     note_each(problems)
     fingerprint = write_ivector_model(output, model)
     if as_json:
@@ -199,6 +202,7 @@ def extract(
     ] = None,
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
+    scheduler: SchedulerOption = None,
     allow_commands: _AllowCommands = False,
     strict: _Strict = False,
     as_json: _Json = False,
@@ -228,15 +232,16 @@ def extract(
     front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
     problems: list[Problem] = []
     try:
-        vectors = extract_ivectors(
-            Speech(DataDir(directory), front_end),
-            chosen.extractor,
-            channel=channel,
-            allow_commands=allow_commands,
-            workers=workers,
-            problems=None if strict else problems,
-            progress=TerminalProgress(),
-        )
+        with on_scheduler(scheduler):
+            vectors = extract_ivectors(
+                Speech(DataDir(directory), front_end),
+                chosen.extractor,
+                channel=channel,
+                allow_commands=allow_commands,
+                workers=workers,
+                problems=None if strict else problems,
+                progress=TerminalProgress(),
+            )
     finally:
         note_each(problems)
     write_embeddings(output, vectors)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the application."""
@@ -42,6 +44,7 @@ def run(
         int,
         typer.Option(min=1, help="Processes; results do not depend on it."),
     ] = max(1, os.cpu_count() or 1),
+    scheduler: SchedulerOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print results.json instead of a table.")
     ] = False,
@@ -56,7 +59,8 @@ def run(
     from sms_diar.experiment.recipe import find_recipe, run_recipe
 
     found = find_recipe(recipe)
-    with interruptible("run it again to go on from here"):
+    advice = "run it again to go on from here"
+    with interruptible(advice), on_scheduler(scheduler, advice):
         outcome = run_recipe(
             found,
             exp or Path("exp") / found.name,

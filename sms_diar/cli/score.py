@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from sms_diar.cli.output import check_outputs
+from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
     from sms_diar.report.score_report import ScoreReport, SystemsReport
@@ -265,6 +266,7 @@ def score(
     method: IntervalKind = Resampling.percentile,
     level: Level = 0.95,
     seed: BootstrapSeed = 0,
+    scheduler: SchedulerOption = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
@@ -291,21 +293,22 @@ def score(
     _refuse_labels(reference, hypotheses)
     if bootstrap is None:
         bootstrap = 2000 if len(hypotheses) > 1 else 0
-    found = score_systems(
-        reference,
-        hypotheses,
-        uem=uem,
-        convention=convention.value,
-        collar=collar,
-        collar_total=collar_total,
-        ignore_overlap=ignore_overlap,
-        extent=None if extent is None else extent.value,
-        measure=measure,
-        bootstrap=bootstrap,
-        method=method.value,
-        level=level,
-        seed=seed,
-    )
+    with on_scheduler(scheduler):
+        found = score_systems(
+            reference,
+            hypotheses,
+            uem=uem,
+            convention=convention.value,
+            collar=collar,
+            collar_total=collar_total,
+            ignore_overlap=ignore_overlap,
+            extent=None if extent is None else extent.value,
+            measure=measure,
+            bootstrap=bootstrap,
+            method=method.value,
+            level=level,
+            seed=seed,
+        )
     report: ScoreReport | SystemsReport = found
     if len(hypotheses) == 1:
         (report,) = found.systems.values()

@@ -8,19 +8,15 @@ of a float, so resumed results are identical to uninterrupted ones.
 
 from __future__ import annotations
 
-import functools
 import json
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed
-
 from sms_diar._files import write_text
 from sms_diar._json import json_line
+from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
 
 Arguments = Mapping[str, Any]
@@ -73,13 +69,17 @@ def run_tasks(
     journal.parent.mkdir(parents=True, exist_ok=True)
     write_text(journal, "\n".join(lines) + "\n")
 
-    missing = {key: tasks[key] for key in tasks if key not in done}
+    missing = [(key, tasks[key]) for key in tasks if key not in done]
+    # Each result goes into the journal when it is there.
+    results = process_map(
+        partial(_call, function), missing, workers=workers, ordered=False
+    )
     listener = progress or Silence()
     with (
         journal.open("a", encoding="utf-8") as file,
         listener.track(label, len(tasks), len(done)) as advance,
     ):
-        for key, result in _results(function, missing, workers):
+        for key, result in results:
             line = json_line({"key": key, "result": result})
             file.write(line + "\n")
             file.flush()
@@ -89,41 +89,9 @@ def run_tasks(
     return {key: done[key] for key in tasks}
 
 
-def _results(
-    function: Callable[..., Any], tasks: Mapping[str, Arguments], workers: int
-) -> Iterator[tuple[str, Any]]:
-    if workers == 1 or len(tasks) < 2:
-        for key, arguments in tasks.items():
-            yield key, function(**arguments)
-        return
-    # Batches of one: a result that waits for its batch is lost in a crash.
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
-    yield from parallel(
-        delayed(_call)(function, key, arguments) for key, arguments in tasks.items()
-    )
-
-
-def _call(
-    function: Callable[..., Any], key: str, arguments: Arguments
-) -> tuple[str, Any]:
-    _leave_with_parent()
+def _call(function: Callable[..., Any], task: tuple[str, Arguments]) -> tuple[str, Any]:
+    key, arguments = task
     return key, function(**arguments)
-
-
-@functools.cache
-def _leave_with_parent() -> None:
-    """End this worker soon after the parent is gone.
-
-    Left alone, a worker whose parent was killed waits for five minutes.
-    """
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _read_journal(journal: Path, fingerprint: str) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
-from joblib import Parallel, delayed
-
+from sms_diar import _scheduler
+from sms_diar._parallel import process_map
 from sms_diar._validation import check_count, refuse_path
 from sms_diar.features.cepstra import Frames
 from sms_diar.features.cmvn import CmvnStats
@@ -202,20 +202,17 @@ def _each(
     work: _Work[T], recordings: list[Recording], reader: _Reader, workers: int = 1
 ) -> Iterator[T | Problem]:
     """Results of all recordings, in order, without piling up."""
-    if workers == 1 or len(recordings) < 2:
-        for recording in recordings:
+    here = workers == 1 or len(recordings) < 2
+    if here and _scheduler.current() is None:
+        for recording in recordings:  # segment by segment
             yield from reader.apply(work, recording)
         return
-    waiting = iter(recordings)
-    with Parallel(n_jobs=workers, batch_size=1) as parallel:
-        while batch := list(islice(waiting, _IN_FLIGHT * workers)):
-            for results in parallel(
-                delayed(_all_of)(work, recording, reader) for recording in batch
-            ):
-                yield from results
+    whole = partial(_all_of, work, reader)
+    for results in process_map(whole, recordings, workers=workers, held=_IN_FLIGHT):
+        yield from results
 
 
-def _all_of(work: _Work[T], recording: Recording, reader: _Reader) -> list[T | Problem]:
+def _all_of(work: _Work[T], reader: _Reader, recording: Recording) -> list[T | Problem]:
     return list(reader.apply(work, recording))
 
 

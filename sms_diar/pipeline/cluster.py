@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, cast
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from sms_diar import _scheduler
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import refuse_path
 from sms_diar.clustering.baselines import SpeakerBaseline
@@ -269,36 +271,92 @@ def cluster_embeddings(
     for rows in sessions.values():  # all of them before the work on the first
         estimator.check_feasible(len(rows))
 
+    def of(session: str, rows: list[int]) -> _Session:
+        chosen = embeddings.select(rows)
+        known = segments or times_of_ids(chosen.ids)
+        times = None if known is None else [known[name] for name in chosen.ids]
+        prefix = f"{session}-spk-" if per_recording else "spk-"
+        return _Session(session, chosen, times, segments is not None, prefix)
+
     labels: dict[str, str] = {}
     confidence: dict[str, float] = {}
     summaries = []
-    listener = progress or Silence()
-    for session, rows in sessions.items():
-        chosen = embeddings.select(rows)
-        model = clone(estimator)
-        known = segments or times_of_ids(chosen.ids)
-        label = f"clustering {session}" if per_recording else "clustering"
-        with listener.track(label, 100) as advance:
-            model.listen(_hundredths(advance))
-            if isinstance(model, SpeakerEvidenceMeanShift) and known is not None:
-                model.fit(chosen.vectors, segments=[known[name] for name in chosen.ids])
-            else:
-                model.fit(chosen.vectors)
-        names = name_speakers(
-            model.labels_,
-            durations=None
-            if segments is None
-            else [segments[name].duration for name in chosen.ids],
-            prefix=f"{session}-spk-" if per_recording else "spk-",
-        )
-        labels.update(zip(chosen.ids, names, strict=True))
-        if isinstance(model, SpeakerEvidenceMeanShift):
-            sure = np.round(model.confidence_, 4).tolist()
-            confidence.update(zip(chosen.ids, sure, strict=True))
-        spoken = None if known is None else _spoken([known[n] for n in chosen.ids])
-        summaries.append(replace(_summary(session, model), seconds=spoken))
+    works = (of(session, rows) for session, rows in sessions.items())
+    for found in _each(works, len(sessions), estimator, progress or Silence()):
+        labels.update(found.labels)
+        confidence.update(found.confidence)
+        summaries.append(found.summary)
     told = confidence or None
     return Clustering(labels, tuple(summaries), segments, confidence=told)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """What is clustered at a time, and how its speakers are called."""
+
+    name: str
+    chosen: EmbeddingSet
+    times: list[Segment] | None
+    given: bool  # times, rather than told from ids
+    prefix: str
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Speakers of a session."""
+
+    labels: dict[str, str]
+    confidence: dict[str, float]
+    summary: SessionSummary
+
+
+def _each(
+    works: Iterable[_Session],
+    total: int,
+    estimator: SpeakerEstimator,
+    listener: Progress,
+) -> Iterator[_Found]:
+    """Speakers of all sessions, one after the other or on the workers of a cluster."""
+    cluster = _scheduler.current()
+    if cluster is not None:
+        with listener.track("sessions", total) as advance:
+            for found in cluster.map(partial(_cluster_session, estimator), works):
+                yield found
+                advance()
+        return
+    for work in works:
+        alone = work.prefix == "spk-"
+        label = "clustering" if alone else f"clustering {work.name}"
+        with listener.track(label, 100) as advance:
+            found = _cluster_session(estimator, work, _hundredths(advance))
+        yield found
+
+
+def _cluster_session(
+    estimator: SpeakerEstimator,
+    work: _Session,
+    listen: Callable[[float], None] | None = None,
+) -> _Found:
+    model = clone(estimator)
+    if listen is not None:
+        model.listen(listen)
+    chosen, times = work.chosen, work.times
+    if isinstance(model, SpeakerEvidenceMeanShift) and times is not None:
+        model.fit(chosen.vectors, segments=times)
+    else:
+        model.fit(chosen.vectors)
+    names = name_speakers(
+        model.labels_,
+        durations=[time.duration for time in times] if times and work.given else None,
+        prefix=work.prefix,
+    )
+    confidence = {}
+    if isinstance(model, SpeakerEvidenceMeanShift):
+        sure = np.round(model.confidence_, 4).tolist()
+        confidence = dict(zip(chosen.ids, sure, strict=True))
+    spoken = None if times is None else _spoken(times)
+    summary = replace(_summary(work.name, model), seconds=spoken)
+    return _Found(dict(zip(chosen.ids, names, strict=True)), confidence, summary)
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:

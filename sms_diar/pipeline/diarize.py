@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from joblib import Parallel, delayed
-
+from sms_diar import _scheduler
+from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
@@ -277,15 +277,17 @@ def diarize_all(
 
     Parameters are those of `diarize_recording`; `problems` receives why recordings
     are not in the result. Without it the first problem is raised. Several recordings
-    are shared among `workers` processes.
+    are shared among `workers` processes, or the workers of a cluster.
     """
     listener = progress or Silence()
-    if len(recordings) == 1:  # bars for its parts; never one within another
+    alone = len(recordings) == 1 and _scheduler.current() is None
+    if alone:  # bars for its parts; never one within another
         one = partial(_attempt, workers=workers, progress=listener)
         work = map(partial(one, model, estimator, settings, uem), recordings)
         return _results(work, problems)
     with listener.track("recordings", len(recordings)) as advance:
-        outcomes = _outcomes(recordings, model, estimator, settings, uem, workers)
+        attempt = partial(_attempt, model, estimator, settings, uem)
+        outcomes = process_map(attempt, recordings, workers=workers)
         return _results(counted(outcomes, advance), problems)
 
 
@@ -340,24 +342,6 @@ def diarize_recording(
 
 
 Outcome: TypeAlias = DiarizedRecording | Exception
-
-
-def _outcomes(
-    recordings: Sequence[Recording | GivenRecording],
-    model: IvectorModel | Networks,
-    estimator: SpeakerEstimator,
-    settings: Settings | None,
-    uem: Uem | None,
-    workers: int,
-) -> Iterator[tuple[str, Outcome]]:
-    if workers == 1:
-        yield from map(partial(_attempt, model, estimator, settings, uem), recordings)
-        return
-    pool = Parallel(n_jobs=min(workers, len(recordings)), return_as="generator")
-    yield from pool(
-        delayed(_attempt)(model, estimator, settings, uem, recording)
-        for recording in recordings
-    )
 
 
 def _attempt(

@@ -15,11 +15,13 @@ compares, and `score_labels` for tables of labels. All take paths or values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
+from sms_diar._parallel import process_map
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.annotation import read_annotation, unnamed_recording
@@ -170,20 +172,22 @@ def score_systems(
     true = _reference(reference)
     regions = _regions(uem)
     questions = list(_long_collar(side))
+    rules = partial(
+        score_diarization,
+        true,
+        uem=regions,
+        convention=convention,
+        collar=side,
+        ignore_overlap=ignore_overlap,
+        extent=cast(Extent | None, extent),
+    )
+    one = partial(_scored, true, _paths(reference), rules)
+    scored = process_map(one, [_System.of(*given) for given in hypotheses.items()])
     results: dict[str, Evaluation] = {}
     asked: dict[str, tuple[Problem, ...]] = {}
-    for name, source in hypotheses.items():
-        turns, found = _matched(true, reference, turns_of(name, source), source)
+    for name, (result, found) in zip(hypotheses, scored, strict=True):
+        results[name] = result
         asked[name] = (*questions, *found)
-        results[name] = score_diarization(
-            true,
-            turns,
-            regions,
-            convention=convention,
-            collar=side,
-            ignore_overlap=ignore_overlap,
-            extent=cast(Extent | None, extent),
-        )
     first, *others = results.values()
     md_eval = first.settings.md_eval(
         _shown(reference, "REF"),
@@ -308,8 +312,42 @@ def _long_collar(side: float) -> Iterable[Problem]:
         yield Problem(text, severity="warning", kind="long collar")
 
 
+@dataclass(frozen=True)
+class _System:
+    """Where the turns of a system are, or the turns if they are in no file."""
+
+    name: str
+    paths: list[str | Path]
+    turns: Annotation | None
+
+    @classmethod
+    def of(cls, name: str, source: TurnSource) -> _System:
+        """Read what others, on other machines perhaps, cannot."""
+        paths = _paths(source)
+        several = isinstance(source, list | tuple) and len(source) > len(paths)
+        anyone = paths and not several and "-" not in map(str, paths)
+        return cls(name, paths, None if anyone else turns_of(name, source))
+
+
+def _scored(
+    true: Annotation,
+    reference: list[str | Path],
+    rules: Callable[[Annotation], Evaluation],
+    system: _System,
+) -> tuple[Evaluation, tuple[Problem, ...]]:
+    """Score one system, and say what is odd about it."""
+    turns = system.turns
+    if turns is None:
+        turns = turns_of(system.name, system.paths)
+    turns, found = _matched(true, reference, turns, system.paths)
+    return rules(turns), found
+
+
 def _matched(
-    true: Annotation, reference: TurnSource, found: Annotation, source: TurnSource
+    true: Annotation,
+    reference: list[str | Path],
+    found: Annotation,
+    source: list[str | Path],
 ) -> tuple[Annotation, tuple[Problem, ...]]:
     """Turns of a hypothesis under the names of the reference, and what is odd.
 
@@ -319,7 +357,8 @@ def _matched(
     if not len(found) or set(found.recordings) & set(true.recordings):
         return found, ()
     both_single = len(true.recordings) == len(found.recordings) == 1
-    if both_single and (_is_unnamed(reference) or _is_unnamed(source)):
+    unnamed = any(paths and unnamed_recording(paths) for paths in (reference, source))
+    if both_single and unnamed:
         return replace(found, recordings=true.recordings), ()
     shown = [
         ", ".join(repr(name) for name in sorted(one.recordings)[:3])
@@ -332,11 +371,6 @@ def _matched(
     )
     where = found.files[0] if found.files else None
     return found, (Problem(text, where, severity="warning", kind="nothing in common"),)
-
-
-def _is_unnamed(source: TurnSource) -> bool:
-    paths = _paths(source)
-    return bool(paths) and unnamed_recording(paths)
 
 
 def _paths(source: TurnSource) -> list[str | Path]:

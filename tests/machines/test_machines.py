@@ -1,0 +1,482 @@
+"""Work on a real cluster of separate processes, one of which is lost."""
+
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip(
+    "distributed", reason="no Dask here; pip install 'sms-diar[dask]' brings it"
+)
+
+import sms_diar
+from sms_diar import _remote, _scheduler
+from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
+from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.kaldi.tables import write_segments
+from sms_diar.types import EmbeddingSet, Segment
+
+pytestmark = pytest.mark.usefixtures("no_networks")
+
+
+def _load():
+    """The harness is a program too, so it is loaded by its path."""
+    path = Path(__file__).resolve().parent / "harness.py"
+    spec = importlib.util.spec_from_file_location("machines_harness", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["machines_harness"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+harness = _load()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Two workers; tests that lose one say so, and the next gets another."""
+    with harness.machines(tmp_path_factory.mktemp("machines"), 2) as found:
+        yield found
+
+
+@pytest.fixture
+def address(cluster):
+    cluster.complete(2)
+    return cluster.address
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """Another scheduler, without workers to begin with."""
+    with harness.machines(tmp_path, 0) as found:
+        yield found
+
+
+@pytest.fixture
+def losing(monkeypatch, tmp_path):
+    """Let the worker die, and leave nothing, that starts the given piece of work."""
+    calls = tmp_path / "calls"
+
+    def at(number):
+        # Defined here, and so sent as code; the file tells all workers of each other.
+        def apply(function, item, home):
+            from sms_diar._remote import apply as real
+
+            with calls.open("a") as file:
+                file.write("x")
+                file.flush()
+                if file.tell() == number:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return real(function, item, home)
+
+        monkeypatch.setattr(_remote, "apply", apply)
+
+    yield at
+    if calls.exists():
+        assert calls.stat().st_size > 2  # there was other work, too
+
+
+def square(number):
+    return number * number
+
+
+# --- the map ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_what_a_lost_worker_had_is_done_again(address, cluster, losing, ordered):
+    if ordered:
+        losing(7)
+    drawn = []
+
+    def items():
+        for number in range(40):
+            drawn.append(number)
+            yield number
+
+    def power(number):  # sent as code: workers cannot import this file
+        return number**3
+
+    with _scheduler.scheduler(address):
+        found = []
+        for result in _scheduler.current().map(power, items(), ordered=ordered):
+            found.append(result)
+            # Three for each worker are under way, and no more wait for the caller.
+            assert len(drawn) - len(found) <= 3 * 2
+    expected = [number**3 for number in range(40)]
+    assert (found if ordered else sorted(found)) == expected
+    lost = sum(worker.poll() is not None for worker in cluster.workers)
+    assert lost == (1 if ordered else 0)
+
+
+def test_errors_and_warnings_arrive_as_if_they_were_made_here(address):
+    def work(number):
+        if number == 2:
+            raise sms_diar.SmsDiarError("no such number")
+        warnings.warn(f"number {number}", UserWarning, stacklevel=1)
+        return number
+
+    with _scheduler.scheduler(address):
+        results = _scheduler.current().map(work, [0, 1, 2])
+        with pytest.warns(UserWarning, match="number 0"):
+            assert next(results) == 0
+        with (
+            pytest.warns(UserWarning, match="number 1"),
+            pytest.raises(sms_diar.SmsDiarError, match="no such number"),
+        ):
+            list(results)
+
+
+def test_workers_use_one_thread_and_the_folder_of_the_caller(
+    address, tmp_path, monkeypatch
+):
+    def look(_):
+        from threadpoolctl import threadpool_info
+
+        blas = [one for one in threadpool_info() if one["user_api"] == "blas"]
+        return str(Path.cwd()), {one["num_threads"] for one in blas}
+
+    monkeypatch.chdir(tmp_path)
+    with _scheduler.scheduler(address):
+        assert [*_scheduler.current().map(look, [0])] == [(str(tmp_path), {1})]
+
+
+# --- commands -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    """Four recordings of two or three voices, as vectors with times."""
+    folder = tmp_path_factory.mktemp("vectors")
+    rng = np.random.default_rng(4)
+    rows, segments = [], {}
+    for recording in range(4):
+        voices = 3.0 * rng.standard_normal((2 + recording % 2, 6))
+        for place in range(20):
+            name = f"r{recording}-{place:02d}"
+            segments[name] = Segment(f"r{recording}", place, place + 1.0)
+            rows.append(voices[place % len(voices)] + rng.standard_normal(6))
+    write_embeddings(folder / "x.npz", EmbeddingSet(tuple(segments), np.array(rows)))
+    write_segments(folder / "segments", segments)
+    return folder
+
+
+def rttm(path, shift):
+    lines = [
+        f"SPEAKER r{n} 1 {at + shift * n:.2f} 2.00 <NA> <NA> s{at % 3} <NA> <NA>\n"
+        for n in range(3)
+        for at in range(0, 20, 2)
+    ]
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture
+def commands(noise_corpora, noise_model, vectors, tmp_path):
+    """Words of each command, with OUT for the folder of its results."""
+    data, model = noise_corpora[0], noise_model
+    systems = [rttm(tmp_path / f"s{n}.rttm", 0.1 * n) for n in range(3)]
+    few = ("--components", 2, "--rank", 3, "--iterations", 2, "--ubm-iterations", 2)
+    return {
+        "diarize": ("diarize", data, "--model", model, "--vad", "none",
+                    "--rttm", "OUT/o.rttm", "--json"),
+        "features": ("features", data, "-o", "OUT/f.ark"),
+        "train": ("ivectors", "train", data, *few, "--vad", "none", "--backend",
+                  "-o", "OUT/m.npz"),
+        "extract": ("ivectors", "extract", data, "--model", model, "-o", "OUT/v.csv"),
+        "cluster": ("cluster", vectors / "x.npz", "--segments", vectors / "segments",
+                    "-o", "OUT/l.txt", "--rttm", "OUT/l.rttm"),
+        "score": ("score", *systems, "--bootstrap", 20, "--json"),
+    }  # fmt: skip
+
+
+def results(run_cli, words, folder, *options):
+    """What a command prints and writes."""
+    folder.mkdir()
+    given = [str(word).replace("OUT", str(folder)) for word in words]
+    done = run_cli(*given, *options)
+    assert done.returncode == 0, done.stderr
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return files, done.stdout.replace(str(folder), "OUT")
+
+
+def losses():
+    """Which piece of work ends a worker; a new one takes seconds to come up."""
+    for name, loss in {"diarize": 2, "train": 9}.items():
+        yield pytest.param(name, loss, id=f"{name}, one lost")
+    for name in ("features", "extract", "cluster", "score"):
+        yield pytest.param(name, None, id=name)
+    for name, loss in {"features": 3, "extract": 4, "cluster": 2}.items():
+        yield pytest.param(name, loss, id=f"{name}, one lost", marks=pytest.mark.soak)
+
+
+@pytest.mark.parametrize(("name", "loss"), [*losses()])
+def test_a_command_gives_the_same_files_here_and_on_a_cluster(
+    run_cli, address, cluster, commands, losing, tmp_path, name, loss
+):
+    words = commands[name]
+    here = results(run_cli, words, tmp_path / "here")
+    if name in ("diarize", "features", "train", "extract"):
+        two = results(run_cli, words, tmp_path / "two", "--workers", 2)
+        assert two == here
+    if loss:
+        losing(loss)
+    there = results(run_cli, words, tmp_path / "there", "--scheduler", address)
+    assert there == here
+    lost = [worker for worker in cluster.workers if worker.poll() is not None]
+    assert len(lost) == (1 if loss else 0)
+
+
+TABLE = (
+    "--set", "speakers=[3]", "--set", "view_speakers=3", "--set", "figures=false",
+    "--set", "runs=8", "--set", 'methods=["ms", "sms-paper"]',
+)  # fmt: skip
+
+
+def test_a_recipe_gives_one_table_here_and_on_a_cluster_that_loses_a_worker(
+    run_cli, root, address, cluster, losing, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # with a relative folder, as users give it
+    conf = root / "conf" / "speakers-small.toml"
+    tables = []
+    for name, options in {
+        "one": ("--workers", 1),
+        "dask": ("--scheduler", address),
+    }.items():
+        if name == "dask":
+            losing(4)
+        words = ("run", root / "recipes" / "speakers", "--conf", conf, *TABLE)
+        done = run_cli(*words, "--exp", name, *options, "--json")
+        assert done.returncode == 0, done.stderr
+        tables.append(harness.without_times(json.loads(done.stdout)))
+    assert tables[0] == tables[1]  # two processes: tests/recipes
+    assert any(worker.poll() is not None for worker in cluster.workers)
+
+
+def test_one_bad_recording_is_named_by_a_cluster_as_it_is_here(
+    run_cli, address, noise_corpora, noise_model, tmp_path
+):
+    lines = (noise_corpora[0] / "wav.scp").read_text()
+    (tmp_path / "wav.scp").write_text(lines + "gone no/such/file.wav\n")
+    words = ("diarize", tmp_path / "wav.scp", "--model", noise_model, "--vad", "none")
+    here = run_cli(*words)
+    there = run_cli(*words, "--scheduler", address)
+    assert (there.returncode, there.stdout) == (here.returncode, here.stdout)
+    assert here.returncode == 3
+    assert here.stderr.splitlines()[-1] == there.stderr.splitlines()[-1]
+    assert "no/such/file.wav' for 'gone'" in here.stderr
+
+
+# Under nohup, and in background jobs, Ctrl-C is ignored, and Python leaves it so.
+MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from sms_diar.cli.main import main; main()"
+)
+
+
+def test_ctrl_c_ends_at_once_and_the_run_can_go_on(address, root, tmp_path):
+    conf = root / "conf" / "speakers-small.toml"
+    words = ["run", str(root / "recipes" / "speakers"), "--conf", str(conf), *TABLE]
+    words += ["--set", "runs=3000", "--exp", str(tmp_path / "exp")]
+    journal = tmp_path / "exp" / "sessions" / "journal.jsonl"
+    with (tmp_path / "errors").open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", MAIN, *words, "--scheduler", address],
+            stderr=errors,
+            start_new_session=True,
+        )
+    try:
+        harness.wait_for(
+            lambda: journal.exists() and journal.read_text().count('"key"') > 2
+        )
+        started = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        assert process.wait(timeout=30) == 130
+        taken = time.monotonic() - started
+    finally:
+        process.kill()
+    assert (tmp_path / "errors").read_text().splitlines()[-1] == (
+        "sms-diar: interrupted; run it again to go on from here"
+    )
+    assert taken < 5.0  # 2 s on a machine that has nothing else to do
+    assert journal.read_text().count('"key"') > 2
+
+
+# --- clusters that are of no use ----------------------------------------------
+
+
+def connect(address, **options):
+    with _scheduler.scheduler(address, **options):
+        return
+
+
+def test_a_missing_extra_is_told_before_any_work(run_cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError):
+        connect("tcp://127.0.0.1:8786")
+    out = tmp_path / "o.ark"
+    result = run_cli("features", tmp_path, "-o", out, "--scheduler", "tcp://x:1")
+    assert result.returncode == 1
+    assert result.stderr == (
+        "sms-diar: work on a scheduler needs Dask: pip install 'sms-diar[dask]'\n"
+    )
+
+
+@pytest.mark.parametrize("address", ["carrier-pigeon://loft:1", "tcp://host", "", "::"])
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(InvalidParameterError, match="must be the address of a Dask"):
+        connect(address)
+
+
+@pytest.mark.parametrize("kind", ["closed", "silent", "other"])
+def test_where_no_scheduler_answers_an_error_says_so(monkeypatch, kind):
+    monkeypatch.setattr(_scheduler, "_CONNECT", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        if kind == "closed":
+            server.close()
+        elif kind == "other":
+            import threading
+
+            def answer():
+                other, _ = server.accept()
+                with other:
+                    other.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+            threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(SchedulerError, match=f"no Dask scheduler .* at {address}"):
+            connect(address)
+
+
+def test_a_scheduler_without_workers_is_not_waited_for_without_end(odd):
+    said = []
+    with pytest.raises(SchedulerError, match=r"has had no worker for 0\.1 s; start"):
+        connect(odd.address, patience=0.1, say=said.append)
+    assert said == [f"no worker at {odd.address}; waiting 0.1 s for one"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("__version__ = '9.9'", "has sms_diar 9.9 where this machine has"),
+        ("raise ImportError('not here')", "cannot load sms_diar (not here); install"),
+    ],
+    ids=["another", "none"],
+)
+def test_a_worker_with_another_version_is_refused(odd, tmp_path, content, problem):
+    package = tmp_path / "other" / "sms_diar"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(content + "\n")
+    odd.add(1, PYTHONPATH=str(package.parent))
+    with pytest.raises(SchedulerError, match=r"^worker tcp://") as caught:
+        connect(odd.address)
+    assert problem in str(caught.value)
+
+
+def test_workers_that_do_not_see_our_files_are_refused(address, monkeypatch):
+    elsewhere = _remote.Home("/nowhere/at/all")
+    monkeypatch.setattr(_remote, "Home", lambda: elsewhere)
+    with pytest.raises(SchedulerError, match="has no folder /nowhere/at/all; workers"):
+        connect(address)
+
+
+def test_if_the_last_worker_goes_the_run_waits_and_then_gives_up(odd):
+    odd.add(1)
+
+    def die(_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    said = []
+    with (
+        _scheduler.scheduler(odd.address, patience=0.5, say=said.append),
+        pytest.raises(SchedulerError, match=r"no worker for 0\.5 s"),
+    ):
+        list(_scheduler.current().map(die, [0]))
+    assert said[-1] == f"no worker at {odd.address}; waiting 0.5 s for one"
+
+
+def test_a_worker_that_comes_in_time_goes_on_with_the_work(odd, tmp_path):
+    odd.add(1)
+    flag = tmp_path / "flag"
+
+    def die_once(number):
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    said = []
+
+    def say(line):
+        said.append(line)
+        if line.startswith("no worker"):
+            odd.complete(1)
+
+    with _scheduler.scheduler(odd.address, say=say):
+        assert [*_scheduler.current().map(die_once, range(3))] == [0, 1, 2]
+    assert f"no worker at {odd.address}; waiting 60 s for one" in said
+
+
+def test_if_the_scheduler_goes_an_error_says_so(odd):
+    odd.add(1)
+    with _scheduler.scheduler(odd.address):
+        results = _scheduler.current().map(str, iter(range(100)))
+        assert next(results) == "0"
+        odd.scheduler.kill()
+        with pytest.raises(SchedulerError, match="connection to the scheduler at"):
+            list(results)
+
+
+def test_work_that_ends_every_worker_is_not_tried_for_ever(tmp_path):
+    def die(_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    once = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}  # 3 as a rule
+    with (
+        harness.machines(tmp_path, 1, **once) as found,
+        _scheduler.scheduler(found.address),
+        pytest.raises(SchedulerError, match="1 workers ended at the same piece"),
+    ):
+        list(_scheduler.current().map(die, [0]))
+
+
+# --- what a worker does, seen from within -------------------------------------
+
+
+def test_a_worker_returns_warnings_with_the_result():
+    def work(number):
+        warnings.warn("careful", RuntimeWarning, stacklevel=1)
+        return number + 1
+
+    result, caught = _remote.apply(work, 1, _remote.Home())
+    assert result == 2
+    assert [(kind, str(message)) for kind, message, *_ in caught] == [
+        (RuntimeWarning, "careful")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("home", "problem"),
+    [
+        (_remote.Home(versions={"numpy": "0.1"}), "where this machine has 0.1"),
+        (_remote.Home(folder="/no/such"), "a worker has no folder /no/such"),
+    ],
+)
+def test_a_worker_that_came_later_refuses_what_it_cannot_do(home, problem):
+    with pytest.raises(_remote.UnfitWorkerError, match=problem):
+        _remote.apply(square, 2, home)
+
+
+def test_a_function_survives_the_way():
+    import cloudpickle
+
+    assert _remote.thaw(cloudpickle.dumps(lambda x: x + 1))(2) == 3
