@@ -128,14 +128,21 @@ def shift_rows(
 
 
 @kernel
-def gathered(states: AnyArray, near: AnyArray, most: float, parent: IntArray) -> None:
-    """Unite rows with those of their neighbours that rest at the same place.
+def gathered(
+    states: AnyArray,
+    near: AnyArray,
+    most: float,
+    first: int,
+    last: int,
+    parent: IntArray,
+) -> None:
+    """Unite rows first..last with those neighbours that rest at the same place.
 
     Two do where the squared distance of their states is at most `most` times the
     squared length of the first. `parent` is a forest, whose roots are least members.
     """
     d = states.shape[1]
-    for i in range(states.shape[0]):
+    for i in range(first, last):
         length = 0.0
         for t in range(d):
             length += np.float64(states[i, t]) * np.float64(states[i, t])

@@ -47,6 +47,9 @@ NEIGHBOURS = 10
 ROUNDS = 3
 """Times that fragments teach the model before the last word."""
 
+STAGES = ROUNDS + 3
+"""Stages that the listener hears of."""
+
 _TEACHERS = 50_000  # rows that the model learns from, at most
 _ITERATIONS = 5  # of expectation maximisation
 _SHRINKAGE = 0.5  # of a covariance that only pairs have taught, to equal variance

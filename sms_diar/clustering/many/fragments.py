@@ -89,7 +89,8 @@ def find_fragments(
         if moved <= _SETTLED * n:
             break
     parent = np.arange(n)
-    gathered(states, near, _TOGETHER**2, parent)
+    for first in range(0, n, _DRAWS):
+        gathered(states, near, _TOGETHER**2, first, min(first + _DRAWS, n), parent)
     labels: IntArray = np.unique(_roots(parent), return_inverse=True)[1].astype(
         np.int64
     )

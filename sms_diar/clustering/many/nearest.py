@@ -43,7 +43,7 @@ EXACT = 50_000
 PROBES = 32
 """Cells that the index looks through for each row."""
 
-_BLOCK = 1024  # rows whose neighbours are looked for at a time
+_BLOCK = 512  # rows whose neighbours are looked for at a time
 _COLUMNS = 16_384  # rows that they are compared with at a time, without an index
 _SPARE = 1.5  # proposals for each neighbour wanted: rounding may swap near ones
 _CELLS = 8.0  # cells, as a multiple of the square root of the number of rows
