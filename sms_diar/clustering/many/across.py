@@ -71,14 +71,17 @@ class Found:
         Moves of single rows in all runs.
     scale_within : float
         Variance within speakers, as a multiple of that of the trained model.
+    rows : Rows
+        The rows in the space of the model that was learnt.
     near : ndarray of shape (n, k), int32
-        Neighbours of each row, in the end.
+        Neighbours of each row in that space.
     """
 
     labels: IntArray
     n_fragments: int
     n_steps: int
     scale_within: float
+    rows: Rows
     near: NearArray
 
     @property
@@ -127,7 +130,9 @@ def cluster_many(
     n = len(X)
     high = n if high is None else high
     if n < 2:
-        return Found(np.zeros(n, np.int64), n, 0, 1.0, np.empty((n, 0), np.int32))
+        raise InvalidParameterError(
+            f"cluster_many: X must have at least two rows, got {n}"
+        )
     rng = np.random.default_rng(seed)
 
     def neighbours(rows: Rows, name: str) -> NearArray:
@@ -182,6 +187,7 @@ def cluster_many(
         n_fragments,
         n_steps + steps,
         model.scale_within,
+        rows,
         near,
     )
 

@@ -31,7 +31,7 @@ from sms_diar._parallel import ordered_map
 from sms_diar.clustering.many._kernels import score_neighbours
 from sms_diar.errors import MissingExtraError
 from sms_diar.scoring.plda import pair_coefficients
-from sms_diar.types import AnyArray, FloatArray
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 NearArray: TypeAlias = npt.NDArray[np.int32]
@@ -47,8 +47,8 @@ _BLOCK = 512  # rows whose neighbours are looked for at a time
 _COLUMNS = 16_384  # rows that they are compared with at a time, without an index
 _SPARE = 1.5  # proposals for each neighbour wanted: rounding may swap near ones
 _CELLS = 8.0  # cells, as a multiple of the square root of the number of rows
-_TEACHERS = 32  # rows that teach the place of a cell
-_ROUNDS = 5  # of k-means that place the cells
+_TEACHERS = 16  # rows that teach the place of a cell
+_ROUNDS = 3  # of k-means that place the cells
 _STEP = 8_192  # rows that go into the index at a time
 
 
@@ -167,6 +167,35 @@ def find_neighbours(
         near[part], scores[part] = chosen, kept
         tell(share + (1.0 - share) * part.stop / n)
     return near, scores
+
+
+def exact_neighbours(rows: Rows, asked: IntArray, k: int) -> IntArray:
+    """Rows of highest score of some rows, found by computing all scores.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    asked : ndarray of shape (m,)
+        Those whose neighbours are wanted.
+    k : int
+        Neighbours, the row itself not among them.
+
+    Returns
+    -------
+    near : ndarray of shape (m, k)
+        In no order.
+    """
+    index = _Exact(rows)
+    found = np.empty((len(asked), k), dtype=np.int64)
+    for part in _parts(len(asked), _BLOCK):
+        U, _ = rows.placed(asked[part])
+        near = index.search(_beside(U, np.zeros(len(U), dtype=np.float32)), k + 1)
+        own = near == asked[part, None]
+        # The row itself is nearest, but for rounding; else the last one goes.
+        own[~own.any(axis=1), -1] = True
+        found[part] = near[~own].reshape(-1, k)
+    return found
 
 
 def build_index(
