@@ -1,9 +1,9 @@
 """Speakers of very many embeddings: who is who across many recordings.
 
 1. Every row gets its nearest neighbours (`nearest`).
-2. Two rows that are each other's nearest are nearly always one speaker's. Such pairs
-   teach the PLDA model how speakers vary here; without a trained model, they teach all
-   of it.
+2. Two rows that are each other's nearest are nearly always one speaker's. If the model
+   is wrong about how much these differ (`variance`), such pairs teach it; without a
+   trained model, they teach all of it.
 3. Stochastic mean shift over the neighbours gives fragments (`fragments`), which are
    joined as long as likelihood ratios say one speaker (`joins`). What comes out teaches
    the model again, since nearest pairs vary less than others.
@@ -17,7 +17,7 @@ the search for neighbours, memory with the number of rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -32,6 +32,7 @@ from sms_diar.clustering.many.nearest import (
     SingleArray,
     find_neighbours,
 )
+from sms_diar.clustering.many.variance import variance_within
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
@@ -52,6 +53,8 @@ STAGES = ROUNDS + 3
 
 _TEACHERS = 50_000  # rows that the model learns from, at most
 _ITERATIONS = 5  # of expectation maximisation
+_CREDIBLE = (0.8, 1.25)  # variances within speakers at which a model is believed
+_LEAST_WITHIN, _LEAST_BETWEEN = 1e-3, 0.1  # shares that variances are kept above
 _SHRINKAGE = 0.5  # of a covariance that only pairs have taught, to equal variance
 _BLOCK = 20_000  # rows that are mapped at a time
 _BYTES = 4  # of a number in single precision
@@ -167,7 +170,7 @@ def cluster_many(
     with threadpool_limits(limits=1):
         space = _Space.of(X, backend)
         near = neighbours(Rows(space.rows(), space.psi), "neighbours")
-        space, model = space.taught_by(nearest_pairs(near[:, 0]), rng)
+        space, model = space.start(nearest_pairs(near[:, 0]), rng)
         n_steps = 0
         for number in range(ROUNDS):
             rows = Rows(space.rows(model), model.psi)
@@ -259,14 +262,36 @@ class _Space:
             out[part] = vectors if model is None else model.project(vectors)
         return out
 
-    def taught_by(
+    def start(
+        self, pairs: IntArray, rng: np.random.Generator
+    ) -> tuple[_Space, SessionModel]:
+        """A space and a model in it: as trained, if it fits, or as pairs teach it."""
+        if self.trained:
+            prior = SessionPrior(self.psi).start
+            if _CREDIBLE[0] <= self._variance(prior) <= _CREDIBLE[1]:
+                return self, prior
+        space, model = self._taught_by(pairs, rng)
+        scale = space._variance(model)
+        # Pairs vary too little. What is theirs no longer is no difference of speakers.
+        within = scale * model.within
+        between, total = np.trace(model.between), np.trace(model.within + model.between)
+        share = max(float((total - np.trace(within)) / between), _LEAST_BETWEEN)
+        return space, replace(
+            model, within=within, between=share * model.between, scale_within=scale
+        )
+
+    def _variance(self, model: SessionModel) -> float:
+        if len(self.psi) < 2:
+            return 1.0
+        return max(variance_within(Rows(self.rows(model), model.psi)), _LEAST_WITHIN)
+
+    def _taught_by(
         self, pairs: IntArray, rng: np.random.Generator
     ) -> tuple[_Space, SessionModel]:
         """What pairs of one speaker each say: a space, and a model in it."""
         if 2 * len(pairs) > _TEACHERS:
-            pairs = pairs[
-                np.sort(rng.choice(len(pairs), _TEACHERS // 2, replace=False))
-            ]
+            drawn = rng.choice(len(pairs), _TEACHERS // 2, replace=False)
+            pairs = pairs[np.sort(drawn)]
         vectors = self._take(pairs.ravel()).reshape(len(pairs), 2, len(self.psi))
         differ = (vectors[:, 0] != vectors[:, 1]).any(axis=1)  # copies teach nothing
         vectors = vectors[differ]
