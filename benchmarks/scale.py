@@ -30,16 +30,18 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks._environment import ONE_THREAD, ROOT
+from benchmarks._indexes import INDEXES, measure_index
 from benchmarks._records import Measurement, Options
 from benchmarks._runner import tell
 from benchmarks._table import count
 from sms_diar.clustering.many.across import NEIGHBOURS, Found, cluster_many
-from sms_diar.clustering.many.nearest import exact_neighbours
+from sms_diar.clustering.many.nearest import Rows, exact_neighbours
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.metrics import score_clustering
 from sms_diar.pipeline.models import read_backend
+from sms_diar.scoring.model_space import model_space
 from sms_diar.synthetic.crowd import draw_crowd
 from sms_diar.types import IntArray
 
@@ -47,6 +49,7 @@ SEED = 0  # of the draws, and of the runs
 WORKERS = 2
 ASKED = 1000  # rows whose neighbours are looked up once more
 ACROSS, EXACT, DEFAULT = "across", "across, all distances", "the default for a session"
+ABSENT = 4  # exit code of a process that lacks a library
 QUALITY = ("acp", "alp", "k", "g", "n_clusters", "n_singletons")
 
 
@@ -64,6 +67,7 @@ def cases(options: Options) -> list[tuple[str, int]]:
         (ACROSS, 100_000),
         (EXACT, 100_000),
     ]
+    found += [(index, 100_000) for index in INDEXES]
     return [*found, (ACROSS, 1_000_000)] if options.full else found
 
 
@@ -80,10 +84,15 @@ def run(options: Options) -> list[Measurement]:
             if told is None:
                 found.append(Measurement(who, case, n, "failed", note="see above"))
                 continue
-            labels[who, n] = np.load(_path(folder, who, n))
-            if (ACROSS, n) in labels:
-                agreed = adjusted_rand_score(labels[ACROSS, n], labels[who, n])
-                told["ari_across"] = float(agreed)
+            if "absent" in told:
+                note = told["absent"]
+                found.append(Measurement(who, case, n, "absent", note=note))
+                continue
+            if who not in INDEXES:
+                labels[who, n] = np.load(_path(folder, who, n))
+                if (ACROSS, n) in labels:
+                    agreed = adjusted_rand_score(labels[ACROSS, n], labels[who, n])
+                    told["ari_across"] = float(agreed)
             cpu, wall = told.pop("cpu"), told.pop("wall")
             found.append(
                 Measurement(who, case, n, "measured", (cpu,), (wall,), facts=told)
@@ -101,6 +110,8 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
         check=False,
         env={**os.environ, **ONE_THREAD},
     )
+    if done.returncode == ABSENT:
+        return {"absent": done.stdout.strip()}
     if done.returncode:
         return None
     told: dict[str, Any] = json.loads(done.stdout)
@@ -113,6 +124,12 @@ def measure_here(who: str, n: int, folder: Path) -> dict[str, Any]:
     path = folder / f"crowd-{n}.npz"
     if not path.is_file():  # the draw is no part of what is measured
         _in_another_process(n, path)
+    if who in INDEXES:
+        vectors = read_embeddings(path).vectors
+        space = model_space(backend)
+        rows = Rows(space.vectors(vectors).astype(np.float32), space.psi)
+        del vectors
+        return measure_index(who, rows)
     truth = np.load(path.with_suffix(".speakers.npy"))
     start = time.perf_counter()
     stages: list[tuple[str, float]] = []
@@ -189,14 +206,18 @@ def main() -> None:
     """Measure one case, or draw what several are measured on."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", type=int, required=True)
-    parser.add_argument("--who", choices=(ACROSS, EXACT, DEFAULT), default=ACROSS)
+    parser.add_argument("--who", choices=(ACROSS, EXACT, DEFAULT, *INDEXES))
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--draw", type=Path, metavar="PATH")
     args = parser.parse_args()
     if args.draw:
         _draw(args.n, args.draw)
-    else:
+        return
+    try:
         print(json.dumps(measure_here(args.who, args.n, args.folder)))
+    except ModuleNotFoundError as error:
+        print(f"{error.name} is not installed")
+        sys.exit(ABSENT)
 
 
 if __name__ == "__main__":

@@ -138,6 +138,28 @@ def find_neighbours(
         index = build_index(
             rows, seed=seed, workers=workers, tell=lambda done: tell(share * done)
         )
+    return ranked_neighbours(
+        rows,
+        index,
+        k,
+        workers=workers,
+        tell=lambda done: tell(share + (1.0 - share) * done),
+    )
+
+
+def ranked_neighbours(
+    rows: Rows,
+    index: Index,
+    k: int,
+    *,
+    workers: int = 1,
+    tell: Callable[[float], None] = lambda _: None,
+) -> tuple[NearArray, SingleArray]:
+    """What an index proposes for every row, ranked by the exact score.
+
+    Parameters and results are those of `find_neighbours`.
+    """
+    n = len(rows)
     weights = pair_coefficients(rows.psi)
     asked = min(math.ceil(_SPARE * k) + 1, n)
     near = np.empty((n, k), dtype=np.int32)
@@ -165,7 +187,7 @@ def find_neighbours(
 
     for part, chosen, kept in ordered_map(best, _parts(n, _BLOCK), workers=workers):
         near[part], scores[part] = chosen, kept
-        tell(share + (1.0 - share) * part.stop / n)
+        tell(part.stop / n)
     return near, scores
 
 
