@@ -139,7 +139,7 @@ def test_who_appears_in_several_recordings_is_said(many, embeddings, backend):
 
 
 def test_given_recordings_come_first(embeddings, backend):
-    given = {name: "only" for name in embeddings.ids}
+    given = dict.fromkeys(embeddings.ids, "only")
     assert set(across.recordings_of(embeddings, None, given).values()) == {"only"}
     with pytest.raises(
         InvalidParameterError, match=r"got none for 399 of 400 \(first 'rec1-"
