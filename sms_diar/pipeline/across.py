@@ -8,7 +8,7 @@ recording, so that the result can say who appears in several.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from sms_diar._progress import Progress
@@ -19,6 +19,7 @@ from sms_diar.clustering.many.across import (
     estimate_memory,
 )
 from sms_diar.clustering.many.nearest import EXACT, load_faiss
+from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.scoring import BackEnd
@@ -28,6 +29,8 @@ from sms_diar.types import EmbeddingSet, Segment
 
 MANY = 10_000
 """Vectors of all recordings together above which neighbours carry the clustering."""
+
+_NEW_SPEECH = 0.75  # share of windows below which they overlap by too much
 
 
 def recordings_of(
@@ -104,6 +107,8 @@ def cluster_across(
         f"{n} segments of {d} dimensions across recordings ({kind}): about "
         f"{size:.1f} GiB of memory"
     )
+    if segments is not None:
+        _warn_of_overlap([segments[name] for name in embeddings.ids], progress)
     with ExitStack() as open_stage:
         found = cluster_many(
             embeddings.vectors,
@@ -128,6 +133,16 @@ def cluster_across(
         number_given=low == high,
     )
     return dict(zip(embeddings.ids, names, strict=True)), summary
+
+
+def _warn_of_overlap(segments: Sequence[Segment], progress: Progress) -> None:
+    """Say so where windows overlap: neighbours in time then crowd out the others."""
+    new = row_weight_of(segments)
+    if new < _NEW_SPEECH:
+        progress.say(
+            f"windows overlap, {new:.0%} of them is new speech: speakers may fall to "
+            f"pieces; give vectors of turns, or of windows that do not overlap"
+        )
 
 
 def _stages(

@@ -108,6 +108,17 @@ def test_memory_is_said_before_and_every_stage_has_its_bar(many, embeddings, bac
     assert all(len(ticks) <= total for _, total, ticks in listener.stages)
 
 
+def test_windows_that_overlap_are_warned_of(many, embeddings, backend):
+    listener = Listener()
+    # Two seconds every second: 401 of 800 seconds are new.
+    segments = [Segment("a", float(row), row + 2.0) for row in range(400)]
+    sms_diar.cluster(
+        embeddings, segments=segments, plda=backend, per_recording=False,
+        progress=listener,
+    )  # fmt: skip
+    assert listener.said[1].startswith("windows overlap, 50% of them is new speech:")
+
+
 def test_a_number_of_speakers_is_honoured(many, embeddings, backend):
     found = sms_diar.cluster(
         embeddings, plda=backend, per_recording=False, num_speakers=3
