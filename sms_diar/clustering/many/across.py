@@ -148,7 +148,9 @@ def cluster_many(
             tell=stage(name),
         )[0]
 
-    def speakers(rows: Rows, near: NearArray, name: str) -> tuple[IntArray, int, int]:
+    def speakers(
+        rows: Rows, near: NearArray, name: str, low: int, high: int
+    ) -> tuple[IntArray, int, int]:
         tell = stage(name)
         fragments, steps = find_fragments(
             rows, near, rng=rng, tell=lambda done: tell(0.9 * done)
@@ -174,12 +176,14 @@ def cluster_many(
         n_steps = 0
         for number in range(ROUNDS):
             rows = Rows(space.rows(model), model.psi)
-            labels, _, steps = speakers(rows, near, f"learning, round {number + 1}")
+            name = f"learning, round {number + 1}"
+            # Without bounds: a number that was asked for is no teacher.
+            labels, _, steps = speakers(rows, near, name, 1, n)
             n_steps += steps
             model = space.adapted(labels, rng)
         rows = Rows(space.rows(model), model.psi)
         near = neighbours(rows, "neighbours, once more")
-        labels, n_fragments, steps = speakers(rows, near, "speakers")
+        labels, n_fragments, steps = speakers(rows, near, "speakers", low, high)
     if int(labels.max()) + 1 < low:
         raise InvalidParameterError(
             f"cluster_many: found {int(labels.max()) + 1} groups of rows that differ, "
