@@ -12,6 +12,7 @@ import importlib
 import resource
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,12 +84,22 @@ INDEXES: dict[str, Callable[[Rows, Callable[[], None]], AnyArray]] = {
 }
 
 
+def _resident() -> float:
+    """MiB of this process that are in memory now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
 def measure_index(name: str, rows: Rows) -> dict[str, Any]:
     """Build, search and judge one index, in this process."""
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    before, held = resource.getrusage(resource.RUSAGE_SELF), _resident()
     start = time.perf_counter()
     built: list[float] = []
-    near = INDEXES[name](rows, lambda: built.append(time.perf_counter()))
+
+    def clock() -> None:
+        built.extend((time.perf_counter(), _resident()))
+
+    near = INDEXES[name](rows, clock)
     end = time.perf_counter()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     asked = np.linspace(0, len(rows) - 1, ASKED).astype(np.int64)
@@ -103,7 +114,6 @@ def measure_index(name: str, rows: Rows) -> dict[str, Any]:
         "wall": end - start,
         "build": built[0] - start,
         "search": end - built[0],
-        "peak": usage.ru_maxrss / 1024,
-        "before": before.ru_maxrss / 1024,
+        "held": built[1] - held,
         "recall": sum(hits) / wanted.size,
     }

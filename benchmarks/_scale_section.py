@@ -32,8 +32,8 @@ def scale(found: Sequence[Measurement]) -> str:
         parts += [
             "### Indexes\n",
             "Sixteen neighbours of every row proposed with two threads; recall of the "
-            "ten of highest score. Memory is the peak beyond that of the process "
-            "before.\n",
+            "ten of highest score. Memory is what the process holds more when the "
+            "index is built; 74 MiB of it are the places themselves.\n",
             _indexes(indexes),
         ]
     return "\n".join(part for part in parts if part)
@@ -88,7 +88,7 @@ def _indexes(found: Sequence[Measurement]) -> str:
             rows.append([name, n, m.status, m.note, "", "", ""])
             continue
         facts = m.facts
-        memory = count(round(facts["peak"] - facts["before"]))
+        memory = count(round(facts["held"]))
         build, search = seconds(facts["build"]), seconds(facts["search"])
         cpu, recall = seconds(m.cpu[0]), f"{facts['recall']:.4f}"
         rows.append([name, n, build, search, cpu, memory, recall])

@@ -108,7 +108,8 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env={**os.environ, **ONE_THREAD},
+        # pynndescent takes its threads from those of numba.
+        env={**os.environ, **ONE_THREAD, "NUMBA_NUM_THREADS": str(WORKERS)},
     )
     if done.returncode == ABSENT:
         return {"absent": done.stdout.strip()}

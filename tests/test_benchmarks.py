@@ -423,7 +423,7 @@ def test_indexes_have_a_table_of_their_own():
     from benchmarks._records import Measurement
     from benchmarks._scale_section import scale
 
-    facts = {"build": 2.0, "search": 3.0, "peak": 700.0, "before": 400.0, "recall": 0.9}
+    facts = {"build": 2.0, "search": 3.0, "held": 300.0, "recall": 0.9}
     found = [
         Measurement("index: a", "n = 9", 9, "measured", (4.0,), (5.0,), facts=facts),
         Measurement("index: b", "n = 9", 9, "absent", note="b is not installed"),
