@@ -42,6 +42,9 @@ PACKAGES = (
     "pyannote.metrics",
     "spy-der",
     "python_speech_features",
+    "faiss-cpu",
+    "hnswlib",
+    "pynndescent",
 )
 """Packages whose versions a table needs to be understood."""
 

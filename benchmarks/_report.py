@@ -23,6 +23,7 @@ TITLES = {
     "features": "Features of long recordings",
     "scoring": "Scorers of diarization",
     "conversations": "Who spoke when",
+    "scale": "Embeddings across recordings",
 }
 """Suites in the order of the report, with their headings."""
 

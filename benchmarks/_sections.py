@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from benchmarks._records import Measurement
+from benchmarks._scale_section import scale
 from benchmarks._seeds import gap_of_g, named
 from benchmarks._table import count, ratio, seconds, table, times, timing
 from benchmarks._targets import Figures
@@ -151,6 +152,7 @@ SECTIONS: dict[str, Callable[[Found], str]] = {
     "features": features,
     "scoring": scoring,
     "conversations": conversations,
+    "scale": scale,
 }
 """Sections by the names of their suites."""
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from benchmarks._growth import growth_exponent
 from benchmarks._records import Measurement
+from benchmarks._scale_section import scale_rows
 from benchmarks._seeds import gap_of_g, named
 from benchmarks._table import count, ratio, seconds, times
 
@@ -109,6 +110,8 @@ def verdicts(suites: Suites) -> list[Verdict]:
             loop = voices.get(f"NumPy loop, tol {tol}", case)
             rows.append(_labels_and_ratio(ours, loop, tol))
             rows.append(_under(f"kNN-PLDA SMS, tol {tol}, {case}", ours, most))
+    if suites.get("scale"):
+        rows += [Verdict(*row) for row in scale_rows(suites["scale"])]
     return rows
 
 

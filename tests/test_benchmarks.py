@@ -388,3 +388,46 @@ def test_conversations_are_reported_with_errors_and_cost():
     assert "AMI meetings (3 clips, 90 s)" in text
     assert "| ours | 20.2 | 14.0 | 2.0 | 4.2 | 31.5 | 0.032 | 434 |" in text
     assert "- senko: absent, not installed" in text
+
+
+def scale_figures(n, who="across", **more):
+    from benchmarks._records import Measurement
+
+    facts = {
+        **dict.fromkeys(("acp", "alp", "k", "g", "recall"), 0.99),
+        **{"speakers": 9, "n_clusters": 9.0, "n_singletons": 0.0, "peak": n / 1e3},
+    }
+    wall = (n / 500.0,)
+    return Measurement(
+        who, f"n = {n:,}", n, "measured", (n / 100.0,), wall, facts={**facts, **more}
+    )
+
+
+def test_a_million_embeddings_are_judged_by_clock_and_memory():
+    from benchmarks._scale_section import scale, scale_rows
+
+    found = [scale_figures(10_000), scale_figures(1_000_000)]
+    # 1e6 / 500 s are 33 minutes; 1000 MiB are 1.0 GiB.
+    assert [row[2:] for row in scale_rows(found)] == [
+        ("33 min", "met"),
+        ("1.0 GiB", "met"),
+    ]
+    assert [row[3] for row in scale_rows(found[:1])] == ["not measured"] * 2
+    text = scale(found)
+    assert "time grows with the power 1.00 of their number, memory with 1.00" in text
+    slow = scale_figures(1_000_000, peak=9000.0)
+    assert scale_rows([slow])[1][2:] == ("8.8 GiB", "missed")
+
+
+def test_indexes_have_a_table_of_their_own():
+    from benchmarks._records import Measurement
+    from benchmarks._scale_section import scale
+
+    facts = {"build": 2.0, "search": 3.0, "held": 300.0, "recall": 0.9}
+    found = [
+        Measurement("index: a", "n = 9", 9, "measured", (4.0,), (5.0,), facts=facts),
+        Measurement("index: b", "n = 9", 9, "absent", note="b is not installed"),
+    ]
+    text = scale(found)
+    assert "| a | 9 | 2.00 s | 3.00 s | 4.00 s | 300 | 0.9000 |" in text
+    assert "| b | 9 | absent | b is not installed |" in text

@@ -59,8 +59,15 @@ def cluster(
         bool | None,
         typer.Option(
             "--per-recording/--across",
-            help="Cluster each recording on its own, or all together.",
+            help="Cluster each recording on its own, or all together, up to millions "
+            "of vectors (above 50,000 with the extra 'index').",
             show_default="per recording if there are segments",
+        ),
+    ] = None,
+    utt2rec: Annotated[
+        Path | None,
+        typer.Option(
+            help="Recording of each id, for --across: lines of an id and a recording."
         ),
     ] = None,
     num_speakers: NumSpeakers = None,
@@ -116,6 +123,7 @@ def cluster(
     import sms_diar
     from sms_diar.cli.progress import NotingProgress
     from sms_diar.io._lines import check_names
+    from sms_diar.io.kaldi.tables import read_utt2spk
 
     check_usage(
         method,
@@ -127,7 +135,10 @@ def cluster(
         threshold=threshold,
     )
     _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
+    if utt2rec is not None and per_recording is not False:
+        raise typer.BadParameter("is for --across", param_hint="--utt2rec")
     check_places(embeddings, plda, transform, segments)
+    recordings = None if utt2rec is None else read_utt2spk(utt2rec)
     progress = NotingProgress()
     with (
         on_scheduler(scheduler),
@@ -149,6 +160,7 @@ def cluster(
             threshold=threshold,
             tol=tol,
             per_recording=per_recording,
+            recordings=recordings,
             num_speakers=num_speakers,
             min_speakers=min_speakers,
             max_speakers=max_speakers,

@@ -28,6 +28,8 @@ from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.labels import write_labels
 from sms_diar.io.rttm import rttm_text
+from sms_diar.pipeline.across import MANY, cluster_across, recordings_of
+from sms_diar.pipeline.appearances import appearance_lines, appearances
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.report.turn_views import TurnViews
@@ -59,6 +61,8 @@ class Clustering(TurnViews):
         Name of the method, if known.
     confidence : mapping from str to float, or None
         Probability that the speaker of each segment is right, if the method tells.
+    recordings : mapping from str to str, or None
+        Recording of each segment id, where recordings were clustered together.
     """
 
     labels: Mapping[str, str]
@@ -66,6 +70,7 @@ class Clustering(TurnViews):
     segments: Mapping[str, Segment] | None
     method: str | None = None
     confidence: Mapping[str, float] | None = None
+    recordings: Mapping[str, str] | None = None
 
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Who spoke when: merged, not overlapping."""
@@ -100,7 +105,7 @@ class Clustering(TurnViews):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""
-        return {
+        told: dict[str, Any] = {
             "method": self.method,
             "labels": dict(self.labels),
             "confidence": None if self.confidence is None else dict(self.confidence),
@@ -109,9 +114,16 @@ class Clustering(TurnViews):
                 for session in self.sessions
             ],
         }
+        if self.recordings is not None:
+            told["appearances"] = appearances(self.labels, self.recordings)
+        return told
 
     def __str__(self) -> str:
-        return session_table(self.sessions)
+        table = session_table(self.sessions)
+        if self.recordings is None:
+            return table
+        found = appearances(self.labels, self.recordings)
+        return "\n".join((table, *appearance_lines(found)))
 
 
 def cluster(
@@ -125,6 +137,7 @@ def cluster(
     threshold: float | None = None,
     tol: float | None = None,
     per_recording: bool | None = None,
+    recordings: Mapping[str, str] | None = None,
     num_speakers: int | None = None,
     min_speakers: int | None = None,
     max_speakers: int | None = None,
@@ -159,7 +172,12 @@ def cluster(
         A move below this is rest, for methods with `k`.
     per_recording : bool, optional
         Cluster each recording on its own, or all together; by default on its own
-        where there are segments.
+        where there are segments. Where it is False, more than 10,000 vectors go to
+        `sms_diar.clustering.many` with the default method, which needs the extra
+        ``index`` for more than 50,000.
+    recordings : mapping from str to str, optional
+        Recording of each id, to say who appears in several; known from `segments`, or
+        from ids of the form above, as well.
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each session.
     seed : int, default=0
@@ -191,6 +209,21 @@ def cluster(
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
     times = None if segments is None else _segments(segments, vectors, listener)
     estimator.set_params(backend=choose_backend(vectors, plda, transform))
+    known = None
+    if per_recording is False or recordings is not None:
+        known = recordings_of(vectors, times, recordings)
+    if per_recording is False and method == DEFAULT_METHOD and len(vectors) > MANY:
+        estimator.check_feasible(len(vectors))
+        labels, summary = cluster_across(
+            vectors,
+            estimator.backend,
+            low=num_speakers or min_speakers or 1,
+            high=num_speakers or max_speakers or len(vectors),
+            seed=seed,
+            progress=listener,
+            segments=times,
+        )
+        return Clustering(labels, (summary,), times, method, recordings=known)
     listener.say(memory_note(vectors, estimator))
     result = cluster_embeddings(
         vectors,
@@ -199,7 +232,7 @@ def cluster(
         per_recording=times is not None if per_recording is None else per_recording,
         progress=listener,
     )
-    return replace(result, method=method)
+    return replace(result, method=method, recordings=known)
 
 
 def match_segments(

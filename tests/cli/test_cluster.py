@@ -372,3 +372,17 @@ def test_a_real_meeting_gives_a_valid_rttm(
     assert speech == pytest.approx(
         sum(turn.segment.duration for turn in reference), abs=0.1
     )
+
+
+def test_across_says_who_appears_in_several_recordings(folder, run_cli):
+    lines = [f"seg-{i:02d} call{i % 2}\n" for i in range(60)]
+    (folder / "utt2rec").write_text("".join(lines))
+    result = run_cli(
+        "cluster", folder / "x.ark", "--across", "--utt2rec", folder / "utt2rec",
+        "-o", folder / "labels",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "3 of 3 speakers appear in several of 2 recordings" in result.stdout
+    result = run_cli("cluster", folder / "x.ark", "--utt2rec", folder / "utt2rec")
+    assert result.returncode == 2
+    assert "is for --across" in result.stderr
