@@ -19,7 +19,14 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import check_outputs, echo_json, note, note_each
+from sms_diar.cli.output import (
+    MaxMemory,
+    check_outputs,
+    echo_json,
+    memory_budget,
+    note,
+    note_each,
+)
 from sms_diar.cli.places import check_places
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
@@ -91,6 +98,7 @@ def cluster(
             "--allow-commands", help="Run entries of an scp file that are commands."
         ),
     ] = False,
+    max_memory: MaxMemory = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -125,6 +133,7 @@ def cluster(
         threshold=threshold,
     )
     _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
+    budget = memory_budget(max_memory)
     check_places(embeddings, plda, transform, segments)
     progress = NotingProgress()
     with progress.stage("reading"), warnings.catch_warnings(record=True) as caught:
@@ -147,6 +156,7 @@ def cluster(
             min_speakers=min_speakers,
             max_speakers=max_speakers,
             seed=seed,
+            max_memory=budget,
             progress=progress,
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):

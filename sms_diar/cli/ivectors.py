@@ -15,7 +15,14 @@ from sms_diar.cli.front_end import (
     changed_front_end,
     read_front_end,
 )
-from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.output import (
+    MaxMemory,
+    check_outputs,
+    echo_json,
+    exit_code,
+    memory_budget,
+    note_each,
+)
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -120,6 +127,7 @@ def train(
             "--fresh", help="Start anew where an interrupted training could go on."
         ),
     ] = False,
+    max_memory: MaxMemory = None,
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     allow_commands: _AllowCommands = False,
@@ -145,6 +153,7 @@ def train(
 
     check_outputs(output)
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
+    budget = memory_budget(max_memory)
     checkpoint = checkpoint_path(output)
     if fresh:
         remove_checkpoint(checkpoint)
@@ -170,6 +179,7 @@ def train(
             problems=None if strict else problems,
             progress=NotingProgress(),
             checkpoint=checkpoint,
+            max_memory=budget,
         )
     note_each(problems)
     fingerprint = write_ivector_model(output, model)

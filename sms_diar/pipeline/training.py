@@ -25,6 +25,7 @@ from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.pipeline.checkpoint import Checkpoint, TrainingState, training_key
 from sms_diar.pipeline.extraction import Speech, count_segments, counted
+from sms_diar.pipeline.memory import require, training_memory
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.scoring import BackEnd, train_backend
 from sms_diar.types import Problem
@@ -58,6 +59,7 @@ def train_ivectors(
     progress: Progress | None = None,
     notes: Mapping[str, Any] | None = None,
     checkpoint: Path | None = None,
+    max_memory: int | None = None,
 ) -> IvectorModel:
     """Train background model, T and, if asked for, the back end.
 
@@ -79,12 +81,33 @@ def train_ivectors(
         File that keeps what is reached, in case that training is interrupted: the
         next one with the same data and settings goes on from there, to the same
         model. Whoever writes the model removes the file.
+    max_memory : int, optional
+        Bytes that the program may take; what may need more is refused before it
+        starts. Results do not depend on it.
     """
     chosen = settings or IvectorSettings()
     front_end = _common_front_end(speech)
     # Read before the hours of training rather than after.
     speakers = _speakers(speech) if backend else {}
     listener = progress or Silence()
+    if max_memory is not None:
+        n_segments = sum(count_segments(part.data) for part in speech)
+        require(
+            _OWNER,
+            f"{chosen.n_components} components and rank {chosen.rank} on {n_segments} "
+            f"segments",
+            training_memory(
+                n_segments,
+                front_end.dim,
+                chosen.n_components,
+                chosen.rank,
+                full=chosen.covariance == "full",
+                workers=workers,
+            ),
+            max_memory,
+            "give more, or take fewer components, a lower rank, fewer segments or "
+            "fewer workers",
+        )
     with FrameStore(front_end.dim) as store:
         for part in speech:
             label = f"features of {part.data.path.name}"
