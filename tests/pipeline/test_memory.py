@@ -135,3 +135,24 @@ def test_scores_do_not_depend_on_the_budget(run_cli, vectors, tmp_path):
     refused = run_cli(*words, "--max-memory", "300M")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "200 and 200 vectors of 8 dimensions" in refused.stderr
+
+
+def test_a_recording_that_may_not_fit_is_refused_before_its_clustering(
+    run_cli, noise_corpora, noise_model, tmp_path, monkeypatch
+):
+    out = tmp_path / "out.rttm"
+    words = ("diarize", noise_corpora[0] / "a0.wav", "--model", noise_model)
+    words += ("--vad", "none", "--rttm", out)
+    assert run_cli(*words).returncode == 0
+    without = out.read_bytes()
+    assert run_cli(*words, "--max-memory", "1G").returncode == 0
+    assert out.read_bytes() == without
+
+    def work(*_, **__):
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr("sms_diar.pipeline.cluster.clone", work)
+    result = run_cli(*words, "--max-memory", "300M")
+    assert result.returncode == 1
+    assert "--max-memory must be at least " in result.stderr
+    assert out.read_bytes() == without
