@@ -144,12 +144,15 @@ def train(
     """
     from sms_diar.cli.interrupts import interruptible
     from sms_diar.cli.progress import NotingProgress
-    from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.problems import problem_records
-    from sms_diar.pipeline.checkpoint import checkpoint_path, remove_checkpoint
-    from sms_diar.pipeline.extraction import Speech
-    from sms_diar.pipeline.models import write_ivector_model
-    from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+
+    progress = NotingProgress()
+    with progress.stage("loading"):  # takes a second or two
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.checkpoint import checkpoint_path, remove_checkpoint
+        from sms_diar.pipeline.extraction import Speech
+        from sms_diar.pipeline.models import write_ivector_model
+        from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
     check_outputs(output)
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
@@ -177,7 +180,7 @@ def train(
             allow_commands=allow_commands,
             workers=workers,
             problems=None if strict else problems,
-            progress=NotingProgress(),
+            progress=progress,
             checkpoint=checkpoint,
             max_memory=budget,
         )
