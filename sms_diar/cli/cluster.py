@@ -19,7 +19,14 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import check_outputs, echo_json, note, note_each
+from sms_diar.cli.output import (
+    MaxMemory,
+    check_outputs,
+    echo_json,
+    memory_budget,
+    note,
+    note_each,
+)
 from sms_diar.cli.places import check_places
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
@@ -100,6 +107,7 @@ def cluster(
             "--allow-commands", help="Run entries of an scp file that are commands."
         ),
     ] = False,
+    max_memory: MaxMemory = None,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -137,6 +145,7 @@ def cluster(
     _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
     if utt2rec is not None and per_recording is not False:
         raise typer.BadParameter("is for --across", param_hint="--utt2rec")
+    budget = memory_budget(max_memory)
     check_places(embeddings, plda, transform, segments)
     recordings = None if utt2rec is None else read_utt2spk(utt2rec)
     progress = NotingProgress()
@@ -165,6 +174,7 @@ def cluster(
             min_speakers=min_speakers,
             max_speakers=max_speakers,
             seed=seed,
+            max_memory=budget,
             progress=progress,
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):

@@ -20,9 +20,11 @@ from sms_diar.cli.methods import (
     check_usage,
 )
 from sms_diar.cli.output import (
+    MaxMemory,
     check_outputs,
     echo_json,
     exit_code,
+    memory_budget,
     note_each,
     note_written,
 )
@@ -152,6 +154,7 @@ def diarize(
             "--strict", help="Stop, and write nothing, if any recording is bad."
         ),
     ] = False,
+    max_memory: MaxMemory = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")
     ] = False,
@@ -188,6 +191,7 @@ def diarize(
         k=k,
         threshold=threshold,
     )
+    budget = memory_budget(max_memory)
     check_outputs(rttm, html)
     if ref is not None and html is None:
         raise typer.BadParameter("is for the page of --html", param_hint="--ref")
@@ -223,6 +227,7 @@ def diarize(
             workers=workers,
             allow_commands=allow_commands,
             strict=strict,
+            max_memory=budget,
             progress=progress,
         )
     # Names given and not given are never among those that are only counted.

@@ -15,7 +15,14 @@ from sms_diar.cli.front_end import (
     changed_front_end,
     read_front_end,
 )
-from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.output import (
+    MaxMemory,
+    check_outputs,
+    echo_json,
+    exit_code,
+    memory_budget,
+    note_each,
+)
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
@@ -115,6 +122,13 @@ def train(
         bool, typer.Option("--double", help="Keep 8 bytes a number, not 4.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="Start anew where an interrupted training could go on."
+        ),
+    ] = False,
+    max_memory: MaxMemory = None,
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     scheduler: SchedulerOption = None,
@@ -125,42 +139,59 @@ def train(
     """Train a background model and a total variability matrix on speech.
 
     Every data directory is a session of its own: by default cepstra are normalised
-    over all its segments together.
+    over all its segments together. Training that was interrupted goes on where it was
+    when the same command is run again: MODEL.checkpoint keeps what was reached.
 
     Example: sms-diar ivectors train data/train -o model.npz --backend
     """
-    from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.problems import problem_records
-    from sms_diar.pipeline.extraction import Speech
-    from sms_diar.pipeline.models import write_ivector_model
-    from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+    from sms_diar.cli.interrupts import interruptible
+    from sms_diar.cli.progress import NotingProgress
+
+    progress = NotingProgress()
+    with progress.stage("loading"):  # takes a second or two
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.checkpoint import checkpoint_path, remove_checkpoint
+        from sms_diar.pipeline.extraction import Speech
+        from sms_diar.pipeline.models import write_ivector_model
+        from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
     check_outputs(output)
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
+    budget = memory_budget(max_memory)
+    checkpoint = checkpoint_path(output)
+    if fresh:
+        remove_checkpoint(checkpoint)
+    settings = IvectorSettings(
+        n_components=components,
+        rank=rank,
+        covariance=covariance.value,
+        ubm_iter=ubm_iterations,
+        tv_iter=iterations,
+        top=top,
+        storage="double" if double else "float",
+        seed=seed,
+    )
     problems: list[Problem] = []
-    with on_scheduler(scheduler):
+    with (
+        on_scheduler(scheduler),
+        interruptible("run the same command again to go on from here"),
+    ):
         model = train_ivectors(
             [Speech(DataDir(directory), front_end) for directory in directories],
-            IvectorSettings(
-                n_components=components,
-                rank=rank,
-                covariance=covariance.value,
-                ubm_iter=ubm_iterations,
-                tv_iter=iterations,
-                top=top,
-                storage="double" if double else "float",
-                seed=seed,
-            ),
+            settings,
             backend=backend,
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
             problems=None if strict else problems,
-            progress=TerminalProgress(),
+            progress=progress,
+            checkpoint=checkpoint,
+            max_memory=budget,
         )
     note_each(problems)
     fingerprint = write_ivector_model(output, model)
+    remove_checkpoint(checkpoint)
     if as_json:
         words = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
         echo_json(words | {"problems": problem_records(problems)})

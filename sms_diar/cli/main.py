@@ -82,7 +82,7 @@ def options(
 def main() -> None:
     """Run the command line; turn our own errors into one line and exit code 1."""
     interrupts.listen()
-    with interrupts.interruptible():
+    with interrupts.interruptible("run it again to start anew"):
         try:
             app()
         except SmsDiarError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,17 @@ from sms_diar._text import shown_lines
 
 SOME_FAILED = 3
 """Exit code where some recordings could not be used and the others went well."""
+
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory that may be used, such as 2G or 500M (of 1024); what may need "
+        "more is refused before it starts. Results do not depend on it.",
+        show_default="no limit",
+    ),
+]
 
 _NAMED = 10  # lines that are shown before the rest is only counted
 
@@ -28,6 +39,13 @@ def check_outputs(*paths: Path | None) -> None:
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
     """What to end with: 0, or 3 where some of several went wrong, 1 where all did."""
     return (SOME_FAILED if any_good else 1) if problems else 0
+
+
+def memory_budget(size: str | None) -> int | None:
+    """Bytes that ``--max-memory`` allows."""
+    from sms_diar.pipeline.memory import parse_size
+
+    return None if size is None else parse_size(size)
 
 
 def echo_json(value: Any) -> None:

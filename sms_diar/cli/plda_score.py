@@ -9,7 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import check_outputs, echo_json
+from sms_diar.cli.output import (
+    MaxMemory,
+    check_outputs,
+    echo_json,
+    memory_budget,
+)
 from sms_diar.cli.plda_model import (
     AllowCommands,
     JsonOption,
@@ -63,6 +68,7 @@ def score(
         Path | None,
         typer.Option("-o", "--output", metavar="SCORES", show_default="stdout"),
     ] = None,
+    max_memory: MaxMemory = None,
     allow_commands: AllowCommands = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -75,9 +81,10 @@ def score(
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
     from sms_diar.io.kaldi.trials import read_trials
+    from sms_diar.pipeline.memory import require, trial_memory
     from sms_diar.pipeline.plda import backend_of, read_plda_model
+    from sms_diar.pipeline.trials import ROWS, score_all_pairs, score_trials
     from sms_diar.pipeline.trials import enrol as enrol_speakers
-    from sms_diar.pipeline.trials import score_all_pairs, score_trials
     from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:
@@ -89,6 +96,7 @@ def score(
         raise typer.BadParameter(
             "needs -o, since the scores go to standard output", param_hint="--json"
         )
+    budget = memory_budget(max_memory)
     check_outputs(output)
     loaded, _ = read_plda_model(model)
     left = read_embeddings(enrol, allow_commands=allow_commands)
@@ -99,6 +107,14 @@ def score(
     if test is not None:
         right = read_embeddings(test, allow_commands=allow_commands)
         backend.check_compatible(right)
+    rows = 0 if trials is not None else ROWS
+    require(
+        "score",
+        f"{len(left)} and {len(right)} vectors of {left.dim} dimensions",
+        trial_memory(len(left), len(right), left.dim, rows=rows),
+        budget,
+        "give more, or score fewer vectors at a time",
+    )
     enrolled = enrol_speakers(left.ids, phi_of(backend, left.vectors), average)
     terms = trial_terms(
         plda,

@@ -7,6 +7,7 @@ keeps what fits. A file of ten hours takes 0.9 GB.
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,7 @@ class FrameStore:
         self.dim = dim
         self.ids: list[str] = []
         self._ends: list[int] = [0]
+        self._digest = hashlib.sha256()
         self._file = tempfile.TemporaryFile(dir=folder, prefix="sms-diar-frames-")  # noqa: SIM115
 
     def __enter__(self) -> Self:
@@ -69,6 +71,11 @@ class FrameStore:
         """Frames of all segments together."""
         return self._ends[-1]
 
+    @property
+    def fingerprint(self) -> str:
+        """Sixty-four hexadecimal digits that follow from ids and frames."""
+        return self._digest.hexdigest()
+
     def extend(self, segments: Segments) -> None:
         """Add segments."""
         for name, frames in segments:
@@ -77,7 +84,10 @@ class FrameStore:
                     f"FrameStore: frames of {name!r} must be of shape (n, {self.dim}), "
                     f"got {frames.shape}"
                 )
-            self._file.write(np.ascontiguousarray(frames, dtype=np.float32).tobytes())
+            data = np.ascontiguousarray(frames, dtype=np.float32).tobytes()
+            self._digest.update(f"{name!r} {len(frames)} ".encode())
+            self._digest.update(data)
+            self._file.write(data)
             self.ids.append(name)
             self._ends.append(self._ends[-1] + len(frames))
 

@@ -48,6 +48,23 @@ class TotalVariabilityFit:
     log_likelihoods: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class TotalVariabilityState:
+    """Training after some iterations: all that the next ones depend on.
+
+    Parameters
+    ----------
+    matrix, means : ndarrays of shapes (c, d, r) and (c, d)
+        The model that was reached.
+    log_likelihoods : tuple of float
+        Those before each of the iterations so far, at least one.
+    """
+
+    matrix: FloatArray
+    means: FloatArray
+    log_likelihoods: tuple[float, ...]
+
+
 @dataclass(eq=False)
 class _Sums:
     """What an M-step needs of the posteriors of all segments."""
@@ -77,6 +94,8 @@ def train_total_variability(
     seed: int = 0,
     workers: int = 1,
     on_iteration: Callable[[int, float], None] | None = None,
+    on_state: Callable[[TotalVariabilityState], None] | None = None,
+    resume: TotalVariabilityState | None = None,
 ) -> TotalVariabilityFit:
     """Train T by EM from a random start.
 
@@ -98,6 +117,11 @@ def train_total_variability(
         Threads; the result does not depend on it.
     on_iteration : callable, optional
         Called with the iteration, from 0, and its log-likelihood.
+    on_state : callable, optional
+        Called after each iteration, with what it takes to go on from there.
+    resume : TotalVariabilityState, optional
+        Go on from here: the result is that of training without a break, to the last
+        bit, if statistics and settings are the same.
     """
     rank = check_count(_OWNER, "rank", rank)
     n_iter = check_count(_OWNER, "n_iter", n_iter)
@@ -123,9 +147,13 @@ def train_total_variability(
         )
     if len(spoken) < len(statistics):
         statistics = statistics.select(spoken)
-    model = _random_start(mixture, rank, seed)
-    likelihoods = []
-    for iteration in range(n_iter + 1):
+    likelihoods: list[float] = []
+    if resume is None:
+        model = _random_start(mixture, rank, seed)
+    else:
+        model = TotalVariability(resume.matrix, resume.means, mixture)
+        likelihoods += resume.log_likelihoods
+    for iteration in range(len(likelihoods), n_iter + 1):
         sums = _expect(model, statistics, workers=workers)
         likelihoods.append(sums.log_likelihood / float(frames.sum()))
         if on_iteration is not None:
@@ -134,6 +162,9 @@ def train_total_variability(
             model = _maximise(
                 model, sums, len(statistics), minimum_divergence=minimum_divergence
             )
+            if on_state is not None:
+                reached = tuple(likelihoods)
+                on_state(TotalVariabilityState(model.matrix, model.means, reached))
     return TotalVariabilityFit(model, np.array(likelihoods))
 
 

@@ -8,8 +8,9 @@ source cuts them nor on the number of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,25 @@ class UbmFit:
     n_frames: int
 
 
+@dataclass(frozen=True, eq=False)
+class UbmState:
+    """Training after some iterations: all that the next ones depend on.
+
+    Parameters
+    ----------
+    mixture : GaussianMixture
+        What was reached.
+    steps : tuple of UbmStep
+        The iterations so far, at least one.
+    generator : mapping
+        State of the generator, as NumPy gives it.
+    """
+
+    mixture: GaussianMixture
+    steps: tuple[UbmStep, ...]
+    generator: Mapping[str, Any]
+
+
 def train_ubm(
     frames: Iterable[FloatArray],
     n_components: int = 128,
@@ -77,6 +97,8 @@ def train_ubm(
     seed: int = 0,
     workers: int = 1,
     on_step: Callable[[UbmStep], None] | None = None,
+    on_state: Callable[[UbmState], None] | None = None,
+    resume: UbmState | None = None,
 ) -> UbmFit:
     """Train a mixture by splitting and EM.
 
@@ -103,6 +125,11 @@ def train_ubm(
         Threads; the result does not depend on it.
     on_step : callable, optional
         Called after each iteration.
+    on_state : callable, optional
+        Called after each iteration, with what it takes to go on from there.
+    resume : UbmState, optional
+        Go on from here: the result is that of training without a break, to the last
+        bit, if frames and settings are the same.
     """
     n_components = check_count(_OWNER, "n_components", n_components)
     check_choice(_OWNER, "covariance", covariance, COVARIANCES)
@@ -128,8 +155,11 @@ def train_ubm(
     floor = _Floor(total, variance_floor)
     mixture = floor.single
     generator = named_generator(seed, "ubm")
-    steps = []
-    for size in _plan(n_components, n_iter, split_iter):
+    steps: list[UbmStep] = []
+    if resume is not None:
+        mixture, steps = resume.mixture, list(resume.steps)
+        generator.bit_generator.state = dict(resume.generator)
+    for size in _plan(n_components, n_iter, split_iter)[len(steps) :]:
         if size > mixture.n_components:
             mixture = _split(mixture, size, generator)
         moments = _moments(mixture, frames, workers=workers)
@@ -137,6 +167,8 @@ def train_ubm(
         steps.append(step)
         if on_step is not None:
             on_step(step)
+        if on_state is not None:
+            on_state(UbmState(mixture, tuple(steps), generator.bit_generator.state))
     return UbmFit(mixture, tuple(steps), n_frames)
 
 

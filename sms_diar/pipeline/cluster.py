@@ -30,6 +30,7 @@ from sms_diar.io.labels import write_labels
 from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.across import MANY, cluster_across, recordings_of
 from sms_diar.pipeline.appearances import appearance_lines, appearances
+from sms_diar.pipeline.memory import clustering_memory, require, shown_size
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.report.turn_views import TurnViews
@@ -143,6 +144,7 @@ def cluster(
     max_speakers: int | None = None,
     seed: int = 0,
     allow_commands: bool = False,
+    max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Clustering:
     """Cluster embeddings into speakers.
@@ -184,6 +186,9 @@ def cluster(
         Seed of the draws.
     allow_commands : bool, default=False
         Run entries of an scp file that are commands.
+    max_memory : int, optional
+        Bytes that the program may take; what may need more is refused before it
+        starts. Results do not depend on it.
     progress : Progress, optional
         Receives progress, and remarks about the input.
 
@@ -230,6 +235,7 @@ def cluster(
         estimator,
         segments=times,
         per_recording=times is not None if per_recording is None else per_recording,
+        max_memory=max_memory,
         progress=listener,
     )
     return replace(result, method=method, recordings=known)
@@ -257,6 +263,7 @@ def cluster_embeddings(
     *,
     segments: Mapping[str, Segment] | None = None,
     per_recording: bool = False,
+    max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Clustering:
     """Cluster each session on its own, or all recordings together.
@@ -275,6 +282,8 @@ def cluster_embeddings(
     per_recording : bool, default=False
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
+    max_memory : int, optional
+        As in `cluster`.
     progress : Progress, optional
         Receives progress.
     """
@@ -303,6 +312,15 @@ def cluster_embeddings(
         sessions.setdefault(session, []).append(row)
     for rows in sessions.values():  # all of them before the work on the first
         estimator.check_feasible(len(rows))
+    sizes = [len(rows) for rows in sessions.values()]
+    require(
+        "cluster",
+        f"a session of {max(sizes)} segments of {embeddings.dim} dimensions",
+        clustering_memory(sizes, embeddings.dim, estimator),
+        max_memory,
+        "give more, cluster recordings one by one, or take a method that holds no "
+        "scores of all pairs (sms, sms-paper)",
+    )
 
     def of(session: str, rows: list[int]) -> _Session:
         chosen = embeddings.select(rows)
@@ -408,8 +426,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     text = f"{n} segments of {d} dimensions, {kind}"
     if isinstance(estimator, SpeakerBaseline):
         return text
-    size = estimate_memory(n, d, score_dim) / 2**20
-    amount = f"{size:.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"
+    amount = shown_size(estimate_memory(n, d, score_dim))
     return f"{text}: about {amount} of memory"
 
 

@@ -82,6 +82,7 @@ def diarize(
     workers: int = 1,
     allow_commands: bool = False,
     strict: bool = False,
+    max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Diarization:
     """Find out who spoke when in recordings.
@@ -137,6 +138,9 @@ def diarize(
         Run the commands of a `wav.scp` that has some.
     strict : bool, default=False
         Raise what is wrong with the first bad recording of several, too.
+    max_memory : int, optional
+        Bytes that all workers together may take. A recording whose windows may need
+        more to be clustered is refused before that; results do not depend on it.
     progress : Progress, optional
         Receives progress.
 
@@ -176,6 +180,7 @@ def diarize(
         channel=channel,
         allow_commands=allow_commands,
         channel_voices=link or bool(files),
+        max_memory=_share(max_memory, min(workers, len(recordings))),
     )
     # Windows of a network teach the default method more than its back end, which was
     # trained on other rooms, can tell it (NEURAL.md has the figures).
@@ -231,6 +236,11 @@ def diarize(
         naming,
         {name: value for name, value in asked.items() if value is not None},
     )
+
+
+def _share(max_memory: int | None, processes: int) -> int | None:
+    """What each process may take."""
+    return None if max_memory is None else max_memory // max(1, processes)
 
 
 def _settings(chosen: ChosenModel, step: float, vad: VadConfig) -> Settings:

@@ -52,6 +52,9 @@ class DiarizeSettings:
     channel_voices : bool, default=False
         Whether there are voice prints where each channel is a speaker, too: nothing
         else needs vectors there.
+    max_memory : int, optional
+        Bytes that a process may take; a recording whose windows may need more to be
+        clustered is refused before that.
     """
 
     vad: VadConfig = field(
@@ -65,6 +68,7 @@ class DiarizeSettings:
     channel: int | str | None = None
     allow_commands: bool = False
     channel_voices: bool = False
+    max_memory: int | None = None
 
     def with_vad(self, method: str) -> DiarizeSettings:
         """The same with another detector of speech."""
@@ -127,7 +131,12 @@ def diarize_by_ivectors(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clustering = cluster_embeddings(
-            vectors, estimator, segments=windows, per_recording=True, progress=progress
+            vectors,
+            estimator,
+            segments=windows,
+            per_recording=True,
+            max_memory=chosen.max_memory,
+            progress=progress,
         )
     notes += [f"warning: {warning.message}" for warning in caught]
     notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]

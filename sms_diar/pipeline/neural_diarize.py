@@ -115,7 +115,12 @@ def diarize_by_networks(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clustering = cluster_embeddings(
-            made, estimator, segments=windows, per_recording=True, progress=progress
+            made,
+            estimator,
+            segments=windows,
+            per_recording=True,
+            max_memory=chosen.max_memory,
+            progress=progress,
         )
     notes += [f"warning: {warning.message}" for warning in caught]
     notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]

@@ -55,6 +55,7 @@ class NeuralSettings:
     channel: int | str | None = None
     allow_commands: bool = False
     channel_voices: bool = False
+    max_memory: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ from sms_diar.embeddings.ubm import count_steps
 from sms_diar.errors import ExperimentError, InvalidParameterError, MissingFileError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.pipeline.checkpoint import Checkpoint, TrainingState, training_key
 from sms_diar.pipeline.extraction import Speech, count_segments, counted
+from sms_diar.pipeline.memory import require, training_memory
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.scoring import BackEnd, train_backend
 from sms_diar.types import Problem
@@ -55,6 +58,8 @@ def train_ivectors(
     problems: list[Problem] | None = None,
     progress: Progress | None = None,
     notes: Mapping[str, Any] | None = None,
+    checkpoint: Path | None = None,
+    max_memory: int | None = None,
 ) -> IvectorModel:
     """Train background model, T and, if asked for, the back end.
 
@@ -72,12 +77,37 @@ def train_ivectors(
         As in `extract_ivectors`.
     notes : mapping, optional
         Words to keep in the model beside those about the training.
+    checkpoint : Path, optional
+        File that keeps what is reached, in case that training is interrupted: the
+        next one with the same data and settings goes on from there, to the same
+        model. Whoever writes the model removes the file.
+    max_memory : int, optional
+        Bytes that the program may take; what may need more is refused before it
+        starts. Results do not depend on it.
     """
     chosen = settings or IvectorSettings()
     front_end = _common_front_end(speech)
     # Read before the hours of training rather than after.
     speakers = _speakers(speech) if backend else {}
     listener = progress or Silence()
+    if max_memory is not None:
+        n_segments = sum(count_segments(part.data) for part in speech)
+        require(
+            _OWNER,
+            f"{chosen.n_components} components and rank {chosen.rank} on {n_segments} "
+            f"segments",
+            training_memory(
+                n_segments,
+                front_end.dim,
+                chosen.n_components,
+                chosen.rank,
+                full=chosen.covariance == "full",
+                workers=workers,
+            ),
+            max_memory,
+            "give more, or take fewer components, a lower rank, fewer segments or "
+            "fewer workers",
+        )
     with FrameStore(front_end.dim) as store:
         for part in speech:
             label = f"features of {part.data.path.name}"
@@ -96,9 +126,12 @@ def train_ivectors(
                 f"{_OWNER}: segment ids must differ between data directories, got "
                 f"{len(store) - len(set(store.ids))} twice; prefix them"
             )
-        extractor, statistics = _train_extractor(
-            store, front_end, chosen, workers=workers, listener=listener
-        )
+        key = training_key(asdict(chosen), store.fingerprint)
+        kept = Checkpoint(checkpoint, key, listener.say)
+        with kept.on_interruption():
+            extractor, statistics = _train_extractor(
+                store, front_end, chosen, kept, workers=workers, listener=listener
+            )
         words = {
             **(notes or {}),
             "data": [part.data.path.name for part in speech],
@@ -146,12 +179,17 @@ def _train_extractor(
     store: FrameStore,
     front_end: FrontEnd,
     settings: IvectorSettings,
+    kept: Checkpoint,
     *,
     workers: int,
     listener: Progress,
 ) -> tuple[IvectorExtractor, Statistics]:
     steps = count_steps(settings.n_components, n_iter=settings.ubm_iter)
-    with listener.track("background model", steps) as advance:
+    reached = kept.read(lambda state: _fits(state, store.dim, settings))
+    done = 0 if reached.ubm is None else len(reached.ubm.steps)
+    if done and reached.tv is None:
+        listener.say(f"background model: continues from iteration {done} of {steps}")
+    with listener.track("background model", steps, done) as advance:
         ubm = train_ubm(
             store,
             settings.n_components,
@@ -160,6 +198,8 @@ def _train_extractor(
             seed=settings.seed,
             workers=workers,
             on_step=lambda _: advance(),
+            on_state=lambda state: kept.keep(ubm=state),
+            resume=reached.ubm,
         )
     # Statistics belong to the mixture as the model file will hold it.
     mixture = round_mixture(ubm.mixture, settings.storage)
@@ -170,7 +210,12 @@ def _train_extractor(
             top=settings.top,
             workers=workers,
         )
-    with listener.track("total variability", settings.tv_iter + 1) as advance:
+    done = 0 if reached.tv is None else len(reached.tv.log_likelihoods)
+    if done:
+        listener.say(
+            f"total variability: continues from iteration {done} of {settings.tv_iter}"
+        )
+    with listener.track("total variability", settings.tv_iter + 1, done) as advance:
         fit = train_total_variability(
             statistics,
             mixture,
@@ -179,6 +224,8 @@ def _train_extractor(
             seed=settings.seed,
             workers=workers,
             on_iteration=lambda *_: advance(),
+            on_state=lambda state: kept.keep(tv=state),
+            resume=reached.tv,
         )
     notes = {
         "seed": settings.seed,
@@ -195,6 +242,29 @@ def _train_extractor(
         notes=notes,
     )
     return extractor, statistics
+
+
+def _fits(state: TrainingState, dim: int, settings: IvectorSettings) -> bool:
+    """Whether a state can have come from this training."""
+    if state.ubm is None:
+        return False
+    c = settings.n_components
+    steps = count_steps(c, n_iter=settings.ubm_iter)
+    mixture = state.ubm.mixture
+    if mixture.dim != dim or mixture.is_full != (settings.covariance == "full"):
+        return False
+    if not 0 < len(state.ubm.steps) <= steps:
+        return False
+    if mixture.n_components != state.ubm.steps[-1].n_components:
+        return False
+    if state.tv is None:
+        return True
+    return (
+        len(state.ubm.steps) == steps
+        and state.tv.matrix.shape == (c, dim, settings.rank)
+        and state.tv.means.shape == (c, dim)
+        and 0 < len(state.tv.log_likelihoods) <= settings.tv_iter
+    )
 
 
 def _train_backend(

@@ -22,7 +22,9 @@ from sms_diar.pipeline.plda import some_of
 from sms_diar.scoring.backend_plda import TrialTerms
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
-_ROWS = 64  # enrolled speakers that are scored at once against all test vectors
+ROWS = 64
+"""Enrolled speakers that are scored at once against all test vectors."""
+
 _TRIALS = 1 << 15  # trials that are scored at once
 
 Writer: TypeAlias = Callable[[str], Any]
@@ -142,12 +144,12 @@ def score_all_pairs(
     """
     for name in {*enrolled, *tested}:
         check_field("plda score", "id", name, format="the scores")
-    starts = range(0, len(enrolled), _ROWS)
+    starts = range(0, len(enrolled), ROWS)
     total = 0
     with progress.track("pairs", len(starts)) as advance:
         for start in starts:
             first = start + 1 if once else 0
-            rows = slice(start, start + _ROWS)
+            rows = slice(start, start + ROWS)
             block = terms.block(rows, slice(first, None))
             for place, scores in enumerate(block):
                 skip = place if once else 0

@@ -40,7 +40,8 @@ def run(work, before="default_int_handler"):
 )
 def test_ctrl_c_is_one_line_and_130(work):
     result = run(work)
-    assert (result.returncode, result.stderr) == (130, "sms-diar: interrupted\n")
+    said = "sms-diar: interrupted; run it again to start anew\n"
+    assert (result.returncode, result.stderr) == (130, said)
 
 
 def test_advice_stands_behind_the_interruption():

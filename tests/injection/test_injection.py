@@ -30,7 +30,7 @@ def folder():
         yield path
 
 
-@pytest.mark.parametrize("name", ["cluster", "ivectors-extract"])
+@pytest.mark.parametrize("name", ["cluster", "ivectors-extract", "models-fetch"])
 def test_a_command_killed_at_any_call_leaves_old_or_new_and_can_be_repeated(
     folder, name
 ):

@@ -33,6 +33,11 @@ class SpeakerBaseline(SpeakerEstimator):
 
     _n_matrices: ClassVar[int]  # of n x n numbers that are held at a time
 
+    @property
+    def n_matrices(self) -> int:
+        """Matrices of n x n numbers that are held at a time, at most."""
+        return self._n_matrices
+
     @abstractmethod
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
         """Speakers of all segments, whatever their numbers."""

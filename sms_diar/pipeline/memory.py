@@ -1,0 +1,164 @@
+"""How much memory work will take, and a budget that is kept or refused beforehand.
+
+Predictions are upper bounds of what is allocated beyond the program itself, from sizes
+that are known before the work. Block sizes do not follow the budget: sums would round
+otherwise, and results must not depend on the machine. What does not fit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sms_diar.clustering.baselines import SpeakerBaseline
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.clustering.speakers.mean_shift import estimate_memory
+from sms_diar.embeddings.mixture import BLOCK
+from sms_diar.embeddings.total_variability import BATCH
+from sms_diar.errors import InvalidParameterError
+
+PROGRAM = 384 * 2**20
+"""Bytes of the program itself: interpreter, libraries, compiled loops."""
+
+_SLACK = 2**20  # names, tables, caches
+_AHEAD = 3  # blocks that a worker has in hand or waiting
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGT]?)(i?B)?", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes that a size means.
+
+    Parameters
+    ----------
+    text : str
+        A number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), with KB, MB,
+        GB, TB (powers of 1000), or with neither (bytes).
+
+    Examples
+    --------
+    >>> parse_size("2G") == parse_size("2GiB") == 2 * 1024**3
+    True
+    >>> parse_size("500 MB")
+    500000000
+    """
+    found = _SIZE.fullmatch(text.strip())
+    size = 0
+    if found:
+        step = 1000 if (found[3] or "").lower() == "b" else 1024
+        size = int(float(found[1]) * step ** " KMGT".index(found[2].upper() or " "))
+    if size < 1:
+        raise InvalidParameterError(
+            f"parse_size: max_memory must be a size such as 2G, 500M, 1.5GiB or "
+            f"800MB, got {text!r}"
+        )
+    return size
+
+
+def shown_size(size: float) -> str:
+    """A size for people, in MiB or GiB."""
+    mib = size / 2**20
+    return f"{mib:.0f} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"
+
+
+def require(
+    owner: str, work: str, needed: int, budget: int | None, remedy: str
+) -> None:
+    """Refuse work that may need more than the budget.
+
+    Parameters
+    ----------
+    owner : str
+        The function that was called.
+    work : str
+        What it is to do.
+    needed : int
+        Bytes that it is predicted to take, beside the program.
+    budget : int or None
+        Bytes that all may take; None refuses nothing.
+    remedy : str
+        What to do instead.
+    """
+    if budget is not None and needed + PROGRAM > budget:
+        raise InvalidParameterError(
+            f"{owner}: max_memory must be at least {shown_size(needed + PROGRAM)} for "
+            f"{work} ({shown_size(PROGRAM)} of them for the program itself), got "
+            f"{shown_size(budget)}; {remedy}"
+        )
+
+
+def clustering_memory(
+    sizes: Sequence[int], dim: int, estimator: SpeakerEstimator
+) -> int:
+    """Bytes that clustering sessions one after another takes at most.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Segments of each session.
+    dim : int
+        Dimensions of the vectors.
+    estimator : SpeakerEstimator
+        The method, with its back end if it has one.
+    """
+    n = max(sizes, default=0)
+    score_dim = dim if estimator.backend is None else estimator.backend.score_dim
+    vectors = 8 * sum(sizes) * dim
+    if isinstance(estimator, SpeakerBaseline):
+        pairs = 8 * estimator.n_matrices * n**2
+        return _SLACK + vectors + pairs + 80 * n * (dim + score_dim)
+    return _SLACK + vectors + 2 * estimate_memory(n, dim, score_dim)
+
+
+def trial_memory(enrolled: int, tested: int, dim: int, *, rows: int) -> int:
+    """Bytes that scoring pairs takes at most.
+
+    Parameters
+    ----------
+    enrolled, tested : int
+        Vectors on both sides.
+    dim : int
+        Their dimensions.
+    rows : int
+        Rows that are scored at once against all columns; 0 for lists of trials.
+    """
+    vectors = 8 * 8 * (enrolled + tested) * dim
+    block = 8 * 3 * rows * tested
+    text = 400 * tested if rows else 0  # a row of scores as numbers and lines
+    return _SLACK + vectors + block + text
+
+
+def training_memory(
+    segments: int,
+    dim: int,
+    n_components: int,
+    rank: int,
+    *,
+    full: bool = False,
+    workers: int = 1,
+) -> int:
+    """Bytes that training an i-vector model takes at most.
+
+    Parameters
+    ----------
+    segments : int
+        Of all data directories.
+    dim : int
+        Of a frame.
+    n_components, rank : int
+        Of the model.
+    full : bool, default=False
+        Whether covariances are whole matrices.
+    workers : int, default=1
+        Threads.
+    """
+    c, r = n_components, rank
+    hands = _AHEAD * workers
+    # Statistics are collected one by one and then joined; a few may be left out.
+    statistics = 3 * segments * c * (dim + 1)
+    spread = c * dim * (dim if full else 1)
+    blocks = hands * (BLOCK * (3 * c + 5 * dim) + 2 * spread)
+    matrix = 8 * c * dim * r + 3 * c * r * r
+    sums = c * dim * r + c * r * r
+    batches = hands * (sums + BATCH * (3 * c * dim + 6 * r * r))
+    training = max(blocks + 8 * spread, matrix + sums + batches)
+    return _SLACK + 8 * (statistics + 2 * spread + training) + 1000 * segments
