@@ -21,6 +21,7 @@ from sms_diar.clustering.many.across import (
 from sms_diar.clustering.many.nearest import EXACT, load_faiss
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
+from sms_diar.pipeline.memory import require
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
@@ -69,6 +70,7 @@ def cluster_across(
     progress: Progress,
     segments: Mapping[str, Segment] | None = None,
     workers: int | None = None,
+    max_memory: int | None = None,
 ) -> tuple[dict[str, str], SessionSummary]:
     """Cluster very many vectors of many recordings.
 
@@ -88,6 +90,8 @@ def cluster_across(
         Where segments lie; who speaks longest is then the first speaker.
     workers : int, optional
         Threads; as many as there are cores by default. They do not change labels.
+    max_memory : int, optional
+        Bytes that the program may take; what may need more is refused.
 
     Returns
     -------
@@ -102,10 +106,17 @@ def cluster_across(
     if n > EXACT:
         load_faiss(n)  # before the work, not within it
     kind = "no model, learnt from the vectors" if backend is None else backend.kind
-    size = estimate_memory(n, d) / 2**30
+    size = estimate_memory(n, d)
+    require(
+        "cluster",
+        f"{n} segments of {d} dimensions across recordings",
+        size,
+        max_memory,
+        "give more, or cluster recordings one by one",
+    )
     progress.say(
         f"{n} segments of {d} dimensions across recordings ({kind}): about "
-        f"{size:.1f} GiB of memory"
+        f"{size / 2**30:.1f} GiB of memory"
     )
     if segments is not None:
         _warn_of_overlap([segments[name] for name in embeddings.ids], progress)

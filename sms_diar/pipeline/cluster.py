@@ -227,6 +227,7 @@ def cluster(
             seed=seed,
             progress=listener,
             segments=times,
+            max_memory=max_memory,
         )
         return Clustering(labels, (summary,), times, method, recordings=known)
     listener.say(memory_note(vectors, estimator))

@@ -126,6 +126,19 @@ def test_a_number_of_speakers_is_honoured(many, embeddings, backend):
     assert len(set(found.labels.values())) == 3
 
 
+def test_what_may_not_fit_is_refused_before_the_work(many, embeddings, backend):
+    listener = Listener()
+    with pytest.raises(InvalidParameterError, match="max_memory must be at least"):
+        sms_diar.cluster(
+            embeddings,
+            plda=backend,
+            per_recording=False,
+            max_memory=400 * 2**20,
+            progress=listener,
+        )
+    assert not listener.said
+
+
 def test_the_missing_index_is_noticed_before_the_work(
     many, embeddings, backend, monkeypatch
 ):
