@@ -49,6 +49,7 @@ COARSENING = 11.0
 """Segments of a speaker at which the model's faults weigh as much as the noise."""
 
 _FIRST_SIZES = (22.5, 8.0)  # segments per speaker that first searches expect
+_BEYOND = 6.0  # standard deviations beyond which a mean is no voice
 _CENTRING = 100.0  # segments at which the runs trust the session's mean half
 _SEARCHES = 3  # each with the weight that follows from the one before
 _SWEEPS = 5  # of refinement, for rows that are whole observations
@@ -227,14 +228,16 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
 
     def _fit_trained(self, X: FloatArray) -> None:
         given = self._vectors(X)
-        # What all have in common may be a channel, and is no evidence of one speaker.
-        common = given.mean(axis=0)
-        vectors = given - common
         n = len(X)
         low, high = self._bounds(n)
         prior = SessionPrior(model_space(self.backend_).psi)
+        mean = given.mean(axis=0)
+        channel = _channel(mean, prior.psi, self.row_weight_ * n)
+        vectors = given - channel
         search = EvidenceSearch(vectors, prior, low, high)
-        starts = list(self._starts(X, common, low))
+        trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
+        centre = channel + trust * (mean - channel)
+        starts = list(self._starts(X, centre, low))
         best = self._best(search, starts, low, high)
         refined, claimed = self._refine(vectors, best, low)
         self.confidence_ = tempered_labels(claimed)
@@ -246,7 +249,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             told = tempered_count(told, self.n_clusters_, low, high)
         self.count_posterior_ = told
         model = best.model
-        self.model_ = PldaModel(common + model.mean, model.transform, model.psi)
+        self.model_ = PldaModel(channel + model.mean, model.transform, model.psi)
         self.weight_ = best.weight
         self.log_joint_ = best.value
         self.k_ = best.k
@@ -350,13 +353,12 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             labels = best.labels
         return labels, result.gamma.max(axis=1)
 
-    def _starts(self, X: FloatArray, mean: FloatArray, low: int) -> Iterator[Start]:
-        """Partitions that gated runs propose, of rows of this mean."""
+    def _starts(self, X: FloatArray, centre: FloatArray, low: int) -> Iterator[Start]:
+        """Partitions that gated runs around this centre propose."""
         n = len(X)
         rng = as_generator(self.random_state)
         backend = self.backend_
-        trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
-        centred = replace(backend, shift=backend.shift - trust * mean)
+        centred = replace(backend, shift=backend.shift - centre)
         terms = centred.features(centred.prepare(X))
         self.n_steps_ = 0
         tried = set()
@@ -391,6 +393,17 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
 
 def _at_least(terms: PairwiseTerms, labels: IntArray, low: int) -> IntArray:
     return reach_bounds(terms, labels, low, len(labels))
+
+
+def _channel(mean: FloatArray, psi: FloatArray, n: float) -> FloatArray:
+    """The mean of a session, if it is too far off to be a voice; otherwise nothing.
+
+    The mean of one speaker has variance psi, and that of several less. What lies beyond
+    is how they were recorded, and no evidence that they are one.
+    """
+    d = len(psi)
+    excess = float(np.sum(mean**2 / (psi + 1.0 / n))) - d
+    return mean if excess > _BEYOND * math.sqrt(2.0 * d) else np.zeros(d)
 
 
 def _predictive(

@@ -21,8 +21,6 @@ from sms_diar.types import FloatArray, IntArray
 
 _ROUNDS = 4  # of adapting and searching, from one start
 _MOST_GROUPS = 200  # of which all pairs are compared once more
-_WORTH = 0.85  # share of the entropy of labels that several speakers have to gain,
-_MOST_WORTH = 1.15  # and the most, in nats per segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +100,15 @@ class EvidenceSearch:
         return margin > 0.0
 
     def beats_one_speaker(self, found: Found) -> bool:
-        """Whether several speakers gain enough of what it costs to say who speaks when.
+        """Whether several speakers gain what it costs to say who speaks when.
 
-        That is the entropy of the labels. Of many speakers no more than a bound is
-        asked: in hard sessions much of who speaks when stays open, and need not be
-        said.
+        Between two speakers that is the entropy of the labels. Of more speakers no
+        more than 1 nat per segment is asked: in hard sessions much of who speaks
+        when stays open, and need not be said.
         """
         n = len(self.rows)
         shares = np.bincount(found.labels) / n
-        entropy = -float(np.sum(shares * np.log(shares)))
-        cost = min(_WORTH * entropy, _MOST_WORTH)
+        cost = min(1.0, -float(np.sum(shares * np.log(shares))))
         single = self.fixed(np.zeros(n, np.int64), found.weight).value
         gain = self.fixed(found.labels, found.weight).value - single
         return gain > cost * found.weight * n
