@@ -432,7 +432,10 @@ def test_if_the_scheduler_goes_an_error_says_so(odd):
         results = _scheduler.current().map(str, iter(range(100)))
         assert next(results) == "0"
         odd.scheduler.kill()
-        with pytest.raises(SchedulerError, match=r"the scheduler at tcp://.* (was lost|has dropped the work)"):
+        with pytest.raises(
+            SchedulerError,
+            match=r"the scheduler at tcp://.* (was lost|has dropped the work)",
+        ):
             list(results)
 
 

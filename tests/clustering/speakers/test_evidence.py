@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sms_diar.clustering.speakers import evidence_search
+from sms_diar.clustering.speakers import evidence, evidence_search
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.evidence_search import EvidenceSearch
 from sms_diar.errors import InvalidParameterError
@@ -302,7 +302,7 @@ def test_what_all_segments_have_in_common_is_no_speaker(seed, monkeypatch):
     far = drawn.X + 2.0 * drawn.X.std() * channel
     model = fitted(far, backend=backend)
     assert model.n_clusters_ == 5
-    assert score_clustering(drawn.speakers, model.labels_).majority.g == 1.0
+    assert score_clustering(drawn.speakers, model.labels_).majority.g > 0.99
     # New segments are judged where the session lies.
     np.testing.assert_array_equal(model.predict(far), model.labels_)
     # Taken for a voice, the channel makes one speaker of them.
