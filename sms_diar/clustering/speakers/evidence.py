@@ -50,6 +50,7 @@ COARSENING = 11.0
 
 _FIRST_SIZES = (22.5, 8.0)  # segments per speaker that first searches expect
 _BEYOND = 6.0  # standard deviations beyond which a mean is no voice
+_CENTRED_MARGIN = 1.25  # more is asked of several speakers once it is taken away
 _CENTRING = 100.0  # segments at which the runs trust the session's mean half
 _SEARCHES = 3  # each with the weight that follows from the one before
 _SWEEPS = 5  # of refinement, for rows that are whole observations
@@ -238,7 +239,8 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         trust = self.row_weight_ * n / (self.row_weight_ * n + _CENTRING)
         centre = channel + trust * (mean - channel)
         starts = list(self._starts(X, centre, low))
-        best = self._best(search, starts, low, high)
+        margin = _CENTRED_MARGIN if channel.any() else 1.0
+        best = self._best(search, starts, low, high, margin)
         refined, claimed = self._refine(vectors, best, low)
         self.confidence_ = tempered_labels(claimed)
         labels = by_first_appearance(refined)
@@ -297,7 +299,12 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         return self.row_weight_ * self.coarsening / (self.coarsening + size)
 
     def _best(
-        self, search: EvidenceSearch, starts: list[Start], low: int, high: int
+        self,
+        search: EvidenceSearch,
+        starts: list[Start],
+        low: int,
+        high: int,
+        margin: float,
     ) -> Found:
         n = len(search.rows)
         found = []
@@ -307,7 +314,7 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             self._tell(0.7 + 0.1 * len(found))
         careful, bold = found
         best = bold if search.prefers(bold, careful) else careful
-        if low == 1 and not search.beats_one_speaker(best):
+        if low == 1 and not search.beats_one_speaker(best, margin):
             return search.fixed(np.zeros(n, np.int64), self._weight(n, 1))
         return best
 

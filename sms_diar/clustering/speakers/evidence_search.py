@@ -99,19 +99,19 @@ class EvidenceSearch:
             margin += (values[0] - values[1]) / weight
         return margin > 0.0
 
-    def beats_one_speaker(self, found: Found) -> bool:
+    def beats_one_speaker(self, found: Found, margin: float = 1.0) -> bool:
         """Whether several speakers gain what it costs to say who speaks when.
 
         Between two speakers that is the entropy of the labels. Of more speakers no
         more than 1 nat per segment is asked: in hard sessions much of who speaks
-        when stays open, and need not be said.
+        when stays open, and need not be said. `margin` times as much is asked.
         """
         n = len(self.rows)
         shares = np.bincount(found.labels) / n
         cost = min(1.0, -float(np.sum(shares * np.log(shares))))
         single = self.fixed(np.zeros(n, np.int64), found.weight).value
         gain = self.fixed(found.labels, found.weight).value - single
-        return gain > cost * found.weight * n
+        return gain > margin * cost * found.weight * n
 
     def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
         """Probability of the number found and of a few below it.
