@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -100,12 +100,9 @@ class Home:
             os.chdir(before)
 
 
-def thaw(function: bytes) -> Callable[[Any], Any]:
-    """A function that came as bytes."""
-    import cloudpickle  # noqa: PLC0415 - comes with Dask
-
-    thawed: Callable[[Any], Any] = cloudpickle.loads(function)
-    return thawed
+def hold(function: Callable[[A], R]) -> Callable[[A], R]:
+    """A function, as a task that keeps it where it is needed, and can be made again."""
+    return function
 
 
 def apply(

@@ -146,10 +146,8 @@ class Cluster:
 
         Items are drawn as they are needed, a few ahead for each worker.
         """
-        import cloudpickle  # noqa: PLC0415 - comes with Dask
-
         # A task and not scattered data, which nobody could make again.
-        sent = self._submit(_remote.thaw, cloudpickle.dumps(function))
+        sent = self._submit(_remote.hold, function)
         source = enumerate(items)
         arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         pending: dict[int, Any] = {}
@@ -206,6 +204,9 @@ class Cluster:
                     _raise_of_task(error)
                 self._check_connection(error)
                 if not isinstance(error, TimeoutError):
+                    # Work is cancelled a moment before the connection is known lost.
+                    time.sleep(_LOOK)
+                    self._check_connection(error)
                     raise SchedulerError(
                         f"the scheduler at {self._address} has dropped the work; run "
                         f"the command again"
