@@ -126,7 +126,7 @@ def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) 
 
 
 @inlined
-def _root(parents: IntArray, cell: int) -> int:
+def root_of(parents: IntArray, cell: int) -> int:
     """Least cell known to be of the same component; paths to it are halved."""
     while parents[cell] != cell:
         parents[cell] = parents[parents[cell]]
@@ -154,7 +154,7 @@ def _join_pairs(
                 squared += gap * gap
             if squared > reach:
                 continue
-            root, other = _root(parents, a), _root(parents, b)
+            root, other = root_of(parents, a), root_of(parents, b)
             if root != other and _touch(grouped, starts, a, b, limit):
                 parents[max(root, other)] = min(root, other)
 
@@ -175,7 +175,7 @@ def _join_all(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArr
                 squared += gap * gap
             if squared > reach:
                 continue
-            root, other = _root(parents, a), _root(parents, b)
+            root, other = root_of(parents, a), root_of(parents, b)
             if root != other and _touch(grouped, starts, a, b, limit):
                 parents[max(root, other)] = min(root, other)
     return _components(parents)

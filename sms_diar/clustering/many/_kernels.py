@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from sms_diar._numba import kernel
+from sms_diar.clustering._modes import root_of
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
@@ -150,7 +151,7 @@ def gathered(
             j = near[i, c]
             if j < 0:
                 break
-            one, other = find(parent, i), find(parent, j)
+            one, other = root_of(parent, i), root_of(parent, j)
             if one == other:
                 continue
             gap = 0.0
@@ -159,15 +160,6 @@ def gathered(
                 gap += x * x
             if gap <= most * length:
                 parent[max(one, other)] = min(one, other)
-
-
-@kernel
-def find(parent: IntArray, i: int) -> int:
-    """Root of a tree of the forest, with paths halved on the way."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 @kernel

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sms_diar.clustering.many._kernels import (
-    find,
     gathered,
     pair_gains,
+    root_of,
     score_neighbours,
     shift_rows,
 )
@@ -102,7 +102,7 @@ def test_rows_at_one_place_are_united_with_their_neighbours_only():
     parent = np.arange(4)
     gathered(states, near, 0.01, 0, 4, parent)
     # Row 2 rests beside 0, but 0 is no neighbour of it; 3 rests elsewhere.
-    assert [find(parent, i) for i in range(4)] == [0, 0, 2, 3]
+    assert [root_of(parent, i) for i in range(4)] == [0, 0, 2, 3]
 
 
 def test_gains_are_differences_of_evidence():
