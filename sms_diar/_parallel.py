@@ -14,6 +14,7 @@ import functools
 import os
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -94,6 +95,7 @@ def process_map(
     if workers == 1 or len(items) < 2:
         yield from map(function, items)
         return
+    _let_workers_be_replaced()
     call = delayed(functools.partial(_in_process, function, os.getpid()))
     with Parallel(
         n_jobs=min(workers, len(items)),
@@ -104,6 +106,16 @@ def process_map(
         step = len(items) if held is None else held * workers
         for start in range(0, len(items), step):
             yield from pool(call(item) for item in items[start : start + step])
+
+
+def _let_workers_be_replaced() -> None:
+    """Keep a warning of the pool from becoming an error, which would be for ever.
+
+    A worker that has grown by 300 MB, as one with an hour of sound does, ends itself,
+    and the thread that starts another one warns of that. Where warnings are errors, as
+    in many test suites, that thread would end, and all would wait for it.
+    """
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 
 
 def _in_process(function: Callable[[A], R], parent: int, item: A) -> R:
