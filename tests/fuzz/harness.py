@@ -58,12 +58,15 @@ class Reader:
         Takes its path.
     parts : bool
         Whether inputs are parts of an archive, packed before they are read.
+    dear : bool
+        Whether it takes long, and so gets a tenth of the executions that are asked for.
     """
 
     name: str
     suffix: str
     read: Callable[[Path], object]
     parts: bool = False
+    dear: bool = False
 
     def seeds(self) -> list[bytes]:
         """Kept inputs, in the order of their names."""
@@ -157,7 +160,7 @@ def readers() -> dict[str, Reader]:
         Reader("npz", ".npz", arrays.read_npz),
         Reader("npz-parts", ".npz", read_embeddings, parts=True),
         Reader("ids", ".ids", arrays.read_ids),
-        Reader("parquet", ".parquet", read_embeddings),
+        Reader("parquet", ".parquet", read_embeddings, dear=True),
         Reader("beside", ".json", beside),
         Reader("labels-csv", ".csv", labels.read_labels),
         Reader("labels-json", ".json", labels.read_labels),
@@ -174,7 +177,7 @@ def readers() -> dict[str, Reader]:
         Reader("reco2num_spk", "", tables.read_reco2num_spk),
         Reader("spk2gender", "", tables.read_spk2gender),
         Reader("wav-scp", ".scp", tables.read_wav_scp),
-        Reader("data-dir", ".dir", data_dir),
+        Reader("data-dir", ".dir", data_dir, dear=True),
         Reader("command", ".txt", command),
         Reader(
             "trials", ".txt", lambda path: trials.read_trials(path, ("a",), ("b", "c"))
@@ -182,16 +185,16 @@ def readers() -> dict[str, Reader]:
         Reader("plda", "", plda.read_plda),
         Reader("transform", "", transform.read_transform),
         Reader("transform-parts", ".npz", transform.read_transform, parts=True),
-        Reader("transform-h5", ".h5", transform.read_transform),
+        Reader("transform-h5", ".h5", transform.read_transform, dear=True),
         Reader("model", ".npz", lambda path: read_model(path, IVECTORS)),
-        Reader("model-parts", ".npz", model, parts=True),
+        Reader("model-parts", ".npz", model, parts=True, dear=True),
         Reader("settings", ".toml", settings),
         Reader("description", ".toml", read_description),
         Reader("assignment", ".txt", assignment),
-        Reader("wav", ".wav", audio),
-        Reader("flac", ".flac", audio),
-        Reader("ogg", ".ogg", audio),
-        Reader("sphere", ".sph", audio),
+        Reader("wav", ".wav", audio, dear=True),
+        Reader("flac", ".flac", audio, dear=True),
+        Reader("ogg", ".ogg", audio, dear=True),
+        Reader("sphere", ".sph", audio, dear=True),
         Reader("onnx", ".onnx", read_weights),
         Reader("torch", ".bin", read_tensors),
         Reader("torch-parts", ".bin", read_tensors, parts=True),
@@ -334,7 +337,9 @@ def mutate(
     return outcome
 
 
-def watch(reader: Reader, folder: Path, seconds: float, report: Path) -> None:
+def watch(
+    reader: Reader, folder: Path, report: Path, executions: int | None, seconds: float
+) -> None:
     """Let atheris drive a reader by its coverage; ends the process."""
     import atheris
 
@@ -342,16 +347,23 @@ def watch(reader: Reader, folder: Path, seconds: float, report: Path) -> None:
     inner = folder / "read"
     inner.mkdir(exist_ok=True)
     end = time.monotonic() + seconds - 0.5
+    last = float("inf") if executions is None else executions - 1
 
     def one(data: bytes) -> None:
         outcome.add(fault_of(reader, data, inner), data)
-        if time.monotonic() > end or outcome.executions % 2000 == 0:
+        done = outcome.executions
+        if time.monotonic() > end or done >= last or done % 2000 == 0:
             write_report(report, outcome)
 
     found = folder / "found"
     found.mkdir(exist_ok=True)
-    options = [f"-max_total_time={round(seconds)}", f"-max_len={LARGEST}"]
-    options += [
+    how_long = (
+        f"-max_total_time={round(seconds)}" if executions is None
+        else f"-runs={executions}"
+    )  # fmt: skip
+    options = [
+        how_long,
+        f"-max_len={LARGEST}",
         "-timeout=60",
         "-rss_limit_mb=4096",
         "-verbosity=0",
@@ -372,12 +384,17 @@ def write_report(path: Path, outcome: Outcome) -> None:
 def _run(reader: Reader, options: argparse.Namespace, folder: Path) -> Outcome:
     """Fuzz one reader in a child, which a crash of a library may end."""
     report = folder / "report.json"
+    executions, seconds = options.executions, options.seconds
+    if executions is not None:
+        executions, seconds = executions // (10 if reader.dear else 1), float("inf")
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         if options.engine == "atheris":
-            watch(reader, folder, options.seconds, report)
-        found = mutate(reader, folder, seed=options.seed, seconds=options.seconds)
+            watch(reader, folder, report, executions, seconds)
+        found = mutate(
+            reader, folder, seed=options.seed, executions=executions, seconds=seconds
+        )
         write_report(report, found)
         os._exit(0)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -408,6 +425,11 @@ def main() -> int:
     """Fuzz readers one after another, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="for each reader")
+    parser.add_argument(
+        "--executions",
+        type=int,
+        help="for each reader, in place of a time; a tenth for dear ones",
+    )
     parser.add_argument("--engine", choices=("mutation", "atheris"), default=None)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only", action="append", default=[])
