@@ -16,6 +16,10 @@ class Progress(Protocol):
         """Show `label`; the function handed out is called once per finished item."""
         ...
 
+    def stage(self, label: str) -> AbstractContextManager[None]:
+        """Show `label` for work of unknown length; work within shows its own."""
+        ...
+
     def say(self, message: str) -> None:
         """Show one line."""
         ...
@@ -30,6 +34,11 @@ class Silence:
     ) -> Iterator[Callable[[], None]]:
         """Take note of nothing."""
         yield lambda: None
+
+    @contextmanager
+    def stage(self, label: str) -> Iterator[None]:
+        """Take note of nothing."""
+        yield
 
     def say(self, message: str) -> None:
         """Stay silent."""

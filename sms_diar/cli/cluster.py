@@ -128,10 +128,7 @@ def cluster(
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
     """
-    import sms_diar
     from sms_diar.cli.progress import NotingProgress
-    from sms_diar.io._lines import check_names
-    from sms_diar.io.kaldi.tables import read_utt2spk
 
     check_usage(
         method,
@@ -145,10 +142,16 @@ def cluster(
     _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
     if utt2rec is not None and per_recording is not False:
         raise typer.BadParameter("is for --across", param_hint="--utt2rec")
-    budget = memory_budget(max_memory)
-    check_places(embeddings, plda, transform, segments)
-    recordings = None if utt2rec is None else read_utt2spk(utt2rec)
     progress = NotingProgress()
+    with progress.stage("loading"):
+        import sms_diar
+        from sms_diar.io._lines import check_names
+        from sms_diar.io.kaldi.tables import read_utt2spk
+
+        budget = memory_budget(max_memory)
+        check_places(embeddings, plda, transform, segments)
+        recordings = None if utt2rec is None else read_utt2spk(utt2rec)
+        run = sms_diar.cluster  # which loads what it needs
     with (
         on_scheduler(scheduler),
         progress.stage("reading"),
@@ -159,7 +162,7 @@ def cluster(
         if output is None and rttm is None and not as_json:
             # A line is an id, a space, a speaker; found now, not after the work.
             check_names(vectors.source, vectors.ids, format="labels on standard output")
-        result = sms_diar.cluster(
+        result = run(
             vectors,
             segments=segments,
             plda=plda,

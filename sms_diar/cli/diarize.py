@@ -191,15 +191,16 @@ def diarize(
         k=k,
         threshold=threshold,
     )
-    budget = memory_budget(max_memory)
     check_outputs(rttm, html)
     if ref is not None and html is None:
         raise typer.BadParameter("is for the page of --html", param_hint="--ref")
     turns = TurnOutput(output or [], turn_format, split)
     paths = context.with_resource(with_standard_input(recordings))
     with progress.stage("loading"):
-        turns.check(paths)
         import sms_diar
+
+        budget = memory_budget(max_memory)
+        turns.check(paths)
 
         if ref is not None:
             sms_diar.read_rttm(ref)  # what is wrong with it is known before the work

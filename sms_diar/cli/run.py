@@ -56,11 +56,18 @@ def run(
     from sms_diar._json import json_text
     from sms_diar.cli.interrupts import interruptible
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.experiment.recipe import find_recipe, run_recipe
 
-    found = find_recipe(recipe)
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar.experiment.recipe import find_recipe, run_recipe
+
+        found = find_recipe(recipe)
     advice = "run it again to go on from here"
-    with interruptible(advice), on_scheduler(scheduler, advice):
+    with (
+        interruptible(advice),
+        on_scheduler(scheduler, advice),
+        progress.stage("loading"),
+    ):
         outcome = run_recipe(
             found,
             exp or Path("exp") / found.name,
@@ -68,7 +75,7 @@ def run(
             assignments=assignments or (),
             first=first,
             workers=workers,
-            progress=TerminalProgress(),
+            progress=progress,
         )
     if as_json:
         typer.echo(json_text(outcome.results))

@@ -149,10 +149,14 @@ def simulate(
 
     Example: sms-diar simulate data/train -o data/sim --speakers 4 --overlap 0.15
     """
-    import sms_diar
     from sms_diar.cli.progress import TerminalProgress
 
-    result = sms_diar.simulate(
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        import sms_diar
+
+        run = progress.during("simulating", sms_diar.simulate)
+    result = run(
         directory,
         output,
         speakers=speakers,
@@ -177,7 +181,7 @@ def simulate(
         channel=channel,
         seed=seed,
         allow_commands=allow_commands,
-        progress=TerminalProgress(),
+        progress=progress,
     )
     note_each(result.notes)
     if as_json:

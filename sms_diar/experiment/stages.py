@@ -147,9 +147,10 @@ def run_stages(
                 (root / later / STAMP).unlink(missing_ok=True)
             folder.mkdir(exist_ok=True)
             before = {name: root / name for name in stage.after}
-            stage.run(
-                StageRun(stage.name, folder, before, fingerprint, workers, listener)
-            )
+            with listener.stage(stage.name):
+                stage.run(
+                    StageRun(stage.name, folder, before, fingerprint, workers, listener)
+                )
             record = {"fingerprint": fingerprint, "version": __version__}
             write_json(folder / STAMP, record)
             ran.append(stage.name)
