@@ -80,7 +80,7 @@ def score(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.kaldi.trials import read_trials
+    from sms_diar.io.kaldi.trials import count_trials, read_trials
     from sms_diar.pipeline.memory import require, trial_memory
     from sms_diar.pipeline.plda import backend_of, read_plda_model
     from sms_diar.pipeline.trials import ROWS, score_all_pairs, score_trials
@@ -107,11 +107,18 @@ def score(
     if test is not None:
         right = read_embeddings(test, allow_commands=allow_commands)
         backend.check_compatible(right)
-    rows = 0 if trials is not None else ROWS
+    listed = 0 if trials is None else count_trials(trials)
     require(
         "score",
-        f"{len(left)} and {len(right)} vectors of {left.dim} dimensions",
-        trial_memory(len(left), len(right), left.dim, rows=rows),
+        f"{len(left)} and {len(right)} vectors of {left.dim} dimensions"
+        + (f", {listed} trials" if trials else ""),
+        trial_memory(
+            len(left),
+            len(right),
+            left.dim,
+            rows=0 if trials else ROWS,
+            trials=listed,
+        ),
         budget,
         "give more, or score fewer vectors at a time",
     )

@@ -16,6 +16,7 @@ from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.embeddings.mixture import BLOCK
 from sms_diar.embeddings.total_variability import BATCH
 from sms_diar.errors import InvalidParameterError
+from sms_diar.pipeline.trials import TRIALS
 
 PROGRAM = 384 * 2**20
 """Bytes of the program itself: interpreter, libraries, compiled loops."""
@@ -109,7 +110,9 @@ def clustering_memory(
     return _SLACK + vectors + 2 * estimate_memory(n, dim, score_dim)
 
 
-def trial_memory(enrolled: int, tested: int, dim: int, *, rows: int) -> int:
+def trial_memory(
+    enrolled: int, tested: int, dim: int, *, rows: int = 0, trials: int = 0
+) -> int:
     """Bytes that scoring pairs takes at most.
 
     Parameters
@@ -118,13 +121,18 @@ def trial_memory(enrolled: int, tested: int, dim: int, *, rows: int) -> int:
         Vectors on both sides.
     dim : int
         Their dimensions.
-    rows : int
-        Rows that are scored at once against all columns; 0 for lists of trials.
+    rows : int, default=0
+        Rows that are scored at once against all columns, if all pairs are scored.
+    trials : int, default=0
+        Lines of the list, if a list is scored.
     """
     vectors = 8 * 8 * (enrolled + tested) * dim
     block = 8 * 3 * rows * tested
     text = 400 * tested if rows else 0  # a row of scores as numbers and lines
-    return _SLACK + vectors + block + text
+    # Places, scores and truth of each, twice while they grow or are sorted for the
+    # error rate; and what is scored and written at once.
+    listed = 160 * trials + min(trials, TRIALS) * (8 * 3 * dim + 500)
+    return _SLACK + vectors + block + text + listed
 
 
 def training_memory(

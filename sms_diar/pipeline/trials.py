@@ -25,7 +25,8 @@ from sms_diar.types import BoolArray, FloatArray, IntArray
 ROWS = 64
 """Enrolled speakers that are scored at once against all test vectors."""
 
-_TRIALS = 1 << 15  # trials that are scored at once
+TRIALS = 1 << 15
+"""Trials that are scored at once."""
 
 Writer: TypeAlias = Callable[[str], Any]
 
@@ -100,19 +101,21 @@ def score_trials(
     progress : Progress
         Receives progress.
     """
-    total = len(trials.text)
+    total = len(trials.rows)
     scores = np.empty(total)
-    starts = range(0, total, _TRIALS)
+    starts = range(0, total, TRIALS)
     with progress.track("trials", len(starts)) as advance:
         for start in starts:
-            part = slice(start, start + _TRIALS)
-            scores[part] = terms.pairs(trials.rows[part], trials.columns[part])
+            part = slice(start, start + TRIALS)
+            rows, columns = trials.rows[part], trials.columns[part]
+            scores[part] = terms.pairs(rows, columns)
+            lines = zip(
+                rows.tolist(), columns.tolist(), scores[part].tolist(), strict=True
+            )
             write(
                 "".join(
-                    f"{enrolled} {test} {value:.9g}\n"
-                    for (enrolled, test), value in zip(
-                        trials.text[part], scores[part].tolist(), strict=True
-                    )
+                    f"{trials.enrolled[row]} {trials.tested[column]} {value:.9g}\n"
+                    for row, column, value in lines
                 )
             )
             advance()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sms_diar
+from sms_diar._progress import Silence
 from sms_diar.clustering.methods import build_method
 from sms_diar.embeddings import (
     FrameStore,
@@ -15,7 +16,11 @@ from sms_diar.embeddings import (
 )
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.kaldi.trials import count_trials, read_trials
 from sms_diar.pipeline import memory
+from sms_diar.pipeline.trials import score_trials
+from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
+from sms_diar.scoring.backend_training import train_backend
 from sms_diar.types import EmbeddingSet
 
 
@@ -84,6 +89,32 @@ def test_training_takes_no_more_than_predicted():
     assert found <= predicted <= 6 * found
 
 
+@pytest.mark.parametrize("key", ["", " target", " nontarget"])
+def test_scoring_a_list_takes_no_more_than_predicted(tmp_path, key):
+    n, d, count = 300, 12, 60_000
+    X = session(n, d)
+    ids = tuple(f"a{i:03d}" for i in range(n))
+    rng = np.random.default_rng(1)
+    pairs = rng.integers(0, n, (count, 2)).tolist()
+    keys = [key, key.replace("non", "")]  # both kinds, for the error rate
+    path = tmp_path / "trials"
+    path.write_text("".join(f"{ids[a]} {ids[b]}{keys[a % 2]}\n" for a, b in pairs))
+    backend = train_backend(X, np.arange(n) % 20)
+    phi = phi_of(backend, X)
+    written = []
+
+    def score():
+        terms = trial_terms(plda_of(backend), phi, phi)
+        asked = read_trials(path, ids, ids)
+        score_trials(terms, asked, lambda text: written.append(len(text)), Silence())
+
+    found = peak_of(score)
+    assert count_trials(path) in (count, count + 1)
+    predicted = memory.trial_memory(n, n, d, trials=count)
+    assert found <= predicted <= 6 * found
+    assert sum(written) > 10 * count
+
+
 @pytest.fixture
 def vectors(tmp_path):
     path = tmp_path / "x.npz"
@@ -135,6 +166,14 @@ def test_scores_do_not_depend_on_the_budget(run_cli, vectors, tmp_path):
     refused = run_cli(*words, "--max-memory", "300M")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "200 and 200 vectors of 8 dimensions" in refused.stderr
+
+    listed = tmp_path / "trials"
+    listed.write_text("a000 a001\n" * 20_000)
+    words = ("plda", "score", model, vectors, "--trials", listed)
+    for budget, code in (("420M", 0), ("390M", 1)):
+        result = run_cli(*words, "--max-memory", budget)
+        assert (result.returncode, bool(result.stdout)) == (code, code == 0)
+    assert "8 dimensions, 20001 trials" in result.stderr
 
 
 def test_a_recording_that_may_not_fit_is_refused_before_its_clustering(

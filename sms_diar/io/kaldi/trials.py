@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._lines import check_fields, split_fields, strict_lines
+from sms_diar.io._lines import check_fields, check_is_file, split_fields, strict_lines
 from sms_diar.types import BoolArray, IntArray
 
 
 class Trials(NamedTuple):
-    """Pairs to be scored, and what they are if that is known."""
+    """Pairs to be scored, and what they are if that is known.
 
-    text: list[tuple[str, str]]
+    Lists of the field have 10^8 lines, so a trial is two places and not two names.
+    """
+
+    enrolled: tuple[str, ...]
+    tested: tuple[str, ...]
     rows: IntArray
     columns: IntArray
     is_target: BoolArray | None
+
+
+def count_trials(path: Path) -> int:
+    """How many lines a list has, without keeping any of it."""
+    check_is_file(path)
+    with path.open("rb") as file:
+        blocks = iter(lambda: file.read(1 << 20), b"")
+        return 1 + sum(block.count(b"\n") for block in blocks)
 
 
 def read_trials(
@@ -36,8 +49,7 @@ def read_trials(
     left = {name: row for row, name in enumerate(enrolled)}
     right = {name: row for row, name in enumerate(tested)}
     keys = {"target": True, "nontarget": False}
-    text: list[tuple[str, str]] = []
-    truth: list[bool] = []
+    rows, columns, truth = array("q"), array("q"), array("b")
     for line in strict_lines(path):
         fields = split_fields(line.text)
         problem = ""
@@ -49,7 +61,7 @@ def read_trials(
             problem = f"a trial has 2 or 3 fields, this line has {len(fields)}"
         elif len(fields) == 3 and fields[2] not in keys:
             problem = f"the third field must be target or nontarget, got {fields[2]!r}"
-        elif text and (len(fields) == 3) != bool(truth):
+        elif rows and (len(fields) == 3) != bool(truth):
             problem = "target or nontarget must be given on all lines or on none"
         elif fields[0] not in left:
             problem = f"{fields[0]!r} is not enrolled"
@@ -57,13 +69,15 @@ def read_trials(
             problem = f"{fields[1]!r} is not among the test embeddings"
         if problem:
             raise DataFormatError(problem, path=path, line=line.number, text=line.text)
-        text.append((fields[0], fields[1]))
-        truth += [keys[key] for key in fields[2:]]
-    if not text:
+        rows.append(left[fields[0]])
+        columns.append(right[fields[1]])
+        truth.extend(keys[key] for key in fields[2:])
+    if not rows:
         raise DataFormatError("holds no trials", path=path)
     return Trials(
-        text,
-        np.array([left[name] for name, _ in text], dtype=np.int64),
-        np.array([right[name] for _, name in text], dtype=np.int64),
-        np.array(truth, dtype=np.bool_) if truth else None,
+        enrolled,
+        tested,
+        np.frombuffer(rows, dtype=np.int64),
+        np.frombuffer(columns, dtype=np.int64),
+        np.frombuffer(truth, dtype=np.bool_) if truth else None,
     )
