@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sms_diar.cli.output import check_outputs, note_written
-from sms_diar.cli.score import (
+from sms_diar.cli.score_options import (
     Collar,
     ConventionName,
     IgnoreOverlap,
