@@ -120,9 +120,9 @@ def cluster(
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
     times = None if segments is None else _segments(segments, vectors, listener)
     estimator.set_params(backend=choose_backend(vectors, plda, transform))
-    known = None
+    recording_of = None
     if per_recording is False or recordings is not None:
-        known = recordings_of(vectors, times, recordings)
+        recording_of = recordings_of(vectors, times, recordings)
     if per_recording is False and method == DEFAULT_METHOD and len(vectors) > MANY:
         estimator.check_feasible(len(vectors))
         labels, summary = cluster_across(
@@ -135,7 +135,7 @@ def cluster(
             segments=times,
             max_memory=max_memory,
         )
-        return Clustering(labels, (summary,), times, method, recordings=known)
+        return Clustering(labels, (summary,), times, method, recordings=recording_of)
     listener.say(memory_note(vectors, estimator))
     result = cluster_embeddings(
         vectors,
@@ -145,23 +145,7 @@ def cluster(
         max_memory=max_memory,
         progress=listener,
     )
-    return replace(result, method=method, recordings=known)
-
-
-def match_segments(
-    embeddings: EmbeddingSet, segments: Mapping[str, Segment], source: str
-) -> list[str]:
-    """Check that every embedding has a segment; return ids that have no embedding."""
-    missing = [name for name in embeddings.ids if name not in segments]
-    if missing:
-        shown = ", ".join(repr(name) for name in missing[:3])
-        more = ", ..." if len(missing) > 3 else ""
-        raise InvalidParameterError(
-            f"{source}: must list all segments of {embeddings.source}, got none for "
-            f"{len(missing)} of {len(embeddings)} ids ({shown}{more})"
-        )
-    present = set(embeddings.ids)
-    return [name for name in segments if name not in present]
+    return replace(result, method=method, recordings=recording_of)
 
 
 def cluster_embeddings(
@@ -227,8 +211,23 @@ def cluster_embeddings(
         labels.update(found.labels)
         confidence.update(found.confidence)
         summaries.append(found.summary)
-    told = confidence or None
-    return Clustering(labels, tuple(summaries), segments, confidence=told)
+    return Clustering(labels, tuple(summaries), segments, confidence=confidence or None)
+
+
+def match_segments(
+    embeddings: EmbeddingSet, segments: Mapping[str, Segment], source: str
+) -> list[str]:
+    """Check that every embedding has a segment; return ids that have no embedding."""
+    missing = [name for name in embeddings.ids if name not in segments]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:3])
+        more = ", ..." if len(missing) > 3 else ""
+        raise InvalidParameterError(
+            f"{source}: must list all segments of {embeddings.source}, got none for "
+            f"{len(missing)} of {len(embeddings)} ids ({shown}{more})"
+        )
+    present = set(embeddings.ids)
+    return [name for name in segments if name not in present]
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
@@ -252,6 +251,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
 
 
 def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet:
+    """Vectors of a file, or of values; rows of an array are named by their places."""
     if isinstance(given, EmbeddingSet):
         return given
     if isinstance(given, str | Path) or hasattr(given, "read"):
