@@ -42,3 +42,16 @@ class Silence:
 
     def say(self, message: str) -> None:
         """Stay silent."""
+
+
+def hundredths(advance: Callable[[], None]) -> Callable[[float], None]:
+    """Turn a share that grows (and may fall back) into ticks of one per cent."""
+    ticked = 0
+
+    def listen(share: float) -> None:
+        nonlocal ticked
+        while ticked < int(100 * min(share, 1.0)):
+            ticked += 1
+            advance()
+
+    return listen

@@ -31,6 +31,9 @@ from sms_diar.cli.places import check_places
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
+LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")
+"""Suffixes of tables of labels, as in `sms_diar.io.labels`."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file to the application."""
@@ -139,7 +142,7 @@ def cluster(
         tol=tol,
         threshold=threshold,
     )
-    _check_usage(embeddings, segments, plda, method, output, rttm, per_recording)
+    _check_files(embeddings, segments, plda, method, output, rttm, per_recording)
     if utt2rec is not None and per_recording is not False:
         raise typer.BadParameter("is for --across", param_hint="--utt2rec")
     progress = NotingProgress()
@@ -197,7 +200,7 @@ def cluster(
         typer.echo(result)
 
 
-def _check_usage(
+def _check_files(
     embeddings: str,
     segments: Path | None,
     plda: Path | None,
@@ -206,7 +209,7 @@ def _check_usage(
     rttm: Path | None,
     per_recording: bool | None,  # noqa: FBT001
 ) -> None:
-    """Find out before the work what is wrong with the command line."""
+    """Refuse files that are missing or cannot be written, before anything is read."""
     if rttm is not None and segments is None:
         raise typer.BadParameter(
             "needs the times of the segments; give them with --segments",
@@ -229,7 +232,3 @@ def _check_usage(
             f"(or none), .utt2spk, .csv and .json",
             param_hint="--output",
         )
-
-
-LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")
-"""Suffixes of tables of labels, as in `sms_diar.io.labels`."""

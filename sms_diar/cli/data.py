@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar._json import json_text
+from sms_diar.cli.output import JsonOption, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -44,9 +44,7 @@ def validate_data(
             help="Whether utt2spk and spk2utt must be there.",
         ),
     ] = True,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print an object for machines.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List all problems of a data directory; exit code 1 if there are errors.
 
@@ -68,7 +66,7 @@ def validate_data(
         report["fixed"] = _report(fix, problems)
         report["fixed"]["dropped"] = [_record(problem) for problem in dropped]
     if as_json:
-        typer.echo(json_text(report))
+        echo_json(report)
     if any(problem.severity == "error" for problem in problems):
         raise typer.Exit(1)
 

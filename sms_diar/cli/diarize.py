@@ -28,6 +28,7 @@ from sms_diar.cli.output import (
     note_each,
     note_written,
 )
+from sms_diar.cli.recordings import AllowCommands, Strict
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.cli.standard_input import with_standard_input
 from sms_diar.cli.turn_output import (
@@ -145,15 +146,8 @@ def diarize(
         ),
     ] = 1,
     scheduler: SchedulerOption = None,
-    allow_commands: Annotated[
-        bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
-    ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Stop, and write nothing, if any recording is bad."
-        ),
-    ] = False,
+    allow_commands: AllowCommands = False,
+    strict: Strict = False,
     max_memory: MaxMemory = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print turns and summary as JSON.")

@@ -14,6 +14,7 @@ from sms_diar.cli.front_end import (
     read_front_end,
 )
 from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.recordings import Channel, Strict
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
@@ -69,10 +70,7 @@ def features(
         VadMethod | None,
         typer.Option(help="Keep frames with speech only.", show_default="energy"),
     ] = None,
-    channel: Annotated[
-        int | None,
-        typer.Option(min=1, help="Channel of recordings that have several, from 1."),
-    ] = None,
+    channel: Channel = None,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; results do not depend on it.")
     ] = 1,
@@ -85,12 +83,7 @@ def features(
             "understood without).",
         ),
     ] = False,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Stop, and write nothing, if any recording is bad."
-        ),
-    ] = False,
+    strict: Strict = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON.")
     ] = False,

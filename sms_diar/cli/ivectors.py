@@ -16,6 +16,7 @@ from sms_diar.cli.front_end import (
     read_front_end,
 )
 from sms_diar.cli.output import (
+    JsonOption,
     MaxMemory,
     check_outputs,
     echo_json,
@@ -23,6 +24,7 @@ from sms_diar.cli.output import (
     memory_budget,
     note_each,
 )
+from sms_diar.cli.recordings import AllowCommands, Strict
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
@@ -43,14 +45,6 @@ _Channel = Annotated[
 _Workers = Annotated[
     int, typer.Option(min=1, help="Processes and threads; results do not depend on it.")
 ]
-_Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Stop, and write nothing, if any recording is bad."),
-]
-_AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print an object for machines.")]
 _ALL_CORES = max(1, os.cpu_count() or 1)
 
 
@@ -132,9 +126,9 @@ def train(
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     scheduler: SchedulerOption = None,
-    allow_commands: _AllowCommands = False,
-    strict: _Strict = False,
-    as_json: _Json = False,
+    allow_commands: AllowCommands = False,
+    strict: Strict = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train a background model and a total variability matrix on speech.
 
@@ -234,9 +228,9 @@ def extract(
     channel: _Channel = None,
     workers: _Workers = _ALL_CORES,
     scheduler: SchedulerOption = None,
-    allow_commands: _AllowCommands = False,
-    strict: _Strict = False,
-    as_json: _Json = False,
+    allow_commands: AllowCommands = False,
+    strict: Strict = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Turn every segment of a data directory into an i-vector.
 
@@ -299,7 +293,7 @@ def info(
         typer.Argument(metavar="[MODEL]", show_default="the embedded one"),
     ] = None,
     *,
-    as_json: _Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show what an i-vector model is and what it was trained on."""
     from sms_diar.pipeline.models import read_ivector_model, require_model_path

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import echo_json
+from sms_diar.cli.output import JsonOption, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.networks.store import Stored
 
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print an object for machines.")
-]
 NamesArgument = Annotated[
     list[str],
     typer.Argument(metavar="NAME", help="As 'sms-diar models' lists them."),

@@ -13,6 +13,9 @@ from sms_diar._text import shown_lines
 SOME_FAILED = 3
 """Exit code where some recordings could not be used and the others went well."""
 
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print an object for machines.")
+]
 MaxMemory = Annotated[
     str | None,
     typer.Option(

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sms_diar.cli import plda_score
-from sms_diar.cli.output import check_outputs, echo_json
+from sms_diar.cli.output import JsonOption, check_outputs, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     EmbeddingsArgument,
-    JsonOption,
     Lengths,
     LengthsOption,
     ModelArgument,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sms_diar.cli import output
+
 if TYPE_CHECKING:
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import PldaModel
@@ -41,9 +43,7 @@ LengthsOption = Annotated[
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Run the commands that an scp holds.")
 ]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print an object for machines.")
-]
+JsonOption = output.JsonOption
 
 
 def refuse_transform(

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sms_diar.cli.output import check_outputs, note_written
-from sms_diar.cli.score import (
+from sms_diar.cli.recordings import AllowCommands
+from sms_diar.cli.score_options import (
     Collar,
     ConventionName,
     IgnoreOverlap,
@@ -63,9 +64,7 @@ def report(
             help="Compressed audio up to this size is in the page; more is beside it.",
         ),
     ] = 16.0,
-    allow_commands: Annotated[
-        bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
-    ] = False,
+    allow_commands: AllowCommands = False,
 ) -> None:
     """Make a page of who spoke when: to look at, listen to and correct.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sms_diar.cli.output import echo_json
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 
@@ -53,7 +54,6 @@ def run(
 
     Example: sms-diar run synthetic --set runs=5 --workers 2
     """
-    from sms_diar._json import json_text
     from sms_diar.cli.interrupts import interruptible
     from sms_diar.cli.progress import TerminalProgress
 
@@ -78,7 +78,7 @@ def run(
             progress=progress,
         )
     if as_json:
-        typer.echo(json_text(outcome.results))
+        echo_json(outcome.results)
     else:
         typer.echo(outcome.summary, nl=False)
 
@@ -90,7 +90,6 @@ def recipes(
     ] = False,
 ) -> None:
     """List the recipes that can be run by name."""
-    from sms_diar._json import json_text
     from sms_diar.experiment.recipe import list_recipes
 
     found = list_recipes()
@@ -99,7 +98,7 @@ def recipes(
             {"name": r.name, "summary": r.summary, "folder": str(r.folder)}
             for r in found
         ]
-        typer.echo(json_text(rows))
+        echo_json(rows)
         return
     width = max((len(recipe.name) for recipe in found), default=0)
     for recipe in found:

@@ -11,6 +11,7 @@ import typer
 from sms_diar.cli.front_end import VadMethod
 from sms_diar.cli.methods import Seed
 from sms_diar.cli.output import echo_json, note_each
+from sms_diar.cli.recordings import AllowCommands, Channel
 
 
 class Dominance(StrEnum):
@@ -128,14 +129,9 @@ def simulate(
             "speech all through."
         ),
     ] = VadMethod.NONE,
-    channel: Annotated[
-        int | None,
-        typer.Option(min=1, help="Channel of recordings that have several, from 1."),
-    ] = None,
+    channel: Channel = None,
     seed: Seed = 0,
-    allow_commands: Annotated[
-        bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
-    ] = False,
+    allow_commands: AllowCommands = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what was made as JSON.")
     ] = False,

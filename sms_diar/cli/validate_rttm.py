@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sms_diar.cli.output import JsonOption, echo_json
+
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
@@ -27,15 +29,12 @@ def validate_rttm(
         ),
     ],
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print an object for machines.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List all problems of files of turns; exit code 1 if there are errors.
 
     Example: sms-diar validate-rttm ref/*.rttm all.uem
     """
-    from sms_diar._json import json_text
     from sms_diar.io.annotation import check_annotation
     from sms_diar.io.uem import scan_uem
 
@@ -57,15 +56,13 @@ def validate_rttm(
             }
             for problem in problems
         ]
-        typer.echo(
-            json_text(
-                {
-                    "errors": count["error"],
-                    "warnings": count["warning"],
-                    "notes": count["note"],
-                    "problems": rows,
-                }
-            )
+        echo_json(
+            {
+                "errors": count["error"],
+                "warnings": count["warning"],
+                "notes": count["note"],
+                "problems": rows,
+            }
         )
     else:
         for problem in problems:

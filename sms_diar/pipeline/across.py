@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
-from sms_diar._progress import Progress
+from sms_diar._progress import Progress, hundredths
 from sms_diar.clustering.many.across import (
     NEIGHBOURS,
     STAGES,
@@ -167,16 +167,7 @@ def _stages(
         number += 1
         open_stage.close()
         label = f"{name} ({number} of {STAGES})"
-        advance = open_stage.enter_context(progress.track(label, 100))
-        ticked = 0
-
-        def tell(share: float) -> None:
-            nonlocal ticked
-            while ticked < int(100 * min(share, 1.0)):
-                ticked += 1
-                advance()
-
-        return tell
+        return hundredths(open_stage.enter_context(progress.track(label, 100)))
 
     return stage
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
-from sms_diar import _scheduler
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import refuse_path
 from sms_diar.clustering.baselines import SpeakerBaseline
@@ -21,110 +17,20 @@ from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_met
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
-from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._bytes import Readable
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.io.labels import write_labels
-from sms_diar.io.rttm import rttm_text
 from sms_diar.pipeline.across import MANY, cluster_across, recordings_of
-from sms_diar.pipeline.appearances import appearance_lines, appearances
+from sms_diar.pipeline.clustering import Clustering
+from sms_diar.pipeline.fitting import fit_sessions, rows_of_sessions, sessions_of
 from sms_diar.pipeline.memory import clustering_memory, require, shown_size
 from sms_diar.pipeline.models import choose_backend
-from sms_diar.pipeline.sessions import SessionSummary, session_table
-from sms_diar.report.turn_views import TurnViews
 from sms_diar.scoring import BackEnd
-from sms_diar.timeline.naming import name_speakers
-from sms_diar.timeline.turns import labels_to_turns
-from sms_diar.timeline.window_ids import times_of_ids
-from sms_diar.types import EmbeddingSet, PldaModel, Segment, Turn
+from sms_diar.types import EmbeddingSet, PldaModel, Segment
 
 EmbeddingsInput: TypeAlias = Readable | EmbeddingSet | npt.ArrayLike
 SegmentsInput: TypeAlias = str | Path | Mapping[str, Segment] | Sequence[Segment]
-
-
-@dataclass(frozen=True)
-class Clustering(TurnViews):
-    """Speakers of all segments.
-
-    In a notebook it shows itself as timelines where times are known.
-
-    Parameters
-    ----------
-    labels : mapping from str to str
-        Speaker of each segment id.
-    sessions : tuple of SessionSummary
-        One entry per session.
-    segments : mapping from str to Segment, or None
-        Where the segments lie, if known.
-    method : str or None
-        Name of the method, if known.
-    confidence : mapping from str to float, or None
-        Probability that the speaker of each segment is right, if the method tells.
-    recordings : mapping from str to str, or None
-        Recording of each segment id, where recordings were clustered together.
-    """
-
-    labels: Mapping[str, str]
-    sessions: tuple[SessionSummary, ...]
-    segments: Mapping[str, Segment] | None
-    method: str | None = None
-    confidence: Mapping[str, float] | None = None
-    recordings: Mapping[str, str] | None = None
-
-    def turns(self, max_gap: float = 0.0) -> list[Turn]:
-        """Who spoke when: merged, not overlapping."""
-        if self.segments is None:
-            raise InvalidParameterError(
-                "turns: segments must be known, got embeddings without times; give "
-                "the segments file"
-            )
-        return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
-
-    def _viewed(self) -> dict[str, tuple[list[Turn], None]]:
-        found: dict[str, list[Turn]] = {}
-        for turn in self.turns():
-            found.setdefault(turn.segment.recording, []).append(turn)
-        return {name: (turns, None) for name, turns in found.items()}
-
-    def _repr_html_(self) -> str:
-        """Timelines, or the table of sessions where times are not known."""
-        if self.segments is None:
-            return f"<pre>{escape(str(self))}</pre>"
-        return super()._repr_html_()
-
-    def to_rttm(
-        self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
-    ) -> str:
-        """Turns as RTTM, written to a file or stream if there is one."""
-        return rttm_text(self.turns(max_gap), target)
-
-    def to_labels(self, path: str | Path) -> None:
-        """Write the speaker of each segment: as utt2spk, .csv or .json."""
-        write_labels(path, self.labels, segments=self.segments)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""
-        told: dict[str, Any] = {
-            "method": self.method,
-            "labels": dict(self.labels),
-            "confidence": None if self.confidence is None else dict(self.confidence),
-            "sessions": [
-                {**session.to_dict(), "doubts": list(session.doubts)}
-                for session in self.sessions
-            ],
-        }
-        if self.recordings is not None:
-            told["appearances"] = appearances(self.labels, self.recordings)
-        return told
-
-    def __str__(self) -> str:
-        table = session_table(self.sessions)
-        if self.recordings is None:
-            return table
-        found = appearances(self.labels, self.recordings)
-        return "\n".join((table, *appearance_lines(found)))
 
 
 def cluster(
@@ -214,9 +120,9 @@ def cluster(
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
     times = None if segments is None else _segments(segments, vectors, listener)
     estimator.set_params(backend=choose_backend(vectors, plda, transform))
-    known = None
+    recording_of = None
     if per_recording is False or recordings is not None:
-        known = recordings_of(vectors, times, recordings)
+        recording_of = recordings_of(vectors, times, recordings)
     if per_recording is False and method == DEFAULT_METHOD and len(vectors) > MANY:
         estimator.check_feasible(len(vectors))
         labels, summary = cluster_across(
@@ -229,7 +135,7 @@ def cluster(
             segments=times,
             max_memory=max_memory,
         )
-        return Clustering(labels, (summary,), times, method, recordings=known)
+        return Clustering(labels, (summary,), times, method, recordings=recording_of)
     listener.say(memory_note(vectors, estimator))
     result = cluster_embeddings(
         vectors,
@@ -239,23 +145,7 @@ def cluster(
         max_memory=max_memory,
         progress=listener,
     )
-    return replace(result, method=method, recordings=known)
-
-
-def match_segments(
-    embeddings: EmbeddingSet, segments: Mapping[str, Segment], source: str
-) -> list[str]:
-    """Check that every embedding has a segment; return ids that have no embedding."""
-    missing = [name for name in embeddings.ids if name not in segments]
-    if missing:
-        shown = ", ".join(repr(name) for name in missing[:3])
-        more = ", ..." if len(missing) > 3 else ""
-        raise InvalidParameterError(
-            f"{source}: must list all segments of {embeddings.source}, got none for "
-            f"{len(missing)} of {len(embeddings)} ids ({shown}{more})"
-        )
-    present = set(embeddings.ids)
-    return [name for name in segments if name not in present]
+    return replace(result, method=method, recordings=recording_of)
 
 
 def cluster_embeddings(
@@ -301,19 +191,10 @@ def cluster_embeddings(
         )
     if estimator.backend is not None:
         estimator.backend.check_compatible(embeddings)
-    sessions: dict[str, list[int]] = {}
-    for row, name in enumerate(embeddings.ids):
-        session = "all"
-        if per_recording:
-            if segments is None:
-                raise InvalidParameterError(
-                    "cluster_embeddings: per_recording needs segments, got none"
-                )
-            session = segments[name].recording
-        sessions.setdefault(session, []).append(row)
-    for rows in sessions.values():  # all of them before the work on the first
-        estimator.check_feasible(len(rows))
-    sizes = [len(rows) for rows in sessions.values()]
+    rows = rows_of_sessions(embeddings, segments, per_recording=per_recording)
+    sizes = [len(of_session) for of_session in rows.values()]
+    for size in sizes:  # all of them before the work on the first
+        estimator.check_feasible(size)
     require(
         "cluster",
         f"a session of {max(sizes)} segments of {embeddings.dim} dimensions",
@@ -322,93 +203,31 @@ def cluster_embeddings(
         "give more, cluster recordings one by one, or take a method that holds no "
         "scores of all pairs (sms, sms-paper)",
     )
-
-    def of(session: str, rows: list[int]) -> _Session:
-        chosen = embeddings.select(rows)
-        known = segments or times_of_ids(chosen.ids)
-        times = None if known is None else [known[name] for name in chosen.ids]
-        prefix = f"{session}-spk-" if per_recording else "spk-"
-        return _Session(session, chosen, times, segments is not None, prefix)
-
+    sessions = sessions_of(embeddings, rows, segments, per_recording=per_recording)
     labels: dict[str, str] = {}
     confidence: dict[str, float] = {}
     summaries = []
-    works = (of(session, rows) for session, rows in sessions.items())
-    for found in _each(works, len(sessions), estimator, progress or Silence()):
+    for found in fit_sessions(estimator, sessions, len(rows), progress or Silence()):
         labels.update(found.labels)
         confidence.update(found.confidence)
         summaries.append(found.summary)
-    told = confidence or None
-    return Clustering(labels, tuple(summaries), segments, confidence=told)
+    return Clustering(labels, tuple(summaries), segments, confidence=confidence or None)
 
 
-@dataclass(frozen=True)
-class _Session:
-    """What is clustered at a time, and how its speakers are called."""
-
-    name: str
-    chosen: EmbeddingSet
-    times: list[Segment] | None
-    given: bool  # times, rather than told from ids
-    prefix: str
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Speakers of a session."""
-
-    labels: dict[str, str]
-    confidence: dict[str, float]
-    summary: SessionSummary
-
-
-def _each(
-    works: Iterable[_Session],
-    total: int,
-    estimator: SpeakerEstimator,
-    listener: Progress,
-) -> Iterator[_Found]:
-    """Speakers of all sessions, one after the other or on the workers of a cluster."""
-    cluster = _scheduler.current()
-    if cluster is not None:
-        with listener.track("sessions", total) as advance:
-            for found in cluster.map(partial(_cluster_session, estimator), works):
-                yield found
-                advance()
-        return
-    for work in works:
-        alone = work.prefix == "spk-"
-        label = "clustering" if alone else f"clustering {work.name}"
-        with listener.track(label, 100) as advance:
-            found = _cluster_session(estimator, work, _hundredths(advance))
-        yield found
-
-
-def _cluster_session(
-    estimator: SpeakerEstimator,
-    work: _Session,
-    listen: Callable[[float], None] | None = None,
-) -> _Found:
-    model = clone(estimator)
-    if listen is not None:
-        model.listen(listen)
-    chosen, times = work.chosen, work.times
-    if isinstance(model, SpeakerEvidenceMeanShift) and times is not None:
-        model.fit(chosen.vectors, segments=times)
-    else:
-        model.fit(chosen.vectors)
-    names = name_speakers(
-        model.labels_,
-        durations=[time.duration for time in times] if times and work.given else None,
-        prefix=work.prefix,
-    )
-    confidence = {}
-    if isinstance(model, SpeakerEvidenceMeanShift):
-        sure = np.round(model.confidence_, 4).tolist()
-        confidence = dict(zip(chosen.ids, sure, strict=True))
-    spoken = None if times is None else _spoken(times)
-    summary = replace(_summary(work.name, model), seconds=spoken)
-    return _Found(dict(zip(chosen.ids, names, strict=True)), confidence, summary)
+def match_segments(
+    embeddings: EmbeddingSet, segments: Mapping[str, Segment], source: str
+) -> list[str]:
+    """Check that every embedding has a segment; return ids that have no embedding."""
+    missing = [name for name in embeddings.ids if name not in segments]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:3])
+        more = ", ..." if len(missing) > 3 else ""
+        raise InvalidParameterError(
+            f"{source}: must list all segments of {embeddings.source}, got none for "
+            f"{len(missing)} of {len(embeddings)} ids ({shown}{more})"
+        )
+    present = set(embeddings.ids)
+    return [name for name in segments if name not in present]
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
@@ -432,6 +251,7 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
 
 
 def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet:
+    """Vectors of a file, or of values; rows of an array are named by their places."""
     if isinstance(given, EmbeddingSet):
         return given
     if isinstance(given, str | Path) or hasattr(given, "read"):
@@ -470,53 +290,3 @@ def _segments(
     if unused:
         listener.say(f"{source}: {len(unused)} segments have no embedding; left out")
     return times
-
-
-def _summary(session: str, model: SpeakerEstimator) -> SessionSummary:
-    """What a fitted estimator tells."""
-    found = SessionSummary(
-        session,
-        len(model.labels_),
-        model.n_clusters_,
-        model.k_ if "k" in model.get_params() else None,
-        model.n_steps_,
-        bool(model.converged_),
-        number_given=_number_given(model),
-    )
-    if not isinstance(model, SpeakerEvidenceMeanShift):
-        return found
-    return replace(
-        found,
-        row_weight=model.row_weight_,
-        weight=model.weight_,
-        log_joint=model.log_joint_,
-        count_posterior=dict(model.count_posterior_),
-        confidence=float(model.confidence_.mean()),
-    )
-
-
-def _number_given(model: SpeakerEstimator) -> bool:
-    """Whether the bounds leave one number of speakers only."""
-    if model.num_speakers is not None:
-        return True
-    return model.max_speakers is not None and model.max_speakers == (
-        model.min_speakers or 1
-    )
-
-
-def _spoken(segments: Sequence[Segment]) -> float:
-    """Seconds that segments cover, those that overlap counted once."""
-    return row_weight_of(segments) * sum(segment.duration for segment in segments)
-
-
-def _hundredths(advance: Callable[[], None]) -> Callable[[float], None]:
-    """Turn a share that grows (and may fall back) into ticks of one per cent."""
-    ticked = 0
-
-    def listen(share: float) -> None:
-        nonlocal ticked
-        while ticked < int(100 * np.clip(share, 0.0, 1.0)):
-            ticked += 1
-            advance()
-
-    return listen

@@ -8,7 +8,6 @@ into one channel at the rate of the model. That several speak at once is not not
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 
 from sms_diar._progress import Progress
@@ -18,13 +17,13 @@ from sms_diar.features.frames import speech_of
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.pipeline.cluster import cluster_embeddings
 from sms_diar.pipeline.decoding import check_length, decode
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of
 from sms_diar.pipeline.models import IvectorModel
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
 from sms_diar.pipeline.voice_prints import voice_prints
+from sms_diar.pipeline.window_clustering import cluster_windows
 from sms_diar.pipeline.window_details import window_details
 from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
@@ -128,18 +127,10 @@ def diarize_by_ivectors(
             workers=workers,
             progress=progress,
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clustering = cluster_embeddings(
-            vectors,
-            estimator,
-            segments=windows,
-            per_recording=True,
-            max_memory=chosen.max_memory,
-            progress=progress,
-        )
-    notes += [f"warning: {warning.message}" for warning in caught]
-    notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
+    clustering, told = cluster_windows(
+        vectors, estimator, windows, max_memory=chosen.max_memory, progress=progress
+    )
+    notes += told
     # Bridged pauses are nobody's speech: prints are made of what was said.
     spoken, spans = clustering.turns(), [windows[name] for name in vectors.ids]
     return DiarizedRecording(

@@ -8,7 +8,6 @@ recording; the networks know nothing of it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,13 +25,13 @@ from sms_diar.features.local_activity import (
 from sms_diar.features.mono import MonoAudio
 from sms_diar.features.segmentation import Segmenter
 from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.pipeline.cluster import cluster_embeddings
 from sms_diar.pipeline.decoding import check_length, decode
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voices
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
 from sms_diar.pipeline.voice_prints import voice_prints
+from sms_diar.pipeline.window_clustering import cluster_windows
 from sms_diar.pipeline.window_details import window_details
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.regions import Uem
@@ -112,18 +111,10 @@ def diarize_by_networks(
         source=place_of(recording),
         extractor=networks.embedder.fingerprint,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clustering = cluster_embeddings(
-            made,
-            estimator,
-            segments=windows,
-            per_recording=True,
-            max_memory=chosen.max_memory,
-            progress=progress,
-        )
-    notes += [f"warning: {warning.message}" for warning in caught]
-    notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
+    clustering, told = cluster_windows(
+        made, estimator, windows, max_memory=chosen.max_memory, progress=progress
+    )
+    notes += told
     labels = [clustering.labels[key] for key in windows]
     spans = list(windows.values())
     fewest, most = _bounds(estimator)

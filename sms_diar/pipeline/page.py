@@ -23,7 +23,8 @@ from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.page_audio import listen_to
-from sms_diar.pipeline.score import TurnSource, score, turns_of
+from sms_diar.pipeline.score import score
+from sms_diar.pipeline.sides import TurnSource, turns_of
 from sms_diar.pipeline.sources import AudioInput, GivenRecording, recordings_of
 from sms_diar.pipeline.window_map import window_map
 from sms_diar.report.html_page import render

@@ -129,7 +129,7 @@ def test_a_small_budget_is_refused_before_the_work(
     def work(*_, **__):
         raise AssertionError("the work began")
 
-    monkeypatch.setattr("sms_diar.pipeline.cluster.clone", work)
+    monkeypatch.setattr("sms_diar.pipeline.fitting.clone", work)
     monkeypatch.setattr("sms_diar.pipeline.training.features_of_segments", work)
     out = tmp_path / "out.npz"
     for words in (
@@ -190,7 +190,7 @@ def test_a_recording_that_may_not_fit_is_refused_before_its_clustering(
     def work(*_, **__):
         raise AssertionError("the work began")
 
-    monkeypatch.setattr("sms_diar.pipeline.cluster.clone", work)
+    monkeypatch.setattr("sms_diar.pipeline.fitting.clone", work)
     result = run_cli(*words, "--max-memory", "300M")
     assert result.returncode == 1
     assert "--max-memory must be at least " in result.stderr

@@ -1,0 +1,101 @@
+"""What came out of clustering embeddings: the speakers, as tables, turns or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, TextIO
+
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.labels import write_labels
+from sms_diar.io.rttm import rttm_text
+from sms_diar.pipeline.appearances import appearance_lines, appearances
+from sms_diar.pipeline.sessions import SessionSummary, session_table
+from sms_diar.report.turn_views import TurnViews
+from sms_diar.timeline.turns import labels_to_turns
+from sms_diar.types import Segment, Turn
+
+
+@dataclass(frozen=True)
+class Clustering(TurnViews):
+    """Speakers of all segments.
+
+    In a notebook it shows itself as timelines where times are known.
+
+    Parameters
+    ----------
+    labels : mapping from str to str
+        Speaker of each segment id.
+    sessions : tuple of SessionSummary
+        One entry per session.
+    segments : mapping from str to Segment, or None
+        Where the segments lie, if known.
+    method : str or None
+        Name of the method, if known.
+    confidence : mapping from str to float, or None
+        Probability that the speaker of each segment is right, if the method tells.
+    recordings : mapping from str to str, or None
+        Recording of each segment id, where recordings were clustered together.
+    """
+
+    labels: Mapping[str, str]
+    sessions: tuple[SessionSummary, ...]
+    segments: Mapping[str, Segment] | None
+    method: str | None = None
+    confidence: Mapping[str, float] | None = None
+    recordings: Mapping[str, str] | None = None
+
+    def turns(self, max_gap: float = 0.0) -> list[Turn]:
+        """Who spoke when: merged, not overlapping."""
+        if self.segments is None:
+            raise InvalidParameterError(
+                "turns: segments must be known, got embeddings without times; give "
+                "the segments file"
+            )
+        return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
+
+    def _viewed(self) -> dict[str, tuple[list[Turn], None]]:
+        found: dict[str, list[Turn]] = {}
+        for turn in self.turns():
+            found.setdefault(turn.segment.recording, []).append(turn)
+        return {name: (turns, None) for name, turns in found.items()}
+
+    def _repr_html_(self) -> str:
+        """Timelines, or the table of sessions where times are not known."""
+        if self.segments is None:
+            return f"<pre>{escape(str(self))}</pre>"
+        return super()._repr_html_()
+
+    def to_rttm(
+        self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
+    ) -> str:
+        """Turns as RTTM, written to a file or stream if there is one."""
+        return rttm_text(self.turns(max_gap), target)
+
+    def to_labels(self, path: str | Path) -> None:
+        """Write the speaker of each segment: as utt2spk, .csv or .json."""
+        write_labels(path, self.labels, segments=self.segments)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""
+        told: dict[str, Any] = {
+            "method": self.method,
+            "labels": dict(self.labels),
+            "confidence": None if self.confidence is None else dict(self.confidence),
+            "sessions": [
+                {**session.to_dict(), "doubts": list(session.doubts)}
+                for session in self.sessions
+            ],
+        }
+        if self.recordings is not None:
+            told["appearances"] = appearances(self.labels, self.recordings)
+        return told
+
+    def __str__(self) -> str:
+        table = session_table(self.sessions)
+        if self.recordings is None:
+            return table
+        found = appearances(self.labels, self.recordings)
+        return "\n".join((table, *appearance_lines(found)))
