@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli import output
-
 if TYPE_CHECKING:
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import PldaModel
@@ -43,7 +41,6 @@ LengthsOption = Annotated[
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Run the commands that an scp holds.")
 ]
-JsonOption = output.JsonOption
 
 
 def refuse_transform(

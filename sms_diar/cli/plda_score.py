@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sms_diar.cli.output import (
+    JsonOption,
     MaxMemory,
     check_outputs,
     echo_json,
@@ -17,7 +18,6 @@ from sms_diar.cli.output import (
 )
 from sms_diar.cli.plda_model import (
     AllowCommands,
-    JsonOption,
     Lengths,
     LengthsOption,
     ModelArgument,
@@ -79,13 +79,16 @@ def score(
     Example: sms-diar plda score backend.npz eval.npz --trials trials -o scores
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.kaldi.trials import count_trials, read_trials
-    from sms_diar.pipeline.memory import require, trial_memory
-    from sms_diar.pipeline.plda import backend_of, read_plda_model
-    from sms_diar.pipeline.trials import ROWS, score_all_pairs, score_trials
-    from sms_diar.pipeline.trials import enrol as enrol_speakers
-    from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
+
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar.io.embeddings import read_embeddings
+        from sms_diar.io.kaldi.trials import count_trials, read_trials
+        from sms_diar.pipeline.memory import require, trial_memory
+        from sms_diar.pipeline.plda import backend_of, read_plda_model
+        from sms_diar.pipeline.trials import ROWS, score_all_pairs, score_trials
+        from sms_diar.pipeline.trials import enrol as enrol_speakers
+        from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:
         raise typer.BadParameter(
@@ -130,7 +133,6 @@ def score(
         n_enroll=enrolled.counts,
         normalize_length=normalize_length or bool(backend.norm_weights.any()),
     )
-    progress = TerminalProgress()
     if trials is None:
         once = test is None and average is None
         with _sink(output) as write:

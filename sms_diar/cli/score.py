@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sms_diar.cli.output import check_outputs, echo_json
+from sms_diar.cli.output import check_outputs, echo_json, note
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.cli.score_files import ManyValues, refuse_labels, sides_of
 from sms_diar.cli.score_options import (
@@ -83,12 +83,17 @@ def score(
 
     Example: sms-diar score ref.rttm sys.rttm --uem all.uem --collar 0.25
     """
-    from sms_diar._files import write_text
-    from sms_diar.io.problems import summarised
-    from sms_diar.io.sniff import is_label_table
-    from sms_diar.pipeline.score import score_systems
-    from sms_diar.report.score_report import ReportStyle
+    from sms_diar.cli.progress import TerminalProgress
 
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar._files import write_text
+        from sms_diar.io.problems import summarised
+        from sms_diar.io.sniff import is_label_table
+        from sms_diar.pipeline.score import score_systems
+        from sms_diar.report.score_report import ReportStyle
+
+        run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
     check_outputs(errors)
     if len(reference) == 1 and is_label_table(reference[0]):
@@ -99,7 +104,7 @@ def score(
     if bootstrap is None:
         bootstrap = 2000 if len(hypotheses) > 1 else 0
     with on_scheduler(scheduler):
-        found = score_systems(
+        found = run(
             reference,
             hypotheses,
             uem=uem,
@@ -113,6 +118,7 @@ def score(
             method=method.value,
             level=level,
             seed=seed,
+            progress=progress,
         )
     report: ScoreReport | SystemsReport = found
     if len(hypotheses) == 1:
@@ -132,7 +138,7 @@ def score(
         typer.echo(report.text(style), nl=False)
     warnings = [remark for remark in report.remarks if remark.severity == "warning"]
     for line in summarised(warnings):
-        typer.echo(f"sms-diar: {line}", err=True)
+        note(line)
     if strict and warnings:
         raise typer.Exit(1)
 
@@ -197,7 +203,7 @@ def _score_labels(
             )
         reports[name] = score_labels(reference, path)
         for problem in reports[name].problems:
-            typer.echo(f"sms-diar: {problem.path}: warning: {problem.text}", err=True)
+            note(f"{problem.path}: warning: {problem.text}")
     if as_json:
         records = {name: report.to_dict() for name, report in reports.items()}
         typer.echo(

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from sms_diar._parallel import process_map
+from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_not_negative
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics.diarization.conventions import Convention, Extent
@@ -136,6 +137,7 @@ def score_systems(
     method: str = "percentile",
     level: float = 0.95,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> SystemsReport:
     """Score several systems on one reference and compare them with the first.
 
@@ -153,6 +155,8 @@ def score_systems(
         Samples of recordings for intervals; with 0 nothing is compared.
     method, level, seed
         As for `score`.
+    progress : Progress, optional
+        Receives progress.
     """
     if not isinstance(hypotheses, Mapping) or not hypotheses:
         raise InvalidParameterError(
@@ -178,9 +182,12 @@ def score_systems(
     scored = process_map(score_one, systems)
     results: dict[str, Evaluation] = {}
     asked: dict[str, tuple[Problem, ...]] = {}
-    for name, (result, found) in zip(hypotheses, scored, strict=True):
-        results[name] = result
-        asked[name] = (*questions, *found)
+    listener = progress or Silence()
+    with listener.track("systems", len(systems)) as advance:
+        for name, (result, found) in zip(hypotheses, scored, strict=True):
+            results[name] = result
+            asked[name] = (*questions, *found)
+            advance()
     first, *others = results.values()
     md_eval = first.settings.md_eval(
         shown_source(reference, "REF"),
@@ -194,20 +201,23 @@ def score_systems(
             f"recordings, and there is only one"
         )
     drawn = bootstrap and not reason
-    reports = {
-        name: ScoreReport(
-            result,
-            md_eval,
-            measure,
-            resampling.interval(result) if drawn else None,
-            asked[name],
-            "" if others else reason,
-        )
-        for name, result in results.items()
-    }
     compared = others if drawn else []
-    comparisons = tuple(resampling.comparison(other, first) for other in compared)
-    return SystemsReport(reports, comparisons, reason if others else "")
+    reports, comparisons = {}, []
+    with listener.track("intervals", len(results) + len(compared)) as advance:
+        for name, result in results.items():
+            reports[name] = ScoreReport(
+                result,
+                md_eval,
+                measure,
+                resampling.interval(result) if drawn else None,
+                asked[name],
+                "" if others else reason,
+            )
+            advance()
+        for other in compared:
+            comparisons.append(resampling.comparison(other, first))
+            advance()
+    return SystemsReport(reports, tuple(comparisons), reason if others else "")
 
 
 def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport:

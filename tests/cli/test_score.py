@@ -211,7 +211,7 @@ def test_the_options_are_those_of_the_python_function():
     # Python has one `scheduler` for all functions.
     assert command - {"strict", "as_json", "scheduler"} == set(
         inspect.signature(score_systems).parameters
-    ) - {"reference", "hypotheses"}
+    ) - {"reference", "hypotheses", "progress"}
 
 
 def test_the_printed_text_is_that_of_the_report(files):

@@ -124,15 +124,16 @@ def bootstrap(
     estimate = float(statistic(np.ones((1, n)))[0])
     if not len(values) or not np.isfinite(estimate):
         return Interval(estimate, np.nan, np.nan, level, method, n_samples)
-    tails = _expanded((1.0 - level) / 2.0, n)
+    z = _expanded((1.0 - level) / 2.0, n)
+    tails = (NormalDist().cdf(z), NormalDist().cdf(-z))
     if method == "bca":
-        tails = _corrected(tails, values, estimate, statistic(1.0 - np.eye(n)))
+        tails = _corrected(z, values, estimate, statistic(1.0 - np.eye(n)))
     low, high = np.quantile(values, tails)
     return Interval(estimate, float(low), float(high), level, method, n_samples)
 
 
-def _expanded(tail: float, n: int) -> tuple[float, float]:
-    """Tail probabilities for a small number of recordings.
+def _expanded(tail: float, n: int) -> float:
+    """Normal quantile of the lower tail for a small number of recordings.
 
     Samples of n vary less than fresh recordings would, by the factor
     ``(n - 1) / n`` of the variance, and as much as a normal instead of a t
@@ -143,17 +144,17 @@ def _expanded(tail: float, n: int) -> tuple[float, float]:
     # Quantile of t by its expansion around that of the normal distribution.
     t = z + (z**3 + z) / (4 * freedom)
     t += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-    low = normal.cdf(t * math.sqrt(n / (n - 1)))
-    return low, 1.0 - low
+    return t * math.sqrt(n / (n - 1))
 
 
 def _corrected(
-    tails: tuple[float, float],
-    values: FloatArray,
-    estimate: float,
-    left_out: FloatArray,
+    quantile: float, values: FloatArray, estimate: float, left_out: FloatArray
 ) -> tuple[float, float]:
-    """Tail probabilities corrected for bias and acceleration."""
+    """Tail probabilities corrected for bias and acceleration.
+
+    Few recordings ask for quantiles of such tails that their probability is zero as a
+    number, so quantiles are what is handed over.
+    """
     normal = NormalDist()
     below = np.mean(values < estimate) + 0.5 * np.mean(values == estimate)
     half = 0.5 / len(values)
@@ -162,11 +163,13 @@ def _corrected(
     spread = float(np.sum(gap**2)) ** 1.5
     skew = float(np.sum(gap**3)) / (6.0 * spread) if spread > 0.0 else 0.0
 
-    def corrected(tail: float) -> float:
-        z = bias + normal.inv_cdf(tail)
-        return normal.cdf(bias + z / (1.0 - skew * z))
+    def corrected(z: float) -> float:
+        stretch = 1.0 - skew * z
+        if stretch <= 0.0:  # beyond the pole: all samples are on one side
+            return 0.0 if z < 0.0 else 1.0
+        return normal.cdf(bias + z / stretch)
 
-    return corrected(tails[0]), corrected(tails[1])
+    return corrected(bias + quantile), corrected(bias - quantile)
 
 
 def confidence_interval(

@@ -149,7 +149,8 @@ def test_intervals_of_one_system_cover_as_often_as_they_say(method):
 
 def test_bca_agrees_with_scipy(monkeypatch):
     # Without our widening for small n, and but for the draws.
-    monkeypatch.setattr(bootstrap_module, "_expanded", lambda tail, n: (tail, 1 - tail))
+    plain = lambda tail, n: stats.norm.ppf(tail)  # noqa: E731
+    monkeypatch.setattr(bootstrap_module, "_expanded", plain)
     rng = np.random.default_rng(0)
     errors, scored = rng.lognormal(0.0, 1.0, 40), rng.lognormal(1.0, 0.5, 40)
     ours = bootstrap(ratio(errors, scored), 40, method="bca", n_samples=20000)
@@ -163,6 +164,19 @@ def test_bca_agrees_with_scipy(monkeypatch):
         rng=np.random.default_rng(1),
     ).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=0.02)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
+@pytest.mark.parametrize("rates", [[0.1, 0.2], [0.2, 0.1], [0.3, 0.3], [0.1, 0.1, 0.9]])
+def test_the_widest_bca_intervals_of_few_recordings_are_those_of_the_samples(
+    rates, level
+):
+    result = score_diarization(*system(rates))
+    found = confidence_interval(result, method="bca", level=level)
+    assert min(rates) - 1e-9 <= found.low <= found.estimate + 1e-9
+    assert found.estimate - 1e-9 <= found.high <= max(rates) + 1e-9
+    if len(rates) == 2:
+        assert (found.low, found.high) == pytest.approx((min(rates), max(rates)))
 
 
 @pytest.mark.corpus
