@@ -100,9 +100,9 @@ class Home:
             os.chdir(before)
 
 
-def hold(function: Callable[[A], R]) -> Callable[[A], R]:
-    """A function, as a task that keeps it where it is needed, and can be made again."""
-    return function
+def hold(value: A) -> A:
+    """A function or a block, as a task: kept where it is needed, and made again."""
+    return value
 
 
 def apply(
