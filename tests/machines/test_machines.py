@@ -156,6 +156,21 @@ def test_workers_use_one_thread_and_the_folder_of_the_caller(
         assert [*_scheduler.current().map(look, [0])] == [(str(tmp_path), {1})]
 
 
+def test_arrays_begin_on_a_worker_where_they_begin_here(address):
+    # Dask's messages bring them at any byte, and NumPy has other sums for such arrays.
+    with _scheduler.scheduler(address):
+        for length in range(8):
+            word, model = "w" * length, np.arange(5.0 + length)
+
+            def look(item, word=word):
+                flags = item[1].flags.aligned, model.flags.aligned  # noqa: B023
+                return word, flags, item[1] + 1.0
+
+            items = [("i" * n, np.arange(3.0 + n)) for n in range(4)]
+            for _, flags, sums in _scheduler.current().map(look, items):
+                assert (*flags, sums.flags.aligned) == (True, True, True)
+
+
 # --- training: blocks that stay with the workers --------------------------------
 
 
