@@ -103,9 +103,12 @@ def features(
     Example: sms-diar features data/test -o feats.ark --scp feats.scp
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.problems import problem_records
-    from sms_diar.pipeline.features import write_features
+
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.features import write_features
 
     check_outputs(output, scp)
     problems: list[Problem] = []
@@ -124,7 +127,7 @@ def features(
                 allow_commands=allow_commands,
                 workers=workers,
                 problems=None if strict else problems,
-                progress=TerminalProgress(),
+                progress=progress,
             )
     finally:
         note_each(problems, most=None)

@@ -43,9 +43,11 @@ def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
 
 def memory_budget(size: str | None) -> int | None:
     """Bytes that ``--max-memory`` allows."""
-    from sms_diar.pipeline.memory import parse_size
+    if size is None:
+        return None
+    from sms_diar.pipeline.memory import parse_size  # takes a second or two
 
-    return None if size is None else parse_size(size)
+    return parse_size(size)
 
 
 def echo_json(value: Any) -> None:

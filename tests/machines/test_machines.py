@@ -384,8 +384,31 @@ def test_ctrl_c_ends_at_once_and_the_run_can_go_on(address, root, tmp_path):
     assert (tmp_path / "errors").read_text().splitlines()[-1] == (
         "sms-diar: interrupted; run it again to go on from here"
     )
-    assert taken < 5.0  # 2 s on a machine that has nothing else to do
+    assert taken < 2.0
     assert journal.read_text().count('"key"') > 2
+
+
+def test_a_command_says_that_it_connects_and_ctrl_c_ends_the_wait(tmp_path):
+    turns = rttm(tmp_path / "a.rttm", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server:  # which never answers
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        words = ("score", turns, turns, "--scheduler", address)
+        with (tmp_path / "errors").open("w") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-c", MAIN, *words],
+                stderr=errors,
+                start_new_session=True,
+            )
+        try:
+            harness.wait_for(lambda: (tmp_path / "errors").stat().st_size > 0)
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(timeout=30) == 130
+        finally:
+            process.kill()
+    assert (tmp_path / "errors").read_text().splitlines() == [
+        f"sms-diar: connecting to the scheduler at {address}",
+        "sms-diar: interrupted; nothing was written; run it again",
+    ]
 
 
 # --- clusters that are of no use ----------------------------------------------
@@ -404,6 +427,7 @@ def test_a_missing_extra_is_told_before_any_work(run_cli, tmp_path, monkeypatch)
     result = run_cli("features", tmp_path, "-o", out, "--scheduler", "tcp://x:1")
     assert result.returncode == 1
     assert result.stderr == (
+        "sms-diar: connecting to the scheduler at tcp://x:1\n"
         "sms-diar: work on a scheduler needs Dask: pip install 'sms-diar[dask]'\n"
     )
 
