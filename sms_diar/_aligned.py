@@ -51,7 +51,9 @@ class _Walk:
             parts = self._visit_all(value)
             return value if parts is None else tuple.__new__(type(value), parts)
         if isinstance(value, list):
-            value[:] = self._visit_all(value) or value
+            found = self._visit_all(value)
+            if found is not None:
+                value[:] = found
         elif isinstance(value, dict):
             self._visit_names(value)
         elif isinstance(value, FunctionType):
@@ -91,7 +93,9 @@ class _Walk:
             found = self.visit(value)
             if found is not value:
                 cell.cell_contents = found
-        function.__defaults__ = self.visit(function.__defaults__)
+        defaults = self.visit(function.__defaults__)
+        if defaults is not function.__defaults__:  # else Python would forget its cache
+            function.__defaults__ = defaults
         self.visit(function.__kwdefaults__)
         # One that came as code brought the globals that it needs.
         module = sys.modules.get(function.__module__)
