@@ -4,8 +4,9 @@
 so threads do. Results are handed out in the order of the input and summed by the caller
 in that order; BLAS itself stays on one thread, since it may cut a product differently
 on two. `process_map` is for whole recordings, sessions and repetitions. Within
-:func:`sms_diar.scheduler` both send their items to its workers instead. Results are
-therefore the same for any number of workers.
+:func:`sms_diar.scheduler` both send their items to its workers instead, where a `Shelf`
+keeps those that are wanted again. Results are therefore the same for any number of
+workers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from sms_diar import _scheduler
+from sms_diar._scheduler import Shelf
+
+__all__ = ["Shelf", "ordered_map", "process_map"]
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -33,15 +37,30 @@ _AHEAD = 2  # items that wait for each worker: busy threads, bounded memory
 
 
 def ordered_map(
-    function: Callable[[A], R], items: Iterable[A], *, workers: int = 1
+    function: Callable[[A], R],
+    items: Iterable[A],
+    *,
+    workers: int = 1,
+    shelf: Shelf | None = None,
 ) -> Iterator[R]:
     """Yield ``function(item)`` for every item, in order, on `workers` threads.
 
     Items are drawn as they are needed, so a source larger than memory will do.
+
+    Parameters
+    ----------
+    function : callable
+        Must leave the item as it is.
+    items : iterable
+        Anything; with a shelf, values that say their `nbytes`.
+    workers : int, default=1
+        Threads.
+    shelf : Shelf, optional
+        Where a cluster keeps the items, if other maps over the same ones follow.
     """
     cluster = _scheduler.current()
     if cluster is not None:
-        yield from cluster.map(function, items)
+        yield from cluster.map(function, items, shelf=shelf)
         return
     with threadpool_limits(limits=1, user_api="blas"):
         if workers == 1:

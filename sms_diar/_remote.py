@@ -100,9 +100,11 @@ class Home:
             os.chdir(before)
 
 
-def hold(function: Callable[[A], R]) -> Callable[[A], R]:
-    """A function, as a task that keeps it where it is needed, and can be made again."""
-    return function
+def hold(value: A) -> A:
+    """A function or a block, as a task: kept where it is needed, and made again."""
+    from sms_diar._aligned import align  # noqa: PLC0415 - loads NumPy
+
+    return align(value)
 
 
 def apply(
@@ -110,6 +112,8 @@ def apply(
 ) -> tuple[R, tuple[Caught, ...]]:
     """Result of an item, and the warnings on the way, which the caller shows."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - loads NumPy
+
+    from sms_diar._aligned import align  # noqa: PLC0415
 
     problem = home.unlike(versions())
     if problem:
@@ -121,7 +125,7 @@ def apply(
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        result = function(item)
+        result = align(function)(align(item))
     return result, tuple(
         (one.category, _message(one), one.filename, one.lineno) for one in caught
     )

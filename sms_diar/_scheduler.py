@@ -3,8 +3,9 @@
 `scheduler` connects to a cluster that somebody else started, and while it is open the
 maps of :mod:`sms_diar._parallel` send their items there. A function goes out once, with
 the model that it holds; items, which are paths or blocks of numbers, go with the tasks
-that need them. Nothing but Dask's own tasks is used, so what a lost worker had or was
-doing is done again by another one. What workers do is in :mod:`sms_diar._remote`.
+that need them, or once for several maps (`Shelf`). Nothing but Dask's own tasks is
+used, so what a lost worker had or was doing is done again by another one. What workers
+do is in :mod:`sms_diar._remote`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
-from typing import Any, NoReturn, TypeVar
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
 
 from sms_diar import _remote
+from sms_diar._aligned import align
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
 
 A = TypeVar("A")
@@ -37,6 +40,7 @@ _LOOK = 1.0  # seconds between two looks at a cluster that sends nothing
 _SELDOM = 5.0  # and at one that does
 _CLOSE = 0.5  # seconds to say goodbye, after Ctrl-C as well
 _AHEAD = 2  # items that wait for each worker: busy workers, bounded memory
+_SHELF = 1 << 30  # bytes that workers keep, and the scheduler to make them again
 
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/]+:[0-9]{1,5}")
 _INSTALL = "pip install 'sms-diar[dask]'"
@@ -140,15 +144,19 @@ class Cluster:
         self._say(f"{len(found)} worker(s) at {self._address}")
 
     def map(
-        self, function: Callable[[A], R], items: Iterable[A], *, ordered: bool = True
+        self,
+        function: Callable[[A], R],
+        items: Iterable[A],
+        *,
+        ordered: bool = True,
+        shelf: Shelf | None = None,
     ) -> Iterator[R]:
         """Yield ``function(item)`` for every item, in order or as they come.
 
         Items are drawn as they are needed, a few ahead for each worker.
         """
-        # A task and not scattered data, which nobody could make again.
-        sent = self._submit(_remote.hold, function)
-        source = enumerate(items)
+        sent = self.hold(function)
+        source = enumerate(items if shelf is None else shelf.draw(items, self))
         arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         pending: dict[int, Any] = {}
         done: set[int] = set()  # and waiting for an earlier one, where it was made
@@ -172,6 +180,11 @@ class Cluster:
             for future in (*pending.values(), sent):
                 with suppress(Exception):
                     future.release()
+
+    def hold(self, value: object) -> Any:
+        """Send something once; what is handed out stands for it in later tasks."""
+        # A task and not scattered data, which nobody could make again.
+        return self._submit(_remote.hold, value)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         key = f"sms-diar-{function.__name__}-{uuid.uuid4().hex}"
@@ -214,7 +227,7 @@ class Cluster:
                 self._look()
         for kind, message, path, line in caught:
             warnings.warn_explicit(message, kind, path, line, registry=self._shown)
-        return result
+        return align(result)
 
     def _look(self) -> None:
         """Count the workers; give up if there have been none for too long."""
@@ -246,6 +259,56 @@ class Cluster:
                 f"the connection to the scheduler at {self._address} was lost; run the "
                 f"command again when it is back"
             ) from error
+
+
+class Shelf:
+    """Items that workers keep from one map over them to the next.
+
+    Whoever maps several functions over the same items opens one and hands it to each
+    map. A cluster is then sent every item once, up to a gibibyte in all; what is beyond
+    goes out again each time, as it would without a shelf. Items say their `nbytes`, and
+    are the same, in the same order, in every map. One machine keeps nothing here.
+    """
+
+    def __init__(self) -> None:
+        self._cluster: Cluster | None = None
+        self._held: list[Any] = []
+        self._room = _SHELF
+        self._is_complete = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._clear()
+
+    def draw(self, items: Iterable[Any], cluster: Cluster) -> Iterator[Any]:
+        """The items, in order, each as it is or as what stands for it there."""
+        if cluster is not self._cluster:
+            self._clear()
+            self._cluster = cluster
+        yield from tuple(self._held)
+        if self._is_complete:
+            return
+        for item in islice(items, len(self._held), None):
+            self._room -= item.nbytes  # below zero for good: what is kept comes first
+            if self._room < 0:
+                yield item
+            else:
+                self._held.append(cluster.hold(item))
+                yield self._held[-1]
+        self._is_complete = self._room >= 0
+
+    def _clear(self) -> None:
+        for future in self._held:
+            with suppress(Exception):
+                future.release()
+        self._held, self._room, self._is_complete = [], _SHELF, False
 
 
 class _Arrival:

@@ -2,11 +2,14 @@
 
 Python raises KeyboardInterrupt between two instructions, and now and then these belong
 to code that turns every exception into one of its own (a compiler, a callback). So the
-signal is also remembered: whatever ends the command after it is the interruption.
+signal is also remembered: whatever ends the command after it is the interruption. And
+the end comes at once: Python is not made to look for garbage before it leaves.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,4 +55,6 @@ def interruptible(advice: str = "") -> Iterator[None]:
             raise
         _told = True
         typer.echo(f"sms-diar: interrupted{'; ' if advice else ''}{advice}", err=True)
+        # All that was loaded would be searched, and taken apart, for up to a second.
+        atexit.register(gc.freeze)
         raise SystemExit(INTERRUPTED) from None

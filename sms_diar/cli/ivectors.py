@@ -241,11 +241,14 @@ def extract(
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import write_embeddings
-    from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.problems import problem_records
-    from sms_diar.pipeline.extraction import Speech, extract_ivectors
-    from sms_diar.pipeline.models import read_ivector_model, require_model_path
+
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar.io.embeddings import write_embeddings
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.extraction import Speech, extract_ivectors
+        from sms_diar.pipeline.models import read_ivector_model, require_model_path
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         raise typer.BadParameter(
@@ -265,7 +268,7 @@ def extract(
                 allow_commands=allow_commands,
                 workers=workers,
                 problems=None if strict else problems,
-                progress=TerminalProgress(),
+                progress=progress,
             )
     finally:
         note_each(problems)

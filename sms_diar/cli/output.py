@@ -48,7 +48,7 @@ def memory_budget(size: str | None) -> int | None:
     """Bytes that ``--max-memory`` allows."""
     if size is None:
         return None
-    from sms_diar.pipeline.memory import parse_size
+    from sms_diar.pipeline.memory import parse_size  # takes a second or two
 
     return parse_size(size)
 

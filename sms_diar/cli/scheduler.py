@@ -39,7 +39,9 @@ def on_scheduler(
     if address is None:
         yield
         return
-    from sms_diar import scheduler
+    with interruptible(advice):
+        note(f"connecting to the scheduler at {address}")  # Dask takes a second to load
+        from sms_diar import scheduler
 
-    with interruptible(advice), scheduler(address, say=note):
-        yield
+        with scheduler(address, say=note):
+            yield

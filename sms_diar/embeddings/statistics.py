@@ -48,6 +48,11 @@ class Statistics:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the numbers take."""
+        return self.zeroth.nbytes + self.first.nbytes
+
     def select(self, rows: Sequence[int] | IntArray) -> Statistics:
         """Pick segments, in the order of `rows`."""
         chosen = np.asarray(rows, dtype=np.int64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sms_diar._parallel import ordered_map
+from sms_diar._parallel import Shelf, ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import check_count
 from sms_diar.embeddings.mixture import GaussianMixture
@@ -153,18 +153,19 @@ def train_total_variability(
     else:
         model = TotalVariability(resume.matrix, resume.means, mixture)
         likelihoods += resume.log_likelihoods
-    for iteration in range(len(likelihoods), n_iter + 1):
-        sums = _expect(model, statistics, workers=workers)
-        likelihoods.append(sums.log_likelihood / float(frames.sum()))
-        if on_iteration is not None:
-            on_iteration(iteration, likelihoods[-1])
-        if iteration < n_iter:
-            model = _maximise(
-                model, sums, len(statistics), minimum_divergence=minimum_divergence
-            )
-            if on_state is not None:
-                reached = tuple(likelihoods)
-                on_state(TotalVariabilityState(model.matrix, model.means, reached))
+    with Shelf() as shelf:
+        for iteration in range(len(likelihoods), n_iter + 1):
+            sums = _expect(model, statistics, workers=workers, shelf=shelf)
+            likelihoods.append(sums.log_likelihood / float(frames.sum()))
+            if on_iteration is not None:
+                on_iteration(iteration, likelihoods[-1])
+            if iteration < n_iter:
+                model = _maximise(
+                    model, sums, len(statistics), minimum_divergence=minimum_divergence
+                )
+                if on_state is not None:
+                    reached = tuple(likelihoods)
+                    on_state(TotalVariabilityState(model.matrix, model.means, reached))
     return TotalVariabilityFit(model, np.array(likelihoods))
 
 
@@ -175,7 +176,13 @@ def _random_start(mixture: GaussianMixture, rank: int, seed: int) -> TotalVariab
     return TotalVariability(colour(mixture, white), mixture.means, mixture)
 
 
-def _expect(model: TotalVariability, statistics: Statistics, *, workers: int) -> _Sums:
+def _expect(
+    model: TotalVariability,
+    statistics: Statistics,
+    *,
+    workers: int,
+    shelf: Shelf | None = None,
+) -> _Sums:
     rows, columns = model.triangle
     model.prepare()
 
@@ -192,7 +199,8 @@ def _expect(model: TotalVariability, statistics: Statistics, *, workers: int) ->
             float(log_likelihoods.sum()),
         )
 
-    parts = ordered_map(of_batch, statistics.batches(BATCH), workers=workers)
+    batches = statistics.batches(BATCH)
+    parts = ordered_map(of_batch, batches, workers=workers, shelf=shelf)
     total = next(parts)
     for part in parts:
         total += part

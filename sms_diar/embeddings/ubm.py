@@ -1,9 +1,9 @@
 """Universal background model: a mixture of all speech, grown by splitting.
 
 One Gaussian becomes two, four and so on, with a few iterations of EM after each
-split. Frames are read anew in every iteration, so they may lie on disk; they are
-cut into blocks of a fixed size here, so that results depend neither on how the
-source cuts them nor on the number of workers.
+split. Frames are read anew in every iteration, so they may lie on disk; the workers
+of a cluster keep them. They are cut into blocks of a fixed size here, so that results
+depend neither on how the source cuts them nor on the number of workers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar._parallel import ordered_map
+from sms_diar._parallel import Shelf, ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import (
     check_choice,
@@ -24,7 +24,7 @@ from sms_diar._validation import (
 )
 from sms_diar.embeddings.mixture import BLOCK, GaussianMixture, check_frames
 from sms_diar.errors import InvalidParameterError
-from sms_diar.types import FloatArray
+from sms_diar.types import AnyArray, FloatArray
 
 COVARIANCES = ("diagonal", "full")
 _OWNER = "train_ubm"
@@ -144,31 +144,34 @@ def train_ubm(
             f"list of blocks, got a {type(frames).__name__}, which is empty after the "
             f"first iteration"
         )
-    total = _global_moments(frames, full=covariance == "full", workers=workers)
-    n_frames = int(total.counts[0])
-    if n_frames < max(min_frames, 2.0) * n_components:
-        raise InvalidParameterError(
-            f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each of "
-            f"the {n_components} components, got {n_frames} frames; take fewer "
-            f"components or more speech"
+    with Shelf() as shelf:
+        total = _global_moments(
+            frames, full=covariance == "full", workers=workers, shelf=shelf
         )
-    floor = _Floor(total, variance_floor)
-    mixture = floor.single
-    generator = named_generator(seed, "ubm")
-    steps: list[UbmStep] = []
-    if resume is not None:
-        mixture, steps = resume.mixture, list(resume.steps)
-        generator.bit_generator.state = dict(resume.generator)
-    for size in _plan(n_components, n_iter, split_iter)[len(steps) :]:
-        if size > mixture.n_components:
-            mixture = _split(mixture, size, generator)
-        moments = _moments(mixture, frames, workers=workers)
-        mixture, step = _maximise(moments, floor, min_frames, generator)
-        steps.append(step)
-        if on_step is not None:
-            on_step(step)
-        if on_state is not None:
-            on_state(UbmState(mixture, tuple(steps), generator.bit_generator.state))
+        n_frames = int(total.counts[0])
+        if n_frames < max(min_frames, 2.0) * n_components:
+            raise InvalidParameterError(
+                f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each "
+                f"of the {n_components} components, got {n_frames} frames; take fewer "
+                f"components or more speech"
+            )
+        floor = _Floor(total, variance_floor)
+        mixture = floor.single
+        generator = named_generator(seed, "ubm")
+        steps: list[UbmStep] = []
+        if resume is not None:
+            mixture, steps = resume.mixture, list(resume.steps)
+            generator.bit_generator.state = dict(resume.generator)
+        for size in _plan(n_components, n_iter, split_iter)[len(steps) :]:
+            if size > mixture.n_components:
+                mixture = _split(mixture, size, generator)
+            moments = _moments(mixture, frames, workers=workers, shelf=shelf)
+            mixture, step = _maximise(moments, floor, min_frames, generator)
+            steps.append(step)
+            if on_step is not None:
+                on_step(step)
+            if on_state is not None:
+                on_state(UbmState(mixture, tuple(steps), generator.bit_generator.state))
     return UbmFit(mixture, tuple(steps), n_frames)
 
 
@@ -193,21 +196,25 @@ def _sizes(n_components: int) -> list[int]:
     return sizes
 
 
-def cut_blocks(frames: Iterable[FloatArray], size: int = BLOCK) -> Iterator[FloatArray]:
-    """Cut or join blocks of any length into blocks of `size` frames."""
-    waiting: list[FloatArray] = []
+def cut_blocks(frames: Iterable[AnyArray], size: int = BLOCK) -> Iterator[AnyArray]:
+    """Cut or join blocks of any length into blocks of `size` frames.
+
+    Numbers stay as they are stored; as ``float64`` they would take twice the bytes on
+    their way to a worker.
+    """
+    waiting: list[AnyArray] = []
     held = 0
     for part in frames:
         rest = part
         while held + len(rest) >= size:
             taken = size - held
-            yield np.concatenate([*waiting, rest[:taken]]).astype(np.float64)
+            yield np.concatenate([*waiting, rest[:taken]])
             waiting, held, rest = [], 0, rest[taken:]
         if len(rest):
             waiting.append(rest)
             held += len(rest)
     if held:
-        yield np.concatenate(waiting).astype(np.float64)
+        yield np.concatenate(waiting)
 
 
 @dataclass(eq=False)
@@ -241,17 +248,23 @@ def _weighted(
 
 
 def _moments(
-    mixture: GaussianMixture, frames: Iterable[FloatArray], *, workers: int
+    mixture: GaussianMixture,
+    frames: Iterable[AnyArray],
+    *,
+    workers: int,
+    shelf: Shelf,
 ) -> _Moments:
     centre = mixture.weights @ mixture.means
 
-    def of_block(X: FloatArray) -> _Moments:
+    def of_block(block: AnyArray) -> _Moments:
+        X = block.astype(np.float64)
         posteriors, log_likelihoods = mixture.posteriors(X)
         found = _weighted(X, posteriors, centre, full=mixture.is_full)
         found.log_likelihood = float(log_likelihoods.sum())
         return found
 
-    return _sum(ordered_map(of_block, cut_blocks(frames), workers=workers))
+    blocks = cut_blocks(frames)
+    return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
 
 
 def _sum(parts: Iterator[_Moments]) -> _Moments:
@@ -262,9 +275,9 @@ def _sum(parts: Iterator[_Moments]) -> _Moments:
 
 
 def _global_moments(
-    frames: Iterable[FloatArray], *, full: bool, workers: int
+    frames: Iterable[AnyArray], *, full: bool, workers: int, shelf: Shelf
 ) -> _Moments:
-    def checked() -> Iterator[FloatArray]:
+    def checked() -> Iterator[AnyArray]:
         dim = None
         for part in frames:
             if part.ndim != 2:
@@ -279,12 +292,14 @@ def _global_moments(
     if start is None:
         raise InvalidParameterError(f"{_OWNER}: frames must not be empty, got none")
     # Near enough to the mean of all that the squares keep their digits.
-    centre = start.mean(axis=0)
+    centre = start.astype(np.float64).mean(axis=0)
 
-    def of_block(X: FloatArray) -> _Moments:
+    def of_block(block: AnyArray) -> _Moments:
+        X = block.astype(np.float64)
         return _weighted(X, np.ones((len(X), 1)), centre, full=full)
 
-    return _sum(ordered_map(of_block, cut_blocks(checked()), workers=workers))
+    blocks = cut_blocks(checked())
+    return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
 
 
 class _Floor:

@@ -65,3 +65,9 @@ def test_work_that_was_done_in_spite_of_it_is_done():
     work = f"\n    try: {KILL}\n    except BaseException: print('done')"
     result = run(work)
     assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize(("then", "said"), [(KILL, "True\n"), ("pass", "False\n")])
+def test_after_ctrl_c_nothing_is_searched_for_garbage(then, said):
+    look = "atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    assert run(f"import atexit, gc; {look}; {then}").stdout == said
