@@ -50,7 +50,8 @@ def ordered_map(
     Parameters
     ----------
     function : callable
-        Must leave the item as it is.
+        Of an importable module, a method, or a `functools.partial` of one; must leave
+        the item as it is.
     items : iterable
         Anything; with a shelf, values that say their `nbytes`.
     workers : int, default=1

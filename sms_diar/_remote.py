@@ -7,6 +7,7 @@ on what else a worker has to do.
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -100,11 +101,36 @@ class Home:
             os.chdir(before)
 
 
+def own(value: A) -> A:
+    """A copy whose arrays begin where they would begin on one machine.
+
+    A message of Dask is one stretch of bytes, and the arrays that it brings are parts
+    of it, which may begin at any byte. NumPy does not hand such arrays to BLAS but
+    multiplies them by loops of its own, whose sums differ in the last bit. Arrays in
+    objects, methods and `functools.partial` are copied, those in closures are not.
+    """
+    return copy.deepcopy(value)
+
+
+class _Kept:
+    """The function at hand, copied once for all items that come for it."""
+
+    def __init__(self) -> None:
+        self._sent: object = None
+        self._copy: object = None
+
+    def copy_of(self, function: A) -> A:
+        if function is not self._sent:
+            self._sent, self._copy = function, own(function)
+        return cast(A, self._copy)
+
+
+_kept = _Kept()
+
+
 def hold(value: A) -> A:
     """A function or a block, as a task: kept where it is needed, and made again."""
-    from sms_diar._aligned import align  # noqa: PLC0415 - loads NumPy
-
-    return align(value)
+    return value
 
 
 def apply(
@@ -112,8 +138,6 @@ def apply(
 ) -> tuple[R, tuple[Caught, ...]]:
     """Result of an item, and the warnings on the way, which the caller shows."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - loads NumPy
-
-    from sms_diar._aligned import align  # noqa: PLC0415
 
     problem = home.unlike(versions())
     if problem:
@@ -125,7 +149,7 @@ def apply(
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        result = align(function)(align(item))
+        result = _kept.copy_of(function)(own(item))
     return result, tuple(
         (one.category, _message(one), one.filename, one.lineno) for one in caught
     )

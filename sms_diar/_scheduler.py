@@ -26,7 +26,6 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from sms_diar import _remote
-from sms_diar._aligned import align
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
 
 A = TypeVar("A")
@@ -227,7 +226,7 @@ class Cluster:
                 self._look()
         for kind, message, path, line in caught:
             warnings.warn_explicit(message, kind, path, line, registry=self._shown)
-        return align(result)
+        return _remote.own(result)
 
     def _look(self) -> None:
         """Count the workers; give up if there have been none for too long."""

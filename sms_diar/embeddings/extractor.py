@@ -157,19 +157,19 @@ class IvectorExtractor:
         workers = check_count(_OWNER, "workers", workers)
         self.model.prepare()
 
-        def of_batch(batch: _Batch) -> tuple[tuple[str, ...], FloatArray]:
-            statistics = self._statistics(batch)
-            return statistics.ids, self.model.solve(statistics)
-
         ids: list[str] = []
         vectors = [np.empty((0, self.dim))]
         batches = self._batches(segments)
-        for names, rows in ordered_map(of_batch, batches, workers=workers):
+        for names, rows in ordered_map(self._solve, batches, workers=workers):
             ids.extend(names)
             vectors.append(rows)
         return EmbeddingSet(
             tuple(ids), np.concatenate(vectors), self.fingerprint, source
         )
+
+    def _solve(self, batch: _Batch) -> tuple[tuple[str, ...], FloatArray]:
+        statistics = self._statistics(batch)
+        return statistics.ids, self.model.solve(statistics)
 
     def _statistics(self, batch: _Batch) -> Statistics:
         return batch_statistics(self.model.mixture, batch, top=self.top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -120,11 +121,9 @@ def collect_statistics(
     if top is not None:
         check_count(_OWNER, "top", top)
     workers = check_count(_OWNER, "workers", workers)
-
-    def of_segment(item: tuple[str, AnyArray]) -> Statistics:
-        return batch_statistics(mixture, [item], top=top)
-
-    return _join(mixture, ordered_map(of_segment, segments, workers=workers))
+    of_batch = partial(batch_statistics, mixture, top=top)
+    batches = ([segment] for segment in segments)
+    return _join(mixture, ordered_map(of_batch, batches, workers=workers))
 
 
 def batch_statistics(

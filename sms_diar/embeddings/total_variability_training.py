@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -183,28 +184,29 @@ def _expect(
     workers: int,
     shelf: Shelf | None = None,
 ) -> _Sums:
-    rows, columns = model.triangle
     model.prepare()
-
-    def of_batch(part: Statistics) -> _Sums:
-        white = model.white_first(part)
-        vectors, covariances, log_likelihoods = model.solve_all(part, white)
-        squares = covariances[:, rows, columns]
-        squares += vectors[:, rows] * vectors[:, columns]
-        return _Sums(
-            part.zeroth.T @ squares,
-            white.T @ vectors,
-            vectors.sum(axis=0),
-            squares.sum(axis=0),
-            float(log_likelihoods.sum()),
-        )
-
+    of_batch = partial(_batch_sums, model)
     batches = statistics.batches(BATCH)
     parts = ordered_map(of_batch, batches, workers=workers, shelf=shelf)
     total = next(parts)
     for part in parts:
         total += part
     return total
+
+
+def _batch_sums(model: TotalVariability, part: Statistics) -> _Sums:
+    rows, columns = model.triangle
+    white = model.white_first(part)
+    vectors, covariances, log_likelihoods = model.solve_all(part, white)
+    squares = covariances[:, rows, columns]
+    squares += vectors[:, rows] * vectors[:, columns]
+    return _Sums(
+        part.zeroth.T @ squares,
+        white.T @ vectors,
+        vectors.sum(axis=0),
+        squares.sum(axis=0),
+        float(log_likelihoods.sum()),
+    )
 
 
 def _maximise(

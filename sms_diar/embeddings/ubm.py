@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -254,17 +255,19 @@ def _moments(
     workers: int,
     shelf: Shelf,
 ) -> _Moments:
-    centre = mixture.weights @ mixture.means
-
-    def of_block(block: AnyArray) -> _Moments:
-        X = block.astype(np.float64)
-        posteriors, log_likelihoods = mixture.posteriors(X)
-        found = _weighted(X, posteriors, centre, full=mixture.is_full)
-        found.log_likelihood = float(log_likelihoods.sum())
-        return found
-
+    of_block = partial(_block_moments, mixture, mixture.weights @ mixture.means)
     blocks = cut_blocks(frames)
     return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
+
+
+def _block_moments(
+    mixture: GaussianMixture, centre: FloatArray, block: AnyArray
+) -> _Moments:
+    X = block.astype(np.float64)
+    posteriors, log_likelihoods = mixture.posteriors(X)
+    found = _weighted(X, posteriors, centre, full=mixture.is_full)
+    found.log_likelihood = float(log_likelihoods.sum())
+    return found
 
 
 def _sum(parts: Iterator[_Moments]) -> _Moments:
@@ -293,13 +296,14 @@ def _global_moments(
         raise InvalidParameterError(f"{_OWNER}: frames must not be empty, got none")
     # Near enough to the mean of all that the squares keep their digits.
     centre = start.astype(np.float64).mean(axis=0)
-
-    def of_block(block: AnyArray) -> _Moments:
-        X = block.astype(np.float64)
-        return _weighted(X, np.ones((len(X), 1)), centre, full=full)
-
+    of_block = partial(_plain_moments, centre, full=full)
     blocks = cut_blocks(checked())
     return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
+
+
+def _plain_moments(centre: FloatArray, block: AnyArray, *, full: bool) -> _Moments:
+    X = block.astype(np.float64)
+    return _weighted(X, np.ones((len(X), 1)), centre, full=full)
 
 
 class _Floor:

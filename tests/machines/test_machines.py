@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import warnings
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -162,12 +164,13 @@ def test_arrays_begin_on_a_worker_where_they_begin_here(address):
         for length in range(8):
             word, model = "w" * length, np.arange(5.0 + length)
 
-            def look(item, word=word):
-                flags = item[1].flags.aligned, model.flags.aligned  # noqa: B023
+            def look(word, model, item):
+                flags = item[1].flags.aligned, model.flags.aligned
                 return word, flags, item[1] + 1.0
 
+            function = partial(look, word, model)
             items = [("i" * n, np.arange(3.0 + n)) for n in range(4)]
-            for _, flags, sums in _scheduler.current().map(look, items):
+            for _, flags, sums in _scheduler.current().map(function, items):
                 assert (*flags, sums.flags.aligned) == (True, True, True)
 
 
@@ -384,7 +387,7 @@ def test_ctrl_c_ends_at_once_and_the_run_can_go_on(address, root, tmp_path):
     assert (tmp_path / "errors").read_text().splitlines()[-1] == (
         "sms-diar: interrupted; run it again to go on from here"
     )
-    assert taken < 2.0
+    assert taken < 5.0  # 2 s on a machine that has nothing else to do
     assert journal.read_text().count('"key"') > 2
 
 
@@ -566,6 +569,60 @@ def test_a_worker_returns_warnings_with_the_result():
     assert [(kind, str(message)) for kind, message, *_ in caught] == [
         (RuntimeWarning, "careful")
     ]
+
+
+def late(numbers):
+    """The same numbers in an array that begins one byte too late."""
+    raw = np.zeros(numbers.nbytes + 1, dtype=np.uint8)
+    array = raw[1:].view(numbers.dtype).reshape(numbers.shape)
+    array[...] = numbers
+    assert not array.flags.aligned
+    return array
+
+
+def first(numbers, _=None):
+    return numbers
+
+
+def second(_, numbers):
+    return numbers
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Model:
+    numbers: np.ndarray
+
+    def own(self, _=None):
+        return self.numbers
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda numbers: partial(first, numbers),
+        lambda numbers: partial(second, numbers=numbers),
+        lambda numbers: Model(numbers).own,
+        lambda numbers: partial(Model.own, Model(numbers)),
+    ],
+    ids=["partial", "keyword", "method", "object"],
+)
+def test_arrays_of_functions_and_items_are_whole_where_they_are_used(function):
+    left = np.random.default_rng(0).standard_normal((83, 2))
+    found, _ = _remote.apply(function(late(left)), None, _remote.Home())
+    assert found.flags.aligned
+    assert (found.T @ left).tobytes() == (left.T @ left).tobytes()
+    item, _ = _remote.apply(first, [(late(left),)], _remote.Home())
+    assert item[0][0].flags.aligned
+
+
+def test_a_function_is_copied_once_for_all_items():
+    model = Model(np.arange(3.0))
+    home = _remote.Home()
+    found = [_remote.apply(model.own, n, home)[0] for n in range(2)]
+    function = model.own
+    again = [_remote.apply(function, n, home)[0] for n in range(3)]
+    assert again[0] is again[1] is again[2] is not model.numbers
+    assert found[0] is not again[0]
 
 
 @pytest.mark.parametrize(
