@@ -89,9 +89,9 @@ def test_training_takes_no_more_than_predicted():
     assert found <= predicted <= 6 * found
 
 
-@pytest.mark.parametrize("key", ["", " target", " nontarget"])
+@pytest.mark.parametrize("key", ["", " nontarget"])
 def test_scoring_a_list_takes_no_more_than_predicted(tmp_path, key):
-    n, d, count = 300, 12, 60_000
+    n, d, count = 300, 12, 20_000
     X = session(n, d)
     ids = tuple(f"a{i:03d}" for i in range(n))
     rng = np.random.default_rng(1)
