@@ -53,6 +53,16 @@ def current() -> Cluster | None:
 
 
 @contextmanager
+def at_home() -> Iterator[None]:
+    """Keep the work of what is called within on this machine."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
 def scheduler(
     address: str,
     *,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from sms_diar._progress import Progress, hundredths
+from sms_diar._scheduler import at_home
 from sms_diar.clustering.many.across import (
     NEIGHBOURS,
     STAGES,
@@ -120,7 +121,8 @@ def cluster_across(
     )
     if segments is not None:
         _warn_of_overlap([segments[name] for name in embeddings.ids], progress)
-    with ExitStack() as open_stage:
+    # Every piece of the work needs all vectors, which are more than is worth sending.
+    with at_home(), ExitStack() as open_stage:
         found = cluster_many(
             embeddings.vectors,
             backend,

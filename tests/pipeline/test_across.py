@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sms_diar
+from sms_diar import _scheduler
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
 from sms_diar.errors import InvalidParameterError, MissingExtraError
@@ -82,6 +83,22 @@ def test_up_to_ten_thousand_vectors_labels_are_those_of_the_estimator(
     ]
     model.fit(embeddings.vectors, segments=segments)
     assert [int(name[-2:]) - 1 for name in found.labels.values()] == list(model.labels_)
+
+
+def test_very_many_vectors_are_not_sent_to_a_cluster(many, embeddings, backend):
+    class Cluster:
+        def map(self, *_, **__):
+            raise AssertionError("sent")
+
+    token = _scheduler._current.set(Cluster())
+    try:
+        with pytest.raises(AssertionError, match="sent"):
+            sms_diar.cluster(embeddings, plda=backend)
+        found = sms_diar.cluster(embeddings, plda=backend, per_recording=False)
+        assert isinstance(_scheduler.current(), Cluster)
+    finally:
+        _scheduler._current.reset(token)
+    assert found.sessions[0].k == 10
 
 
 def test_recordings_on_their_own_are_never_very_many(many, embeddings, backend):
