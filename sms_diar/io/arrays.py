@@ -20,6 +20,7 @@ import numpy as np
 from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable, open_file, open_seekable
+from sms_diar.io._doubles import as_doubles
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io._npy import load_npy, load_npz
 from sms_diar.io.kaldi.binary import narrowed
@@ -43,7 +44,7 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     with open_seekable(source, name) as (stream, path):
         arrays = load_npz(stream, path)
     if _is_by_id(arrays):
-        rows = np.array([array.ravel() for array in arrays.values()], dtype=np.float64)
+        rows = as_doubles([array.ravel() for array in arrays.values()])
         return checked_set(list(arrays), rows, path)
     key = _vector_key(arrays, path)
     vectors = _as_vectors(arrays[key], path, f"array {key!r}")
@@ -217,8 +218,7 @@ def _as_vectors(array: AnyArray, path: str | Path, owner: str) -> FloatArray:
         )
     if array.shape[1] == 0:
         raise DataFormatError("the vectors have no dimensions", path=path)
-    with np.errstate(over="ignore"):  # long doubles; infinity is refused later
-        return array.astype(np.float64)
+    return as_doubles(array)
 
 
 def _as_ids(

@@ -21,7 +21,9 @@ from sms_diar.io.annotation import read_annotation
 from sms_diar.io.arrays import load_arrays, read_ids, read_npy, read_npz
 from sms_diar.io.audio import AudioFile
 from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_segments
+from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
 from sms_diar.io.toml import read_toml
@@ -431,3 +433,39 @@ def test_turns_of_anything_are_our_errors(tmp_path):
             path.write_bytes(data)
             with pytest.raises(SmsDiarError):
                 read_annotation(path)
+
+
+def signalling_nan(rows, columns):
+    """A NaN that NumPy warns of when it is brought to another width."""
+    words = np.full((rows, columns), 0xFFAAB293, dtype="<u4")
+    return words.view("<f4")
+
+
+def kaldi_vector(vector):
+    return b"FV \x04" + struct.pack("<i", len(vector)) + vector.tobytes()
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "npz by id", "plda", "transform"])
+def test_no_nan_is_warned_of_instead_of_refused(tmp_path, kind):
+    bad = signalling_nan(2, 2)
+    path = tmp_path / "x.npy"
+    read = read_embeddings
+    if kind == "npy":
+        np.save(path, bad)
+    elif kind == "npz":
+        path = tmp_path / "x.npz"
+        np.savez(path, vectors=bad, ids=np.array(["a", "b"]))
+    elif kind == "npz by id":
+        path = tmp_path / "x.npz"
+        np.savez(path, a=bad[0], b=bad[1])
+    elif kind == "plda":
+        matrix = b"FM \x04" + struct.pack("<i", 2) + b"\x04" + struct.pack("<i", 2)
+        vector = kaldi_vector(bad[0])
+        content = b"<Plda> " + vector + matrix + bad.tobytes() + vector + b"</Plda> "
+        path.write_bytes(b"\0B" + content)
+        read = read_plda
+    else:
+        path.write_bytes(b"\0B" + kaldi_vector(bad[0]))
+        read = read_transform
+    with pytest.raises(DataFormatError, match=r"NaN|finite"):
+        read(path)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from sms_diar._files import replacing
 from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, open_source
+from sms_diar.io._doubles import as_doubles
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,
@@ -60,9 +59,9 @@ def read_plda(path: str | Path) -> PldaModel:
         _expect_end(source)
         try:
             return PldaModel(
-                mean.astype(np.float64),
-                transform.astype(np.float64),
-                psi.astype(np.float64),
+                as_doubles(mean),
+                as_doubles(transform),
+                as_doubles(psi),
             )
         except InvalidParameterError as error:
             raise DataFormatError(str(error), path=path) from None

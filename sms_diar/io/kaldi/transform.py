@@ -29,6 +29,7 @@ from sms_diar.errors import (
     MissingExtraError,
 )
 from sms_diar.io._bytes import ByteSource, open_source
+from sms_diar.io._doubles import as_doubles
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.arrays import load_arrays
 from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
@@ -250,7 +251,7 @@ def _read_kaldi(source: ByteSource) -> list[AnyArray]:
 
 def _checked(path: Path, parts: list[AnyArray]) -> Transform:
     try:
-        arrays = [np.asarray(part).astype(np.float64) for part in parts]
+        arrays = [as_doubles(part) for part in parts]
         if len(arrays) == len(_VBX_PARTS):
             mean1, lda, mean2 = arrays
             return VbxTransform(mean1, lda, mean2)
