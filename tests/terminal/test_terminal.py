@@ -27,7 +27,7 @@ harness = _load()
 
 
 def test_a_long_command_shows_its_stage_and_ends_with_advice(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "LATER", 0.0)
+    monkeypatch.setattr(harness, "LATER", 2.0)
     rows = 20_000  # for many seconds
     X = np.random.default_rng(2).standard_normal((rows, 16))
     ids = tuple(f"u{row}" for row in range(rows))
