@@ -26,15 +26,14 @@ def _load():
 harness = _load()
 
 
-def test_a_long_command_shows_its_stage_and_ends_with_advice(tmp_path, monkeypatch):
-    monkeypatch.setattr(harness, "LATER", 2.0)
+def test_a_long_command_shows_its_stage_and_ends_with_advice(tmp_path):
     rows = 20_000  # for many seconds
     X = np.random.default_rng(2).standard_normal((rows, 16))
     ids = tuple(f"u{row}" for row in range(rows))
     write_embeddings(tmp_path / "x.npz", EmbeddingSet(ids, X))
     out = tmp_path / "labels.txt"
     words = ["cluster", str(tmp_path / "x.npz"), "-o", str(out)]
-    seen = harness.look_at(words, {}, 60.0)
+    seen = harness.look_at(words, {}, longest=60.0, later=2.0)
     assert seen.label in ("loading", "reading", "clustering")
     assert (seen.code, seen.last) == (
         130, "sms-diar: interrupted; run it again to start anew",

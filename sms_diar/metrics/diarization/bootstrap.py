@@ -8,7 +8,7 @@ samples are one matrix product with the sums of the recordings.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias
@@ -20,7 +20,7 @@ from sms_diar._validation import check_choice, check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics.diarization.evaluation import Evaluation
 from sms_diar.metrics.diarization.rates import RATES, rates
-from sms_diar.types import FloatArray, RandomState
+from sms_diar.types import FloatArray, IntArray, RandomState
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -28,6 +28,7 @@ Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 
 INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("percentile", "bca")
 _EXACT = 14  # recordings whose exchanges between two systems are all tried
+_AT_ONCE = 1 << 22  # weights in memory: a moment's work, after which Ctrl-C is heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,11 @@ def bootstrap(
             f"bootstrap: level must be a number in (0, 1), got {level!r}"
         )
     rng = as_generator(random_state)
-    weights = rng.multinomial(n, np.full(n, 1.0 / n), size=n_samples)
-    values = statistic(weights.astype(np.float64))
+    even = np.full(n, 1.0 / n)
+    values = _values(
+        statistic,
+        (rng.multinomial(n, even, size=len(rows)) for rows in _blocks(n_samples, n)),
+    )
     values = np.sort(values[np.isfinite(values)])
     estimate = float(statistic(np.ones((1, n)))[0])
     if not len(values) or not np.isfinite(estimate):
@@ -127,9 +131,23 @@ def bootstrap(
     z = _expanded((1.0 - level) / 2.0, n)
     tails = (NormalDist().cdf(z), NormalDist().cdf(-z))
     if method == "bca":
-        tails = _corrected(z, values, estimate, statistic(1.0 - np.eye(n)))
+        without_one = (1 - (np.arange(n) == rows[:, None]) for rows in _blocks(n, n))
+        tails = _corrected(z, values, estimate, _values(statistic, without_one))
     low, high = np.quantile(values, tails)
     return Interval(estimate, float(low), float(high), level, method, n_samples)
+
+
+def _blocks(count: int, n: int) -> Iterator[IntArray]:
+    """Numbers of samples of n recordings, as many at a time as memory is given to."""
+    size = max(1, _AT_ONCE // n)
+    for first in range(0, count, size):
+        yield np.arange(first, min(first + size, count))
+
+
+def _values(statistic: Statistic, samples: Iterable[IntArray]) -> FloatArray:
+    """Values of all samples, which come in blocks."""
+    found = [statistic(block.astype(np.float64)) for block in samples]
+    return np.concatenate(found)
 
 
 def _expanded(tail: float, n: int) -> float:
@@ -280,17 +298,19 @@ def permutation_test(
     observed = float(statistic(np.zeros((1, n)))[0])
     if not np.isfinite(observed):
         return float("nan")
+    swaps: Iterable[IntArray]
     if n <= _EXACT:
-        bits = np.arange(2**n)[:, None] >> np.arange(n)
-        swaps = (bits & 1).astype(np.float64)
+        swaps = (rows[:, None] >> np.arange(n) & 1 for rows in _blocks(2**n, n))
         extra = 0
     else:
         rng = as_generator(random_state)
-        swaps = rng.integers(0, 2, size=(n_samples, n)).astype(np.float64)
+        blocks = _blocks(n_samples, n)
+        swaps = (rng.integers(0, 2, size=(len(rows), n)) for rows in blocks)
         extra = 1  # the observed arrangement is one of those possible
+    values = _values(statistic, swaps)
     # Sums in another order differ in the last bits; ties must stay ties.
-    at_least = np.abs(statistic(swaps)) >= abs(observed) - 1e-12
-    return float((np.count_nonzero(at_least) + extra) / (len(swaps) + extra))
+    at_least = np.abs(values) >= abs(observed) - 1e-12
+    return float((np.count_nonzero(at_least) + extra) / (len(values) + extra))
 
 
 def _aligned(result: Evaluation, names: list[str]) -> dict[str, FloatArray]:

@@ -166,6 +166,24 @@ def test_bca_agrees_with_scipy(monkeypatch):
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=0.02)
 
 
+@pytest.mark.parametrize("n", [3, 9, 20])
+def test_the_size_of_blocks_does_not_change_what_is_drawn(monkeypatch, n):
+    rng = np.random.default_rng(n)
+    errors, scored = rng.integers(1, 50, n) * 1.0, rng.integers(50, 90, n) * 1.0
+    statistic = ratio(errors, scored)  # sums of whole numbers, exact in any order
+
+    def swapped(swaps):
+        return (1.0 - 2.0 * swaps) @ (errors - errors.mean().round())
+
+    found = []
+    for at_once in (1 << 22, 7 * n, 1):
+        monkeypatch.setattr(bootstrap_module, "_AT_ONCE", at_once)
+        intervals = [bootstrap(statistic, n, method=one) for one in INTERVAL_METHODS]
+        p_value = bootstrap_module.permutation_test(swapped, n)
+        found.append((intervals, p_value))
+    assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
 @pytest.mark.parametrize("rates", [[0.1, 0.2], [0.2, 0.1], [0.3, 0.3], [0.1, 0.1, 0.9]])
 def test_the_widest_bca_intervals_of_few_recordings_are_those_of_the_samples(
