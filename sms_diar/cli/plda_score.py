@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -146,14 +146,18 @@ def score(
     if as_json:
         echo_json({"scores": str(output), **result})
         return
+    # Standard output belongs to the scores if nothing else was asked for.
+    typer.echo(_summary(result, output), err=output is None)
+
+
+def _summary(result: Mapping[str, Any], output: Path | None) -> str:
     said = "" if output is None else f"wrote {output}: "
     said += f"{result['trials']} trials"
     if "targets" in result:
         said += f", {result['targets']} of targets"
     if result.get("eer") is not None:
         said += f", EER {100.0 * result['eer']:.2f} %"
-    # Standard output belongs to the scores if nothing else was asked for.
-    typer.echo(said, err=output is None)
+    return said
 
 
 @contextmanager

@@ -121,10 +121,11 @@ class Terminal:
 
     def end(self) -> int:
         """Exit code."""
-        while self.read(1.0) and self._process.poll() is None:
-            pass
-        while self.read(0.0) and select.select([self._side], [], [], 0.0)[0]:
-            pass
+        is_open = True
+        while is_open and self._process.poll() is None:
+            is_open = self.read(1.0)
+        while is_open and select.select([self._side], [], [], 0.0)[0]:
+            is_open = self.read(0.0)
         code = self._process.wait()
         os.close(self._side)
         return code
