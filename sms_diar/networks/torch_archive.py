@@ -12,6 +12,7 @@ other instruction, name or call is an error.
 from __future__ import annotations
 
 import pickletools
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -249,8 +250,11 @@ def _run(
 ) -> Any:
     machine = _Machine(tensor, fail)
     try:
-        for instruction, argument, _ in pickletools.genops(program):
-            machine.step(instruction.name, argument)
+        with warnings.catch_warnings():
+            # Of odd escapes in text of a kind that the machine then refuses.
+            warnings.simplefilter("ignore")
+            for instruction, argument, _ in pickletools.genops(program):
+                machine.step(instruction.name, argument)
         (result,) = machine.stack
     except DataFormatError:
         raise

@@ -117,6 +117,7 @@ STORAGE = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + b"tQ"
         (b"cos\nsystem\n)\x81.", "the instruction NEWOBJ"),
         (b"\x8c\x02os\x8c\x06system\x93.", "the instruction STACK_GLOBAL"),
         (b"\x82\x01.", "the instruction EXT1"),
+        (b"S'\\ '\n.", "the instruction STRING"),  # with an escape that Python warns of
         (b"cos\nsystem\n}b.", "state of something that is not a dictionary"),
         (b"cos\nsystem\n}" + text("a") + b"Ns.", "its program is damaged"),
         (
