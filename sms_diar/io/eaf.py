@@ -111,6 +111,10 @@ class _Document:
         except expat.ExpatError as error:
             problem = expat.ErrorString(error.code)
             raise FaultError(f"not whole XML ({problem})", error.lineno) from None
+        except FaultError:
+            raise
+        except (LookupError, ValueError) as error:  # of the encoding that it names
+            raise FaultError(f"cannot be read ({error}); save it as UTF-8") from None
 
     @property
     def _line(self) -> int:

@@ -81,7 +81,10 @@ def _vector(row: Mapping[str, Any]) -> list[float]:
         isinstance(x, int | float) and not isinstance(x, bool) for x in vector
     ):
         raise ValueError("the vector must be a list of numbers")
-    return vector
+    try:
+        return [float(x) for x in vector]
+    except OverflowError:
+        raise ValueError("a number of the vector is too large") from None
 
 
 def _id(row: Mapping[str, Any]) -> str | None:

@@ -36,7 +36,7 @@ def is_label_table(path: str | Path) -> bool:
 
 def _begins_with_label(path: Path) -> bool:
     for line in scan_lines(path):
-        if not line.is_readable or line.text.lstrip()[0] in ";#":
+        if not line.is_readable or line.text.lstrip().startswith((";", "#")):
             continue
         if path.suffix == ".csv":
             return "start" not in line.text.split(",")

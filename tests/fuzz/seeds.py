@@ -23,11 +23,20 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.ark import write_ark
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
-from sms_diar.types import PldaModel
+from sms_diar.io.turn_formats import turns_text
+from sms_diar.types import PldaModel, Segment, Turn
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 MARK = b"\n=====part:"
 IDS = ("a", "b-0001", "c")
+TURNS = {
+    "turn-json": "json",
+    "srt": "srt",
+    "vtt": "vtt",
+    "textgrid": "textgrid",
+    "eaf": "eaf",
+    "audacity": "audacity",
+}
 ROWS = np.array([[0.5, -1.0], [2.0, 3.25], [1e-3, 4.0]])
 
 
@@ -53,6 +62,15 @@ def written(write: object, suffix: str = "") -> bytes:
         path = Path(folder) / f"x{suffix}"
         write(path)  # type: ignore[operator]
         return path.read_bytes()
+
+
+def turns(name: str) -> bytes:
+    said = [
+        Turn(Segment("r1", 0.0, 1.5), "ann"),
+        Turn(Segment("r1", 1.25, 3.5), "bob"),
+        Turn(Segment("r1", 4.0, 4.25), "ann"),
+    ]
+    return turns_text(said, TURNS[name]).encode()
 
 
 def sound(suffix: str, **options: object) -> bytes:
@@ -159,6 +177,10 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "head": b"id,x0,x1\na,0.5,-1\n'=b,2,3.25\n",
         "tabs": b"a\t1\t2\nb\t3\t4e-3\n",
     }
+    kept["json-lines"] = {
+        "plain": b'{"id": "a", "vector": [0.5, -1]}\n{"id": "b", "vector": [2, 3e1]}\n'
+    }
+    kept |= {name: {"plain": turns(name)} for name in TURNS}
     kept["npy"] = {"plain": npy(ROWS), "fortran": npy(np.asfortranarray(ROWS))}
     kept["npz"] = {"plain": npz(ids=IDS, vectors=ROWS)}
     kept["npz-parts"] = {

@@ -26,6 +26,7 @@ from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
+from sms_diar.io.sniff import is_label_table
 from sms_diar.io.toml import read_toml
 from sms_diar.pipeline.models import read_backend, read_ivector_model
 from sms_diar.timeline.seconds import parse_seconds
@@ -469,3 +470,30 @@ def test_no_nan_is_warned_of_instead_of_refused(tmp_path, kind):
         read = read_transform
     with pytest.raises(DataFormatError, match=r"NaN|finite"):
         read(path)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.txt"])
+def test_a_line_of_odd_white_space_is_no_table_of_labels(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"\x1e")
+    assert is_label_table(path) == (name == "x.csv")  # by its name
+    with pytest.raises(DataFormatError):
+        read_labels(path)
+
+
+@pytest.mark.parametrize("encoding", ["UTV-8", "utf-7", "\N{SNOWMAN}", "rot13", "idna"])
+def test_odd_encodings_of_xml_are_refused(tmp_path, encoding):
+    path = tmp_path / "x.eaf"
+    path.write_text(
+        f'<?xml version="1.0" encoding="{encoding}"?>\n<ANNOTATION_DOCUMENT/>\n'
+    )
+    with pytest.raises(DataFormatError, match=r"UTF-8|XML"):
+        read_annotation(path)
+
+
+def test_a_whole_number_beyond_doubles_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(f'{{"vector": [1, 2]}}\n{{"vector": [1, 1{"0" * 400}]}}\n')
+    with pytest.raises(DataFormatError, match="too large") as caught:
+        read_embeddings(path)
+    assert caught.value.line == 2
