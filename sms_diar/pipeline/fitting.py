@@ -14,14 +14,16 @@ from sklearn.base import clone
 
 from sms_diar import _scheduler
 from sms_diar._progress import Progress, hundredths
+from sms_diar.clustering.rival import find_rival
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.sessions import SessionSummary
+from sms_diar.scoring.backend_plda import phi_of
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.window_ids import times_of_ids
-from sms_diar.types import EmbeddingSet, Segment
+from sms_diar.types import EmbeddingSet, FloatArray, Segment
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,8 @@ def fit_session(
 
 
 def _summary(session: Session, model: SpeakerEstimator) -> SessionSummary:
-    """What a fitted estimator tells."""
-    found = SessionSummary(
+    """Summary of a fitted estimator."""
+    summary = SessionSummary(
         session.name,
         len(model.labels_),
         model.n_clusters_,
@@ -175,17 +177,30 @@ def _summary(session: Session, model: SpeakerEstimator) -> SessionSummary:
         bool(model.converged_),
         seconds=None if session.times is None else _spoken(session.times),
         number_given=_number_given(model),
+        rival=_rival(session.embeddings.vectors, model),
     )
     if not isinstance(model, SpeakerEvidenceMeanShift):
-        return found
+        return summary
     return replace(
-        found,
+        summary,
         row_weight=model.row_weight_,
         weight=model.weight_,
         log_joint=model.log_joint_,
         count_posterior=dict(model.count_posterior_),
         confidence=float(model.confidence_.mean()),
     )
+
+
+def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
+    """Number of clusters of a far better partition that the bounds allow, if any."""
+    if _number_given(model):
+        return None
+    rows = phi_of(model.backend_, X) if model.backend_.kind == "plda" else X
+    rival = find_rival(rows, model.labels_)
+    if rival is None:
+        return None
+    fewest, most = model.min_speakers or 1, model.max_speakers or len(X)
+    return rival.n_clusters if fewest <= rival.n_clusters <= most else None
 
 
 def _number_given(model: SpeakerEstimator) -> bool:

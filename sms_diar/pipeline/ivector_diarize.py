@@ -131,12 +131,14 @@ def diarize_by_ivectors(
         vectors, estimator, windows, max_memory=chosen.max_memory, progress=progress
     )
     notes += told
-    # Bridged pauses are nobody's speech: prints are made of what was said.
+    # Voice prints are made of speech only, without the pauses that are bridged.
     spoken, spans = clustering.turns(), [windows[name] for name in vectors.ids]
+    session = clustering.sessions[0].of_turns(len({turn.speaker for turn in spoken}))
+    notes += [f"in doubt: {doubt}" for doubt in session.doubts]
     return DiarizedRecording(
         audio.duration,
         sum(region.duration for region in regions),
-        clustering.sessions[0],
+        session,
         tuple(clustering.turns(chosen.max_gap)),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
         voice_prints(spoken, spans, vectors.vectors, model.backend),

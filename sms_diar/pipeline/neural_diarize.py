@@ -28,7 +28,6 @@ from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.pipeline.decoding import check_length, decode
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voices
-from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.sources import GivenRecording, place_of, uem_bounds
 from sms_diar.pipeline.voice_prints import voice_prints
 from sms_diar.pipeline.window_clustering import cluster_windows
@@ -128,9 +127,8 @@ def diarize_by_networks(
         most=most,
         settings=chosen,
     )
-    session: SessionSummary = replace(
-        clustering.sessions[0], n_speakers=len({turn.speaker for turn in turns})
-    )
+    session = clustering.sessions[0].of_turns(len({turn.speaker for turn in turns}))
+    notes += [f"in doubt: {doubt}" for doubt in session.doubts]
     speech = stretches_of(heard.local.frames, heard.counts > 0, name)
     return DiarizedRecording(
         audio.duration,

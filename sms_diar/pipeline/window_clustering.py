@@ -1,4 +1,4 @@
-"""Speakers of the windows of one recording, and what must be said about them."""
+"""Clustering of the windows of one recording."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def cluster_windows(
     clustering : Clustering
         Of one session.
     notes : list of str
-        Warnings, and why the result may be wrong.
+        Warnings. Doubts are left to the caller, who may change the number of
+        speakers.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -52,6 +53,4 @@ def cluster_windows(
             max_memory=max_memory,
             progress=progress,
         )
-    notes = [f"warning: {warning.message}" for warning in caught]
-    notes += [f"in doubt: {doubt}" for doubt in clustering.sessions[0].doubts]
-    return clustering, notes
+    return clustering, [f"warning: {warning.message}" for warning in caught]

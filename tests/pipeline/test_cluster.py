@@ -368,3 +368,33 @@ def test_a_path_in_place_of_vectors_is_refused():
         "cluster_embeddings: embeddings must be an EmbeddingSet, got the path 'x.ark'; "
         "read it with sms_diar.read_embeddings, or call sms_diar.cluster"
     )
+
+
+@pytest.mark.parametrize(
+    ("n_speakers", "n_rows", "noise"), [(200, 12, 0.4), (130, 12, 0.4), (60, 4, 0.4)]
+)
+def test_a_collapsed_answer_is_never_silent(n_speakers, n_rows, noise):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((n_speakers, 64)), n_rows, axis=0)
+    X += noise * rng.standard_normal(X.shape)
+    [session] = sms_diar.cluster(X).sessions
+    right = abs(session.n_speakers - n_speakers) <= 0.1 * n_speakers
+    assert right or "share a label" in " ".join(session.doubts)
+
+
+def test_a_partition_that_fits_is_not_contradicted():
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.standard_normal((6, 24)), 20, axis=0)
+    X += 0.3 * rng.standard_normal(X.shape)
+    [session] = sms_diar.cluster(X).sessions
+    assert (session.n_speakers, session.rival, session.doubts) == (6, None, ())
+
+
+def test_a_fixed_number_of_speakers_has_no_rival():
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.standard_normal((6, 24)), 20, axis=0)
+    X += 0.3 * rng.standard_normal(X.shape)
+    [session] = sms_diar.cluster(X, num_speakers=2).sessions
+    assert (session.n_speakers, session.rival, session.doubts) == (2, None, ())
+    [session] = sms_diar.cluster(X, max_speakers=2).sessions
+    assert session.rival is None

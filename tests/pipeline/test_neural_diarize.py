@@ -103,6 +103,20 @@ def test_somebody_whom_clustering_overlooked_is_found(networks):
     assert [turn.speaker[-2:] for turn in found.turns] == ["01", "02", "01"]
 
 
+def test_probabilities_describe_the_turns_that_are_written(networks):
+    """Clustering finds one voice; the turns have two, so the number is in doubt."""
+    samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
+    recording = GivenRecording("talk", samples, RATE)
+    result = diarize_recording(recording, networks, build_method("sms"))
+    assert result.session.n_speakers == len({turn.speaker for turn in result.turns})
+    posterior = result.session.count_posterior
+    assert posterior[result.session.n_speakers] > 0.0
+    doubts = [f"talk: in doubt: {doubt}" for doubt in result.session.doubts]
+    assert [note for note in result.notes if "in doubt" in note] == doubts
+    if posterior[result.session.n_speakers] < 0.5:
+        assert doubts
+
+
 def test_the_number_of_speakers_is_never_more_than_asked_for(networks):
     samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
     for bound in ("num_speakers", "max_speakers"):
