@@ -1,11 +1,11 @@
 """A second opinion on a partition, to raise a doubt about collapsed answers.
 
-Average linkage by cosine is cheap and has no settings, and the silhouette of a partition
-needs no true labels: the mean over rows of ``(b - a) / max(a, b)``, where ``a`` is the
-mean distance to the other rows of the same cluster and ``b`` to the rows of the nearest
-other cluster (Rousseeuw, 1987). Silhouettes are a poor way to count speakers, so a
-rival is reported only if it is better by far: if most speakers were lumped together,
-some cut of the tree has a much higher silhouette than the answer.
+Average linkage by cosine is cheap and has no settings, and the silhouette of a
+partition needs no true labels: the mean over rows of ``(b - a) / max(a, b)``, where
+``a`` is the mean distance to the other rows of the same cluster and ``b`` to the rows
+of the nearest other cluster (Rousseeuw, 1987). Silhouettes are a poor way to count
+speakers, so a rival is reported only if it is better by far: if most speakers were
+lumped together, some cut of the tree has a much higher silhouette than the answer.
 """
 
 from __future__ import annotations
