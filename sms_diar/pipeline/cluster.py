@@ -62,8 +62,9 @@ def cluster(
         an array have the ids "0", "1" and so on.
     segments : path, mapping from str to Segment, or sequence of Segment, optional
         Where the segments lie: a Kaldi table, the segment of each id, or one for
-        each row. They tell the default method which windows overlap, and which follow
-        each other; so do ids of Kaldi's form ``recording-start-end``.
+        each row. The default method uses them to find windows that overlap and
+        windows that follow each other. Without segments it uses the times in ids of
+        the form ``name-00000150-00000300`` (hundredths of a second, eight digits).
     plda : path, BackEnd or PldaModel, optional
         A Kaldi PLDA file, or a model of ``plda train`` or ``ivectors train``.
         Without one, scores are those of the embedded model if it made the vectors,
@@ -84,8 +85,8 @@ def cluster(
         `sms_diar.clustering.many` with the default method, which needs the extra
         ``index`` for more than 50,000.
     recordings : mapping from str to str, optional
-        Recording of each id, to say who appears in several; known from `segments`, or
-        from ids of the form above, as well.
+        Recording of each id, used to list the speakers who appear in several
+        recordings. By default the recordings of `segments`.
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each session.
     seed : int, default=0
@@ -167,9 +168,7 @@ def cluster_embeddings(
         Cloned for each session, so every session starts from the same seed and
         does not depend on its company.
     segments : mapping from str to Segment, optional
-        Where the segments lie; all ids must be there. The default method learns from
-        them which windows overlap, and which follow each other. Without them, ids of
-        the form ``recording-start-end`` tell it.
+        Segment of each id; all ids must be present. The rest is as in `cluster`.
     per_recording : bool, default=False
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
