@@ -15,8 +15,8 @@ import numpy as np
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import Readable, open_seekable
-from sms_diar.io.arrays import checked_set
-from sms_diar.io.embedding_tables import ID_COLUMNS, VECTOR_COLUMNS, row_ids
+from sms_diar.io.arrays import checked_set, row_ids
+from sms_diar.io.embedding_tables import ID_COLUMNS, VECTOR_COLUMNS
 from sms_diar.types import EmbeddingSet
 
 

@@ -33,7 +33,7 @@ from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io._bytes import Readable, open_seekable
 from sms_diar.io._doubles import as_doubles
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io.arrays import VECTOR_KEYS, checked_set
+from sms_diar.io.arrays import VECTOR_KEYS, checked_set, row_ids
 from sms_diar.io.kaldi.binary import narrowed, number_texts
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
@@ -104,11 +104,6 @@ def read_embedding_table(
 def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a table whose columns are separated by blanks; see above."""
     return read_embedding_table(source, name=name, blanks=True)
-
-
-def row_ids(n: int) -> list[str]:
-    """Ids of vectors that have none."""
-    return [f"row-{row:05d}" for row in range(n)]
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
