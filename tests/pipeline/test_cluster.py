@@ -321,12 +321,7 @@ def test_the_result_can_be_written_and_printed(tmp_path):
     assert content["method"] == "ahc"
     assert content["confidence"] is None
     assert content["sessions"][0]["doubts"] == []
-    assert str(found).splitlines()[0].split() == [
-        "session",
-        "segments",
-        "speakers",
-        "k",
-    ]
+    assert str(found).splitlines()[0].split() == ["session", "segments", "speakers"]
 
 
 def test_remarks_about_the_input_go_to_progress():
