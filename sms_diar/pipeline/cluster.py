@@ -321,7 +321,7 @@ def _rows(given: object) -> FloatArray:
         raise _refusal("got masked values; fill or remove them")
     try:
         array = np.asarray(given)
-    except Exception as error:  # of whatever library the value is from
+    except Exception as error:  # arrays of other libraries raise errors of any type
         raise _refusal(f"got {type(given).__name__} ({error})") from error
     if array.ndim != 2:
         raise _refusal(f"got {type(given).__name__} of shape {array.shape}")

@@ -86,8 +86,8 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> NeighbourSpac
     centred = directions - mean
     basis = None
     if d > max(n, _WIDE):
-        # All differences lie in the span of the rows: the axes are the same, at the
-        # cost of matrices of shape (n, n) in place of (d, d).
+        # The span of the rows contains all differences: the axes are the same, at the
+        # cost of matrices of shape (n, n) instead of (d, d).
         basis = np.linalg.qr(centred.T)[0]  # shape: (d, n)
         centred = centred @ basis
     whiten = _inverse_root(_within(centred, times, d))
