@@ -41,21 +41,26 @@ def _spelt(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-_FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-_ESCAPED = re.compile("'+[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-_FIGURE = re.compile("[0-9.,eE+\\-±% ()]*")
+_START = "\\s*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
+_FORMULA = re.compile(f"'*{_START}")
+_ESCAPED = re.compile(f"'+{_START}")
+_NUMBER = r"[+-]?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?: ?%)?"
+# A number, perhaps with its spread or an interval; or a dash in place of a number.
+_FIGURE = re.compile(
+    rf"{_NUMBER}(?: ?± ?{_NUMBER})?(?: \({_NUMBER}(?:, ?{_NUMBER})*\))?|[+-]"
+)
 
 
 def as_cell(text: str) -> str:
     """Text for a cell of CSV, with an apostrophe before what would be a formula.
 
-    A spreadsheet runs a cell that begins with ``=``, ``+``, ``-`` or ``@``, quoted
-    or not. Figures stay as they are. `from_cell` undoes it.
+    A spreadsheet evaluates a cell that begins with ``=``, ``+``, ``-`` or ``@``,
+    quoted or not. Single numbers stay as they are. `from_cell` removes the apostrophe.
 
     Examples
     --------
-    >>> [as_cell(text) for text in ("a", "-1.5", "=1+1", "'=1+1")]
-    ['a', '-1.5', "'=1+1", "''=1+1"]
+    >>> [as_cell(text) for text in ("a", "-1.5", "=1+1", "'=1+1", "-2+3")]
+    ['a', '-1.5', "'=1+1", "''=1+1", "'-2+3"]
     """
     if _FORMULA.match(text) and not _FIGURE.fullmatch(text):
         return f"'{text}"
@@ -63,5 +68,5 @@ def as_cell(text: str) -> str:
 
 
 def from_cell(text: str) -> str:
-    """Text that `as_cell` was given."""
+    """Restore the text that was given to `as_cell`."""
     return text[1:] if _ESCAPED.match(text) else text

@@ -1,8 +1,8 @@
 """The few small values that travel through the whole package.
 
 They are frozen and check themselves, so that later stages need not check
-again. Ids are opaque everywhere: nobody splits one to recover a time, a channel
-or a speaker.
+again. Ids are opaque: no recording, channel or speaker is recovered from one. The only
+exception is `sms_diar.timeline.windows.times_of_ids`.
 """
 
 from __future__ import annotations

@@ -123,10 +123,10 @@ def cluster(
     """Cluster embeddings into speakers.
 
     Needs nothing but the embeddings: without a PLDA model the session itself teaches
-    what tells speakers apart. The times of the segments tell the default method which
-    windows overlap; ids of the form recording-start-end do so, too. Where the result
-    is fragile, a line says why. Labels go to standard output unless -o or --rttm says
-    otherwise.
+    what tells speakers apart. The default method uses the times of the segments to
+    find windows that overlap. Without --segments it uses the times in ids such as
+    call-00000150-00000300 (hundredths of a second). Where the result is fragile, a
+    line says why. Labels go to standard output unless -o or --rttm is given.
 
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm

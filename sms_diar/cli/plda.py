@@ -1,8 +1,6 @@
 """``sms-diar plda``: train, adapt, apply and look at PLDA models.
 
-A model is either a back end of this package (npz: the chain from raw vectors to
-those of the PLDA model, and the model), or a Kaldi PLDA file, which knows only
-the model. All commands take both and tell them by content.
+All commands take the models that `sms_diar.pipeline.plda` describes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,11 @@ EmbeddingsArgument = Annotated[
     typer.Argument(metavar="EMBEDDINGS", help="ark, scp, npz, CSV ...; - for stdin."),
 ]
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Back end (npz) or Kaldi PLDA file.")
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="Back end or i-vector model (npz), or Kaldi PLDA file.",
+    ),
 ]
 TransformOption = Annotated[
     Path | None,

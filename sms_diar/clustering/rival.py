@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import squareform
+from threadpoolctl import threadpool_limits
 
 from sms_diar.preprocessing import scale_rows
 from sms_diar.types import FloatArray, IntArray
@@ -73,15 +74,21 @@ def find_rival(X: FloatArray, labels: IntArray) -> Rival | None:
     if len(rows) < 4:
         return None
     directions = scale_rows(X[rows])
+    answer = np.unique(labels[rows], return_inverse=True)[1]
+    # One thread: how a product is split among threads can change its last bit.
+    with threadpool_limits(limits=1):
+        return _best_cut(directions, answer)
+
+
+def _best_cut(directions: FloatArray, answer: IntArray) -> Rival | None:
     distances = np.maximum(1.0 - directions @ directions.T, 0.0)  # shape: (n, n)
     np.fill_diagonal(distances, 0.0)
-    answer = np.unique(labels[rows], return_inverse=True)[1]
     own = silhouette(distances, answer) if answer.any() else _SINGLE
     tree = linkage(squareform(distances, checks=False), "average")
-    sizes = np.unique(np.geomspace(2, len(rows) // 2, 24).astype(np.int64))
+    sizes = np.unique(np.geomspace(2, len(answer) // 2, 24).astype(np.int64))
     best: Rival | None = None
     for cut in cut_tree(tree, sizes).T:
-        if np.bincount(cut).max() > _LARGEST * len(rows):
+        if np.bincount(cut).max() > _LARGEST * len(answer):
             continue
         value = silhouette(distances, cut)
         if value > own + _MARGIN and (best is None or value > best.silhouette):

@@ -141,7 +141,7 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     vectors = _as_vectors(array, path, "the array")
     beside = _ids_beside(path, len(vectors))
     if beside is None:
-        ids = [f"row-{row:05d}" for row in range(len(vectors))]
+        ids = row_ids(len(vectors))
     else:
         ids = read_ids(beside)
         if len(ids) != len(vectors):
@@ -149,6 +149,11 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
                 f"{len(vectors)} vectors, but {len(ids)} ids in {beside}", path=path
             )
     return checked_set(ids, vectors, path)
+
+
+def row_ids(n: int) -> list[str]:
+    """Ids of n vectors that have none."""
+    return [f"row-{row:05d}" for row in range(n)]
 
 
 def read_ids(path: str | Path) -> list[str]:

@@ -15,11 +15,9 @@ import numpy as np
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import Readable, open_seekable
-from sms_diar.io.arrays import VECTOR_KEYS, checked_set
-from sms_diar.io.embedding_tables import ID_COLUMNS, row_ids
+from sms_diar.io.arrays import checked_set, row_ids
+from sms_diar.io.embedding_tables import ID_COLUMNS, VECTOR_COLUMNS
 from sms_diar.types import EmbeddingSet
-
-_VECTOR_NAMES = ("vector", "embedding", *VECTOR_KEYS)
 
 
 def read_json_lines(source: Readable, *, name: str | None = None) -> EmbeddingSet:
@@ -72,7 +70,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _vector(row: Mapping[str, Any]) -> list[float]:
-    named = [row[key] for key in _VECTOR_NAMES if key in row]
+    named = [row[key] for key in VECTOR_COLUMNS if key in row]
     lists = [value for value in row.values() if isinstance(value, list)]
     if not named and len(lists) != 1:
         raise ValueError(f"no vector: one list of numbers is needed, got {len(lists)}")

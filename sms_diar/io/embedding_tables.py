@@ -4,8 +4,11 @@ One row for each vector. The id stands in the column named ``id``, ``utt``,
 ``segment`` or the like, in a first one that the header gives no name, or else in the
 first one if it holds anything but numbers. Where all is numbers there are no ids, all
 columns belong to the vectors, and rows are called ``row-00000`` and so on; only a
-column that counts the rows is taken for ids. ``speaker`` is no part of the vectors;
+column that counts the rows is taken for ids. ``speaker`` is not part of the vectors;
 all other columns are numbers. A text table may start with a header or not.
+
+Data frames and Parquet files may also have the vectors in one column of lists, as
+Hugging Face data sets do; columns other than the id are then ignored.
 
 Text is parsed here and not by pandas, whose fast parser may miss the last bit of a
 number and seldom knows the line of a fault.
@@ -18,6 +21,7 @@ import math
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,11 +31,12 @@ from sms_diar._files import replacing
 from sms_diar._text import as_cell, from_cell
 from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io._bytes import Readable, open_seekable
+from sms_diar.io._doubles import as_doubles
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io.arrays import checked_set
+from sms_diar.io.arrays import VECTOR_KEYS, checked_set, row_ids
 from sms_diar.io.kaldi.binary import narrowed, number_texts
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
-from sms_diar.types import EmbeddingSet, FloatArray
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
 ID_COLUMNS = (
     "id",
@@ -44,7 +49,13 @@ ID_COLUMNS = (
     "segment_id",
     "name",
     "key",
+    "path",
+    "file",
+    "filename",
+    "file_name",
+    "audio",
 )
+VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
 SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
 
 _ONE_COLUMN = "one column only; a table has an id and the numbers of its vector"
@@ -93,11 +104,6 @@ def read_embedding_table(
 def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a table whose columns are separated by blanks; see above."""
     return read_embedding_table(source, name=name, blanks=True)
-
-
-def row_ids(n: int) -> list[str]:
-    """Ids of vectors that have none."""
-    return [f"row-{row:05d}" for row in range(n)]
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
@@ -153,38 +159,108 @@ def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
 
 
 def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
-    """Take a pandas data frame apart into ids and vectors.
+    """Take ids and vectors from a pandas data frame.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        An index that has a name, or that holds strings, counts as a column.
+        Vectors are a column for each dimension, or one column of lists. Ids are the
+        column that is named so, or else an index that does not just count the rows,
+        or else a first column of text.
     path : str or Path
-        Where it came from, for messages.
+        Name of the source, for messages.
     """
-    if frame.index.name is not None or frame.index.dtype.kind not in "iuf":
-        frame = frame.reset_index()
     names = [str(column) for column in frame.columns]
-    if len(names) < 2:
-        raise DataFormatError(_ONE_COLUMN, path=path)
-    kinds = [dtype.kind for dtype in frame.dtypes]
-    id_column = _id_column(names)
-    if id_column is None and kinds[0] != "f":
-        id_column = 0
+    lists = [c for c in range(len(names)) if _holds_lists(frame.iloc[:, c])]
+    ids, id_column = _ids_of_frame(frame, names, lists, path)
+    if lists:
+        column = _vector_column(names, lists, path)
+        vectors = _stacked(frame.iloc[:, column].tolist(), ids, names[column], path)
+        return checked_set(ids, vectors, path)
     speakers = [c for c, name in enumerate(names) if _is_speaker(name)]
     numbers = [c for c in range(len(names)) if c not in (id_column, *speakers)]
+    if not numbers:
+        raise DataFormatError(_ONE_COLUMN, path=path)
     for column in numbers:
-        if kinds[column] not in "fiu":
+        dtype = frame.dtypes.iloc[column]
+        if dtype.kind not in "fiu":
             raise DataFormatError(
-                f"column {names[column]!r} holds {frame.dtypes.iloc[column]}, not "
-                f"numbers; keep the id and the vector only",
+                f"column {names[column]!r} holds {dtype}, not numbers; keep the id and "
+                f"the vector only",
                 path=path,
             )
-    vectors: FloatArray = frame.iloc[:, numbers].to_numpy(dtype=np.float64)
-    if id_column is None:
-        return checked_set(row_ids(len(frame)), vectors, path)
-    ids = [str(value) for value in frame.iloc[:, id_column]]
-    return checked_set(ids, vectors, path)
+    columns = frame.iloc[:, numbers]
+    return checked_set(ids, columns.to_numpy(dtype=np.float64), path)
+
+
+def _ids_of_frame(
+    frame: Any, names: list[str], lists: list[int], path: str | Path
+) -> tuple[list[str], int | None]:
+    """Ids of the rows, and the column that holds them if there is one."""
+    column = _id_column(names) if names else None
+    if column is not None and not all(map(_is_id, frame.iloc[:, column])):
+        if not lists:
+            row = next(r for r, v in enumerate(frame.iloc[:, column]) if not _is_id(v))
+            raise DataFormatError(
+                f"row {row} has no id in column {names[column]!r}", path=path
+            )
+        column = None  # such as "audio" with the audio itself
+    if column is None:
+        index = frame.index
+        counts = index.dtype.kind in "iu" and index.tolist() == [*range(len(frame))]
+        if index.name is not None or not counts:
+            return [str(value) for value in index], None
+        if lists or not names or frame.dtypes.iloc[0].kind in "fiu":
+            return row_ids(len(frame)), None
+        column = 0
+    return [str(value) for value in frame.iloc[:, column]], column
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, Real) and not math.isnan(value))
+
+
+def _holds_lists(column: Any) -> bool:
+    """Whether the first value of a column, if it has any, is a list."""
+    if column.dtype.kind != "O":
+        return False
+    value = next((value for value in column if value is not None), None)
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def _vector_column(names: list[str], lists: list[int], path: str | Path) -> int:
+    """Choose the column of lists that holds the vectors."""
+    named = [c for c in lists if names[c].strip().lower() in VECTOR_COLUMNS]
+    chosen = named or lists
+    if len(chosen) > 1:
+        listed = ", ".join(repr(names[column]) for column in chosen)
+        raise DataFormatError(
+            f"several columns hold lists ({listed}); keep one of them", path=path
+        )
+    return chosen[0]
+
+
+def _stacked(
+    lists: list[Any], ids: list[str], name: str, path: str | Path
+) -> FloatArray:
+    """Vectors of a column of lists, shape (n, d)."""
+    rows: list[AnyArray] = []
+    for number, values in enumerate(lists):
+        problem = None
+        try:
+            row = np.asarray([] if values is None else values)
+        except ValueError:  # lists of unequal length
+            row = np.empty(0)
+        if row.ndim != 1 or row.dtype.kind not in "fiu" or not len(row):
+            problem = "must be a list of numbers"
+        elif rows and len(row) != len(rows[0]):
+            problem = f"has {len(row)} numbers, row 0 has {len(rows[0])}"
+        if problem:
+            raise DataFormatError(
+                f"column {name!r}: row {number} ({ids[number]!r}) {problem}", path=path
+            )
+        rows.append(row)
+    return as_doubles(rows)
 
 
 def write_embedding_table(

@@ -58,6 +58,12 @@ _REFUSED = {
     b"\0B": "is a single Kaldi object (a mean, a transform or a model), not a set of "
     "embeddings",
 }
+_PICKLE = re.compile(
+    rb"PK\x03\x04.{26}[^/\0]*/(data\.pkl|\.format_version|\.data/|byteorder|version)"
+    rb"|\x80[\x02-\x05]",  # a PyTorch archive, or a bare pickle
+    re.DOTALL,
+)
+_JSON_LIST = re.compile(rb"\s*\[\s*\{")
 _ARK = re.compile(rb"\s*[^\s\0]+[ \t]+(\0B|\[)")
 _SCP_PLACE = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
 _NUMBER = re.compile(r"[-+.]?\d|[-+]?(nan|inf)", re.IGNORECASE)
@@ -185,6 +191,18 @@ def _kind(source: ByteSource) -> str:
     for magic, problem in _REFUSED.items():
         if head.startswith(magic):
             raise DataFormatError(problem, path=source.name)
+    if _PICKLE.match(head):
+        raise DataFormatError(
+            "is a PyTorch file or a pickle, which is not loaded because it can run any "
+            "program; save the vectors as npz where they were computed: "
+            "numpy.savez('x.npz', ids=ids, vectors=tensor.cpu().numpy())",
+            path=source.name,
+        )
+    if _JSON_LIST.match(head):
+        raise DataFormatError(
+            "is a JSON list; write each object on a line of its own (JSON lines)",
+            path=source.name,
+        )
     kind = next(
         (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None
     )

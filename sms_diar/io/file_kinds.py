@@ -1,20 +1,23 @@
-"""What a file looks like: for messages about files in each other's place.
+"""Guess the kind of a file from its first bytes.
 
-A guess from the first bytes. Readers decide by themselves; whoever has several files to
-give may have mixed them up.
+The guess serves messages about files that were given in each other's place. Readers
+decide by themselves.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import zipfile
 from pathlib import Path
 
+from sms_diar.errors import DataFormatError
+from sms_diar.io._npy import names_in_npz
 from sms_diar.io.model import MODEL_MARK
 
 _HEAD = 4096
 _AUDIO = (b"RIFF", b"fLaC", b"OggS", b"NIST_1A", b"ID3", b"FORM", b"RF64")
 _ARK = re.compile(rb"[^\s\0]+[ \t]+(\0B|\[)")
+_JSON_LIST = re.compile(rb"\s*\[\s*[{\[]")
 _NUMBER = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
 
 KINDS = {
@@ -53,6 +56,8 @@ def _kind_of_bytes(head: bytes) -> str | None:
         return "audio"
     if head.startswith(b"\x89HDF"):
         return "transform"
+    if _JSON_LIST.match(head):
+        return None
     if head.startswith(b"\0B") or head.lstrip().startswith((b"[", b"<Plda>")):
         return "plda" if b"<Plda>" in head[:32] else "transform"
     return "embeddings" if _ARK.match(head) else None
@@ -60,9 +65,9 @@ def _kind_of_bytes(head: bytes) -> str | None:
 
 def _kind_of_archive(path: Path) -> str | None:
     try:
-        with zipfile.ZipFile(path) as archive:
-            names = {name.removesuffix(".npy") for name in archive.namelist()}
-    except (OSError, zipfile.BadZipFile):
+        with path.open("rb") as file:
+            names = set(names_in_npz(file, path))
+    except (OSError, DataFormatError):
         return None
     if MODEL_MARK in names:
         return "model"
@@ -77,7 +82,10 @@ def _kind_of_line(fields: list[str], folder: Path) -> str | None:
         return "segments" if is_times else None
     if len(fields) == 2 and not _NUMBER.fullmatch(fields[1]):
         name = fields[1]
-        is_file = Path(name).exists() or (folder / name).exists()
-        is_place = re.search(r"[/\\|:,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
-        return None if is_file or is_place or "," in fields[0] else "utt2spk"
+        is_place = re.search(r"[/\\|:;,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
+        if is_place or "," in fields[0]:
+            return None
+        # os.access is false for names that the system cannot take.
+        is_file = any(os.access(place, os.F_OK) for place in (name, folder / name))
+        return None if is_file else "utt2spk"
     return None

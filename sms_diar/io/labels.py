@@ -1,7 +1,7 @@
 """Label tables: the speaker given to each segment, as text, CSV or JSON.
 
-Text is Kaldi's `utt2spk` and what other tools read. CSV carries the times as
-well, for spreadsheets. JSON holds names that the other two cannot.
+Text is Kaldi's `utt2spk` and what other tools read. CSV also has times and confidences,
+for spreadsheets. JSON holds names that the other two cannot.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def write_labels(
     labels: Mapping[str, str],
     *,
     segments: Mapping[str, Segment] | None = None,
+    confidence: Mapping[str, float] | None = None,
     format: LabelFormat | None = None,
 ) -> None:
     """Write the speaker of each segment, sorted by id.
@@ -53,6 +54,9 @@ def write_labels(
     segments : mapping, optional
         Segment of each id (and perhaps of others). CSV then has the columns
         recording, start and end as well, and JSON a key ``"segments"``.
+    confidence : mapping, optional
+        Probability that the speaker of each id is right. CSV then has a last column
+        confidence, and JSON a key ``"confidence"``.
     format : {"utt2spk", "csv", "json"}, optional
         By default what the suffix says: ``.csv``, ``.json``, or text for
         ``.txt``, ``.utt2spk`` and no suffix.
@@ -66,20 +70,20 @@ def write_labels(
                 f"write_labels: labels must map text to text, got {name!r}: "
                 f"{speaker!r}; name the clusters with name_speakers"
             )
-    if segments is not None:
-        missing = [name for name in labels if name not in segments]
+    for argument, known in (("segments", segments), ("confidence", confidence)):
+        missing = [] if known is None else [n for n in labels if n not in known]
         if missing:
             raise InvalidParameterError(
-                f"write_labels: segments must cover all labels, got none for "
+                f"write_labels: {argument} must cover all labels, got none for "
                 f"{missing[0]!r} ({len(missing)} of {len(labels)} are missing)"
             )
     chosen = _format_of(Path(path), format)
     if chosen == "utt2spk":
         write_utt2spk(path, labels)
     elif chosen == "csv":
-        write_text(path, _csv_text(labels, segments))
+        write_text(path, _csv_text(labels, segments, confidence))
     else:
-        write_text(path, _json_text(labels, segments))
+        write_text(path, _json_text(labels, segments, confidence))
 
 
 def read_labels(path: str | Path) -> dict[str, str]:
@@ -117,23 +121,35 @@ def _format_of(path: Path, format: str | None) -> LabelFormat:
     return _SUFFIXES[path.suffix]
 
 
-def _csv_text(labels: Mapping[str, str], segments: Mapping[str, Segment] | None) -> str:
+def _csv_text(
+    labels: Mapping[str, str],
+    segments: Mapping[str, Segment] | None,
+    confidence: Mapping[str, float] | None,
+) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    times = [] if segments is None else ["recording", "start", "end"]
-    writer.writerow(["id", "speaker", *times])
+    header = ["id", "speaker"]
+    if segments is not None:
+        header += ["recording", "start", "end"]
+    if confidence is not None:
+        header.append("confidence")
+    writer.writerow(header)
     for name in sorted(labels):
         row = [as_cell(name), as_cell(labels[name])]
         if segments is not None:
             segment = segments[name]
             row.append(as_cell(segment.recording))
             row.extend(format_seconds(time) for time in (segment.start, segment.end))
+        if confidence is not None:
+            row.append(f"{confidence[name]:.4g}")
         writer.writerow(row)
     return text.getvalue()
 
 
 def _json_text(
-    labels: Mapping[str, str], segments: Mapping[str, Segment] | None
+    labels: Mapping[str, str],
+    segments: Mapping[str, Segment] | None,
+    confidence: Mapping[str, float] | None,
 ) -> str:
     content: dict[str, Any] = {
         "labels": {name: labels[name] for name in sorted(labels)}
@@ -147,6 +163,8 @@ def _json_text(
             }
             for name in sorted(labels)
         }
+    if confidence is not None:
+        content["confidence"] = {n: float(confidence[n]) for n in sorted(labels)}
     return json_text(content) + "\n"
 
 

@@ -26,7 +26,6 @@ from sms_diar.pipeline.memory import require
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
-from sms_diar.timeline.window_ids import times_of_ids
 from sms_diar.types import EmbeddingSet, Segment
 
 MANY = 10_000
@@ -40,7 +39,7 @@ def recordings_of(
     segments: Mapping[str, Segment] | None,
     given: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:
-    """Recording of each id: as given, of its segment, or as the id itself says.
+    """Find the recording of each id: as given, or the recording of its segment.
 
     Raises
     ------
@@ -55,10 +54,9 @@ def recordings_of(
                 f"none for {len(missing)} of {len(embeddings)} (first {missing[0]!r})"
             )
         return {name: given[name] for name in embeddings.ids}
-    known = segments or times_of_ids(embeddings.ids)
-    if known is None:
+    if segments is None:
         return None
-    return {name: known[name].recording for name in embeddings.ids}
+    return {name: segments[name].recording for name in embeddings.ids}
 
 
 def cluster_across(

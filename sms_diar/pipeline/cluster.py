@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from sms_diar._progress import Progress, Silence
-from sms_diar._validation import refuse_path
+from sms_diar._validation import is_real, refuse_path
 from sms_diar.clustering.baselines import SpeakerBaseline
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
-from sms_diar.errors import InvalidParameterError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable
+from sms_diar.io._doubles import as_doubles
+from sms_diar.io.arrays import row_ids
+from sms_diar.io.embedding_tables import set_from_frame
 from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.pipeline.across import MANY, cluster_across, recordings_of
@@ -27,9 +30,15 @@ from sms_diar.pipeline.fitting import fit_sessions, rows_of_sessions, sessions_o
 from sms_diar.pipeline.memory import clustering_memory, require, shown_size
 from sms_diar.pipeline.models import choose_backend
 from sms_diar.scoring import BackEnd
-from sms_diar.types import EmbeddingSet, PldaModel, Segment
+from sms_diar.types import EmbeddingSet, FloatArray, PldaModel, Segment
 
-EmbeddingsInput: TypeAlias = Readable | EmbeddingSet | npt.ArrayLike
+if TYPE_CHECKING:
+    import pandas as pd
+
+EmbeddingsInput: TypeAlias = (
+    "Readable | EmbeddingSet | npt.ArrayLike | Mapping[str, npt.ArrayLike] | "
+    "tuple[Sequence[str], npt.ArrayLike] | pd.DataFrame"
+)
 SegmentsInput: TypeAlias = str | Path | Mapping[str, Segment] | Sequence[Segment]
 
 
@@ -57,13 +66,17 @@ def cluster(
 
     Parameters
     ----------
-    embeddings : path, binary stream, EmbeddingSet or array of shape (n, d)
-        Raw vectors; a file of any format that `read_embeddings` knows. The rows of
-        an array have the ids "0", "1" and so on.
+    embeddings : path, binary stream, EmbeddingSet, array, mapping, pair or DataFrame
+        Raw vectors: a file of any format that `read_embeddings` knows, an array of
+        shape (n, d), a mapping from id to vector, a pair of n ids and an array of
+        shape (n, d), or a pandas DataFrame. The ids of a DataFrame are its column
+        ``id`` or its index. Rows without ids are called ``row-00000`` and so on, as
+        in files.
     segments : path, mapping from str to Segment, or sequence of Segment, optional
         Where the segments lie: a Kaldi table, the segment of each id, or one for
-        each row. They tell the default method which windows overlap, and which follow
-        each other; so do ids of Kaldi's form ``recording-start-end``.
+        each row. The default method uses them to find windows that overlap and
+        windows that follow each other. Without segments it uses the times in ids of
+        the form ``name-00000150-00000300`` (hundredths of a second, eight digits).
     plda : path, BackEnd or PldaModel, optional
         A Kaldi PLDA file, or a model of ``plda train`` or ``ivectors train``.
         Without one, scores are those of the embedded model if it made the vectors,
@@ -84,8 +97,8 @@ def cluster(
         `sms_diar.clustering.many` with the default method, which needs the extra
         ``index`` for more than 50,000.
     recordings : mapping from str to str, optional
-        Recording of each id, to say who appears in several; known from `segments`, or
-        from ids of the form above, as well.
+        Recording of each id, used to list the speakers who appear in several
+        recordings. By default the recordings of `segments`.
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each session.
     seed : int, default=0
@@ -104,9 +117,11 @@ def cluster(
     >>> import sms_diar
     >>> rng = np.random.default_rng(0)
     >>> speakers = np.repeat([[3.0, 0.0, 0.0], [0.0, 3.0, 0.0]], 20, axis=0)
-    >>> found = sms_diar.cluster(speakers + 0.2 * rng.standard_normal((40, 3)))
-    >>> found.labels["0"], found.labels["39"]
+    >>> result = sms_diar.cluster(speakers + 0.2 * rng.standard_normal((40, 3)))
+    >>> result.labels["row-00000"], result.labels["row-00039"]
     ('spk-01', 'spk-02')
+    >>> result.labels_[[0, 39]]
+    array([0, 1])
     """
     estimator = build_method(
         method,
@@ -118,6 +133,7 @@ def cluster(
     )
     listener = progress or Silence()
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
+    _refuse_empty(vectors)
     times = None if segments is None else _segments(segments, vectors, listener)
     estimator.set_params(backend=choose_backend(vectors, plda, transform))
     recording_of = None
@@ -167,9 +183,7 @@ def cluster_embeddings(
         Cloned for each session, so every session starts from the same seed and
         does not depend on its company.
     segments : mapping from str to Segment, optional
-        Where the segments lie; all ids must be there. The default method learns from
-        them which windows overlap, and which follow each other. Without them, ids of
-        the form ``recording-start-end`` tell it.
+        Segment of each id; all ids must be present. The rest is as in `cluster`.
     per_recording : bool, default=False
         Whether each recording is a session; speakers are then named within their
         recording. Needs `segments`.
@@ -185,10 +199,7 @@ def cluster_embeddings(
         "an EmbeddingSet",
         "read it with sms_diar.read_embeddings, or call sms_diar.cluster",
     )
-    if not len(embeddings):
-        raise InvalidParameterError(
-            f"{embeddings.source}: must hold at least one vector, got none"
-        )
+    _refuse_empty(embeddings)
     if estimator.backend is not None:
         estimator.backend.check_compatible(embeddings)
     rows = rows_of_sessions(embeddings, segments, per_recording=per_recording)
@@ -207,10 +218,14 @@ def cluster_embeddings(
     labels: dict[str, str] = {}
     confidence: dict[str, float] = {}
     summaries = []
-    for found in fit_sessions(estimator, sessions, len(rows), progress or Silence()):
-        labels.update(found.labels)
-        confidence.update(found.confidence)
-        summaries.append(found.summary)
+    for result in fit_sessions(estimator, sessions, len(rows), progress or Silence()):
+        labels.update(result.labels)
+        confidence.update(result.confidence)
+        summaries.append(result.summary)
+    # Sessions may alternate in the rows.
+    labels = {name: labels[name] for name in embeddings.ids}
+    if confidence:
+        confidence = {name: confidence[name] for name in embeddings.ids}
     return Clustering(labels, tuple(summaries), segments, confidence=confidence or None)
 
 
@@ -250,24 +265,79 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     return f"{text}: about {amount} of memory"
 
 
+def _refuse_empty(embeddings: EmbeddingSet) -> None:
+    for name, count in (("vector", len(embeddings)), ("dimension", embeddings.dim)):
+        if not count:
+            raise InvalidParameterError(
+                f"{embeddings.source}: must hold at least one {name}, got none"
+            )
+
+
 def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet:
-    """Vectors of a file, or of values; rows of an array are named by their places."""
+    """Read a file, or check values and give them ids."""
     if isinstance(given, EmbeddingSet):
         return given
     if isinstance(given, str | Path) or hasattr(given, "read"):
         return read_embeddings(cast("Readable", given), allow_commands=allow_commands)
-    try:
-        rows = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    if hasattr(given, "iloc") and hasattr(given, "columns"):
+        try:
+            return set_from_frame(given, "DataFrame")
+        except DataFormatError as error:
+            raise InvalidParameterError(f"cluster: {error}") from None
+    ids: list[Any] | None = None
+    values: Any = given
+    if isinstance(given, Mapping):
+        ids, values = list(given), list(given.values())
+    elif isinstance(given, tuple) and len(given) == 2 and _are_texts(given[0]):
+        ids, values = list(given[0]), given[1]
+    rows = _rows(values)
+    if ids is None:
+        ids = row_ids(len(rows))
+    if len(ids) != len(rows):
         raise InvalidParameterError(
-            f"cluster: embeddings must be a path, an EmbeddingSet or an array of shape "
-            f"(n, d), got {type(given).__name__}"
-        ) from error
-    if rows.ndim != 2:
-        raise InvalidParameterError(
-            f"cluster: embeddings must be of shape (n, d), got {rows.shape}"
+            f"cluster: embeddings must have one id for each of the {len(rows)} "
+            f"vectors, got {len(ids)} ids"
         )
-    return EmbeddingSet(tuple(map(str, range(len(rows)))), rows)
+    wrong = next((name for name in ids if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InvalidParameterError(
+            f"cluster: ids of embeddings must be text, got {wrong!r}"
+        )
+    return EmbeddingSet(tuple(map(str, ids)), rows)
+
+
+def _are_texts(values: object) -> bool:
+    """Whether a value is a sequence of strings, rather than a vector."""
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        return False
+    return len(values) > 0 and all(isinstance(value, str) for value in values)
+
+
+def _rows(given: object) -> FloatArray:
+    """Check that a value is an array of numbers of shape (n, d)."""
+    if hasattr(given, "toarray"):
+        raise _refusal("got a sparse matrix; pass X.toarray()")
+    if np.ma.is_masked(given):
+        raise _refusal("got masked values; fill or remove them")
+    try:
+        array = np.asarray(given)
+    except Exception as error:  # arrays of other libraries raise errors of any type
+        raise _refusal(f"got {type(given).__name__} ({error})") from error
+    if array.ndim != 2:
+        raise _refusal(f"got {type(given).__name__} of shape {array.shape}")
+    numbers = array.dtype.kind in "fiu"
+    if array.dtype.kind == "O":
+        numbers = all(is_real(value) for value in array.flat)
+    if not numbers:
+        raise _refusal(f"got values of type {array.dtype}")
+    return as_doubles(array)
+
+
+def _refusal(problem: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"cluster: embeddings must be a path, an EmbeddingSet, a DataFrame or real "
+        f"numbers of shape (n, d), {problem}"
+    )
 
 
 def _segments(
@@ -280,13 +350,19 @@ def _segments(
     elif isinstance(given, Mapping):
         times = dict(given)
     else:
-        if len(given) != len(vectors):
+        listed = list(given) if isinstance(given, Iterable) else []
+        if len(listed) != len(vectors):
             raise InvalidParameterError(
                 f"cluster: segments must be one for each of the {len(vectors)} "
-                f"vectors, got {len(given)}"
+                f"vectors, got {len(listed)}"
             )
-        times = dict(zip(vectors.ids, given, strict=True))
+        times = dict(zip(vectors.ids, listed, strict=True))
+    for value in times.values():
+        if not isinstance(value, Segment):
+            raise InvalidParameterError(
+                f"cluster: segments must be of type sms_diar.Segment, got {value!r}"
+            )
     unused = match_segments(vectors, times, source)
     if unused:
-        listener.say(f"{source}: {len(unused)} segments have no embedding; left out")
+        listener.say(f"{source}: {len(unused)} segments have no embedding; ignored")
     return times

@@ -1,4 +1,4 @@
-"""What came out of clustering embeddings: the speakers, as tables, turns or JSON."""
+"""Clustering result: the speakers of embeddings as tables, turns or JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.labels import write_labels
@@ -15,7 +17,10 @@ from sms_diar.pipeline.appearances import appearance_lines, appearances
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.report.turn_views import TurnViews
 from sms_diar.timeline.turns import labels_to_turns
-from sms_diar.types import Segment, Turn
+from sms_diar.types import IntArray, Segment, Turn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Clustering(TurnViews):
     Parameters
     ----------
     labels : mapping from str to str
-        Speaker of each segment id.
+        Speaker of each segment id, in the order of the rows.
     sessions : tuple of SessionSummary
         One entry per session.
     segments : mapping from str to Segment, or None
@@ -46,6 +51,16 @@ class Clustering(TurnViews):
     method: str | None = None
     confidence: Mapping[str, float] | None = None
     recordings: Mapping[str, str] | None = None
+
+    @property
+    def labels_(self) -> IntArray:
+        """Speaker of each row as a number, as scikit-learn's estimators have it.
+
+        Shape (n,). Numbers are positions in the sorted names of the speakers.
+        """
+        names = list(self.labels.values())
+        numbers: IntArray = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        return numbers
 
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Who spoke when: merged, not overlapping."""
@@ -68,6 +83,29 @@ class Clustering(TurnViews):
             return f"<pre>{escape(str(self))}</pre>"
         return super()._repr_html_()
 
+    def to_dataframe(self) -> pd.DataFrame:
+        """Turns as a pandas table, or the speaker of each row where times are unknown.
+
+        Returns
+        -------
+        table : DataFrame
+            With times, the columns of `TurnViews.to_dataframe`. Without times, a row
+            for each id with the columns id, speaker and confidence, which is NaN for
+            methods that do not estimate it.
+        """
+        if self.segments is not None:
+            return super().to_dataframe()
+        import pandas as pd  # noqa: PLC0415
+
+        known = self.confidence or {}
+        return pd.DataFrame(
+            {
+                "id": list(self.labels),
+                "speaker": list(self.labels.values()),
+                "confidence": [known.get(name, float("nan")) for name in self.labels],
+            }
+        )
+
     def to_rttm(
         self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
     ) -> str:
@@ -75,8 +113,13 @@ class Clustering(TurnViews):
         return rttm_text(self.turns(max_gap), target)
 
     def to_labels(self, path: str | Path) -> None:
-        """Write the speaker of each segment: as utt2spk, .csv or .json."""
-        write_labels(path, self.labels, segments=self.segments)
+        """Write the speaker of each segment: as utt2spk, .csv or .json.
+
+        CSV and JSON also have the confidences and the times, if they are known.
+        """
+        write_labels(
+            path, self.labels, segments=self.segments, confidence=self.confidence
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""

@@ -22,7 +22,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.scoring.backend_plda import phi_of
 from sms_diar.timeline.naming import name_speakers
-from sms_diar.timeline.window_ids import times_of_ids
+from sms_diar.timeline.windows import times_of_ids
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 
 
@@ -37,9 +37,7 @@ class Session:
     embeddings : EmbeddingSet
         Raw vectors.
     times : list of Segment, or None
-        Where each of them lies, if known.
-    times_given : bool
-        Whether the caller knows the times; ids may tell them as well.
+        When each of them was spoken, if the caller knows it.
     is_recording : bool
         Whether it is one of several recordings, after which its speakers are named.
     """
@@ -47,7 +45,6 @@ class Session:
     name: str
     embeddings: EmbeddingSet
     times: list[Segment] | None
-    times_given: bool
     is_recording: bool
 
 
@@ -99,9 +96,8 @@ def sessions_of(
     """Sessions one after another, since each is a copy of its vectors."""
     for name, of_session in rows.items():
         chosen = embeddings.select(of_session)
-        known = segments or times_of_ids(chosen.ids)
-        times = None if known is None else [known[one] for one in chosen.ids]
-        yield Session(name, chosen, times, segments is not None, per_recording)
+        times = None if segments is None else [segments[id_] for id_ in chosen.ids]
+        yield Session(name, chosen, times, per_recording)
 
 
 def fit_sessions(
@@ -148,6 +144,8 @@ def fit_session(
     if listen is not None:
         model.listen(listen)
     ids, times = session.embeddings.ids, session.times
+    if times is None and (read := times_of_ids(ids)) is not None:
+        times = list(read.values())
     if isinstance(model, SpeakerEvidenceMeanShift) and times is not None:
         model.fit(session.embeddings.vectors, segments=times)
     else:
@@ -156,18 +154,19 @@ def fit_session(
     if isinstance(model, SpeakerEvidenceMeanShift):
         sure = np.round(model.confidence_, 4).tolist()
         confidence = dict(zip(ids, sure, strict=True))
-    known = times if session.times_given else None
     names = name_speakers(
         model.labels_,
-        durations=[time.duration for time in known] if known else None,
+        durations=[time.duration for time in session.times] if session.times else None,
         prefix=f"{session.name}-spk-" if session.is_recording else "spk-",
     )
     labels = dict(zip(ids, names, strict=True))
-    return SessionSpeakers(labels, confidence, _summary(session, model))
+    return SessionSpeakers(labels, confidence, _summary(session, model, times))
 
 
-def _summary(session: Session, model: SpeakerEstimator) -> SessionSummary:
-    """Summary of a fitted estimator."""
+def _summary(
+    session: Session, model: SpeakerEstimator, times: Sequence[Segment] | None
+) -> SessionSummary:
+    """Summarise a fitted estimator."""
     summary = SessionSummary(
         session.name,
         len(model.labels_),
@@ -175,7 +174,7 @@ def _summary(session: Session, model: SpeakerEstimator) -> SessionSummary:
         model.k_ if "k" in model.get_params() else None,
         model.n_steps_,
         bool(model.converged_),
-        seconds=None if session.times is None else _spoken(session.times),
+        seconds=None if times is None else _spoken(times),
         number_given=_number_given(model),
         rival=_rival(session.embeddings.vectors, model),
     )

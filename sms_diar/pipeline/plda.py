@@ -1,8 +1,8 @@
 """PLDA models: trained, adapted, described.
 
-A model is either a back end of this package (npz: the chain from raw vectors to
-those of the PLDA model, and the model), or a Kaldi PLDA file, which knows only the
-model. Files of both kinds are told apart by content.
+A model is a back end of this package (npz: the chain from raw vectors to the vectors of
+the PLDA model, and the model), alone or inside an i-vector model, or a Kaldi PLDA file,
+which has only the model. The content decides which of them a file is.
 """
 
 from __future__ import annotations
@@ -19,17 +19,13 @@ from sms_diar.io._bytes import open_source
 from sms_diar.io.arrays import read_speakers
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.labels import read_labels
-from sms_diar.io.model import read_model, write_model
-from sms_diar.pipeline.models import choose_backend
+from sms_diar.io.model import write_model
+from sms_diar.pipeline.models import choose_backend, read_backend
 from sms_diar.preprocessing import fold, paper_chain
 from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
 from sms_diar.scoring.backend_plda import phi_of, plda_of, with_plda
-from sms_diar.scoring.backend_training import (
-    KIND,
-    backend_from_model,
-    backend_to_model,
-)
+from sms_diar.scoring.backend_training import backend_to_model
 from sms_diar.scoring.plda_adaptation import adapt_plda
 from sms_diar.scoring.plda_training import Estimation, fit_plda
 from sms_diar.types import EmbeddingSet, FloatArray, PldaModel
@@ -57,13 +53,13 @@ class TrainedPlda:
 
 
 def read_plda_model(path: str | Path) -> tuple[BackEnd | PldaModel, str | None]:
-    """Model in a file, and the fingerprint if it has one."""
+    """Read a model, and the fingerprint of its back end if it has one."""
     with open_source(path) as source:
         is_archive = source.peek(2) == b"PK"
     if not is_archive:
         return read_plda(path), None
-    file = read_model(path, KIND)
-    return backend_from_model(file, path=path), file.fingerprint
+    backend = read_backend(path)
+    return backend, backend_to_model(backend).fingerprint
 
 
 def write_backend(path: str | Path, backend: BackEnd, notes: Mapping[str, Any]) -> str:

@@ -141,7 +141,7 @@ class SessionSummary:
 
 
 def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> str:
-    """Format a table with one row per session.
+    """Format a table with one row per session; `k` is a column if any session has it.
 
     Parameters
     ----------
@@ -151,16 +151,15 @@ def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> 
     head : str, default="session"
         Title of the first column.
     """
-    rows = tuple(
-        (
-            one.session,
-            str(one.n_segments),
-            str(one.n_speakers),
-            "-" if one.k is None else str(one.k),
-        )
-        for one in sessions
+    columns: tuple[str, ...] = (head, "segments", "speakers")
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (s.session, str(s.n_segments), str(s.n_speakers)) for s in sessions
     )
-    table = Table((head, "segments", "speakers", "k"), rows).plain()
+    if any(session.k is not None for session in sessions):
+        columns += ("k",)
+        counts = ["-" if session.k is None else str(session.k) for session in sessions]
+        rows = tuple((*row, k) for row, k in zip(rows, counts, strict=True))
+    table = Table(columns, rows).plain()
     if len(rows) < 2:
         return table.rstrip()
     mean = sum(one.n_speakers for one in sessions) / len(sessions)

@@ -160,7 +160,14 @@ class BackEnd:
             energy = u**2 @ self.norm_weights
             energy[energy == 0.0] = 1.0
             u *= np.sqrt(self.score_dim / energy)[:, None]
-        return PairwiseTerms(u * self.gain, u**2 @ self.square, self.constant)
+        bias = u**2 @ self.square
+        if not np.isfinite(bias).all():
+            row = int(np.argmin(np.isfinite(bias)))
+            raise InvalidParameterError(
+                f"BackEnd: vectors must have finite scores, got values that are too "
+                f"large in row {row}; scale them like the vectors of the training"
+            )
+        return PairwiseTerms(u * self.gain, bias, self.constant)
 
     def score_matrix(self, X: npt.ArrayLike) -> FloatArray:
         """Scores of all pairs of raw vectors; n * n numbers."""

@@ -20,7 +20,8 @@ A region no longer than a window is one window. Where windows overlap by at leas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sms_diar._validation import check_not_negative, check_positive, refuse_path
@@ -29,6 +30,10 @@ from sms_diar.types import Segment
 
 _DECIMALS = 9
 _NANOSECOND = 10.0**-_DECIMALS  # finer differences are rounding, not time
+
+# Ids of windows as Kaldi and VBx write them, in hundredths of a second.
+_ID = "{}-{:08d}-{:08d}"
+_ID_PATTERN = re.compile(r"(.+)-(\d{8})-(\d{8})")
 
 
 @dataclass(frozen=True)
@@ -122,8 +127,9 @@ def windows_of_regions(
     Returns
     -------
     windows : dict from str to Segment
-        In order of recording and time. Ids begin with the recording and sort in
-        that order too; they are for people, and nothing reads times from them.
+        In order of recording and time. Ids consist of the recording and of start and
+        end in hundredths of a second (``call-00000150-00000300``), and sort in the
+        same order. Windows that differ by less than that are joined.
     """
     rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
     refuse_path("windows_of_regions", "regions", regions, rule, remedy)
@@ -136,10 +142,44 @@ def windows_of_regions(
         for window in sliding_windows(
             region, length=length, shift=shift, shortest=shortest
         ):
-            times = (round(1000.0 * time) for time in (window.start, window.end))
-            start, end = (f"{time:08d}" for time in times)
-            windows[f"{window.recording}-{start}-{end}"] = window
+            start, end = (round(100.0 * time) for time in (window.start, window.end))
+            name = _ID.format(window.recording, start, end)
+            begin = min(window.start, windows.get(name, window).start)
+            windows[name] = Segment(window.recording, begin, window.end)
     return windows
+
+
+def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
+    """Read start and end from ids of the form that `windows_of_regions` writes.
+
+    Kaldi and VBx write the same form, with times from the start of a speech region
+    and the name of that region in front. Such times show which windows overlap, but
+    neither where the region lies nor to which recording it belongs.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        All ids of a session.
+
+    Returns
+    -------
+    segments : dict from str to Segment, or None
+        None unless all ids end in two numbers of eight digits, the second one larger.
+
+    Examples
+    --------
+    >>> times_of_ids(["call-00000150-00000300"])
+    {'call-00000150-00000300': Segment(recording='call', start=1.5, end=3.0)}
+    >>> times_of_ids(["speaker-00012-00013"]) is None
+    True
+    """
+    segments = {}
+    for name in ids:
+        match = _ID_PATTERN.fullmatch(name)
+        if match is None or int(match[2]) >= int(match[3]):
+            return None
+        segments[name] = Segment(match[1], int(match[2]) / 100, int(match[3]) / 100)
+    return segments or None
 
 
 def _apart(regions: list[Segment]) -> Iterator[Segment]:

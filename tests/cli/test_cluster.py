@@ -62,7 +62,7 @@ def test_writes_labels_and_turns(folder, run_cli):
     assert result.returncode == 0, result.stderr
     assert "call" in result.stdout
     head, first = (folder / "labels.csv").read_text().splitlines()[:2]
-    assert head == "id,speaker,recording,start,end"
+    assert head == "id,speaker,recording,start,end,confidence"
     assert first.startswith("seg-00,call-spk-01,call,")
     turns = list(read_rttm(folder / "out.rttm"))
     # Windows overlap by half a second, so boundaries lie a quarter before its end.
@@ -289,7 +289,7 @@ def test_segments_without_embedding_are_noted(folder, run_cli):
         file.write("seg-99 call 70 71\n")
     result = run_cli("cluster", folder / "x.ark", "--segments", folder / "segments")
     assert result.returncode == 0
-    assert "1 segments have no embedding; left out" in result.stderr
+    assert "1 segments have no embedding; ignored" in result.stderr
 
 
 def test_a_plda_model_of_another_dimension_is_explained(folder, run_cli):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sms_diar.cli.main import main
+from sms_diar.datasets import default_model_path
 from sms_diar.io.arrays import write_npz
 from sms_diar.io.embeddings import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
@@ -19,6 +20,7 @@ from sms_diar.io.kaldi.transform import (
     write_transform,
 )
 from sms_diar.io.model import ModelFile, read_model, write_model
+from sms_diar.pipeline.models import read_backend
 from sms_diar.preprocessing import paper_chain
 from sms_diar.scoring import PldaScorer, adapt_plda, fit_plda
 from sms_diar.scoring.backend import backend_from_transform
@@ -699,6 +701,33 @@ def test_info_of_back_ends_without_psi_or_with_lengths(sms_diar):
     write_model("n.npz", backend_to_model(kaldi))
     out = sms_diar("info", "n.npz")[1]
     assert "  lengths       normalised in the space of the PLDA\n" in out
+
+
+def test_the_back_end_of_an_ivector_model_is_shown_and_scores(
+    here, sms_diar, noise_model
+):
+    backend = read_backend(noise_model)
+    code, out, _ = sms_diar("info", noise_model, "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["kind"] == f"back end ({backend.kind})"
+    assert (answer["dim_in"], answer["extractor"]) == (backend.dim, backend.extractor)
+    rows = np.random.default_rng(0).standard_normal((3, backend.dim))
+    write_npz("v.npz", EmbeddingSet(("a", "b", "c"), rows))
+    write_model("alone.npz", backend_to_model(backend))
+    want = sms_diar("score", "alone.npz", "v.npz", "--all-pairs")
+    assert sms_diar("score", noise_model, "v.npz", "--all-pairs") == want
+    assert want[0] == 0
+    assert len(want[1].splitlines()) == 3
+    assert answer["fingerprint"] == read_model("alone.npz", KIND).fingerprint
+
+
+def test_the_embedded_model_is_shown(sms_diar):
+    path = default_model_path()
+    code, out, _ = sms_diar("info", path)
+    assert code == 0
+    assert out.startswith(f"{path}\n  kind ")
+    assert read_backend(path).extractor in out
 
 
 def test_info_refuses_what_is_no_model(here, refused):

@@ -260,3 +260,92 @@ def test_a_frame_of_numbers_has_no_ids():
     got = set_from_frame(FRAME, "p")
     assert got.ids == ROW_IDS
     np.testing.assert_array_equal(got.vectors, NUMBERS)
+
+
+# --- frames -------------------------------------------------------------------------
+
+
+def test_a_column_of_lists_holds_the_vectors_and_other_columns_are_ignored(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {
+            "text": ["hello", None],
+            "id": ["a", "b"],
+            "seconds": [1.5, 2.5],
+            "embedding": [row.tolist() for row in ROWS],
+        }
+    )
+    path = tmp_path / "x.parquet"
+    frame.to_parquet(path)
+    for got in (read_parquet(path), set_from_frame(frame, "p")):
+        assert got.ids == ("a", "b")
+        np.testing.assert_array_equal(got.vectors, ROWS)
+    no_ids = set_from_frame(frame[["embedding"]], "p")
+    assert no_ids.ids == ("row-00000", "row-00001")
+    np.testing.assert_array_equal(no_ids.vectors, ROWS)
+
+
+@pytest.mark.parametrize("name", ["path", "file", "filename", "file_name", "audio"])
+def test_names_of_files_are_ids(name):
+    lists = {name: ["a/1.wav", "a/2.wav"], "x": list(ROWS)}
+    columns = {"n": [1.5, 2.5], name: ["a/1.wav", "a/2.wav"]}
+    for content in (lists, columns):
+        got = set_from_frame(pd.DataFrame(content), "p")
+        assert got.ids == ("a/1.wav", "a/2.wav")
+
+
+def test_audio_itself_is_not_an_id():
+    audio = [{"bytes": b"", "path": "1.wav"}, {"bytes": b"", "path": "2.wav"}]
+    got = set_from_frame(pd.DataFrame({"audio": audio, "x": list(ROWS)}), "p")
+    assert got.ids == ("row-00000", "row-00001")
+
+
+def test_an_index_that_does_not_count_the_rows_is_the_ids():
+    frame = pd.DataFrame(ROWS)
+    for index in (["a", "b"], [7, 9], pd.Index([0, 1], name="n")):
+        got = set_from_frame(frame.set_axis(index, axis=0), "p")
+        assert got.ids == tuple(map(str, index))
+        np.testing.assert_array_equal(got.vectors, ROWS)
+    filtered = frame.assign(id=["a", "b"]).set_axis([7, 9], axis=0)
+    assert set_from_frame(filtered, "p").ids == ("a", "b")
+
+
+def test_whole_numbers_are_part_of_the_vectors():
+    got = set_from_frame(pd.DataFrame([[1, 2], [3, 4]]), "p")
+    assert (got.ids, got.dim) == (("row-00000", "row-00001"), 2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"a": [[1.0], [2.0]], "b": [[1.0], [2.0]]},
+         "several columns hold lists ('a', 'b'); keep one of them"),
+        ({"x": [[1.0, 2.0], [3.0]]},
+         "column 'x': row 1 ('s') has 1 numbers, row 0 has 2"),
+        ({"x": [[1.0, 2.0], None]},
+         "column 'x': row 1 ('s') must be a list of numbers"),
+        ({"x": [[1.0, 2.0], ["1", "2"]]},
+         "column 'x': row 1 ('s') must be a list of numbers"),
+        ({"x": [[[1.0]], [[2.0]]]},
+         "column 'x': row 0 ('r') must be a list of numbers"),
+        ({"x": [[], []]}, "column 'x': row 0 ('r') must be a list of numbers"),
+        ({"x": [[1.0], [[1.0, 2.0], [3.0]]]},
+         "column 'x': row 1 ('s') must be a list of numbers"),
+    ],
+)  # fmt: skip
+def test_lists_that_are_not_vectors_are_refused_by_row(columns, problem):
+    frame = pd.DataFrame({"id": ["r", "s"], **columns})
+    with pytest.raises(DataFormatError) as caught:
+        set_from_frame(frame, "p")
+    assert str(caught.value) == f"p: {problem}"
+
+
+def test_a_named_column_of_lists_is_preferred():
+    frame = pd.DataFrame({"words": [["a"], ["b"]], "embedding": list(ROWS)})
+    np.testing.assert_array_equal(set_from_frame(frame, "p").vectors, ROWS)
+
+
+def test_a_missing_id_is_named():
+    frame = pd.DataFrame({"id": ["a", None], "x": [1.0, 2.0]})
+    with pytest.raises(DataFormatError, match=r"^p: row 1 has no id in column 'id'$"):
+        set_from_frame(frame, "p")

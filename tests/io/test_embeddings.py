@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -236,3 +237,28 @@ def test_faults_of_json_lines_have_a_line(tmp_path, text, message):
     with pytest.raises(DataFormatError) as caught:
         read_embeddings(path)
     assert str(caught.value).startswith(f"{path}{message}")
+
+
+def test_pytorch_files_and_pickles_are_refused_with_advice(tmp_path):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("vectors/data.pkl", b"\x80\x02}q\x00.")
+        file.writestr("vectors/data/0", b"\0" * 8)
+    want = (
+        ": is a PyTorch file or a pickle, which is not loaded because it can run any "
+        "program; save the vectors as npz where they were computed: "
+        "numpy.savez('x.npz', ids=ids, vectors=tensor.cpu().numpy())"
+    )
+    for data in (
+        archive.getvalue(),
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9",
+        b"\x80\x05K\x01.",
+    ):
+        assert refusal(tmp_path / "x.pt", data) == want
+
+
+def test_a_json_list_is_refused_with_advice(tmp_path):
+    data = b'[\n{"id": "a", "vector": [1, 2]}]'
+    assert refusal(tmp_path / "x.json", data) == (
+        ": is a JSON list; write each object on a line of its own (JSON lines)"
+    )

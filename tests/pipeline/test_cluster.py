@@ -1,14 +1,20 @@
 """Embeddings of recordings to speakers."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 
 import sms_diar
 from sms_diar._progress import Silence
 from sms_diar.clustering import SpeakerStochasticMeanShift
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.methods import METHODS
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
-from sms_diar.errors import InvalidParameterError
+from sms_diar.errors import InvalidParameterError, SmsDiarError
 from sms_diar.io.embeddings import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.io.labels import read_labels
@@ -18,7 +24,7 @@ from sms_diar.pipeline.cluster import (
     memory_note,
 )
 from sms_diar.scoring import train_backend
-from sms_diar.types import EmbeddingSet, Segment
+from sms_diar.types import EmbeddingSet, PldaModel, Segment
 
 
 def two_recordings():
@@ -281,7 +287,7 @@ def test_a_file_a_set_and_an_array_give_the_same_labels(tmp_path):
     assert by_path.labels == want.labels
     in_order = list(segments.values())
     array = sms_diar.cluster(embeddings.vectors, segments=in_order, method="ahc")
-    assert list(array.labels) == [str(row) for row in range(120)]
+    assert list(array.labels) == [f"row-{row:05d}" for row in range(120)]
     assert names_of(array) == names_of(want)
     assert array.turns() == want.turns()
     with (tmp_path / "x.npz").open("rb") as stream:
@@ -315,12 +321,7 @@ def test_the_result_can_be_written_and_printed(tmp_path):
     assert content["method"] == "ahc"
     assert content["confidence"] is None
     assert content["sessions"][0]["doubts"] == []
-    assert str(found).splitlines()[0].split() == [
-        "session",
-        "segments",
-        "speakers",
-        "k",
-    ]
+    assert str(found).splitlines()[0].split() == ["session", "segments", "speakers"]
 
 
 def test_remarks_about_the_input_go_to_progress():
@@ -336,7 +337,7 @@ def test_remarks_about_the_input_go_to_progress():
     lines = Lines()
     sms_diar.cluster(embeddings, segments=extra, method="ahc", progress=lines)
     assert lines.said == [
-        "segments: 1 segments have no embedding; left out",
+        "segments: 1 segments have no embedding; ignored",
         "120 segments of 8 dimensions, cosine scores, whitening fitted on the session",
     ]
 
@@ -344,11 +345,12 @@ def test_remarks_about_the_input_go_to_progress():
 @pytest.mark.parametrize(
     ("embeddings", "options", "problem"),
     [
-        (np.zeros(4), {}, "cluster: embeddings must be of shape (n, d), got (4,)"),
-        ({"a": 1}, {}, "cluster: embeddings must be a path, an EmbeddingSet or an "
-         "array of shape (n, d), got dict"),
         (np.zeros((2, 3)), {"segments": [Segment("a", 0, 1)]}, "cluster: segments "
          "must be one for each of the 2 vectors, got 1"),
+        (np.zeros((2, 3)), {"segments": 5}, "cluster: segments must be one for each "
+         "of the 2 vectors, got 0"),
+        (np.zeros((2, 3)), {"segments": [(0, 1), (1, 2)]}, "cluster: segments must be "
+         "of type sms_diar.Segment, got (0, 1)"),
         (np.zeros((2, 3)), {"per_recording": True}, "cluster_embeddings: "
          "per_recording needs segments, got none"),
         (np.zeros((2, 3)), {"k": 3}, "method sms: -k (k) must be left out, got 3; it "
@@ -398,3 +400,143 @@ def test_a_fixed_number_of_speakers_has_no_rival():
     assert (session.n_speakers, session.rival, session.doubts) == (2, None, ())
     [session] = sms_diar.cluster(X, max_speakers=2).sessions
     assert session.rival is None
+
+
+NOT_NUMBERS = "real numbers of shape (n, d), got "
+FEW = np.random.default_rng(0).standard_normal((12, 4))
+
+
+def with_value(value):
+    changed = FEW.copy()
+    changed[3, 2] = value
+    return changed
+
+
+ODD = {
+    "no rows": (FEW[:0], "must hold at least one vector, got none"),
+    "no dimensions": (FEW[:, :0], "must hold at least one dimension, got none"),
+    "nothing": (np.empty((0, 0)), "must hold at least one vector, got none"),
+    "empty list": ([], NOT_NUMBERS + "list of shape (0,)"),
+    "empty lists": ([[], []], "must hold at least one dimension, got none"),
+    "one vector": (FEW[0], NOT_NUMBERS + "ndarray of shape (4,)"),
+    "stack": (FEW[None], NOT_NUMBERS + "ndarray of shape (1, 12, 4)"),
+    "number": (3.0, NOT_NUMBERS + "float of shape ()"),
+    "None": (None, NOT_NUMBERS + "NoneType of shape ()"),
+    "object": (object(), NOT_NUMBERS + "object of shape ()"),
+    "bytes": (b"x.ark", NOT_NUMBERS + "bytes of shape ()"),
+    "set": ({1.0, 2.0}, NOT_NUMBERS + "set of shape ()"),
+    "iterator": (iter(()), NOT_NUMBERS + "tuple_iterator of shape ()"),
+    "ragged": ([[1.0, 2.0], [3.0]], NOT_NUMBERS + "list ("),
+    "complex": (FEW + 0j, NOT_NUMBERS + "values of type complex128"),
+    "text": (FEW.astype(str), NOT_NUMBERS + "values of type <U"),
+    "byte strings": (FEW.astype("S"), NOT_NUMBERS + "values of type |S"),
+    "booleans": (FEW > 0.0, NOT_NUMBERS + "values of type bool"),
+    "dates": (np.zeros((3, 2), "M8[s]"), NOT_NUMBERS + "values of type datetime64"),
+    "records": (np.zeros((3, 2), [("a", "f8")]), NOT_NUMBERS + "values of type [("),
+    "gaps": (np.where(FEW > 1.0, None, FEW), NOT_NUMBERS + "values of type object"),
+    "beyond doubles": ([[10**400, 1]], NOT_NUMBERS + "values of type object"),
+    "masked": (np.ma.masked_greater(FEW, 1.0), NOT_NUMBERS + "masked values; fill"),
+    "sparse": (csr_matrix(FEW), NOT_NUMBERS + "a sparse matrix; pass X.toarray()"),
+    "NaN": (with_value(np.nan), "got NaN in the vector of 'row-00003'"),
+    "infinity": (with_value(-np.inf), "got infinity in the vector of 'row-00003'"),
+    "too few ids": ((["a"], FEW), "one id for each of the 12 vectors, got 1 ids"),
+    "equal ids": ((["a"] * 12, FEW), "ids must be unique, got 'a' 12 times"),
+    "no ids": ({1: [1.0], 2: [2.0]}, "ids of embeddings must be text, got 1"),
+    "scalars by id": ({"a": 1}, NOT_NUMBERS + "list of shape (1,)"),
+    "ragged by id": ({"a": [1.0], "b": [1.0, 2.0]}, NOT_NUMBERS + "list ("),
+    "text in a frame": (pd.DataFrame({"id": ["a"], "x": ["b"]}), "not numbers"),
+    "empty frame": (pd.DataFrame(), "cluster: DataFrame: one column only"),
+    "frame without rows": (pd.DataFrame(FEW[:0]), "must hold at least one vector"),
+    "empty set": (EmbeddingSet((), FEW[:0]), "must hold at least one vector"),
+    "flat set": (EmbeddingSet(("a",), FEW[:1, :0]), "at least one dimension"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ODD)
+def test_values_that_are_not_vectors_are_refused_whatever_the_method(name, method):
+    value, problem = ODD[name]
+    plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4)) if method == "vbx" else None
+    with pytest.raises(SmsDiarError) as caught:
+        sms_diar.cluster(value, method=method, plda=plda)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "rows",
+    [FEW[:1], FEW[:2], FEW[:3], np.zeros((5, 4)), np.ones((5, 4)), 1e-310 * FEW]
+    + [FEW.astype(dtype) for dtype in ("f2", "f4", ">f8", "longdouble", "i1", object)]
+    + [np.asfortranarray(FEW), np.broadcast_to(FEW[0], (6, 4)), np.ma.array(FEW)],
+)
+def test_small_equal_and_oddly_stored_vectors_are_clustered(rows, method):
+    plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4)) if method == "vbx" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = sms_diar.cluster(rows, method=method, plda=plda)
+    assert len(result.labels_) == len(rows)
+    assert set(result.labels_) == set(range(result.sessions[0].n_speakers))
+
+
+def test_vectors_too_large_for_a_model_are_refused():
+    plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4))
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(InvalidParameterError, match="too large in row 3; scale them"),
+    ):
+        sms_diar.cluster(with_value(1e300), method="vbx", plda=plda)
+
+
+def test_ids_come_with_a_mapping_a_pair_or_a_frame_or_are_those_of_a_file(tmp_path):
+    names = [f"x{row}" for row in range(12)]
+    want = sms_diar.cluster(EmbeddingSet(tuple(names), FEW), method="ahc").labels
+    frame = pd.DataFrame(FEW, index=names)
+    for value in (
+        dict(zip(names, FEW, strict=True)),
+        (names, FEW),
+        (np.array(names), FEW.tolist()),
+        frame,
+        frame.reset_index(names="id"),
+        pd.DataFrame({"id": names, "embedding": FEW.tolist()}),
+    ):
+        assert sms_diar.cluster(value, method="ahc").labels == want
+    np.save(tmp_path / "x.npy", FEW)
+    by_file = sms_diar.cluster(tmp_path / "x.npy", method="ahc").labels
+    assert sms_diar.cluster(FEW, method="ahc").labels == by_file
+    assert sms_diar.cluster(pd.DataFrame(FEW), method="ahc").labels == by_file
+
+
+def test_two_vectors_in_a_tuple_are_not_ids_and_vectors():
+    result = sms_diar.cluster(([1.0, 2.0], [2.0, 1.0]), method="ahc")
+    assert list(result.labels) == ["row-00000", "row-00001"]
+
+
+def test_labels_are_in_the_order_of_the_rows_even_if_sessions_alternate():
+    embeddings, segments, _ = two_recordings()
+    mixed = embeddings.select(np.random.default_rng(0).permutation(120))
+    result = sms_diar.cluster(mixed, segments=segments)
+    assert tuple(result.labels) == tuple(result.confidence) == mixed.ids
+    speakers = sorted(set(result.labels.values()))
+    assert result.labels_.dtype == np.int64
+    assert [speakers[n] for n in result.labels_] == list(result.labels.values())
+
+
+def test_without_times_tables_have_id_speaker_and_confidence(tmp_path):
+    embeddings, segments, _ = two_recordings()
+    result = sms_diar.cluster(embeddings)
+    table = result.to_dataframe()
+    assert list(table.columns) == ["id", "speaker", "confidence"]
+    assert table["id"].tolist() == list(embeddings.ids)
+    assert dict(zip(table["id"], table["speaker"], strict=True)) == result.labels
+    assert table["confidence"].tolist() == list(result.confidence.values())
+    result.to_labels(tmp_path / "x.csv")
+    written = pd.read_csv(tmp_path / "x.csv")
+    pd.testing.assert_frame_equal(written, table.sort_values("id", ignore_index=True))
+    assert read_labels(tmp_path / "x.csv") == result.labels
+    other = sms_diar.cluster(embeddings, method="ahc").to_dataframe()
+    assert other["confidence"].isna().all()
+    timed = sms_diar.cluster(embeddings, segments=segments)
+    assert timed.to_dataframe()["duration"].sum() == pytest.approx(120.0)
+    timed.to_labels(tmp_path / "y.csv")
+    header = (tmp_path / "y.csv").read_text().partition("\n")[0]
+    assert header == "id,speaker,recording,start,end,confidence"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 
 
-def summary(n_segments=40, n_speakers=2, **known):
-    return SessionSummary("call", n_segments, n_speakers, None, 10, True, **known)
+def summary(n_segments=40, n_speakers=2, k=None, **known):
+    return SessionSummary("call", n_segments, n_speakers, k, 10, True, **known)
 
 
 def test_methods_without_probabilities_raise_no_doubt():
@@ -101,6 +101,14 @@ def test_numbers_of_speakers_are_strings_in_plain_values():
 
 def test_several_sessions_have_a_mean():
     text = session_table([summary(), summary(n_speakers=5)])
-    assert text.splitlines()[0].split() == ["session", "segments", "speakers", "k"]
     assert text.endswith("2 sessions, 3.50 speakers on average")
     assert "average" not in session_table([summary()])
+
+
+def test_k_is_a_column_only_if_a_session_has_it():
+    head = ["session", "segments", "speakers"]
+    without, with_k = summary(k=None), summary(k=7)
+    assert session_table([without, without]).splitlines()[0].split() == head
+    lines = session_table([without, with_k]).splitlines()
+    assert lines[0].split() == [*head, "k"]
+    assert [line.split()[-1] for line in lines[1:3]] == ["-", "7"]

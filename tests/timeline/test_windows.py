@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.windows import sliding_windows, windows_of_regions
+from sms_diar.timeline.windows import (
+    sliding_windows,
+    times_of_ids,
+    windows_of_regions,
+)
 from sms_diar.types import Segment
 
 
@@ -91,10 +95,10 @@ def test_windows_of_all_regions_have_ids_in_order_of_time():
     ]
     windows = windows_of_regions(regions)
     assert windows == {
-        "a-00003000-00004000": Segment("a", 3.0, 4.0),
-        "a-00100000-00101500": Segment("a", 100.0, 101.5),
-        "a-00100750-00102000": Segment("a", 100.75, 102.0),
-        "b-00000000-00001000": Segment("b", 0.0, 1.0),
+        "a-00000300-00000400": Segment("a", 3.0, 4.0),
+        "a-00010000-00010150": Segment("a", 100.0, 101.5),
+        "a-00010075-00010200": Segment("a", 100.75, 102.0),
+        "b-00000000-00000100": Segment("b", 0.0, 1.0),
     }
     assert list(windows) == sorted(windows)
 
@@ -135,3 +139,47 @@ def test_a_path_in_place_of_regions_is_refused():
         r"path 'x\.lab'; read it with read_vad_lab$",
     ):
         windows_of_regions("x.lab")
+
+
+@given(st.floats(0.0, 90_000.0), st.floats(0.2, 20.0))
+def test_times_in_ids_of_windows_are_the_times_of_the_windows(start, duration):
+    windows = windows_of_regions([Segment("a-b", start, start + duration)])
+    times = times_of_ids(list(windows))
+    assert list(times) == list(windows)
+    for name, window in windows.items():
+        assert times[name].recording == "a-b"
+        assert times[name].start == pytest.approx(window.start, abs=0.00501)
+        assert times[name].end == pytest.approx(window.end, abs=0.00501)
+
+
+def test_windows_with_the_same_id_are_joined_and_no_speech_is_lost():
+    # The last window would begin 4 ms after the first one.
+    windows = windows_of_regions([Segment("a", 0.0, 1.504)], shortest=1.0)
+    assert windows == {"a-00000000-00000150": Segment("a", 0.0, 1.504)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "utt1",
+        "spk-utt-1",
+        "2004-11-23",
+        "speaker-00012-00013",  # numbers of a speaker and an utterance
+        "call-0000000-0000150",  # seven digits
+        "call-000000000-000000150",  # nine digits
+        "call-00000150-000000300",
+        "call-00000300-00000150",  # backwards
+        "call-00000150-00000150",  # of length zero
+        "-00000000-00000150",  # without a name
+        "call-00000000-00000150x",
+        "call_00000000_00000150",
+        "",
+    ],
+)
+def test_times_are_read_only_if_all_ids_have_the_form(name):
+    assert times_of_ids([name]) is None
+    assert times_of_ids(["call-00000000-00000150", name]) is None
+
+
+def test_without_ids_there_are_no_times():
+    assert times_of_ids([]) is None

@@ -36,6 +36,7 @@ _MOST_PAIRS = 40_000  # of neighbours; of long sessions some rows are asked only
 _BLOCK = 512  # rows whose distances to all others are held at once,
 _MOST_DISTANCES = 1 << 24  # but no more distances than these (128 MiB)
 _DIFFERENCES = 8192  # of pairs, held at once: 13 MB of 192 dimensions
+_WIDE = 512  # dimensions above which fewer rows are rotated into their own span first
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,13 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> NeighbourSpac
     n, d = directions.shape
     mean = directions.mean(axis=0)
     centred = directions - mean
-    whiten = _inverse_root(_within(centred, times))
+    basis = None
+    if d > max(n, _WIDE):
+        # The span of the rows contains all differences: the axes are the same, at the
+        # cost of matrices of shape (n, n) instead of (d, d).
+        basis = np.linalg.qr(centred.T)[0]  # shape: (d, n)
+        centred = centred @ basis
+    whiten = _inverse_root(_within(centred, times, d))
     white = centred @ whiten
     variances, vectors = np.linalg.eigh(white.T @ white / n)
     variances, vectors = variances[::-1], vectors[:, ::-1]
@@ -92,6 +99,8 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> NeighbourSpac
     outstanding = int(np.count_nonzero(variances[:most] > _STANDS_OUT * noise))
     q = min(most, max(2, outstanding))
     axes = whiten @ vectors[:, :q] / np.sqrt(noise)
+    if basis is not None:
+        axes = basis @ axes
     return NeighbourSpace(mean, axes, variances[:q] / noise)
 
 
@@ -157,8 +166,18 @@ def distance_blocks(
         yield first, distances
 
 
-def _within(centred: FloatArray, times: RowTimes | None) -> FloatArray:
-    """Covariance within speakers, up to its scale, shrunk."""
+def _within(centred: FloatArray, times: RowTimes | None, dim: int) -> FloatArray:
+    """Estimate the covariance within speakers, up to its scale, and shrink it.
+
+    Parameters
+    ----------
+    centred : ndarray of shape (n, d)
+        Rows with mean zero.
+    times : RowTimes or None
+        As in `learn_space`.
+    dim : int
+        Dimensions of the session, of which the rows may span fewer.
+    """
     n, d = centred.shape
     k = neighbour_count(n, _NEIGHBOURS)
     asked = min(n, max(_MOST_PAIRS // k, 1))
@@ -171,7 +190,7 @@ def _within(centred: FloatArray, times: RowTimes | None) -> FloatArray:
         covariance = _of_differences(centred, *pairs)
         if times is not None:
             covariance = _with_successors(covariance, centred, metric, times)
-        level = max(float(np.trace(covariance)) / d, 1e-12)
+        level = max(float(np.trace(covariance)) / dim, 1e-12)
         within = (1.0 - _SHRINKAGE) * covariance / level + _SHRINKAGE * np.eye(d)
     return within
 

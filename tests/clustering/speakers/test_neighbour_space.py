@@ -163,3 +163,27 @@ def test_the_back_end_knows_the_variances_of_the_space():
     # Lengths of raw rows do not matter.
     terms = [backend.features(backend.prepare(rows)) for rows in (X, 3.0 * X)]
     np.testing.assert_allclose(terms[0].U, terms[1].U, atol=1e-9)
+
+
+@pytest.mark.parametrize("times", [None, RowTimes.of_steps(24, 0.5)])
+def test_few_rows_of_many_dimensions_need_matrices_of_their_number_only(
+    times, monkeypatch
+):
+    X, _ = voices(3, 8, d=600)
+    rows = scale_rows(X)
+    monkeypatch.setattr(neighbour_space, "_WIDE", 1000)
+    want = learn_space(rows, times)
+    monkeypatch.undo()
+    sizes = []
+    eigh = np.linalg.eigh
+
+    def recorded(matrix):
+        sizes.append(matrix.shape)
+        return eigh(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigh", recorded)
+    space = learn_space(rows, times)
+    assert set(sizes) == {(24, 24)}
+    np.testing.assert_allclose(space.variances, want.variances, rtol=1e-6)
+    places, reference = space.project(rows), want.project(rows)
+    np.testing.assert_allclose(np.abs(places), np.abs(reference), atol=1e-6)
