@@ -21,6 +21,35 @@ def is_name(text: str) -> bool:
     return bool(text.strip()) and not _UNSAFE.search(text)
 
 
+def check_id(text: str) -> str:
+    """Return an id that has only visible characters.
+
+    Raises
+    ------
+    ValueError
+        With the reason; readers add the file and the line.
+    """
+    if not is_name(text):
+        raise ValueError(
+            f"{text!r} is not a valid id: it is blank or contains control characters "
+            f"or marks that change the direction of text; rename it"
+        )
+    return text
+
+
+def id_of_file(stem: str) -> str:
+    r"""Make an id of the name of a file.
+
+    White space, control characters and bytes that are not UTF-8 become ``_``.
+
+    Examples
+    --------
+    >>> id_of_file("my call"), id_of_file("caf\udce9")
+    ('my_call', 'caf_')
+    """
+    return _UNSAFE.sub("_", "_".join(stem.split())) or "recording"
+
+
 def shown(text: object) -> str:
     r"""Text for one line: characters that would leave it are spelt as in Python.
 

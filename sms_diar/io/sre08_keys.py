@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from sms_diar._text import check_id
 from sms_diar._validation import check_choice
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
@@ -209,10 +210,10 @@ def _model(fields: list[str]) -> Model:
         raise ValueError(f"gender must be m or f, got {others[1]!r}")
     parts = (word.partition(":") for word in sides)
     return Model(
-        name,
+        check_id(name),
         gender,
         tuple(_side(segment, channel) for segment, _, channel in parts),
-        speaker,
+        check_id(speaker),
     )
 
 
@@ -230,7 +231,10 @@ def _trial(fields: list[str]) -> Trial:
         raise ValueError(f"a condition is Y or N, got {odd!r}")
     holds = (number for number, flag in enumerate(flags, 1) if flag.upper() == "Y")
     return Trial(
-        model, _side(segment, channel), answer.lower() == "target", frozenset(holds)
+        check_id(model),
+        _side(segment, channel),
+        answer.lower() == "target",
+        frozenset(holds),
     )
 
 
@@ -240,4 +244,4 @@ def _side(segment: str, channel: str) -> Side:
         raise ValueError(
             f"a side is a segment and channel a or b, got {segment!r} and {channel!r}"
         )
-    return Side(name, _CHANNELS[channel.lower()])
+    return Side(check_id(name), _CHANNELS[channel.lower()])

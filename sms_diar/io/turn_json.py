@@ -17,7 +17,7 @@ from typing import Any
 
 from sms_diar._json import json_text
 from sms_diar.io._lines import check_is_file
-from sms_diar.io._turn_text import FaultError, decoded, recording_named
+from sms_diar.io._turn_text import FaultError, check_name, decoded, recording_named
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
@@ -29,11 +29,12 @@ def turn_json_text(turns: Sequence[Turn]) -> str:
     """Turns of any number of recordings."""
     recordings: dict[str, list[dict[str, Any]]] = {}
     for turn in sorted(turns):
-        recordings.setdefault(turn.segment.recording, []).append(
+        recording = check_name("JSON", "recording", turn.segment.recording)
+        recordings.setdefault(recording, []).append(
             {
                 "start": turn.segment.start,
                 "end": turn.segment.end,
-                "speaker": turn.speaker,
+                "speaker": check_name("JSON", "speaker", turn.speaker),
             }
         )
     rows = [{"recording": name, "turns": own} for name, own in recordings.items()]

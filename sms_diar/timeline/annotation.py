@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sms_diar._text import check_id
 from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.timeline.ticks import running_maximum, seconds_array, ticks_of
@@ -87,7 +88,10 @@ class Annotation:
                 )
             segment = turn.segment
             start, end = ticks_of(segment.start), ticks_of(segment.end)
-            builder.add(segment.recording, "1", turn.speaker, start, end, 0)
+            try:
+                builder.add(segment.recording, "1", turn.speaker, start, end, 0)
+            except ValueError as error:
+                raise InvalidParameterError(f"Annotation.from_turns: {error}") from None
         builder.close_file(source)
         return builder.annotation()
 
@@ -177,11 +181,17 @@ class AnnotationBuilder:
         end: int,
         line: int,
     ) -> None:
-        """Add a line of the file that is closed next; times in ticks."""
+        """Add a line of the file that is closed next; times in ticks.
+
+        Raises
+        ------
+        ValueError
+            If an id is not valid; readers add the file and the line.
+        """
         codes = (
-            self.recordings.setdefault(recording, len(self.recordings)),
-            self.channels.setdefault(channel, len(self.channels)),
-            self.speakers.setdefault(speaker, len(self.speakers)),
+            _code(self.recordings, recording),
+            _code(self.channels, channel),
+            _code(self.speakers, speaker),
         )
         self._rows.append((*codes, start, end, line))
 
@@ -225,6 +235,14 @@ class AnnotationBuilder:
             line,
             tuple(self.problems),
         )
+
+
+def _code(index: dict[str, int], name: str) -> int:
+    """Return the position of a name in an index, to which it is added if it is new."""
+    code = index.get(name)
+    if code is None:
+        code = index[check_id(name)] = len(index)
+    return code
 
 
 def refuse_turns_path(owner: str, turns: object) -> None:

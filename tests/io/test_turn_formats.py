@@ -77,19 +77,14 @@ def test_hostile_names_come_back(tmp_path, format):
     assert there_and_back(tmp_path, turns, format) == turns
 
 
-@pytest.mark.parametrize("format", sorted(set(WRITTEN_FORMATS) - {"json", "rttm"}))
+@pytest.mark.parametrize("format", sorted(set(WRITTEN_FORMATS) - {"rttm"}))
 @pytest.mark.parametrize(
-    "name", ["a\nb", "a\tb", "a\u2028b", "a\0b", "", " a", "\ud800"]
+    "name", ["a\nb", "a\tb", "a\u2028b", "a\u202eb", "a\0b", "", " a", "\ud800"]
 )
 def test_names_that_would_break_a_line_are_refused(format, name):
     turns = [Turn(Segment("call", 0.0, 1.0), name)]
     with pytest.raises(InvalidParameterError, match="speaker must be a name"):
         turns_text(turns, format)
-
-
-def test_json_escapes_what_others_refuse(tmp_path):
-    turns = [Turn(Segment("call", 0.0, 1.0), "a\nb\t\u2028")]
-    assert there_and_back(tmp_path, turns, "json") == turns
 
 
 def test_subtitles_refuse_an_arrow():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from sms_diar._text import check_id
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
@@ -133,7 +134,7 @@ def parse_entry(text: str) -> ScpEntry:
     words = text.split(maxsplit=1)
     if len(words) < 2:
         raise ValueError("a line is 'id path', 'id path:offset' or 'id command |'")
-    name, place = words
+    name, place = check_id(words[0]), words[1]
     if place.endswith("|"):
         return ScpEntry(name, command=place[:-1].strip())
     span = None
