@@ -10,7 +10,8 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
+UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
+"""The same characters in text that may have several lines."""
 
 
 def is_name(text: str) -> bool:
@@ -63,7 +64,7 @@ def shown(text: object) -> str:
 
 def shown_lines(text: object) -> str:
     """The same for text that may have several lines."""
-    return _UNSAFE_IN_LINES.sub(_spelt, str(text))
+    return UNSAFE_IN_LINES.sub(_spelt, str(text))
 
 
 def _spelt(match: re.Match[str]) -> str:

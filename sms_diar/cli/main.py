@@ -33,7 +33,7 @@ from sms_diar.cli import (
     validate_rttm,
     wording,
 )
-from sms_diar.cli.output import note
+from sms_diar.cli.output import echo, note
 from sms_diar.errors import SmsDiarError
 
 BROKEN_PIPE = 141
@@ -62,7 +62,7 @@ _COMMANDS = app
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001
     if asked:
-        typer.echo(f"sms-diar {__version__}")
+        echo(f"sms-diar {__version__}")
         raise typer.Exit
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli.output import JsonOption, echo_json
+from sms_diar.cli.output import JsonOption, echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -66,8 +66,8 @@ def validate_rttm(
         )
     else:
         for problem in problems:
-            typer.echo(problem.with_severity())
-        typer.echo(
+            echo(problem.with_severity())
+        echo(
             f"{count['error']} errors, {count['warning']} warnings, "
             f"{count['note']} notes"
         )

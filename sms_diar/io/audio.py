@@ -19,6 +19,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 import soundfile
 
+from sms_diar._text import shown
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError
 from sms_diar.io import ffmpeg
@@ -239,7 +240,7 @@ def stretch(
         )
     if over > 0:
         log.warning(
-            "%s: %s ends %g s after the recording, cut", audio.path, owner, over
+            "%s: %s ends %g s after the recording, cut", shown(audio.path), owner, over
         )
         last = audio.n_samples
     if last <= first:

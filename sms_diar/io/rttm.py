@@ -31,6 +31,7 @@ from typing import TextIO
 import numpy as np
 
 from sms_diar._files import write_text
+from sms_diar._text import shown
 from sms_diar._validation import check_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import check_field, check_fields, check_is_file
@@ -106,7 +107,9 @@ def read_rttm(path: str | Path) -> Annotation:
     for count, what in ((n_zero, "zero"), (n_negative, "negative")):
         if count:
             turns = "turn" if count == 1 else "turns"
-            log.warning("%s: left out %d %s of %s length", path, count, turns, what)
+            log.warning(
+                "%s: skipped %d %s of %s length", shown(path), count, turns, what
+            )
     return annotation
 
 

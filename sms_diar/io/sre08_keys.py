@@ -224,6 +224,7 @@ def _trial(fields: list[str]) -> Trial:
             f"{N_CONDITIONS} conditions), got {len(fields)}"
         )
     model, segment, channel, answer, *flags = fields
+    check_id(model)
     if answer.lower() not in ("target", "nontarget"):
         raise ValueError(f"a trial is target or nontarget, got {answer!r}")
     odd = next((flag for flag in flags if flag.upper() not in ("Y", "N")), None)
@@ -231,10 +232,7 @@ def _trial(fields: list[str]) -> Trial:
         raise ValueError(f"a condition is Y or N, got {odd!r}")
     holds = (number for number, flag in enumerate(flags, 1) if flag.upper() == "Y")
     return Trial(
-        check_id(model),
-        _side(segment, channel),
-        answer.lower() == "target",
-        frozenset(holds),
+        model, _side(segment, channel), answer.lower() == "target", frozenset(holds)
     )
 
 

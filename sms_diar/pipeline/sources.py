@@ -88,8 +88,8 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
     paths : iterable of Path
         A folder with a `wav.scp` is a data directory, another one stands for its
         audio files; a file that ends in ``.scp`` is such a table; any other file is a
-        recording named like the file, with ``_`` for white space, control characters and
-        bytes that are not UTF-8.
+        recording named like the file, with ``_`` for white space, control characters
+        and bytes that are not UTF-8.
     """
     found: dict[str, Recording] = {}
     for path in paths:
