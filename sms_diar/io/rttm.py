@@ -38,6 +38,7 @@ from sms_diar.io._lines import check_field, check_fields, check_is_file
 from sms_diar.io._turn_lines import TurnFields, scan_turn_lines
 from sms_diar.io._words import Letters, Words, runs_of
 from sms_diar.io.problems import refuse_errors
+from sms_diar.io.transcripts import STM, TABLE, is_stm, names_words
 from sms_diar.timeline.annotation import (
     Annotation,
     AnnotationBuilder,
@@ -168,6 +169,10 @@ def _turn_fields(fields: list[str]) -> TurnFields | Problem | None:
     if type_ in _OTHER_TYPES:
         return None
     if type_ != "SPEAKER":
+        if is_stm(fields):
+            raise ValueError(STM)
+        if type_ == "START" and names_words(fields):
+            raise ValueError(TABLE)
         raise ValueError(
             f"RTTM has no lines of type {fields[0]!r}; a turn begins with SPEAKER"
         )

@@ -15,7 +15,7 @@ from sms_diar._files import write_text
 from sms_diar._validation import check_choice
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audacity import audacity_text, scan_audacity
-from sms_diar.io.ctm import scan_ctm
+from sms_diar.io.ctm import holds_words, refuse_words, scan_ctm
 from sms_diar.io.eaf import eaf_text, scan_eaf
 from sms_diar.io.file_names import file_names
 from sms_diar.io.rttm import rttm_text, scan_rttm
@@ -111,6 +111,9 @@ _ENTRIES = (
     TurnFormat("ctm", "CTM", (".ctm",), scan_ctm, None, names_recordings=True),
 )
 
+_WORDS = TurnFormat("words", "CTM of words", (), refuse_words, None)
+"""A transcript, which is recognised in order to be refused."""
+
 TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}
 """Formats by name."""
 
@@ -145,7 +148,8 @@ def format_of_file(path: Path) -> TurnFormat:
     for name, sign in _SIGNS:
         if sign.match(start):
             return TURN_FORMATS[name]
-    return BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
+    chosen = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
+    return _WORDS if chosen.name == "ctm" and holds_words(path) else chosen
 
 
 def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:

@@ -463,10 +463,14 @@ BOMB = (
         ("x.srt", "1\n1 --> 2\nx: y\n", "x.srt:2: a time line is"),
         ("x.srt", "1\n00:60:01,000 --> 00:00:02,000\n[a]\n", "x.srt:2: minutes and"),
         ("x.srt", "999999:00:01,000 --> 00:00:02,000\n[a]\n", "x.srt:1: times must be"),
-        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue does not say who"),
-        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue does not say who speaks"),
-        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue does not"),
-        ("x.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n", "x.vtt:3: the cue does"),
+        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue names no speaker"),
+        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue names no speaker"),
+        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue names no"),
+        (
+            "x.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n",
+            "x.vtt:3: the cue names",
+        ),
         ("x.TextGrid", GRID.format("Sound", ""), "x.TextGrid:2: holds a 'Sound'"),
         ("x.TextGrid", GRID.format("TextGrid", ""), "x.TextGrid: the file ends where"),
         (
