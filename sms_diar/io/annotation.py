@@ -130,7 +130,8 @@ def _format(path: Path) -> TurnFormat:
 
 def _check_sources(owner: str, sources: object) -> None:
     listed = sources if isinstance(sources, Sequence) else [sources]
-    if not all(isinstance(source, str | os.PathLike) for source in listed):
+    are_paths = all(isinstance(source, str | os.PathLike) for source in listed)
+    if isinstance(sources, Annotation) or not are_paths:
         raise InvalidParameterError(
             f"{owner}: sources must be the paths of files, folders or patterns, got a "
             f"value of type {type(sources).__name__}; turns in memory need no reading"
