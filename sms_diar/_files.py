@@ -19,7 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,6 +154,29 @@ def check_writable(path: str | Path) -> None:
         if isinstance(error, SmsDiarError):
             raise
         raise _refusal(error, [path], []) from error
+
+
+def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to replace a file that is read, by whatever name it is given.
+
+    Raises
+    ------
+    OutputError
+        An output is the same file as an input.
+    """
+    known = {}
+    for path in inputs:
+        with suppress(OSError, ValueError):  # not there, or not a file name
+            entry = path.stat()
+            known[entry.st_dev, entry.st_ino] = path
+    for path in outputs:
+        with suppress(FileNotFoundError):
+            entry = path.stat()
+            if stat.S_ISREG(entry.st_mode) and (entry.st_dev, entry.st_ino) in known:
+                raise OutputError(
+                    f"{path}: is also an input and would be overwritten; choose "
+                    f"another name"
+                )
 
 
 def is_unfinished(path: Path) -> bool:

@@ -19,6 +19,7 @@ import typer
 from sms_diar import __version__
 from sms_diar.cli import (
     cluster,
+    convert,
     data,
     diarize,
     features,
@@ -49,6 +50,7 @@ diarize.register(app)
 cluster.register(app)
 score.register(app)
 report.register(app)
+convert.register(app)
 validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)

@@ -31,7 +31,7 @@ def scan_ctm(path: Path, builder: AnnotationBuilder) -> int:
 
 
 def holds_words(path: Path) -> bool:
-    """Whether the fifth column of a CTM contains words rather than speakers.
+    """Decide whether the fifth column of a CTM contains words or speakers.
 
     Words are short and most of them differ; speakers return, and speak for seconds. A
     file holds words if all of these are true:

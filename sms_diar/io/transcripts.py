@@ -10,7 +10,7 @@ STM = (
     "and times as RTTM or CSV"
 )
 TABLE = "this table is a transcript (words) and not turns: it has no column of speakers"
-ALIGNED_WORDS = "with a type and a speaker behind a word it is a transcript, not turns"
+ALIGNED_WORDS = "a word followed by its type and speaker is a transcript, not turns"
 NO_SPEAKER = (
     '"speaker" is missing, as in a transcript (words); turns need a speaker each'
 )
@@ -33,7 +33,7 @@ _SECONDS = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
 
 def is_stm(fields: Sequence[str]) -> bool:
-    """Whether a line is ``recording channel speaker start end words``.
+    """Recognise a line of STM: ``recording channel speaker start end words``.
 
     The third field of a CTM, at the same position, is a time.
     """
@@ -43,5 +43,5 @@ def is_stm(fields: Sequence[str]) -> bool:
 
 
 def names_words(names: Collection[str]) -> bool:
-    """Whether keys or columns include one in which words are stored."""
+    """Return true if words are stored under one of these keys or columns."""
     return not _SPOKEN.isdisjoint(name.lower() for name in names)

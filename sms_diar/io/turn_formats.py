@@ -234,9 +234,23 @@ def write_turns(
     [ann]
     """
     refuse_turns_path("write_turns", turns)
+    texts = turn_files(path, turns, format, durations=durations)
+    for file, text in texts.items():
+        write_text(file, text)
+    return list(texts)
+
+
+def turn_files(
+    path: str | Path,
+    turns: Iterable[Turn],
+    format: str | None = None,
+    *,
+    durations: Mapping[str, float] | None = None,
+) -> dict[Path, str]:
+    """Make the text of each file that `write_turns` writes with these arguments."""
     path = Path(path)
     chosen = format_to_write(None if path.is_dir() else path, format)
-    texts: dict[Path, str] = {}  # all of them before the first is written
+    texts: dict[Path, str] = {}
     if path.is_dir():
         parts: dict[str, list[Turn]] = {}
         for turn in turns:
@@ -247,6 +261,4 @@ def write_turns(
             texts[file] = turns_text(own, chosen.name, durations=durations)
     else:
         texts[path] = turns_text(turns, chosen.name, durations=durations)
-    for file, text in texts.items():
-        write_text(file, text)
-    return list(texts)
+    return texts
