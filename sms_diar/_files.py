@@ -19,7 +19,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,9 @@ except ImportError:  # Windows: what killed runs left stays
 
 PREFIX = ".sms-diar-"
 """How names of files begin that are not finished."""
+
+FILE_NAMES = "surrogateescape"
+"""How text that holds names of files is encoded: their bytes need not be UTF-8."""
 
 _WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
@@ -133,9 +136,14 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8, whole or not at all."""
+    """Write `text` as UTF-8, whole or not at all; names of files keep their bytes."""
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        write_plain(temporary, text)
+
+
+def write_plain(path: Path, text: str) -> None:
+    """Write `text` in the same way to a file that is temporary."""
+    path.write_text(text, encoding="utf-8", errors=FILE_NAMES, newline="\n")
 
 
 def check_writable(path: str | Path) -> None:
@@ -154,6 +162,37 @@ def check_writable(path: str | Path) -> None:
         if isinstance(error, SmsDiarError):
             raise
         raise _refusal(error, [path], []) from error
+
+
+def native_name(path: Path) -> str | bytes:
+    """Name of a file for libraries that encode it themselves, and only as UTF-8.
+
+    Bytes pass unchanged, whatever their encoding; Windows has names of text.
+    """
+    return str(path) if _WINDOWS else os.fsencode(path)
+
+
+def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to replace a file that is read, by whatever name it is given.
+
+    Raises
+    ------
+    OutputError
+        An output is the same file as an input.
+    """
+    known = {}
+    for path in inputs:
+        with suppress(OSError, ValueError):  # not there, or not a file name
+            entry = path.stat()
+            known[entry.st_dev, entry.st_ino] = path
+    for path in outputs:
+        with suppress(FileNotFoundError):
+            entry = path.stat()
+            if stat.S_ISREG(entry.st_mode) and (entry.st_dev, entry.st_ino) in known:
+                raise OutputError(
+                    f"{path}: is also an input and would be overwritten; choose "
+                    f"another name"
+                )
 
 
 def is_unfinished(path: Path) -> bool:

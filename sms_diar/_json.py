@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from sms_diar._files import write_text
+from sms_diar._text import UNSAFE_IN_LINES
 
 _HOLDERS = (dict, list, tuple)
 """Values of JSON that hold others."""
@@ -44,19 +46,32 @@ def json_line(value: Any) -> str:
     return json.dumps(value)
 
 
-def json_text(value: Any, line: str = "\n") -> str:
-    """JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
+def json_text(value: Any) -> str:
+    r"""JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
 
-    With an indent that function does everything in Python, which takes as long as
+    Characters that steer terminals are escaped as ``\u202e``. Bytes of file names
+    that are not UTF-8, which JSON cannot hold, become ``\ufffd``.
+
+    With an indent ``json.dumps`` does everything in Python, which takes as long as
     the scoring of a small corpus. Here only values that hold others are taken
-    apart; runs of plain ones are written at once. `line` begins a line of `value`.
+    apart; runs of plain ones are written at once.
     """
+    return UNSAFE_IN_LINES.sub(_escaped, _text(value, "\n"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\u{0xFFFD if 0xD800 <= code <= 0xDFFF else code:04x}"
+
+
+def _text(value: Any, line: str) -> str:
+    """Text of a value in which `line` begins a line."""
     inner = line + "  "
     encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
     if not isinstance(value, _HOLDERS) or not value:
         return encoder.encode(value)
     if isinstance(value, list | tuple):
-        items = [json_text(item, inner) for item in value]
+        items = [_text(item, inner) for item in value]
         return f"[{inner}{f',{inner}'.join(items)}{line}]"
     pieces = []
     for holds_others, run in groupby(
@@ -64,8 +79,7 @@ def json_text(value: Any, line: str = "\n") -> str:
     ):
         if holds_others:
             pieces += [
-                f"{encoder.encode(name)}: {json_text(item, inner)}"
-                for name, item in run
+                f"{encoder.encode(name)}: {_text(item, inner)}" for name, item in run
             ]
         else:
             pieces.append(encoder.encode(dict(run))[1:-1])

@@ -10,7 +10,8 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
+UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
+"""The same characters in text that may have several lines."""
 
 
 def is_name(text: str) -> bool:
@@ -19,6 +20,35 @@ def is_name(text: str) -> bool:
     Spaces are allowed here; formats whose fields they separate refuse them.
     """
     return bool(text.strip()) and not _UNSAFE.search(text)
+
+
+def check_id(text: str) -> str:
+    """Return an id that has only visible characters.
+
+    Raises
+    ------
+    ValueError
+        With the reason; readers add the file and the line.
+    """
+    if not is_name(text):
+        raise ValueError(
+            f"{text!r} is not a valid id: it is blank or contains control characters "
+            f"or marks that change the direction of text; rename it"
+        )
+    return text
+
+
+def id_of_file(stem: str) -> str:
+    r"""Make an id of the name of a file.
+
+    White space, control characters and bytes that are not UTF-8 become ``_``.
+
+    Examples
+    --------
+    >>> id_of_file("my call"), id_of_file("caf\udce9")
+    ('my_call', 'caf_')
+    """
+    return _UNSAFE.sub("_", "_".join(stem.split())) or "recording"
 
 
 def shown(text: object) -> str:
@@ -34,7 +64,7 @@ def shown(text: object) -> str:
 
 def shown_lines(text: object) -> str:
     """The same for text that may have several lines."""
-    return _UNSAFE_IN_LINES.sub(_spelt, str(text))
+    return UNSAFE_IN_LINES.sub(_spelt, str(text))
 
 
 def _spelt(match: re.Match[str]) -> str:

@@ -22,6 +22,7 @@ from sms_diar.cli.methods import (
 from sms_diar.cli.output import (
     MaxMemory,
     check_outputs,
+    echo,
     echo_json,
     memory_budget,
     note,
@@ -195,9 +196,9 @@ def cluster(
         echo_json(result.to_dict())
     elif output is None and rttm is None:
         for name, speaker in result.labels.items():
-            typer.echo(f"{name} {speaker}")
+            echo(f"{name} {speaker}")
     else:
-        typer.echo(result)
+        echo(result)
 
 
 def _check_files(

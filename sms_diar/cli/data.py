@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import JsonOption, echo_json
+from sms_diar.cli.output import JsonOption, echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -73,19 +73,19 @@ def validate_data(
 
 def _show(problems: Sequence[Problem]) -> None:
     for problem in problems:
-        typer.echo(problem.with_severity())
-    typer.echo(_counts(problems))
+        echo(problem.with_severity())
+    echo(_counts(problems))
 
 
 def _show_repair(
     target: Path, dropped: Sequence[Problem], left: Sequence[Problem]
 ) -> None:
     for problem in dropped:
-        typer.echo(problem.with_severity())
-    typer.echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
+        echo(problem.with_severity())
+    echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
     errors = [problem for problem in left if problem.severity == "error"]
     if errors:
-        typer.echo("what repair cannot mend:")
+        echo("what repair cannot mend:")
         _show(errors)
 
 

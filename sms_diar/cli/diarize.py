@@ -22,6 +22,7 @@ from sms_diar.cli.methods import (
 from sms_diar.cli.output import (
     MaxMemory,
     check_outputs,
+    echo,
     echo_json,
     exit_code,
     memory_budget,
@@ -240,9 +241,9 @@ def diarize(
         if as_json:
             echo_json(result.to_dict())
         elif rttm is None and not turns.files:
-            typer.echo(turns.text(result), nl=False)
+            echo(turns.text(result), nl=False)
         else:
-            typer.echo(result)
+            echo(result)
         if html is not None:
             from sms_diar.pipeline.page import report_page
 

@@ -13,7 +13,7 @@ from sms_diar.cli.front_end import (
     changed_front_end,
     read_front_end,
 )
-from sms_diar.cli.output import check_outputs, echo_json, exit_code, note_each
+from sms_diar.cli.output import check_outputs, echo, echo_json, exit_code, note_each
 from sms_diar.cli.recordings import Channel, Strict
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
@@ -128,7 +128,7 @@ def features(
         echo_json({**written.to_dict(), "problems": problem_records(problems)})
     else:
         left = f"; {len(problems)} problem(s) on standard error" if problems else ""
-        typer.echo(
+        echo(
             f"wrote {output}: {written.n_segments} segments, {written.n_frames} frames "
             f"of {front_end.dim} ({written.hours:.2f} h of speech){left}"
         )

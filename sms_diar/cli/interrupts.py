@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import typer
+from sms_diar.cli.output import echo
 
 INTERRUPTED = 130
 """Exit code that shells expect of a program ended by Ctrl-C."""
@@ -54,7 +54,7 @@ def interruptible(advice: str = "") -> Iterator[None]:
         if not came or went_well or _told:
             raise
         _told = True
-        typer.echo(f"sms-diar: interrupted{'; ' if advice else ''}{advice}", err=True)
+        echo(f"sms-diar: interrupted{'; ' if advice else ''}{advice}", err=True)
         # All that was loaded would be searched, and taken apart, for up to a second.
         atexit.register(gc.freeze)
         raise SystemExit(INTERRUPTED) from None

@@ -19,6 +19,7 @@ from sms_diar.cli.output import (
     JsonOption,
     MaxMemory,
     check_outputs,
+    echo,
     echo_json,
     exit_code,
     memory_budget,
@@ -192,7 +193,7 @@ def train(
         raise typer.Exit(exit_code(problems))
     notes = model.extractor.notes
     with_backend = "" if model.backend is None else ", with a back end"
-    typer.echo(
+    echo(
         f"wrote {output}: {components} components, rank {rank}{with_backend}; "
         f"{notes['segments']} segments, {notes['hours']:.2f} h of speech, extractor "
         f"{model.extractor.fingerprint}"
@@ -284,9 +285,7 @@ def extract(
         }
         echo_json(record)
     else:
-        typer.echo(
-            f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions"
-        )
+        echo(f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions")
     raise typer.Exit(exit_code(problems))
 
 
@@ -311,7 +310,7 @@ def info(
         shown = "none" if value is None else value
         if isinstance(value, dict):
             shown = ", ".join(f"{key} {_text(entry)}" for key, entry in value.items())
-        typer.echo(f"{name.ljust(width)}  {shown}")
+        echo(f"{name.ljust(width)}  {shown}")
 
 
 def _text(value: object) -> str:

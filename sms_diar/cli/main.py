@@ -19,6 +19,7 @@ import typer
 from sms_diar import __version__
 from sms_diar.cli import (
     cluster,
+    convert,
     data,
     diarize,
     features,
@@ -33,7 +34,7 @@ from sms_diar.cli import (
     validate_rttm,
     wording,
 )
-from sms_diar.cli.output import note
+from sms_diar.cli.output import echo, note
 from sms_diar.errors import SmsDiarError
 
 BROKEN_PIPE = 141
@@ -49,6 +50,7 @@ diarize.register(app)
 cluster.register(app)
 score.register(app)
 report.register(app)
+convert.register(app)
 validate_rttm.register(app)
 features.register(app)
 ivectors.register(app)
@@ -62,7 +64,7 @@ _COMMANDS = app
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001
     if asked:
-        typer.echo(f"sms-diar {__version__}")
+        echo(f"sms-diar {__version__}")
         raise typer.Exit
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import JsonOption, echo_json
+from sms_diar.cli.output import JsonOption, echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.networks.store import Stored
@@ -100,7 +100,7 @@ def remove(names: NamesArgument, *, as_json: JsonOption = False) -> None:
         echo_json({name: path and str(path) for name, path in gone.items()})
         return
     for name, path in gone.items():
-        typer.echo(f"removed {path}" if path else f"{name} was not there")
+        echo(f"removed {path}" if path else f"{name} was not there")
 
 
 def _check_names(names: list[str]) -> None:
@@ -128,10 +128,10 @@ def _show(found: list[Stored], *, as_json: bool) -> None:
         cells = (known.name, megabytes, known.licence, known.source, state)
         rows.append((*cells, str(stored.path)))
     heads = ("name", "size", "licence", "source", "state", "where")
-    typer.echo(Table(heads, tuple(rows), n_left=len(heads)).text().rstrip("\n"))
+    echo(Table(heads, tuple(rows), n_left=len(heads)).text().rstrip("\n"))
     for stored in found:
         if stored.problem:
-            typer.echo(f"{stored.path}: {stored.problem}")
+            echo(f"{stored.path}: {stored.problem}")
 
 
 def _facts(stored: Stored) -> dict[str, Any]:

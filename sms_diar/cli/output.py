@@ -53,16 +53,24 @@ def memory_budget(size: str | None) -> int | None:
     return parse_size(size)
 
 
+def echo(text: object, *, nl: bool = True, err: bool = False) -> None:
+    """Print text whose control characters are spelled out.
+
+    File names and the contents of files cannot steer a terminal this way.
+    """
+    typer.echo(shown_lines(text), nl=nl, err=err)
+
+
 def echo_json(value: Any) -> None:
     """Print an object for machines."""
     from sms_diar._json import json_text
 
-    typer.echo(json_text(value))
+    echo(json_text(value))
 
 
 def note(message: str) -> None:
     """Say something on standard error, which is not for machines."""
-    typer.echo(f"sms-diar: {shown_lines(message)}", err=True)
+    echo(f"sms-diar: {message}", err=True)
 
 
 def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:

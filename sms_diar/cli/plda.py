@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sms_diar.cli import plda_score
-from sms_diar.cli.output import JsonOption, check_outputs, echo_json
+from sms_diar.cli.output import JsonOption, check_outputs, echo, echo_json
 from sms_diar.cli.plda_model import (
     AllowCommands,
     EmbeddingsArgument,
@@ -158,7 +158,7 @@ def train(
     if as_json:
         echo_json(result)
         return
-    typer.echo(
+    echo(
         f"wrote {' and '.join(written)}: {notes['vectors']} vectors of "
         f"{notes['speakers']} speakers, {notes['dim_in']} -> {notes['dim']} "
         f"dimensions, log-likelihood {notes['log_likelihood_start']:.6g} -> "
@@ -240,7 +240,7 @@ def adapt(
     if as_json:
         echo_json(result)
     else:
-        typer.echo(f"wrote {output}: adapted to {len(found)} vectors")
+        echo(f"wrote {output}: adapted to {len(found)} vectors")
 
 
 def info(model: ModelArgument, *, as_json: JsonOption = False) -> None:
@@ -271,9 +271,9 @@ def _show(facts: Mapping[str, Any]) -> None:
         shown = f"{value:.6g}" if isinstance(value, float) else value
         rows.append((name.replace("_", " "), shown))
     width = max(len(name) for name, _ in rows)
-    typer.echo(facts["model"])
+    echo(facts["model"])
     for name, value in rows:
-        typer.echo(f"  {name.ljust(width)}  {value}")
+        echo(f"  {name.ljust(width)}  {value}")
 
 
 def _outputs(

@@ -13,6 +13,7 @@ from sms_diar.cli.output import (
     JsonOption,
     MaxMemory,
     check_outputs,
+    echo,
     echo_json,
     memory_budget,
 )
@@ -147,7 +148,7 @@ def score(
         echo_json({"scores": str(output), **result})
         return
     # Standard output belongs to the scores if nothing else was asked for.
-    typer.echo(_summary(result, output), err=output is None)
+    echo(_summary(result, output), err=output is None)
 
 
 def _summary(result: Mapping[str, Any], output: Path | None) -> str:
@@ -166,7 +167,7 @@ def _sink(path: Path | None) -> Iterator[Callable[[str], Any]]:
     from sms_diar._files import replacing
 
     if path is None:
-        yield lambda text: typer.echo(text, nl=False)
+        yield lambda text: echo(text, nl=False)
         return
     with (
         replacing(path) as temporary,

@@ -25,6 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from sms_diar._text import shown
 from sms_diar.cli.estimate import Estimate, clock
 from sms_diar.cli.output import note
 
@@ -110,10 +111,11 @@ class TerminalProgress:
     def say(self, message: str) -> None:
         """Show one line."""
         if self._console.is_terminal:
-            self._console.print(message, style="dim", markup=False)
+            self._console.print(shown(message), style="dim", markup=False)
 
     def _log(self, message: str) -> None:
-        self._console.print(f"sms-diar: {message}", markup=False, soft_wrap=True)
+        line = f"sms-diar: {shown(message)}"
+        self._console.print(line, markup=False, soft_wrap=True)
 
     @contextmanager
     def _task(
@@ -123,7 +125,7 @@ class TerminalProgress:
         with self._shown() as bar:
             outer = [task.id for task in bar.tasks if task.visible]
             task = bar.add_task(
-                label,
+                shown(label),
                 total=None if estimate is None else estimate.total,
                 completed=0 if estimate is None else estimate.done,
                 estimate=estimate,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sms_diar.cli.output import echo_json
+from sms_diar.cli.output import echo, echo_json
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 
@@ -80,7 +80,7 @@ def run(
     if as_json:
         echo_json(outcome.results)
     else:
-        typer.echo(outcome.summary, nl=False)
+        echo(outcome.summary, nl=False)
 
 
 def recipes(
@@ -102,4 +102,4 @@ def recipes(
         return
     width = max((len(recipe.name) for recipe in found), default=0)
     for recipe in found:
-        typer.echo(f"{recipe.name.ljust(width)}  {recipe.summary}")
+        echo(f"{recipe.name.ljust(width)}  {recipe.summary}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sms_diar.cli.output import check_outputs, echo_json, note
+from sms_diar.cli.output import check_outputs, echo, echo_json, note
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.cli.score_files import ManyValues, refuse_labels, sides_of
 from sms_diar.cli.score_options import (
@@ -135,7 +135,7 @@ def score(
             mapping=mapping,
             width=_width(wide=wide),
         )
-        typer.echo(report.text(style), nl=False)
+        echo(report.text(style), nl=False)
     warnings = [remark for remark in report.remarks if remark.severity == "warning"]
     for line in summarised(warnings):
         note(line)
@@ -206,9 +206,7 @@ def _score_labels(
             note(f"{problem.path}: warning: {problem.text}")
     if as_json:
         records = {name: report.to_dict() for name, report in reports.items()}
-        typer.echo(
-            json_line(next(iter(records.values())) if len(records) == 1 else records)
-        )
+        echo(json_line(next(iter(records.values())) if len(records) == 1 else records))
     else:
         table = label_table(reports, in_words=layout is not Layout.csv)
-        typer.echo(table.text(layout.value), nl=False)
+        echo(table.text(layout.value), nl=False)

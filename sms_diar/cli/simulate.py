@@ -10,7 +10,7 @@ import typer
 
 from sms_diar.cli.front_end import VadMethod
 from sms_diar.cli.methods import Seed
-from sms_diar.cli.output import echo_json, note_each
+from sms_diar.cli.output import echo, echo_json, note_each
 from sms_diar.cli.recordings import AllowCommands, Channel
 
 
@@ -183,4 +183,4 @@ def simulate(
     if as_json:
         echo_json(result.to_dict())
     else:
-        typer.echo(result)
+        echo(result)

@@ -142,7 +142,7 @@ class TurnOutput:
             from sms_diar.pipeline.split import split_speakers
 
             split_speakers(
-                result,
+                result.turns,
                 recordings,
                 self.split,
                 channel=channel,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli.output import JsonOption, echo_json
+from sms_diar.cli.convert import ReadFormatName
+from sms_diar.cli.output import JsonOption, echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -29,6 +30,14 @@ def validate_rttm(
         ),
     ],
     *,
+    read_format: Annotated[
+        ReadFormatName | None,
+        typer.Option(
+            "--format",
+            help="Format of all files.",
+            show_default="decided by content and suffix",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List all problems of files of turns; exit code 1 if there are errors.
@@ -43,7 +52,7 @@ def validate_rttm(
         if Path(name).suffix == ".uem":
             problems += scan_uem(name).problems
         else:
-            problems += check_annotation(name)
+            problems += check_annotation(name, read_format and read_format.value)
     count = Counter(problem.severity for problem in problems)
     if as_json:
         rows = [
@@ -66,8 +75,8 @@ def validate_rttm(
         )
     else:
         for problem in problems:
-            typer.echo(problem.with_severity())
-        typer.echo(
+            echo(problem.with_severity())
+        echo(
             f"{count['error']} errors, {count['warning']} warnings, "
             f"{count['note']} notes"
         )

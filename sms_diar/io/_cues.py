@@ -85,8 +85,8 @@ def nobody(cue: Cue) -> FaultError:
     """The fault of a cue that names no speaker."""
     said = cue.text[0].strip() if cue.text else ""
     return FaultError(
-        f"the cue does not say who speaks, expected '[name]' or 'name: words', got "
-        f"{said[:40]!r}",
+        f"the cue names no speaker, so this may be a transcript (words) rather than "
+        f"turns; expected '[name]' or 'name: words', got {said[:40]!r}",
         cue.line,
     )
 

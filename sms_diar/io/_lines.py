@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sms_diar._text import is_name
+from sms_diar._text import check_id, is_name
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 
 BOM = "the file begins with a byte order mark; save it as UTF-8 without one"
@@ -107,17 +107,19 @@ def split_fields(text: str) -> list[str]:
 
 
 def check_fields(fields: list[str]) -> list[str]:
-    """Return the fields if none has white space in it.
+    """Return the fields if they have visible characters only.
 
     Raises a plain ValueError, to which the caller adds file and line.
     """
-    if " ".join(fields).split() == fields:
+    text = " ".join(fields)
+    if text.split() == fields and is_name(text):
         return fields
     for field in fields:
         if len(field.split()) != 1 or field != field.strip():
             raise ValueError(
                 f"{field!r} contains white space other than spaces and tabs; remove it"
             )
+        check_id(field)
     return fields
 
 

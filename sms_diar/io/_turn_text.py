@@ -5,11 +5,11 @@ Such files do not say which recording they are of: their name does.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sms_diar._text import id_of_file, is_name
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import check_is_file
 from sms_diar.timeline.annotation import AnnotationBuilder
@@ -19,8 +19,6 @@ from sms_diar.types import Problem, Turn
 TICKS_PER_MILLISECOND = TICKS_PER_SECOND // 1000
 
 _DECIMALS = 9
-_BREAKING = frozenset({"Cc", "Zl", "Zp", "Cs"})
-"""Kinds of letters that end a line somewhere, or that no file can hold."""
 
 
 class FaultError(ValueError):
@@ -53,9 +51,7 @@ def scan_whole(path: Path, builder: AnnotationBuilder, parse: Parser) -> int:
     recording, data = recording_named(path), path.read_bytes()
     try:
         for spoken in parse(data) if data.strip() else ():
-            builder.add(
-                recording, "1", spoken.speaker, spoken.start, spoken.end, spoken.line
-            )
+            add_turn(builder, recording, spoken)
     except FaultError as fault:
         builder.problems.append(
             Problem(str(fault), str(path), fault.line or None, kind="format")
@@ -63,9 +59,19 @@ def scan_whole(path: Path, builder: AnnotationBuilder, parse: Parser) -> int:
     return builder.close_file(str(path))
 
 
+def add_turn(builder: AnnotationBuilder, recording: str, spoken: Spoken) -> None:
+    """Add a turn; raise `FaultError` if an id is not valid."""
+    try:
+        builder.add(
+            recording, "1", spoken.speaker, spoken.start, spoken.end, spoken.line
+        )
+    except ValueError as error:
+        raise FaultError(str(error), spoken.line) from None
+
+
 def recording_named(path: Path) -> str:
     """Name of the recording that a file is of, the same as for its audio file."""
-    return "_".join(path.stem.split()) or "recording"
+    return id_of_file(path.stem)
 
 
 def decoded(data: bytes) -> str:
@@ -93,7 +99,7 @@ def check_name(format: str, what: str, value: str) -> str:
             f"{format}: {what} must be a name that neither begins nor ends with white "
             f"space, got {value!r}; rename it"
         )
-    if any(unicodedata.category(letter) in _BREAKING for letter in value):
+    if not is_name(value):
         raise InvalidParameterError(
             f"{format}: {what} must be a name without line breaks and other control "
             f"characters, got {value!r}; rename it"

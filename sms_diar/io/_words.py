@@ -50,7 +50,7 @@ class Words:
             return None
         n_returns = data.count(b"\r\n")
         n_blanks = len(ends) + n_returns + data.count(b"\t")
-        if np.count_nonzero(letters < ord(" ")) != n_blanks:
+        if np.count_nonzero(letters < ord(" ")) != n_blanks or b"\x7f" in data:
             return None
         is_gap = letters <= ord(" ")
         edges = np.flatnonzero(is_gap[1:] != is_gap[:-1]) + 1

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sms_diar._validation import check_choice
 from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.problems import refuse_errors
-from sms_diar.io.turn_formats import BY_SUFFIX, TurnFormat, format_of_file
+from sms_diar.io.turn_formats import BY_SUFFIX, TURN_FORMATS, TurnFormat, format_of_file
 from sms_diar.io.unpacked import STANDARD_INPUT, STANDARD_INPUT_NAME, unpacked
 from sms_diar.timeline.annotation import Annotation, AnnotationBuilder, turn_problems
 from sms_diar.types import Problem
@@ -32,7 +33,7 @@ LIST_SUFFIXES = (".lst", ".list", ".scp", ".flist")
 
 
 def read_annotation(
-    sources: str | Path | Sequence[str | Path],
+    sources: str | Path | Sequence[str | Path], format: str | None = None
 ) -> Annotation:
     """Read turns of one or more files.
 
@@ -44,6 +45,9 @@ def read_annotation(
         files are read, or else those of one other format), patterns such as
         ``out/*.rttm``, and lists of files (``.lst``, ``.list``, ``.scp``). Where the
         format does not name the recording, it is called like the file.
+    format : str, optional
+        Format of all files, one of `sms_diar.io.turn_formats.TURN_FORMATS`. By default
+        the content and the suffix of each file decide.
 
     Returns
     -------
@@ -51,7 +55,7 @@ def read_annotation(
         Turns in the order of files and lines. Bad lines are refused by file and
         line.
     """
-    builder = _scan_all("read_annotation", sources)
+    builder = _scan_all("read_annotation", sources, format)
     refuse_errors(builder.problems)
     return builder.annotation()
 
@@ -60,23 +64,30 @@ read_turns = read_annotation
 """Read turns of any format: `read_annotation` by the name that the package uses."""
 
 
-def check_annotation(sources: str | Path | Sequence[str | Path]) -> list[Problem]:
-    """List everything there is to say about files of turns, errors included."""
-    annotation = _scan_all("check_annotation", sources).annotation()
+def check_annotation(
+    sources: str | Path | Sequence[str | Path], format: str | None = None
+) -> list[Problem]:
+    """List all problems of files of turns; the parameters are as in `read_annotation`.
+
+    Errors are in the list, and nothing is raised for them.
+    """
+    annotation = _scan_all("check_annotation", sources, format).annotation()
     found = [*annotation.problems, *turn_problems(annotation)]
     order = {path: place for place, path in enumerate(annotation.files)}
     return sorted(found, key=lambda p: (order.get(p.path or "", -1), p.line or 0))
 
 
 def _scan_all(
-    owner: str, sources: str | Path | Sequence[str | Path]
+    owner: str, sources: str | Path | Sequence[str | Path], format: str | None
 ) -> AnnotationBuilder:
     """Read what can be read; errors are among the problems."""
     _check_sources(owner, sources)
+    if format is not None:
+        check_choice(owner, "format", format, tuple(TURN_FORMATS))
     builder = AnnotationBuilder()
     for path in find_files(sources):
         n_before = len(builder.problems)
-        n_lines = _scan_one(path, builder)
+        n_lines = _scan_one(path, builder, format)
         found = builder.problems[n_before:]
         if not n_lines and not any(p.severity == "error" for p in found):
             note = Problem("holds no turns", str(path), severity="note", kind="empty")
@@ -84,11 +95,12 @@ def _scan_all(
     return builder
 
 
-def _scan_one(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the turns of a file, and count its lines; messages know its own name."""
+def _scan_one(path: Path, builder: AnnotationBuilder, format: str | None) -> int:
+    """Add the turns of a file, and count its lines; messages have the original name."""
     n_before = len(builder.problems)
     with unpacked(path) as plain:
-        n_lines = format_of_file(plain).scan(plain, builder)
+        chosen = format_of_file(plain) if format is None else TURN_FORMATS[format]
+        n_lines = chosen.scan(plain, builder)
         if plain != path:
             name = STANDARD_INPUT_NAME if str(path) == STANDARD_INPUT else str(path)
             builder.files[-1] = name
@@ -118,7 +130,8 @@ def _format(path: Path) -> TurnFormat:
 
 def _check_sources(owner: str, sources: object) -> None:
     listed = sources if isinstance(sources, Sequence) else [sources]
-    if not all(isinstance(source, str | os.PathLike) for source in listed):
+    are_paths = all(isinstance(source, str | os.PathLike) for source in listed)
+    if isinstance(sources, Annotation) or not are_paths:
         raise InvalidParameterError(
             f"{owner}: sources must be the paths of files, folders or patterns, got a "
             f"value of type {type(sources).__name__}; turns in memory need no reading"

@@ -19,6 +19,8 @@ from typing import BinaryIO, Protocol
 import numpy as np
 import soundfile
 
+from sms_diar._files import native_name
+from sms_diar._text import shown
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError
 from sms_diar.io import ffmpeg
@@ -239,7 +241,7 @@ def stretch(
         )
     if over > 0:
         log.warning(
-            "%s: %s ends %g s after the recording, cut", audio.path, owner, over
+            "%s: %s ends %g s after the recording, cut", shown(audio.path), owner, over
         )
         last = audio.n_samples
     if last <= first:
@@ -265,7 +267,7 @@ class _SoundFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._file = soundfile.SoundFile(str(path))
+            self._file = soundfile.SoundFile(native_name(path))
         except (soundfile.SoundFileError, OSError) as error:
             raise DataFormatError(
                 f"cannot be read as audio ({_said(error)}); {READ_HERE} can",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from sms_diar._files import replacing
+from sms_diar._files import native_name, replacing
 from sms_diar._validation import check_choice
 from sms_diar.errors import OutputError
 
@@ -34,7 +34,7 @@ def write_audio(
     check_choice("write_audio", "suffix", suffix, AUDIO_FORMATS)
     with replacing(path) as temporary:
         file = soundfile.SoundFile(
-            str(temporary), "w", rate, 1, "PCM_16", format=suffix.upper()
+            native_name(temporary), "w", rate, 1, "PCM_16", format=suffix.upper()
         )
         with file:
             for block in blocks:

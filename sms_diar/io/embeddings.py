@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sms_diar._files import replacing_all
+from sms_diar._files import replacing_all, write_plain
 from sms_diar._json import json_text, parse_json
 from sms_diar._validation import refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
@@ -164,10 +164,10 @@ def write_embeddings(
             listing = write_ark_into(
                 files[0], path, embeddings.ids, embeddings.vectors, dtype=dtype
             )
-            files[1].write_text(listing, encoding="utf-8", newline="\n")
+            write_plain(files[1], listing)
         for note, file in zip(notes, files, strict=False):
             record = {"extractor": embeddings.extractor, "sha256": _digest(file)}
-            note.write_text(json_text(record) + "\n", encoding="utf-8", newline="\n")
+            write_plain(note, json_text(record) + "\n")
         if not records:
             for old in beside:
                 old.unlink(missing_ok=True)

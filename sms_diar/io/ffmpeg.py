@@ -7,6 +7,7 @@ playlists.
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -59,6 +60,6 @@ def decode_to_wav(path: Path, target: Path) -> None:
     except OSError as error:
         raise ValueError(f"cannot run {PROGRAM} ({error.strerror})") from None
     if done.returncode or not target.is_file():
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        said = os.fsdecode(done.stderr).strip().splitlines()
         last = said[-1] if said else f"status {done.returncode}"
         raise ValueError(f"{PROGRAM}: {last.replace(f'file:{path.absolute()}: ', '')}")

@@ -12,14 +12,15 @@ from collections.abc import Iterable
 _UNSAFE = re.compile(r'[/\\:*?"<>|]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 _LONGEST = 120
-"""Letters; file systems allow 255 bytes, and a suffix follows."""
+"""Maximum number of bytes in UTF-8. File systems allow 255 (143 if they encrypt names),
+and a number and a suffix follow."""
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
     """Name of a file, without suffix, for each of some names; all differ.
 
-    What a file system may refuse or take for a folder becomes ``_``. Names that would
-    then be the same, be it but for capitals, get a number.
+    Characters that a file system may refuse or treat as a separator become ``_``, and
+    names are cut to 120 bytes. Names that are then equal, ignoring case, get a number.
 
     Examples
     --------
@@ -43,7 +44,9 @@ def _safe(name: str) -> str:
     letters = (
         "_" if unicodedata.category(letter)[0] == "C" else letter for letter in name
     )
-    text = _UNSAFE.sub("_", "".join(letters))[:_LONGEST].rstrip(". ")
+    whole = _UNSAFE.sub("_", "".join(letters)).encode()
+    # A letter of several bytes that does not fit is dropped whole.
+    text = whole[:_LONGEST].decode(errors="ignore").rstrip(". ")
     if not text.strip() or _RESERVED.fullmatch(text):
         return f"_{text.strip()}"
     return text

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from sms_diar._files import write_text
 from sms_diar._json import json_text, parse_json
-from sms_diar._text import as_cell, from_cell, is_name
+from sms_diar._text import as_cell, check_id, from_cell
 from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
@@ -245,11 +245,8 @@ def _read_json(path: Path) -> dict[str, str]:
 def _check_names(name: str, speaker: str) -> None:
     if not name or not speaker:
         raise ValueError("id and speaker must not be empty")
-    for text in (name, speaker):
-        if not is_name(text):
-            raise ValueError(
-                f"{text!r} is no name: it is blank or has characters that do not show"
-            )
+    check_id(name)
+    check_id(speaker)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

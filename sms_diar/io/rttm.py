@@ -31,12 +31,14 @@ from typing import TextIO
 import numpy as np
 
 from sms_diar._files import write_text
+from sms_diar._text import shown
 from sms_diar._validation import check_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import check_field, check_fields, check_is_file
 from sms_diar.io._turn_lines import TurnFields, scan_turn_lines
 from sms_diar.io._words import Letters, Words, runs_of
 from sms_diar.io.problems import refuse_errors
+from sms_diar.io.transcripts import STM, TABLE, is_stm, names_words
 from sms_diar.timeline.annotation import (
     Annotation,
     AnnotationBuilder,
@@ -106,7 +108,9 @@ def read_rttm(path: str | Path) -> Annotation:
     for count, what in ((n_zero, "zero"), (n_negative, "negative")):
         if count:
             turns = "turn" if count == 1 else "turns"
-            log.warning("%s: left out %d %s of %s length", path, count, turns, what)
+            log.warning(
+                "%s: skipped %d %s of %s length", shown(path), count, turns, what
+            )
     return annotation
 
 
@@ -165,6 +169,10 @@ def _turn_fields(fields: list[str]) -> TurnFields | Problem | None:
     if type_ in _OTHER_TYPES:
         return None
     if type_ != "SPEAKER":
+        if is_stm(fields):
+            raise ValueError(STM)
+        if type_ == "START" and names_words(fields):
+            raise ValueError(TABLE)
         raise ValueError(
             f"RTTM has no lines of type {fields[0]!r}; a turn begins with SPEAKER"
         )

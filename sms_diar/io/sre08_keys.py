@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from sms_diar._text import check_id
 from sms_diar._validation import check_choice
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
@@ -209,10 +210,10 @@ def _model(fields: list[str]) -> Model:
         raise ValueError(f"gender must be m or f, got {others[1]!r}")
     parts = (word.partition(":") for word in sides)
     return Model(
-        name,
+        check_id(name),
         gender,
         tuple(_side(segment, channel) for segment, _, channel in parts),
-        speaker,
+        check_id(speaker),
     )
 
 
@@ -223,6 +224,7 @@ def _trial(fields: list[str]) -> Trial:
             f"{N_CONDITIONS} conditions), got {len(fields)}"
         )
     model, segment, channel, answer, *flags = fields
+    check_id(model)
     if answer.lower() not in ("target", "nontarget"):
         raise ValueError(f"a trial is target or nontarget, got {answer!r}")
     odd = next((flag for flag in flags if flag.upper() not in ("Y", "N")), None)
@@ -240,4 +242,4 @@ def _side(segment: str, channel: str) -> Side:
         raise ValueError(
             f"a side is a segment and channel a or b, got {segment!r} and {channel!r}"
         )
-    return Side(name, _CHANNELS[channel.lower()])
+    return Side(check_id(name), _CHANNELS[channel.lower()])

@@ -15,6 +15,7 @@ from pathlib import Path
 from sms_diar._text import as_cell, from_cell
 from sms_diar.io._lines import scan_lines
 from sms_diar.io._turn_text import check_name, plain_seconds
+from sms_diar.io.transcripts import TABLE, names_words
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
@@ -84,6 +85,8 @@ def _times(cells: dict[str, str]) -> tuple[int, int]:
 
 def _check_header(header: list[str]) -> None:
     names = set(header)
+    if "speaker" not in names and names_words(names):
+        raise ValueError(TABLE)
     if not {"recording", "start", "speaker"} <= names or not names & {
         "end",
         "duration",

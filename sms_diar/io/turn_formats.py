@@ -15,7 +15,7 @@ from sms_diar._files import write_text
 from sms_diar._validation import check_choice
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audacity import audacity_text, scan_audacity
-from sms_diar.io.ctm import scan_ctm
+from sms_diar.io.ctm import holds_words, refuse_words, scan_ctm
 from sms_diar.io.eaf import eaf_text, scan_eaf
 from sms_diar.io.file_names import file_names
 from sms_diar.io.rttm import rttm_text, scan_rttm
@@ -111,6 +111,9 @@ _ENTRIES = (
     TurnFormat("ctm", "CTM", (".ctm",), scan_ctm, None, names_recordings=True),
 )
 
+_WORDS = TurnFormat("words", "CTM of words", (), refuse_words, None)
+"""A transcript, which is recognised in order to be refused."""
+
 TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}
 """Formats by name."""
 
@@ -145,7 +148,8 @@ def format_of_file(path: Path) -> TurnFormat:
     for name, sign in _SIGNS:
         if sign.match(start):
             return TURN_FORMATS[name]
-    return BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
+    chosen = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
+    return _WORDS if chosen.name == "ctm" and holds_words(path) else chosen
 
 
 def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
@@ -230,9 +234,23 @@ def write_turns(
     [ann]
     """
     refuse_turns_path("write_turns", turns)
+    texts = turn_files(path, turns, format, durations=durations)
+    for file, text in texts.items():
+        write_text(file, text)
+    return list(texts)
+
+
+def turn_files(
+    path: str | Path,
+    turns: Iterable[Turn],
+    format: str | None = None,
+    *,
+    durations: Mapping[str, float] | None = None,
+) -> dict[Path, str]:
+    """Make the text of each file that `write_turns` writes with these arguments."""
     path = Path(path)
     chosen = format_to_write(None if path.is_dir() else path, format)
-    texts: dict[Path, str] = {}  # all of them before the first is written
+    texts: dict[Path, str] = {}
     if path.is_dir():
         parts: dict[str, list[Turn]] = {}
         for turn in turns:
@@ -243,6 +261,4 @@ def write_turns(
             texts[file] = turns_text(own, chosen.name, durations=durations)
     else:
         texts[path] = turns_text(turns, chosen.name, durations=durations)
-    for file, text in texts.items():
-        write_text(file, text)
-    return list(texts)
+    return texts

@@ -17,7 +17,8 @@ from typing import Any
 
 from sms_diar._json import json_text
 from sms_diar.io._lines import check_is_file
-from sms_diar.io._turn_text import FaultError, decoded, recording_named
+from sms_diar.io._turn_text import FaultError, check_name, decoded, recording_named
+from sms_diar.io.transcripts import NO_SPEAKER, names_words
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Problem, Turn
@@ -29,11 +30,12 @@ def turn_json_text(turns: Sequence[Turn]) -> str:
     """Turns of any number of recordings."""
     recordings: dict[str, list[dict[str, Any]]] = {}
     for turn in sorted(turns):
-        recordings.setdefault(turn.segment.recording, []).append(
+        recording = check_name("JSON", "recording", turn.segment.recording)
+        recordings.setdefault(recording, []).append(
             {
                 "start": turn.segment.start,
                 "end": turn.segment.end,
-                "speaker": turn.speaker,
+                "speaker": check_name("JSON", "speaker", turn.speaker),
             }
         )
     rows = [{"recording": name, "turns": own} for name, own in recordings.items()]
@@ -86,6 +88,11 @@ def holds_turns(content: Any) -> bool:
 
 def _turns(content: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not holds_turns(content):
+        if isinstance(content, dict) and names_words(content):
+            raise FaultError(
+                "this is a transcript (words) and not turns; expected a list of turns "
+                "with start, end and speaker"
+            )
         raise FaultError(
             'must hold an object with the list "recordings" or "turns", or a list of '
             "turns"
@@ -113,6 +120,8 @@ def _text(value: Any, what: str) -> str:
 
 def _speaker(turn: dict[str, Any]) -> str:
     speaker = turn.get("speaker")
+    if speaker is None and names_words(turn):
+        raise ValueError(NO_SPEAKER)
     if not isinstance(speaker, str) or not speaker:
         raise ValueError(f'"speaker" must be a text, got {speaker!r:.40}')
     return speaker

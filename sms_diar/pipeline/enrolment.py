@@ -13,6 +13,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from sms_diar._text import shown
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import check_field
 from sms_diar.io.kaldi.recordings import Recording
@@ -96,7 +97,7 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
             place = place_of(recording)
             if isinstance(recording, GivenRecording):
                 place = f"{name} ({len(found) + 1})"
-            found.append(EnrolmentFile(name, replace(recording, id=place)))
+            found.append(EnrolmentFile(name, replace(recording, id=shown(place))))
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sms_diar._files import replacing_all
+from sms_diar._files import replacing_all, write_plain
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import DataFormatError
 from sms_diar.features.extract import features_of_segments
@@ -110,5 +110,5 @@ def write_features(
                 "no segment has features; nothing was written", path=data.path
             )
         for file in listing:
-            file.write_text(ark.scp(Path(output)), encoding="utf-8", newline="\n")
+            write_plain(file, ark.scp(Path(output)))
     return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

@@ -19,6 +19,7 @@ from sms_diar._files import replacing, write_text
 from sms_diar._progress import Progress
 from sms_diar._validation import check_not_negative
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io.file_names import file_names
 from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
@@ -77,8 +78,9 @@ class ReportPage:
             write_text(target, render(self.page))
             return [target]
         beside = {}
+        stem = file_names([target.stem])[target.stem]  # the page links to it
         for place, sound in sounds.items():
-            name = f"{target.stem}-{place + 1}{sound.suffix}"
+            name = f"{stem}-{place + 1}{sound.suffix}"
             with replacing(target.with_name(name)) as temporary:
                 temporary.write_bytes(sound.content)
             beside[place] = name

@@ -13,6 +13,7 @@ from typing import TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._text import id_of_file
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.mono import ArraySamples
 from sms_diar.io.audio import AUDIO_SUFFIXES, AudioFile, Samples
@@ -87,7 +88,8 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
     paths : iterable of Path
         A folder with a `wav.scp` is a data directory, another one stands for its
         audio files; a file that ends in ``.scp`` is such a table; any other file is a
-        recording named like the file, with ``_`` for spaces.
+        recording named like the file, with ``_`` for white space, control characters
+        and bytes that are not UTF-8.
     """
     found: dict[str, Recording] = {}
     for path in paths:
@@ -203,8 +205,7 @@ def _recordings_in(path: Path) -> Iterator[Recording]:
         for name, source in read_wav_scp(table).items():
             yield Recording(name, source, table.parent, ())
     else:
-        name = "_".join(path.stem.split()) or _NAME
-        yield Recording(name, AudioSource(str(path)), path.parent, ())
+        yield Recording(id_of_file(path.stem), AudioSource(str(path)), path.parent, ())
 
 
 def _is_audio(path: Path) -> bool:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._files import refuse_overwriting
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio import BLOCK, Samples
 from sms_diar.io.audio_writer import write_audio
 from sms_diar.io.file_names import file_names
 from sms_diar.pipeline.channels import EACH
-from sms_diar.pipeline.diarization import Diarization
-from sms_diar.pipeline.sources import AudioInput, open_channels, recordings_of
-from sms_diar.types import Segment
+from sms_diar.pipeline.sources import AudioInput, open_channels, place_of, recordings_of
+from sms_diar.types import Segment, Turn
 
 
 def split_speakers(
-    result: Diarization,
+    turns: Iterable[Turn],
     source: AudioInput,
     folder: str | Path,
     *,
@@ -34,10 +34,11 @@ def split_speakers(
 
     Parameters
     ----------
-    result : Diarization
-        Who speaks when.
+    turns : iterable of Turn
+        Turns of the recordings.
     source : path, sequence of paths, (samples, rate), or mapping
-        The recordings, as they were given to `diarize`.
+        The recordings, as they were given to `diarize`. None of their files is
+        overwritten.
     folder : str or Path
         Made if it is not there.
     channel : int or "each", optional
@@ -56,17 +57,20 @@ def split_speakers(
     folder = Path(folder)
     given = {recording.id: recording for recording in recordings_of(source)}
     spoken: dict[tuple[str, str], list[Segment]] = {}
-    for turn in sorted(result.turns):
+    for turn in sorted(turns):
         if turn.segment.recording not in given:
             raise InvalidParameterError(
-                f"split_speakers: source must have all recordings of the result, got "
+                f"split_speakers: source must have all recordings of the turns, got "
                 f"none named {turn.segment.recording!r}"
             )
         key = (turn.segment.recording, turn.speaker)
         spoken.setdefault(key, []).append(turn.segment)
-    folder.mkdir(exist_ok=True)
     titles = {key: _title(*key) for key in sorted(spoken)}
     names = file_names(titles.values())
+    paths = {title: folder / f"{names[title]}.wav" for title in names}
+    audio = [Path(place_of(given[name])) for name, _ in titles]
+    refuse_overwriting(paths.values(), audio)
+    folder.mkdir(exist_ok=True)
     written = []
     for recording in dict.fromkeys(name for name, _ in titles):
         with open_channels(
@@ -79,7 +83,7 @@ def split_speakers(
                 if key[0] != recording:
                     continue
                 heard = own.get(key[1], channels) if channel == EACH else channels
-                path = folder / f"{names[title]}.wav"
+                path = paths[title]
                 write_audio(path, _blocks(heard, spoken[key]), channels[0].rate)
                 written.append(path)
     return written

@@ -1,30 +1,34 @@
 """Who speaks when in many recordings, as columns of exact times.
 
 A line of a file may give a turn no length, or a negative one. Scoring tools differ
-in what they make of such lines, so the columns keep them; but they are not turns,
-and whoever iterates over an annotation, or asks for its length, does not meet them.
+in how they treat such lines, so the columns keep them. They are not turns: iteration,
+indices and the length of an annotation skip them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import SupportsIndex, overload
 
 import numpy as np
 
+from sms_diar._text import check_id
 from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.timeline.ticks import running_maximum, seconds_array, ticks_of
-from sms_diar.types import BoolArray, IntArray, Problem, Segment, Turn
+from sms_diar.types import IntArray, Problem, Segment, Turn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Annotation:
+class Annotation(Sequence[Turn]):
     """Turns of any number of recordings, in the order in which they were given.
 
-    It iterates over its turns, as `sms_diar.types.Turn`. Two annotations are equal
-    if they hold the same lines in the same order, wherever these were read.
+    It is a sequence of its turns, of type `sms_diar.types.Turn`; a slice is an
+    annotation again. Two annotations are equal if they hold the same lines in the same
+    order, wherever these were read.
 
     Parameters
     ----------
@@ -45,8 +49,10 @@ class Annotation:
     >>> annotation = Annotation.from_turns([Turn(Segment("call", 0.5, 2.0), "ann")])
     >>> annotation
     <Annotation: 1 turn, 1 speaker, 1 recording>
-    >>> [turn.segment.duration for turn in annotation]
-    [1.5]
+    >>> annotation[0].segment.duration
+    1.5
+    >>> annotation[1:]
+    <Annotation: 0 turns, 0 speakers, 0 recordings>
     """
 
     recordings: tuple[str, ...]
@@ -87,21 +93,61 @@ class Annotation:
                 )
             segment = turn.segment
             start, end = ticks_of(segment.start), ticks_of(segment.end)
-            builder.add(segment.recording, "1", turn.speaker, start, end, 0)
+            try:
+                builder.add(segment.recording, "1", turn.speaker, start, end, 0)
+            except ValueError as error:
+                raise InvalidParameterError(f"Annotation.from_turns: {error}") from None
         builder.close_file(source)
         return builder.annotation()
 
     @cached_property
-    def _is_turn(self) -> BoolArray:
-        """Which lines are turns that a `Turn`, whose times are floats, can hold."""
-        is_turn: BoolArray = seconds_array(self.end) > seconds_array(self.start)
-        return is_turn
+    def _rows(self) -> IntArray:
+        """Rows that a `Turn`, whose times are floats, can hold; shape (n_turns,)."""
+        return np.flatnonzero(seconds_array(self.end) > seconds_array(self.start))
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._is_turn))
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Turn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Annotation: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> Turn | Annotation:
+        if isinstance(index, slice):
+            return self._selected(self._rows[index])
+        try:
+            row = self._rows[operator.index(index)]
+        except IndexError:
+            raise IndexError(
+                f"there is no turn {index}; the annotation has {len(self)}"
+            ) from None
+        return next(self._turns(np.array([row])))
 
     def __iter__(self) -> Iterator[Turn]:
-        places = np.flatnonzero(self._is_turn)
+        return self._turns(self._rows)
+
+    def _selected(self, rows: IntArray) -> Annotation:
+        """Annotation of some rows, without names that none of them has."""
+        recordings, recording = _used(self.recordings, self.recording[rows])
+        channels, channel = _used(self.channels, self.channel[rows])
+        speakers, speaker = _used(self.speakers, self.speaker[rows])
+        return Annotation(
+            recordings,
+            channels,
+            speakers,
+            self.files,
+            recording,
+            channel,
+            speaker,
+            self.start[rows],
+            self.end[rows],
+            self.file[rows],
+            self.line[rows],
+        )
+
+    def _turns(self, places: IntArray) -> Iterator[Turn]:
         columns = (
             self.recording[places],
             seconds_array(self.start[places]),
@@ -138,6 +184,15 @@ class Annotation:
         )
         shown = (f"{count} {what}{'s' * (count != 1)}" for count, what in counts)
         return f"<Annotation: {', '.join(shown)}>"
+
+
+def _used(names: tuple[str, ...], column: IntArray) -> tuple[tuple[str, ...], IntArray]:
+    """Names that a column points to, in order of first appearance, and the column."""
+    codes, first, inverse = np.unique(column, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    position = np.empty(len(codes), dtype=np.int64)
+    position[order] = np.arange(len(codes))
+    return tuple(names[code] for code in codes[order]), position[inverse]
 
 
 def _same_names(
@@ -177,11 +232,17 @@ class AnnotationBuilder:
         end: int,
         line: int,
     ) -> None:
-        """Add a line of the file that is closed next; times in ticks."""
+        """Add a line of the file that is closed next; times in ticks.
+
+        Raises
+        ------
+        ValueError
+            If an id is not valid; readers add the file and the line.
+        """
         codes = (
-            self.recordings.setdefault(recording, len(self.recordings)),
-            self.channels.setdefault(channel, len(self.channels)),
-            self.speakers.setdefault(speaker, len(self.speakers)),
+            _code(self.recordings, recording),
+            _code(self.channels, channel),
+            _code(self.speakers, speaker),
         )
         self._rows.append((*codes, start, end, line))
 
@@ -225,6 +286,14 @@ class AnnotationBuilder:
             line,
             tuple(self.problems),
         )
+
+
+def _code(index: dict[str, int], name: str) -> int:
+    """Return the position of a name in an index, to which it is added if it is new."""
+    code = index.get(name)
+    if code is None:
+        code = index[check_id(name)] = len(index)
+    return code
 
 
 def refuse_turns_path(owner: str, turns: object) -> None:

@@ -1,14 +1,18 @@
-"""Names for clusters: ``spk-01``, ``spk-02`` and so on."""
+"""Names of speakers: given to clusters, changed, and merged."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
+from sms_diar.types import Segment, Turn
+
+_MOST_LISTED = 20
 
 
 def name_speakers(
@@ -28,7 +32,7 @@ def name_speakers(
         then number 1; equal totals count by first appearance, as all do without
         durations.
     prefix : str, default="spk-"
-        What stands before the number.
+        Text before the number.
 
     Returns
     -------
@@ -68,3 +72,85 @@ def name_speakers(
         for number, label in enumerate(order, start=1)
     }
     return [names[label] for label in listed]
+
+
+def rename_speakers(turns: Iterable[Turn], rename: Mapping[str, str]) -> list[Turn]:
+    """Give speakers other names, all at once, so that two can swap names.
+
+    Parameters
+    ----------
+    turns : iterable of Turn
+        Turns of any number of recordings; a name means the same speaker in all.
+    rename : mapping from str to str
+        New name of each old one. A new name must not belong to another speaker;
+        `merge_speakers` joins two.
+
+    Examples
+    --------
+    >>> rename_speakers([Turn(Segment("call", 0.0, 1.0), "spk-01")], {"spk-01": "ann"})
+    [Turn(segment=Segment(recording='call', start=0.0, end=1.0), speaker='ann')]
+    """
+    turns = list(turns)
+    speakers = _check_speakers("rename_speakers", "rename", rename, turns)
+    taken: dict[str, str] = {}
+    for old in speakers:
+        new = rename.get(old, old)
+        if new in taken:
+            raise InvalidParameterError(
+                f"rename_speakers: rename must keep speakers apart, got {new!r} for "
+                f"{taken[new]!r} and {old!r}; merge them instead"
+            )
+        taken[new] = old
+    return [replace(t, speaker=rename.get(t.speaker, t.speaker)) for t in turns]
+
+
+def merge_speakers(turns: Iterable[Turn], merge: Sequence[str]) -> list[Turn]:
+    """Give several speakers the name of the first, and join their overlapping turns.
+
+    Parameters
+    ----------
+    turns : iterable of Turn
+        Turns of any number of recordings; a name means the same speaker in all.
+    merge : sequence of str
+        Speakers. A single one keeps its name, and its overlapping turns are joined.
+
+    Returns
+    -------
+    turns : list of Turn
+        The turns of other speakers are unchanged. Turns that only touch stay apart.
+    """
+    turns = list(turns)
+    _check_speakers("merge_speakers", "merge", merge, turns)
+    merged: list[Turn] = []
+    latest: dict[str, int] = {}  # place of the last merged turn of each recording
+    for turn in sorted(turns):
+        if turn.speaker not in merge:
+            merged.append(turn)
+            continue
+        segment = turn.segment
+        place = latest.get(segment.recording)
+        if place is not None and segment.start < merged[place].segment.end:
+            last = merged[place].segment
+            end = max(last.end, segment.end)
+            joined = Segment(last.recording, last.start, end)
+            merged[place] = Turn(joined, merge[0])
+            continue
+        latest[segment.recording] = len(merged)
+        merged.append(Turn(segment, merge[0]))
+    return merged
+
+
+def _check_speakers(
+    owner: str, name: str, asked: Iterable[str], turns: Sequence[Turn]
+) -> list[str]:
+    """Return the speakers of turns, sorted, if all of `asked` are among them."""
+    speakers = sorted({turn.speaker for turn in turns})
+    for speaker in asked:
+        if speaker not in speakers:
+            listed = ", ".join(map(repr, speakers[:_MOST_LISTED]))
+            more = ", ..." if len(speakers) > _MOST_LISTED else ""
+            raise InvalidParameterError(
+                f"{owner}: {name} must name speakers of the turns, got {speaker!r}; "
+                f"the speakers are {listed}{more}"
+            )
+    return speakers

@@ -1,8 +1,10 @@
 """The command line: answers, exit codes, one-line errors."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -185,3 +187,25 @@ def test_a_missing_extra_is_found_before_the_work(run_cli, tmp_path, monkeypatch
     assert result.returncode == 1
     assert "drawing needs matplotlib: pip install 'sms-diar[plot]'" in result.stderr
     assert not exp.exists()
+
+
+@pytest.mark.parametrize("command", ["validate-rttm", "score", "report"])
+def test_names_of_files_cannot_steer_the_terminal(run_cli, tmp_path, command):
+    path = tmp_path / "a\x1b]0;owned\x07\u202e.rttm"
+    path.write_text("SPEAKER r 1 0 x\x1b[2J <NA> <NA> a <NA> <NA>\n")
+    result = run_cli(command, *([path] * (2 if command == "score" else 1)))
+    printed = result.stdout + result.stderr
+    assert result.returncode == 1
+    assert r"a\x1b]0;owned\x07\u202e.rttm" in printed
+    assert not {"\x1b", "\x07", "\u202e"} & {*printed}
+
+
+def test_all_commands_print_through_the_function_that_escapes():
+    folder = Path(main_module.__file__).parent
+    direct = [
+        path.name
+        for path in sorted(folder.glob("*.py"))
+        if re.search(r"typer\.echo\(|click\.echo\(|\bprint\(", path.read_text())
+        and path.name not in ("output.py", "progress.py")
+    ]
+    assert direct == []

@@ -46,6 +46,23 @@ def test_a_bar_is_shown_for_long_work(monkeypatch):
     assert "3/3" in text
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_labels_cannot_steer_the_terminal(monkeypatch, terminal, unwatched):
+    monkeypatch.setattr(progress_module, "_PATIENCE", -1)
+    text, clock = io.StringIO(), Clock()
+    console = Console(file=text, force_terminal=terminal, width=200)
+    progress = TerminalProgress(console, now=clock)
+    name = "a\x1b]0;owned\x07\u202e.wav"
+    progress.say(name)
+    with progress.stage(name), progress.track(name, 2) as advance:
+        clock.time += 40.0
+        advance()
+    assert r"a\x1b]0;owned\x07\u202e.wav" in text.getvalue()
+    assert not any(
+        letters in text.getvalue() for letters in ("\x1b]", "\x07", "\u202e")
+    )
+
+
 def test_short_work_needs_no_bar(monkeypatch):
     text = shown(monkeypatch, terminal=True, patience=60)
     assert "3/3" not in text

@@ -165,7 +165,12 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "odd": b";; c\nSPKR-INFO r1 1 <NA> <NA> <NA> unknown ann <NA>\n"
         b"SPEAKER r1 1 1e0 .5 <NA> <NA> ann <NA>\n",
     }
-    kept["ctm"] = {"plain": b"r1 1 0.1 0.2 word 0.9 ann\nr1 A 0.4 0.25 other 1 bob\n"}
+    kept["ctm"] = {
+        "plain": b"r1 1 0.1 2.2 ann 0.9\nr1 A 2.4 1.25 bob 1\nr2 1 0 3 ann\n",
+        "words": b"r1 1 0.1 0.2 word 0.9\nr1 1 0.4 0.25 other 1\n",
+        "words-and-speakers": b"r1 1 0.1 0.2 word 0.9 lex ann\n",
+        "stm": b";; c\nr1 1 ann 0.1 2.2 <o,f0> words\n",
+    }
     arks = {
         "binary": written(lambda p: write_ark(p, IDS, ROWS)),
         "float": written(lambda p: write_ark(p, IDS, ROWS, dtype="float")),

@@ -56,7 +56,7 @@ def test_turns_of_zero_length_are_left_out_and_counted(tmp_path, caplog):
         "SPEAKER r 1 1.0 1e-30 <NA> <NA> s <NA> <NA>\n"
     )
     assert list(read_rttm(path)) == [turn(1.0, 2.0)]
-    assert caplog.messages == [f"{path}: left out 2 turns of zero length"]
+    assert caplog.messages == [f"{path}: skipped 2 turns of zero length"]
 
 
 def test_turns_of_negative_length_are_left_out_and_counted(tmp_path, caplog):
@@ -67,7 +67,7 @@ def test_turns_of_negative_length_are_left_out_and_counted(tmp_path, caplog):
     )
     turns = read_rttm(path)
     assert list(turns) == [turn(1.0, 2.0)]
-    assert caplog.messages == [f"{path}: left out 1 turn of negative length"]
+    assert caplog.messages == [f"{path}: skipped 1 turn of negative length"]
     assert turns == read_annotation(path)  # which keeps the line for the scorer
     assert len(turns.start) == 2
 

@@ -77,19 +77,14 @@ def test_hostile_names_come_back(tmp_path, format):
     assert there_and_back(tmp_path, turns, format) == turns
 
 
-@pytest.mark.parametrize("format", sorted(set(WRITTEN_FORMATS) - {"json", "rttm"}))
+@pytest.mark.parametrize("format", sorted(set(WRITTEN_FORMATS) - {"rttm"}))
 @pytest.mark.parametrize(
-    "name", ["a\nb", "a\tb", "a\u2028b", "a\0b", "", " a", "\ud800"]
+    "name", ["a\nb", "a\tb", "a\u2028b", "a\u202eb", "a\0b", "", " a", "\ud800"]
 )
 def test_names_that_would_break_a_line_are_refused(format, name):
     turns = [Turn(Segment("call", 0.0, 1.0), name)]
     with pytest.raises(InvalidParameterError, match="speaker must be a name"):
         turns_text(turns, format)
-
-
-def test_json_escapes_what_others_refuse(tmp_path):
-    turns = [Turn(Segment("call", 0.0, 1.0), "a\nb\t\u2028")]
-    assert there_and_back(tmp_path, turns, "json") == turns
 
 
 def test_subtitles_refuse_an_arrow():
@@ -468,10 +463,14 @@ BOMB = (
         ("x.srt", "1\n1 --> 2\nx: y\n", "x.srt:2: a time line is"),
         ("x.srt", "1\n00:60:01,000 --> 00:00:02,000\n[a]\n", "x.srt:2: minutes and"),
         ("x.srt", "999999:00:01,000 --> 00:00:02,000\n[a]\n", "x.srt:1: times must be"),
-        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue does not say who"),
-        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue does not say who speaks"),
-        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue does not"),
-        ("x.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n", "x.vtt:3: the cue does"),
+        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue names no speaker"),
+        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue names no speaker"),
+        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue names no"),
+        (
+            "x.vtt",
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n",
+            "x.vtt:3: the cue names",
+        ),
         ("x.TextGrid", GRID.format("Sound", ""), "x.TextGrid:2: holds a 'Sound'"),
         ("x.TextGrid", GRID.format("TextGrid", ""), "x.TextGrid: the file ends where"),
         (

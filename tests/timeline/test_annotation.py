@@ -1,10 +1,13 @@
 """Who speaks when, as a value."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.timeline.annotation import Annotation, AnnotationBuilder, turn_problems
@@ -116,3 +119,49 @@ def test_a_path_in_place_of_turns_is_refused(tmp_path):
         InvalidParameterError, match="turns must be of type Turn, got 3"
     ):
         Annotation.from_turns([3])
+
+
+def test_an_annotation_is_a_sequence_of_its_turns():
+    turns = [
+        Turn(Segment("b", 2.0, 3.5), "cy"),
+        Turn(Segment("a", 0.0, 1.0), "ann"),
+        Turn(Segment("b", 0.25, 1.0), "bob"),
+        Turn(Segment("b", 2.0, 3.5), "cy"),
+    ]
+    annotation = Annotation.from_turns(turns)
+    assert isinstance(annotation, Sequence)
+    assert [annotation[i] for i in range(-4, 4)] == turns + turns
+    assert annotation[np.int64(1)] == turns[1]
+    assert list(reversed(annotation)) == turns[::-1]
+    assert (annotation.index(turns[2]), annotation.count(turns[0])) == (2, 2)
+    assert turns[1] in annotation
+    assert Turn(Segment("a", 0.0, 1.0), "bob") not in annotation
+    for index in (4, -5):
+        with pytest.raises(IndexError, match="the annotation has 4"):
+            annotation[index]
+    for index in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            annotation[index]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))), st.data())
+def test_a_slice_is_the_annotation_of_these_turns(drawn, data):
+    turns = [
+        Turn(Segment(f"r{recording}", float(place), place + 1.0), f"s{speaker}")
+        for place, (recording, speaker) in enumerate(drawn)
+    ]
+    chosen = data.draw(st.slices(len(turns)))
+    part = Annotation.from_turns(turns)[chosen]
+    expected = Annotation.from_turns(turns[chosen])
+    assert part == expected
+    assert list(part) == turns[chosen]
+    assert (part.recordings, part.speakers) == (
+        expected.recordings,
+        expected.speakers,
+    )
+
+
+def test_lines_that_are_not_turns_have_no_index():
+    lines = annotation((0, 0, "a"), (5, 6, "b"), (9, 3, "c"))
+    assert [lines[0], lines[-1]] == [turn(5, 6, "b")] * 2
+    assert len(lines[:]) == 1

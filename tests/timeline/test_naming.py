@@ -1,10 +1,13 @@
-"""Names for clusters."""
+"""Names of speakers."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.naming import name_speakers
+from sms_diar.timeline.naming import merge_speakers, name_speakers, rename_speakers
+from sms_diar.types import Segment, Turn
 
 
 def test_numbers_follow_first_appearance():
@@ -50,3 +53,50 @@ def test_a_path_is_not_taken_for_its_letters():
         r"'utt2spk'; read it with read_labels$",
     ):
         name_speakers("utt2spk")
+
+
+drawn_turns = st.lists(
+    st.builds(
+        lambda recording, start, length, speaker: Turn(
+            Segment(recording, float(start), float(start + length)), speaker
+        ),
+        st.sampled_from("rs"),
+        st.integers(0, 20),
+        st.integers(1, 5),
+        st.sampled_from("abc"),
+    ),
+    max_size=12,
+)
+
+
+def seconds(turns, speakers):
+    return {
+        (turn.segment.recording, second)
+        for turn in turns
+        if turn.speaker in speakers
+        for second in range(int(turn.segment.start), int(turn.segment.end))
+    }
+
+
+@given(drawn_turns)
+def test_merged_speakers_speak_when_either_did_and_never_twice_at_once(turns):
+    turns += [Turn(Segment("r", 30.0, 31.0), name) for name in "ab"]
+    merged = merge_speakers(turns, ["b", "a"])
+    own = [turn for turn in merged if turn.speaker == "b"]
+    assert seconds(merged, "b") == seconds(turns, "ab")
+    assert sum(turn.segment.duration for turn in own) == len(seconds(merged, "b"))
+    others = sorted(turn for turn in turns if turn.speaker == "c")
+    assert sorted(set(merged) - set(own)) == sorted(set(others))
+    assert {turn.speaker for turn in merged} <= {"b", "c"}
+
+
+def test_turns_that_touch_stay_apart_when_merged():
+    turns = [Turn(Segment("r", 0.0, 1.0), "a"), Turn(Segment("r", 1.0, 2.0), "b")]
+    assert [turn.segment for turn in merge_speakers(turns, "ab")] == [
+        turn.segment for turn in turns
+    ]
+
+
+def test_renaming_without_names_changes_nothing():
+    turns = [Turn(Segment("r", 1.0, 2.0), "b"), Turn(Segment("r", 0.0, 1.5), "a")]
+    assert rename_speakers(turns, {}) == turns

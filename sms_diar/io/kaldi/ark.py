@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar._files import replacing_all
+from sms_diar._files import replacing_all, write_plain
 from sms_diar._text import is_name
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, Readable, open_source
@@ -154,7 +154,7 @@ def write_ark(
             temporary, path, ids, vectors, dtype=dtype, text=text
         )
         for file in listing:
-            file.write_text(text_of_scp, encoding="utf-8", newline="\n")
+            write_plain(file, text_of_scp)
 
 
 def write_ark_into(

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import soundfile
 
+from sms_diar._files import native_name
 from sms_diar.errors import MissingFileError
 from sms_diar.io._lines import BLANK, BOM, CRLF, scan_lines
 from sms_diar.io.kaldi.data_dir import audio_path
@@ -203,7 +204,7 @@ def look_up_audio(scan: ScannedDir) -> dict[str, FoundAudio]:
             problem = f"no audio file {row.value.text!r}"
         else:
             try:
-                info = soundfile.info(str(path))
+                info = soundfile.info(native_name(path))
             except (soundfile.LibsndfileError, OSError) as error:
                 problem = f"{row.value.text!r} cannot be read as audio: {error}"
             else:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+from sms_diar._files import FILE_NAMES
+from sms_diar._text import check_id
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
@@ -97,13 +99,14 @@ def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
     Raises
     ------
     DataFormatError
-        A line is not UTF-8, has no path, or a range that is not ``[first:last]``.
+        An id is not UTF-8, a line has no path, or a range that is not ``[first:last]``.
     """
     for number, raw in enumerate(source.rest().split(b"\n"), start=1):
         if number == 1 and raw.startswith(BOM_UTF8):
             raise DataFormatError(BOM, path=source.name, line=1)
+        text = raw.decode("utf-8", FILE_NAMES).strip()
         try:
-            text = raw.decode("utf-8").strip()
+            b"".join(raw.split(maxsplit=1)[:1]).decode("utf-8")  # the id
         except UnicodeDecodeError as error:
             raise DataFormatError(
                 f"not UTF-8 ({error.reason})", path=source.name, line=number
@@ -133,7 +136,7 @@ def parse_entry(text: str) -> ScpEntry:
     words = text.split(maxsplit=1)
     if len(words) < 2:
         raise ValueError("a line is 'id path', 'id path:offset' or 'id command |'")
-    name, place = words
+    name, place = check_id(words[0]), words[1]
     if place.endswith("|"):
         return ScpEntry(name, command=place[:-1].strip())
     span = None

@@ -1,0 +1,212 @@
+"""``sms-diar convert``: turns of any format in another, renamed and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sms_diar.cli.output import check_outputs, echo, note, note_each
+from sms_diar.cli.recordings import AllowCommands
+from sms_diar.cli.turn_output import TurnFormatName
+
+if TYPE_CHECKING:
+    from sms_diar.timeline.annotation import Annotation
+    from sms_diar.types import Problem, Turn
+
+
+class ReadFormatName(StrEnum):
+    """Formats that are read, as in `sms_diar.io.turn_formats`."""
+
+    rttm = "rttm"
+    json = "json"
+    csv = "csv"
+    audacity = "audacity"
+    textgrid = "textgrid"
+    eaf = "eaf"
+    srt = "srt"
+    vtt = "vtt"
+    ctm = "ctm"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file to the application."""
+    app.command()(convert)
+
+
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN",
+            help="Turns: a file of any format that is read, a folder, a quoted "
+            "pattern, or - for standard input.",
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="File whose suffix is the format (.rttm, .json, .csv, .txt for "
+            "Audacity, .TextGrid, .eaf, .srt, .vtt), an existing folder for one file "
+            "per recording, or - for standard output.",
+        ),
+    ],
+    *,
+    read_format: Annotated[
+        ReadFormatName | None,
+        typer.Option(
+            "--from",
+            help="Format of IN.",
+            show_default="decided by content and suffix",
+        ),
+    ] = None,
+    write_format: Annotated[
+        TurnFormatName | None,
+        typer.Option("--to", help="Format of OUT.", show_default="the suffix of OUT"),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OLD=NEW", help="Rename a speaker, after merging. Repeatable."
+        ),
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Give these speakers the first name and join their overlapping "
+            "turns. Repeatable.",
+        ),
+    ] = None,
+    split: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="AUDIO DIR",
+            help="Also write one WAV file per speaker of this recording (or folder, "
+            "or wav.scp) into DIR.",
+        ),
+    ] = None,
+    allow_commands: AllowCommands = False,
+) -> None:
+    """Convert turns to another format, and rename or merge speakers.
+
+    Example: sms-diar convert corrected.rttm call.eaf --rename spk-01=Ann
+    """
+    from sms_diar._files import refuse_overwriting, write_text
+    from sms_diar.io.annotation import find_files, read_annotation
+    from sms_diar.io.problems import summarised
+    from sms_diar.io.turn_formats import turn_files, turns_text
+
+    chosen = None if write_format is None else write_format.value
+    groups = [_names(text) for text in merge or []]
+    new_names = _renamed(rename or [])
+    annotation = read_annotation(source, read_format and read_format.value)
+    note_each(summarised([*annotation.problems, *_lost(annotation, source)]))
+    turns = _changed(annotation, groups, new_names)
+    _check_holds(turns, target, chosen)
+    if str(target) == "-":
+        printed, texts = turns_text(turns, chosen or "rttm"), {}
+    else:
+        printed, texts = "", turn_files(target, turns, chosen)
+        inputs = [] if source == "-" else find_files(source)
+        refuse_overwriting(texts, inputs)
+        check_outputs(*texts)
+    if split is not None:
+        _split(turns, source, *split, allow_commands=allow_commands)
+    for path, text in texts.items():
+        write_text(path, text)
+    echo(printed, nl=False)
+    n_speakers = len({turn.speaker for turn in turns})
+    for path in texts:
+        note(f"wrote {path}")
+    note(f"{len(turns)} turns, {n_speakers} speakers")
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if not all(names):
+        raise typer.BadParameter(f"must be A,B, got {text!r}", param_hint="--merge")
+    return names
+
+
+def _renamed(texts: Sequence[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for text in texts:
+        old, _, new = text.partition("=")
+        if not old or not new or old in names:
+            raise typer.BadParameter(
+                f"must be OLD=NEW, once for each OLD, got {text!r}",
+                param_hint="--rename",
+            )
+        names[old] = new
+    return names
+
+
+def _lost(annotation: Annotation, source: str) -> list[Problem]:
+    """List what is lost because the output cannot hold it."""
+    from sms_diar.types import Problem
+
+    lost = []
+    n_lines = len(annotation.start) - len(annotation)
+    if n_lines:
+        text = f"skipped {n_lines} line(s) without a positive length"
+        lost.append(Problem(text, source, severity="warning", kind="no length"))
+    if len(annotation.channels) > 1:
+        text = f"the {len(annotation.channels)} channels become one in the output"
+        lost.append(Problem(text, source, severity="warning", kind="channels"))
+    return lost
+
+
+def _changed(
+    turns: Sequence[Turn], groups: Sequence[Sequence[str]], new_names: dict[str, str]
+) -> Sequence[Turn]:
+    from sms_diar.timeline.naming import merge_speakers, rename_speakers
+
+    for group in groups:
+        turns = merge_speakers(turns, group)
+    return rename_speakers(turns, new_names)
+
+
+def _check_holds(turns: Sequence[Turn], target: Path, format: str | None) -> None:
+    """Refuse several recordings in a file that can hold one."""
+    from sms_diar.errors import InvalidParameterError
+    from sms_diar.io.turn_formats import format_to_write
+
+    if target.is_dir():
+        if format is None:
+            raise typer.BadParameter(f"{target} is a folder; name a format with --to")
+        return
+    to_screen = str(target) == "-"
+    chosen = format_to_write(target, (format or "rttm") if to_screen else format)
+    recordings = {turn.segment.recording for turn in turns}
+    if len(recordings) > 1 and not chosen.names_recordings:
+        raise InvalidParameterError(
+            f"{target}: {chosen.title} holds one recording in a file, got "
+            f"{len(recordings)}; name an existing folder and --to {chosen.name}"
+        )
+
+
+def _split(
+    turns: Sequence[Turn],
+    source: str,
+    audio: Path,
+    folder: Path,
+    *,
+    allow_commands: bool,
+) -> None:
+    """Write one audio file per speaker."""
+    from dataclasses import replace
+
+    from sms_diar.io.annotation import unnamed_recording
+    from sms_diar.pipeline.sources import find_recordings
+    from sms_diar.pipeline.split import split_speakers
+
+    recordings = find_recordings([audio])
+    if len(recordings) == 1 and unnamed_recording(source):
+        name = recordings[0].id
+        turns = [replace(t, segment=replace(t.segment, recording=name)) for t in turns]
+    split_speakers(turns, audio, folder, allow_commands=allow_commands)

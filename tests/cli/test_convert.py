@@ -1,0 +1,204 @@
+"""Turns of one format in another, with speakers renamed and merged."""
+
+import os
+
+import numpy as np
+import pytest
+import soundfile
+
+from sms_diar.cli.convert import ReadFormatName
+from sms_diar.cli.turn_output import TurnFormatName
+from sms_diar.io.annotation import read_annotation
+from sms_diar.io.turn_formats import (
+    TURN_FORMATS,
+    WRITTEN_FORMATS,
+    write_turns,
+    written_suffix,
+)
+from sms_diar.types import Segment, Turn
+
+TURNS = [
+    Turn(Segment("call", 0.0, 1.5), "ann"),
+    Turn(Segment("call", 1.25, 2.5), "bob"),
+    Turn(Segment("call", 3.0, 4.0), "cy"),
+]
+
+
+@pytest.fixture
+def call(tmp_path):
+    path = tmp_path / "call.rttm"
+    write_turns(path, TURNS)
+    return path
+
+
+def test_the_options_offer_all_formats():
+    assert [name.value for name in ReadFormatName] == list(TURN_FORMATS)
+    assert [name.value for name in TurnFormatName] == list(WRITTEN_FORMATS)
+
+
+@pytest.mark.parametrize("before", WRITTEN_FORMATS)
+@pytest.mark.parametrize("after", WRITTEN_FORMATS)
+def test_turns_survive_from_any_format_to_any_other(run_cli, tmp_path, before, after):
+    source = tmp_path / f"call{written_suffix(TURN_FORMATS[before])}"
+    (tmp_path / "out").mkdir()
+    target = tmp_path / "out" / f"call{written_suffix(TURN_FORMATS[after])}"
+    write_turns(source, TURNS)
+    result = run_cli("convert", source, target)
+    assert (result.returncode, result.stdout) == (0, "")
+    assert sorted(read_annotation(target)) == TURNS
+
+
+def test_formats_can_be_named(run_cli, tmp_path):
+    source, target = tmp_path / "x.ctm", tmp_path / "out.dat"
+    source.write_text("call 1 0 0.4 ann\ncall 1 1 0.4 bob\n")
+    assert run_cli("convert", source, target, "--to", "rttm").returncode == 1
+    assert run_cli("convert", source, target, "--from", "ctm").returncode == 1
+    assert not target.exists()
+    result = run_cli("convert", source, target, "--from", "ctm", "--to", "rttm")
+    assert result.returncode == 0
+    assert [turn.speaker for turn in read_annotation(target)] == ["ann", "bob"]
+
+
+def test_standard_output_gets_rttm_or_the_format_asked_for(run_cli, call):
+    assert run_cli("convert", call, "-").stdout == call.read_text()
+    assert run_cli("convert", call, "-", "--to", "vtt").stdout.startswith("WEBVTT\n")
+
+
+def test_speakers_are_renamed_and_can_swap(run_cli, tmp_path, call):
+    swap = ["--rename", "ann=bob", "--rename", "bob=ann"]
+    result = run_cli("convert", call, tmp_path / "out.csv", *swap)
+    assert result.returncode == 0
+    speakers = [turn.speaker for turn in read_annotation(tmp_path / "out.csv")]
+    assert speakers == ["bob", "ann", "cy"]
+
+
+def test_merged_speakers_have_the_first_name_and_no_overlap(run_cli, tmp_path, call):
+    options = ["--merge", "ann,bob", "--rename", "ann=host"]
+    assert run_cli("convert", call, tmp_path / "o.TextGrid", *options).returncode == 0
+    assert [
+        (turn.segment.start, turn.segment.end, turn.speaker)
+        for turn in read_annotation(tmp_path / "o.TextGrid")
+    ] == [(0.0, 2.5, "host"), (3.0, 4.0, "cy")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--rename", "dan=x"],
+            "--rename must name speakers of the turns, got 'dan'; the speakers are "
+            "'ann', 'bob', 'cy'",
+        ),
+        (
+            ["--merge", "ann,dan"],
+            "--merge must name speakers of the turns, got 'dan'; the speakers are "
+            "'ann', 'bob', 'cy'",
+        ),
+        (
+            ["--rename", "ann=bob"],
+            "--rename must keep speakers apart, got 'bob' for 'ann' and 'bob'; merge "
+            "them instead",
+        ),
+        (
+            ["--rename", "ann=a\x1b[2J"],
+            "write_rttm: speaker must be a name of characters that show, got "
+            "'a\\x1b[2J'; rename it",
+        ),
+    ],
+)
+def test_names_that_cannot_be_are_refused(run_cli, tmp_path, call, options, message):
+    result = run_cli("convert", call, tmp_path / "out.rttm", *options)
+    assert (result.returncode, result.stderr) == (1, f"sms-diar: {message}\n")
+    assert not (tmp_path / "out.rttm").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--rename", "ann"], ["--rename", "=x"], ["--merge", "ann,"]]
+)
+def test_options_that_are_not_understood_are_usage_errors(run_cli, call, options):
+    assert run_cli("convert", call, "-", *options).returncode == 2
+
+
+@pytest.mark.parametrize("kind", ["same name", "link", "hard link", "folder"])
+def test_the_input_is_not_overwritten(run_cli, tmp_path, call, kind):
+    before = call.read_bytes()
+    target = tmp_path / "other.rttm"
+    if kind == "link":
+        target.symlink_to(call)
+    elif kind == "hard link":
+        os.link(call, target)
+    else:
+        target = call if kind == "same name" else tmp_path
+    result = run_cli("convert", call, target, "--to", "rttm", "--rename", "ann=x")
+    assert result.returncode == 1
+    assert "is also an input and would be overwritten" in result.stderr
+    assert call.read_bytes() == before
+
+
+def test_several_recordings_need_a_format_that_names_them_or_a_folder(
+    run_cli, tmp_path
+):
+    source, folder = tmp_path / "all.rttm", tmp_path / "out"
+    turns = [Turn(Segment(name, 0.0, 1.0), "ann") for name in ("a", "b")]
+    write_turns(source, turns)
+    result = run_cli("convert", source, tmp_path / "x.eaf")
+    assert result.returncode == 1
+    assert "ELAN holds one recording in a file, got 2; name an existing folder" in (
+        result.stderr
+    )
+    assert not (tmp_path / "x.eaf").exists()
+    folder.mkdir()
+    assert run_cli("convert", source, folder).returncode == 2
+    assert run_cli("convert", source, folder, "--to", "eaf").returncode == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["a.eaf", "b.eaf"]
+    assert run_cli("convert", folder, tmp_path / "again.rttm").returncode == 0
+    assert sorted(read_annotation(tmp_path / "again.rttm")) == turns
+
+
+def test_what_the_output_cannot_hold_is_reported(run_cli, tmp_path):
+    source = tmp_path / "x.rttm"
+    source.write_text(
+        "SPEAKER r 1 0 1 <NA> <NA> a <NA> <NA>\nSPEAKER r 2 0 0 <NA> <NA> a <NA> <NA>\n"
+    )
+    result = run_cli("convert", source, tmp_path / "y.csv")
+    assert "skipped 1 line(s) without a positive length" in result.stderr
+    assert "the 2 channels become one in the output" in result.stderr
+
+
+@pytest.fixture
+def audio(tmp_path):
+    path = tmp_path / "call.wav"
+    soundfile.write(path, np.linspace(-0.5, 0.5, 32000), 8000)
+    return path
+
+
+@pytest.mark.parametrize("name", ["call.rttm", "hyp.srt"])
+def test_each_speaker_gets_an_audio_file(run_cli, tmp_path, audio, name):
+    source, folder = tmp_path / name, tmp_path / "voices"
+    write_turns(source, TURNS)
+    result = run_cli(
+        "convert", source, tmp_path / "o.csv", "--split", audio, folder,
+        "--merge", "ann,bob",
+    )  # fmt: skip
+    assert result.returncode == 0
+    lengths = {path.name: soundfile.info(path).frames for path in folder.iterdir()}
+    assert lengths == {"call-ann.wav": 20000, "call-cy.wav": 8000}
+
+
+def test_audio_is_not_overwritten_by_the_audio_of_a_speaker(run_cli, tmp_path, audio):
+    before = audio.read_bytes()
+    write_turns(tmp_path / "x.rttm", [Turn(Segment("call", 0.0, 1.0), "call")])
+    result = run_cli(
+        "convert", tmp_path / "x.rttm", tmp_path / "o.csv", "--split", audio, tmp_path
+    )
+    assert result.returncode == 1
+    assert "call.wav: is also an input and would be overwritten" in result.stderr
+    assert audio.read_bytes() == before
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_validation_takes_the_format_by_name(run_cli, tmp_path):
+    path = tmp_path / "x.ctm"
+    path.write_text("call 1 0 0.4 ann\ncall 1 1 0.4 bob\n")
+    assert run_cli("validate-rttm", path).returncode == 1
+    assert run_cli("validate-rttm", path, "--format", "ctm").returncode == 0
