@@ -19,7 +19,7 @@ from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.sessions import SessionSummary
-from sms_diar.timeline.naming import name_speakers
+from sms_diar.timeline.naming import name_in_recording, name_speakers
 from sms_diar.timeline.window_ids import times_of_ids
 from sms_diar.types import EmbeddingSet, Segment
 
@@ -158,8 +158,9 @@ def fit_session(
     names = name_speakers(
         model.labels_,
         durations=[time.duration for time in known] if known else None,
-        prefix=f"{session.name}-spk-" if session.is_recording else "spk-",
     )
+    if session.is_recording:
+        names = [name_in_recording(session.name, name) for name in names]
     labels = dict(zip(ids, names, strict=True))
     return SessionSpeakers(labels, confidence, _summary(session, model))
 

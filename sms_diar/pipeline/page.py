@@ -127,7 +127,7 @@ def report_page(
     known: dict[str, DiarizedRecording] = {}
     settings: Mapping[str, object] = {}
     if isinstance(turns, Diarization):
-        known = {one.recording: one for one in turns.recordings}
+        known = {one.recording: one for one in turns.distinct_recordings}
         settings = turns.settings
         found = {name: list(one.turns) for name, one in known.items()}
     else:

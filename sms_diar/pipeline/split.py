@@ -13,9 +13,10 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio import BLOCK, Samples
 from sms_diar.io.audio_writer import write_audio
 from sms_diar.io.file_names import file_names
-from sms_diar.pipeline.channels import EACH
+from sms_diar.pipeline.channels import EACH, channel_name
 from sms_diar.pipeline.diarization import Diarization
 from sms_diar.pipeline.sources import AudioInput, open_channels, recordings_of
+from sms_diar.timeline.naming import name_in_recording
 from sms_diar.types import Segment
 
 
@@ -29,8 +30,8 @@ def split_speakers(
 ) -> list[Path]:
     """Write what each speaker says, turn after turn, as a WAV file of 16 bits.
 
-    Files are named like the speakers, at the rate of their recordings. Where speakers
-    overlap, both files have both voices.
+    A file is named after its recording and speaker and has the rate of the recording.
+    Where speakers overlap, both files have both voices.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def split_speakers(
     folder = Path(folder)
     given = {recording.id: recording for recording in recordings_of(source)}
     spoken: dict[tuple[str, str], list[Segment]] = {}
-    for turn in sorted(result.turns):
+    for turn in sorted(turn for one in result.recordings for turn in one.turns):
         if turn.segment.recording not in given:
             raise InvalidParameterError(
                 f"split_speakers: source must have all recordings of the result, got "
@@ -65,7 +66,7 @@ def split_speakers(
         key = (turn.segment.recording, turn.speaker)
         spoken.setdefault(key, []).append(turn.segment)
     folder.mkdir(exist_ok=True)
-    titles = {key: _title(*key) for key in sorted(spoken)}
+    titles = {key: name_in_recording(*key) for key in sorted(spoken)}
     names = file_names(titles.values())
     written = []
     for recording in dict.fromkeys(name for name, _ in titles):
@@ -74,7 +75,7 @@ def split_speakers(
             channel=channel if isinstance(channel, int) else None,
             allow_commands=allow_commands,
         ) as channels:
-            own = {f"{recording}-ch-{n}": [c] for n, c in enumerate(channels, start=1)}
+            own = {channel_name(n): [c] for n, c in enumerate(channels, start=1)}
             for key, title in titles.items():
                 if key[0] != recording:
                     continue
@@ -83,12 +84,6 @@ def split_speakers(
                 write_audio(path, _blocks(heard, spoken[key]), channels[0].rate)
                 written.append(path)
     return written
-
-
-def _title(recording: str, speaker: str) -> str:
-    """Name of a speaker's file; the same name in two recordings makes two files."""
-    begins = speaker == recording or speaker.startswith(f"{recording}-")
-    return speaker if begins else f"{recording}-{speaker}"
 
 
 def _blocks(
