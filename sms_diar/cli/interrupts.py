@@ -49,7 +49,7 @@ def interruptible(advice: str = "") -> Iterator[None]:
     Parameters
     ----------
     advice : str
-        How to continue the work.
+        Hint for the user on continuing the work.
     """
     global _told  # noqa: PLW0603
     try:

@@ -1,4 +1,4 @@
-"""Who spoke when: the result of diarization."""
+"""Diarization results: turns, speakers, and their tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SUBTITLE_LENGTH = 0.5
 
 @dataclass(frozen=True)
 class DiarizedRecording(RecordingViews):
-    """Who spoke when in one recording.
+    """Diarization of one recording.
 
     In a notebook it shows itself as a timeline.
 
@@ -40,15 +40,15 @@ class DiarizedRecording(RecordingViews):
     duration, speech : float
         Seconds of the recording, and of the speech found in it.
     session : SessionSummary
-        What clustering tells; its session is the recording.
+        Clustering result; its session is the recording.
     turns : tuple of Turn
         In order of time.
     notes : tuple of str
-        What the user should know: channels mixed, warnings.
+        Notes for the user: channels mixed, warnings.
     voices : tuple of VoicePrint
-        What the speakers sound like; who never fills a window alone has none.
+        Voices of the speakers; speakers who never fill a window alone have none.
     identities : tuple of Identity
-        Who they were found to be, where that was asked for.
+        Identities of the speakers, if names across recordings were requested.
     details : WindowDetails, optional
         Windows that were clustered, for pictures; none where channels are speakers.
     """
@@ -64,7 +64,7 @@ class DiarizedRecording(RecordingViews):
 
     @property
     def confidence(self) -> tuple[float | None, ...]:
-        """Probability that each turn has the right speaker, where the method tells.
+        """Probability that each turn has the right speaker, if the method gives one.
 
         None for turns without windows, such as those in which others speak too.
         """
@@ -118,7 +118,7 @@ class DiarizedRecording(RecordingViews):
         }
 
     def _speakers(self) -> list[dict[str, Any]]:
-        """What is known of each, in the order in which they are first heard."""
+        """Describe the speakers, in the order in which they are first heard."""
         voices = {voice.speaker: voice for voice in self.voices}
         grounds = {one.speaker: one for one in self.identities}
         spoken: dict[str, float] = {}
@@ -138,7 +138,7 @@ class DiarizedRecording(RecordingViews):
 
 @dataclass(frozen=True)
 class Diarization(TurnViews):
-    """Who spoke when in one or several recordings.
+    """Diarization of one or several recordings.
 
     ``print`` shows a table of the speakers, or of several recordings; a notebook shows
     a timeline of each.
@@ -146,7 +146,7 @@ class Diarization(TurnViews):
     Parameters
     ----------
     method : str
-        How windows were clustered.
+        Clustering method.
     recordings : tuple of DiarizedRecording
         In the order given.
     problems : tuple of Problem
@@ -156,9 +156,9 @@ class Diarization(TurnViews):
     advice : str
         A line about a model that was not chosen by the caller, and about a better one.
     naming : Naming, optional
-        How names were found that hold for all recordings, if that was asked for.
+        Rules and notes for names across recordings, if these were requested.
     settings : mapping from str to object
-        What the caller asked for, under the names of the options.
+        Options that the caller has set, by their names.
     """
 
     method: str
@@ -178,8 +178,8 @@ class Diarization(TurnViews):
     def distinct_recordings(self) -> tuple[DiarizedRecording, ...]:
         """Recordings whose speakers have equal names only if they are one person.
 
-        Of several recordings, "spk-01" of "monday" is "monday-spk-01" here. Names of
-        linked and of enrolled speakers, and those of a single recording, stay.
+        With several recordings, "spk-01" of "monday" is "monday-spk-01" here. Names of
+        linked and enrolled speakers, and names in a single recording, do not change.
         """
         linked = self.naming is not None and self.naming.rules.link
         if linked or len(self.recordings) < 2:
@@ -194,7 +194,7 @@ class Diarization(TurnViews):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the user should know about the model and about each recording."""
+        """Notes for the user about the model and about each recording."""
         about = [self.advice] if self.advice else []
         about += [note for one in self.recordings for note in one.notes]
         return (*about, *(() if self.naming is None else self.naming.notes))

@@ -1,6 +1,6 @@
 """Names of speakers: ``spk-01``, ``spk-02`` and so on.
 
-A name stands for a person within one recording. Where several recordings share a file,
+A name identifies a person within one recording. Where several recordings share a file,
 the name of the recording precedes it (``monday-spk-01``), so that equal names mean the
 same person. Linked speakers need no such prefix.
 """
