@@ -115,7 +115,7 @@ def process_map(
     if workers == 1 or len(items) < 2:
         yield from map(function, items)
         return
-    _let_workers_be_replaced()
+    _silence_the_pool()
     call = delayed(functools.partial(_in_process, function, os.getpid()))
     with Parallel(
         n_jobs=min(workers, len(items)),
@@ -128,14 +128,19 @@ def process_map(
             yield from pool(call(item) for item in items[start : start + step])
 
 
-def _let_workers_be_replaced() -> None:
-    """Keep a warning of the pool from becoming an error, which would be for ever.
+def _silence_the_pool() -> None:
+    """Ignore warnings of the pool that users can do nothing about.
 
     A worker that has grown by 300 MB, as one with an hour of sound does, ends itself,
     and the thread that starts another one warns of that. Where warnings are errors, as
-    in many test suites, that thread would end, and all would wait for it.
+    in many test suites, that thread would end, and all would wait for it. A map that is
+    interrupted warns about tasks that were cancelled.
     """
-    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+    for text in (
+        "A worker stopped while some jobs",
+        r"\d+ tasks (have been successfully executed|which were still being processed)",
+    ):
+        warnings.filterwarnings("ignore", text, UserWarning)
 
 
 def _in_process(function: Callable[[A], R], parent: int, item: A) -> R:

@@ -10,7 +10,6 @@ import typer
 from sms_diar.cli.front_end import VadMethod
 from sms_diar.cli.methods import (
     KOption,
-    MaxGap,
     MaxSpeakers,
     MethodOption,
     MinSpeakers,
@@ -34,6 +33,8 @@ from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.cli.standard_input import with_standard_input
 from sms_diar.cli.turn_output import (
     PANEL,
+    MaxTurnGap,
+    MinTurn,
     SplitFolder,
     TurnFiles,
     TurnFormatOption,
@@ -115,7 +116,8 @@ def diarize(
             show_default="all, mixed",
         ),
     ] = None,
-    max_gap: MaxGap = 0.0,
+    min_turn: MinTurn = None,
+    max_gap: MaxTurnGap = None,
     link: Annotated[
         bool,
         typer.Option(
@@ -214,6 +216,7 @@ def diarize(
             step=step,
             uem=uem,
             channel=_channel(channel),
+            min_turn=min_turn,
             max_gap=max_gap,
             link=link,
             link_threshold=link_threshold,
@@ -233,17 +236,21 @@ def diarize(
     words = written(context.command)
     note_each([in_options(str(problem), words) for problem in result.problems])
     if result.recordings:
+        files = []
         if rttm is not None:
             result.to_rttm(rttm)
-        turns.write(
+            files.append(rttm)
+        files += turns.write(
             result, paths, channel=_channel(channel), allow_commands=allow_commands
         )
         if as_json:
             echo_json(result.to_dict())
         elif rttm is None and not turns.files:
             echo(turns.text(result), nl=False)
+            echo(result, err=True)
         else:
             echo(result)
+        note_written(files)
         if html is not None:
             from sms_diar.pipeline.page import report_page
 

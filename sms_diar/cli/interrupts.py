@@ -1,9 +1,11 @@
-"""Ctrl-C ends a command with exit code 130, wherever it arrives.
+"""Ctrl-C ends a command with exit code 130 and SIGTERM with 143, wherever they arrive.
 
-Python raises KeyboardInterrupt between two instructions, and now and then these belong
-to code that turns every exception into one of its own (a compiler, a callback). So the
-signal is also remembered: whatever ends the command after it is the interruption. And
-the end comes at once: Python is not made to look for garbage before it leaves.
+Both raise KeyboardInterrupt, so that temporary files are removed and worker processes
+end; a worker pool whose parent just disappears complains about leaked semaphores.
+Python raises it between two instructions, which sometimes belong to code that turns
+every exception into one of its own (a compiler, a callback). So the signal is also
+remembered: any end of the command after it is the interruption. And the end comes at
+once, without a search for garbage.
 """
 
 from __future__ import annotations
@@ -17,44 +19,50 @@ from types import FrameType
 
 from sms_diar.cli.output import echo
 
-INTERRUPTED = 130
-"""Exit code that shells expect of a program ended by Ctrl-C."""
+SIGNALLED = 128
+"""Shells expect this exit code plus its number of a program that a signal ended."""
 
-_arrived = False
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+
+_arrived: signal.Signals | None = None
 _told = False
 
 
 def listen() -> None:
-    """Remember Ctrl-C; where it is ignored, as under nohup, leave it so."""
+    """Remember Ctrl-C and SIGTERM; where they are ignored, keep ignoring them."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _remember)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _remember)
 
 
 def _remember(number: int, frame: FrameType | None) -> None:
     global _arrived  # noqa: PLW0603
-    _arrived = True
+    _arrived = signal.Signals(number)
     signal.default_int_handler(number, frame)
 
 
 @contextmanager
 def interruptible(advice: str = "") -> Iterator[None]:
-    """Turn Ctrl-C, and what follows from it, into a line and an exit code.
+    """Turn Ctrl-C or SIGTERM, and any error after it, into a line and an exit code.
 
     Parameters
     ----------
     advice : str
-        What to do to go on.
+        Hint for the user on continuing the work.
     """
     global _told  # noqa: PLW0603
     try:
         yield
     except BaseException as error:
-        came = _arrived or isinstance(error, KeyboardInterrupt)
+        came = _arrived is not None or isinstance(error, KeyboardInterrupt)
         went_well = isinstance(error, SystemExit) and not error.code
         if not came or went_well or _told:
             raise
         _told = True
-        echo(f"sms-diar: interrupted{'; ' if advice else ''}{advice}", err=True)
+        cause = _arrived or signal.SIGINT
+        word = f"sms-diar: {_WORDS[cause]}"
+        echo(f"{word}{'; ' if advice else ''}{advice}", err=True)
         # All that was loaded would be searched, and taken apart, for up to a second.
         atexit.register(gc.freeze)
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(SIGNALLED + cause) from None

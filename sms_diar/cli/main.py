@@ -3,8 +3,8 @@
 Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
 line on standard error says what), 2 the command line is wrong, 3 some recordings of
 several could not be used (they are named) and the others went well, 130 interrupted,
-141 nobody reads the output any more (``| head``). Bugs keep their traceback. Heavy
-imports wait inside the commands, so that ``--help`` answers at once.
+143 terminated, 141 the reader of the output has gone (``| head``). Bugs keep their
+traceback. Heavy imports wait inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def options(
 def main() -> None:
     """Run the command line; turn our own errors into one line and exit code 1."""
     interrupts.listen()
-    with interrupts.interruptible("run it again to start anew"):
+    with interrupts.interruptible("run it again"):
         try:
             app()
         except SmsDiarError as error:

@@ -82,6 +82,11 @@ def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:
 
 
 def note_written(paths: Sequence[Path]) -> None:
-    """Say which files were written, and how large they are."""
-    for path in paths:
-        note(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    """Name the files that were written, with their sizes."""
+    note_each([f"wrote {path} ({_size(path.stat().st_size)})" for path in paths])
+
+
+def _size(n_bytes: int) -> str:
+    if n_bytes >= 1e6:
+        return f"{n_bytes / 1e6:.1f} MB"
+    return f"{n_bytes / 1e3:.1f} kB"

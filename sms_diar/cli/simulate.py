@@ -125,10 +125,10 @@ def simulate(
     vad: Annotated[
         VadMethod,
         typer.Option(
-            help="Detector that looks for speech in the segments; with none they are "
-            "speech all through."
+            help="Detector of speech in the segments, which cuts out pauses; with none "
+            "they stay and count as speech in the reference."
         ),
-    ] = VadMethod.NONE,
+    ] = VadMethod.ENERGY,
     channel: Channel = None,
     seed: Seed = 0,
     allow_commands: AllowCommands = False,

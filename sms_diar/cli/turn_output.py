@@ -52,6 +52,24 @@ TurnFormatOption = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
+MinTurn = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Seconds of the shortest turn; shorter ones go to the turns around them.",
+        show_default="0.2, in subtitles 0.5",
+        rich_help_panel=PANEL,
+    ),
+]
+MaxTurnGap = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        help="Seconds of the longest pause of a speaker that is bridged.",
+        show_default="0.2, in subtitles 0.5",
+        rich_help_panel=PANEL,
+    ),
+]
 SplitFolder = Annotated[
     Path | None,
     typer.Option(
@@ -133,21 +151,23 @@ class TurnOutput:
         *,
         channel: int | str | None,
         allow_commands: bool,
-    ) -> None:
-        """Write the files and folders, and the audio of speakers."""
+    ) -> list[Path]:
+        """Write the files and folders, and the audio of speakers; return all files."""
+        written = []
         for path in self.files:
             format = self._name if path.is_dir() else self.format and self._name
-            result.write(path, format)
+            written += result.write(path, format)
         if self.split is not None:
             from sms_diar.pipeline.split import split_speakers
 
-            split_speakers(
-                result.turns,
+            written += split_speakers(
+                [turn for one in result.recordings for turn in one.turns],
                 recordings,
                 self.split,
                 channel=channel,
                 allow_commands=allow_commands,
             )
+        return written
 
     def text(self, result: Diarization) -> str:
         """What goes to standard output."""

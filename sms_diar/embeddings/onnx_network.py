@@ -128,10 +128,12 @@ class OnnxNetwork:
         The ONNX file.
     words : Description
         Names of its input and output.
+    dim : int, default=0
+        Dimensions of the vectors, where they are known.
     """
 
-    def __init__(self, file: Path, words: Description) -> None:
-        self.dim = 0
+    def __init__(self, file: Path, words: Description, dim: int = 0) -> None:
+        self.dim = dim
         self._file = file
         self._words = words
         runtime = _runtime()
@@ -155,6 +157,10 @@ class OnnxNetwork:
                 raise DataFormatError(
                     f"has no {role} '{wanted}', only {', '.join(names)}", path=file
                 )
+
+    def __reduce__(self) -> tuple[type[OnnxNetwork], tuple[Path, Description, int]]:
+        # A session cannot be sent to another process, which opens the file itself.
+        return OnnxNetwork, (self._file.resolve(), self._words, self.dim)
 
     def try_out(self, example: FloatArray) -> None:
         """Find out the dimensions, and whether the description fits at all."""

@@ -30,12 +30,17 @@ from sms_diar.pipeline.sources import (
     uem_bounds,
 )
 from sms_diar.pipeline.voice_prints import VoicePrint, voice_prints
-from sms_diar.timeline.regions import Uem, bridged, within
+from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import Segment, Turn
 
 EACH = "each"
 """In place of the number of a channel: every channel is a speaker."""
+
+
+def channel_name(number: int) -> str:
+    """Name of the speaker of a channel, counted from 1."""
+    return f"ch-{number}"
 
 
 def diarize_channels(
@@ -68,11 +73,10 @@ def diarize_channels(
                 found = _speech(audio, recording.id, model, settings, workers, progress)
                 if bounds is not None:
                     found = within(found, bounds)
-                speaker = f"{recording.id}-ch-{number}"
+                spoken = [Turn(one, channel_name(number)) for one in found]
                 if settings.channel_voices:
-                    spoken = [Turn(one, speaker) for one in found]
                     voices += _voices(audio, spoken, model, settings, workers)
-            turns += [Turn(one, speaker) for one in bridged(found, settings.max_gap)]
+            turns += spoken
     if not turns:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",

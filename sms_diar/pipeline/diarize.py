@@ -53,7 +53,9 @@ from sms_diar.pipeline.sources import (
     is_single,
     recordings_of,
 )
+from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
 from sms_diar.types import Problem
 
 Settings: TypeAlias = DiarizeSettings | NeuralSettings
@@ -73,7 +75,8 @@ def diarize(
     step: float = 2.0,
     uem: str | Path | Uem | None = None,
     channel: int | str | None = None,
-    max_gap: float = 0.0,
+    min_turn: float | None = None,
+    max_gap: float | None = None,
     link: bool = False,
     link_threshold: float = 0.5,
     enrol: EnrolInput | None = None,
@@ -117,10 +120,12 @@ def diarize(
     channel : int or "each", optional
         Channel of recordings that have several, from 1; without it they are mixed.
         With "each", every channel is one speaker, as in calls over telephones.
-    max_gap : float, default=0.0
-        Pauses of one speaker up to this many seconds are bridged.
+    min_turn, max_gap : float, optional
+        Minimum length of a turn, and maximum length of a pause that is bridged, in
+        seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
+        0.5 where the result is written as subtitles. With 0 nothing is changed.
     link : bool, default=False
-        Give the same person in several recordings one name: "speaker1" and so on, in
+        Give the same person in several recordings one name: "spk-01" and so on, in
         the order in which they are first heard.
     link_threshold : float, default=0.5
         Probability above which speakers of two recordings are one person.
@@ -162,7 +167,10 @@ def diarize(
     [(0.0, 4.0)]
     """
     check_count("diarize", "workers", workers)
-    check_not_negative("diarize", "max_gap", max_gap)
+    if min_turn is not None:
+        min_turn = check_not_negative("diarize", "min_turn", min_turn)
+    if max_gap is not None:
+        max_gap = check_not_negative("diarize", "max_gap", max_gap)
     check_positive("diarize", "step", step)
     if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
@@ -176,7 +184,8 @@ def diarize(
     chosen = choose_model(model, vad=vad)
     settings = replace(
         _settings(chosen, step, detector),
-        max_gap=max_gap,
+        min_turn=MIN_TURN if min_turn is None else min_turn,
+        max_gap=MAX_GAP if max_gap is None else max_gap,
         channel=channel,
         allow_commands=allow_commands,
         channel_voices=link or bool(files),
@@ -224,6 +233,7 @@ def diarize(
         "vad": vad,
         "step": step if isinstance(chosen.model, Networks) else None,
         "channel": channel,
+        "min_turn": min_turn,
         "max_gap": max_gap,
         "seed": seed,
     }
@@ -330,25 +340,38 @@ def diarize_recording(
     progress : Progress, optional
         Receives progress.
     """
-    if settings is not None and settings.channel == EACH:
-        return diarize_channels(
-            recording, model, settings, uem=uem, workers=workers, progress=progress
+    chosen = settings or DiarizeSettings()
+    if chosen.channel == EACH:
+        result = diarize_channels(
+            recording, model, chosen, uem=uem, workers=workers, progress=progress
         )
-    if isinstance(model, Networks):
-        neural = settings if isinstance(settings, NeuralSettings) else None
-        return diarize_by_networks(
+    elif isinstance(model, Networks):
+        result = diarize_by_networks(
             recording,
             model,
             estimator,
-            neural,
+            chosen if isinstance(chosen, NeuralSettings) else None,
             uem=uem,
             workers=workers,
             progress=progress,
         )
-    own = settings if isinstance(settings, DiarizeSettings) else None
-    return diarize_by_ivectors(
-        recording, model, estimator, own, uem=uem, workers=workers, progress=progress
-    )
+    else:
+        result = diarize_by_ivectors(
+            recording,
+            model,
+            estimator,
+            chosen if isinstance(chosen, DiarizeSettings) else None,
+            uem=uem,
+            workers=workers,
+            progress=progress,
+        )
+    # Voice prints are made before: a bridged pause has no voice.
+    turns = tidy_turns(result.turns, min_turn=chosen.min_turn, max_gap=chosen.max_gap)
+    result = replace(result, turns=tuple(turns))
+    if chosen.channel == EACH:
+        return result  # named after the channels
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+    return result.renamed(dict(zip(speakers, name_speakers(speakers), strict=True)))
 
 
 Outcome: TypeAlias = DiarizedRecording | Exception

@@ -21,7 +21,7 @@ from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.scoring.backend_plda import phi_of
-from sms_diar.timeline.naming import name_speakers
+from sms_diar.timeline.naming import name_in_recording, name_speakers
 from sms_diar.timeline.windows import times_of_ids
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 
@@ -157,8 +157,9 @@ def fit_session(
     names = name_speakers(
         model.labels_,
         durations=[time.duration for time in session.times] if session.times else None,
-        prefix=f"{session.name}-spk-" if session.is_recording else "spk-",
     )
+    if session.is_recording:
+        names = [name_in_recording(session.name, name) for name in names]
     labels = dict(zip(ids, names, strict=True))
     return SessionSpeakers(labels, confidence, _summary(session, model, times))
 

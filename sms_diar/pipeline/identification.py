@@ -9,9 +9,8 @@ never.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.enrolment import Enrolment
@@ -26,8 +25,7 @@ from sms_diar.pipeline.linking import link_voices
 from sms_diar.pipeline.recognition import match_voices
 from sms_diar.pipeline.voice_prints import VoicePrint
 from sms_diar.scoring.same_voice import VoiceComparison
-
-_PREFIX = "speaker"  # of linked speakers who are nobody known
+from sms_diar.timeline.naming import name_in_recording, name_speakers
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,12 @@ def _recognised(
     comparison: VoiceComparison,
     rules: NamingRules,
 ) -> list[_Met]:
-    """Speakers of a recording, with the names of enrolled voices."""
+    """Speakers of a recording, with the names of enrolled voices.
+
+    A speaker whose own name is also the name of an enrolled voice gets the recording's
+    name in front of it.
+    """
+    taken = {voice.speaker for voice in known}
     voices = {voice.speaker: voice for voice in recording.voices}
     found = match_voices(
         recording.voices, known, comparison, threshold=rules.enrol_threshold
@@ -104,7 +107,8 @@ def _recognised(
     for local in dict.fromkeys(turn.speaker for turn in recording.turns):
         name, matches = matched.get(local, (None, ()))
         by = None if name is None else BY_VOICE
-        identity = Identity(name or local, local, by, None, matches)
+        own = name_in_recording(recording.recording, local) if local in taken else local
+        identity = Identity(name or own, local, by, None, matches)
         met.append(_Met(number, identity, voices.get(local)))
     return met
 
@@ -113,7 +117,7 @@ def _linked(
     met: Sequence[_Met],
     comparison: VoiceComparison,
     rules: NamingRules,
-    taken: set[str],
+    taken: Collection[str],
 ) -> list[_Met]:
     """The same speakers under names that hold for all recordings."""
     heard = [number for number, one in enumerate(met) if one.voice is not None]
@@ -135,19 +139,16 @@ def _linked(
     }
     person_of = dict(zip(heard, people.tolist(), strict=True))
     chance_of = dict(zip(heard, chances, strict=True))
-    numbers = _free_names(taken)
-    fresh: dict[int, str] = {}
+    # A speaker without a voice print is a person with a negative number.
+    persons = [person_of.get(number, -1 - number) for number in range(len(met))]
+    unknown = [person for person in persons if person not in named]
+    fresh = dict(zip(unknown, name_speakers(unknown, taken=taken), strict=True))
     found = []
-    for number, one in enumerate(met):
-        # Who has no print is a person of their own, below all numbers of groups.
-        person = person_of.get(number, -1 - number)
+    for number, (person, one) in enumerate(zip(persons, met, strict=True)):
         by = one.identity.named_by
+        name = fresh.get(person) or named[person]
         if person in named:
-            name, by = named[person], by or BY_LINK
-        else:
-            if person not in fresh:
-                fresh[person] = next(numbers)
-            name = fresh[person]
+            by = by or BY_LINK
         identity = replace(
             one.identity, speaker=name, named_by=by, linked=chance_of.get(number)
         )
@@ -155,22 +156,11 @@ def _linked(
     return found
 
 
-def _free_names(taken: set[str]) -> Iterator[str]:
-    names = (f"{_PREFIX}{number}" for number in count(1))
-    return (name for name in names if name not in taken)
-
-
 def _renamed(
     recording: DiarizedRecording, identities: Sequence[Identity]
 ) -> DiarizedRecording:
     names = {one.local: one.speaker for one in identities}
-    turns = [replace(turn, speaker=names[turn.speaker]) for turn in recording.turns]
-    return replace(
-        recording,
-        turns=tuple(sorted(turns, key=lambda turn: (turn.segment, turn.speaker))),
-        voices=tuple(voice.named(names[voice.speaker]) for voice in recording.voices),
-        identities=tuple(identities),
-    )
+    return replace(recording.renamed(names), identities=tuple(identities))
 
 
 def _enrolment_notes(

@@ -26,6 +26,7 @@ from sms_diar.pipeline.voice_prints import voice_prints
 from sms_diar.pipeline.window_clustering import cluster_windows
 from sms_diar.pipeline.window_details import window_details
 from sms_diar.timeline.regions import Uem, within
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import Segment
 
@@ -42,8 +43,9 @@ class DiarizeSettings:
         Lengths of the windows.
     cmvn : str, default="recording"
         What cepstra are normalised over; a recording is a session.
-    max_gap : float, default=0.0
-        Pauses of one speaker up to this many seconds are bridged.
+    min_turn, max_gap : float, default=0.2
+        Shortest turn, and longest pause that is bridged, in seconds, as in
+        `sms_diar.timeline.turns.tidy_turns`.
     channel : int, optional
         Channel of recordings that have several; without it they are mixed.
     allow_commands : bool, default=False
@@ -63,7 +65,8 @@ class DiarizeSettings:
     )
     windows: WindowLayout = field(default_factory=WindowLayout)
     cmvn: str = "recording"
-    max_gap: float = 0.0
+    min_turn: float = MIN_TURN
+    max_gap: float = MAX_GAP
     channel: int | str | None = None
     allow_commands: bool = False
     channel_voices: bool = False
@@ -131,17 +134,16 @@ def diarize_by_ivectors(
         vectors, estimator, windows, max_memory=chosen.max_memory, progress=progress
     )
     notes += told
-    # Voice prints are made of speech only, without the pauses that are bridged.
-    spoken, spans = clustering.turns(), [windows[name] for name in vectors.ids]
-    session = clustering.sessions[0].of_turns(len({turn.speaker for turn in spoken}))
+    turns, spans = clustering.turns(), [windows[name] for name in vectors.ids]
+    session = clustering.sessions[0].of_turns(len({turn.speaker for turn in turns}))
     notes += [f"in doubt: {doubt}" for doubt in session.doubts]
     return DiarizedRecording(
         audio.duration,
         sum(region.duration for region in regions),
         session,
-        tuple(clustering.turns(chosen.max_gap)),
+        tuple(turns),
         tuple(f"{recording.id}: {note}" for note in dict.fromkeys(notes)),
-        voice_prints(spoken, spans, vectors.vectors, model.backend),
+        voice_prints(turns, spans, vectors.vectors, model.backend),
         details=window_details(
             windows, vectors.vectors, clustering.labels, clustering.confidence
         ),

@@ -20,7 +20,7 @@ from sms_diar.features.odd_windows import with_odd_windows
 from sms_diar.features.split_voices import joined_voices
 from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
-from sms_diar.timeline.regions import bridged
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN
 from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import BoolArray, FloatArray, IntArray, Segment, Turn
 
@@ -51,7 +51,8 @@ class NeuralSettings:
     share: float = 0.4
     windows: WindowLayout = field(default_factory=lambda: WindowLayout(least=0.3))
     voice_weight: float = 3.0
-    max_gap: float = 0.0
+    min_turn: float = MIN_TURN
+    max_gap: float = MAX_GAP
     channel: int | str | None = None
     allow_commands: bool = False
     channel_voices: bool = False
@@ -111,7 +112,7 @@ def turns_of_voices(
     most : int, optional
         Voices that there may be; at least as many as clusters.
     settings : NeuralSettings
-        Weight of voices, and pauses to bridge.
+        Weight of voices.
     """
     local = heard.local
     rows = scale_rows(vectors)
@@ -137,7 +138,7 @@ def turns_of_voices(
     speaks = most_active(activity, heard.counts)
     if np.count_nonzero(speaks.any(axis=0)) < fewest:
         speaks = let_all_speak(speaks, local.frames, windows, voices.scores())
-    return turns_of_frames(recording, local.frames, speaks, settings.max_gap)
+    return turns_of_frames(recording, local.frames, speaks)
 
 
 def _overlooked(
@@ -175,10 +176,8 @@ def _centres(rows: FloatArray, clusters: IntArray) -> FloatArray:
     return centres
 
 
-def turns_of_frames(
-    recording: str, frames: Frames, speaks: BoolArray, max_gap: float = 0.0
-) -> list[Turn]:
-    """Turns of voices, who are named by how long they speak.
+def turns_of_frames(recording: str, frames: Frames, speaks: BoolArray) -> list[Turn]:
+    """Turn the activity of voices into turns, in order of time.
 
     Parameters
     ----------
@@ -188,22 +187,13 @@ def turns_of_frames(
         Those of the recording.
     speaks : ndarray of shape (n_frames, n_voices)
         Who speaks in each.
-    max_gap : float, default=0.0
-        Pauses of one voice up to this many seconds are bridged.
     """
-    pieces = [
+    pieces = sorted(
         (segment, voice)
         for voice in range(speaks.shape[1])
-        for segment in bridged(
-            stretches_of(frames, speaks[:, voice], recording), max_gap
-        )
-    ]
-    names = name_speakers(
-        [voice for _, voice in pieces],
-        durations=[segment.duration for segment, _ in pieces],
-        prefix=f"{recording}-spk-",
+        for segment in stretches_of(frames, speaks[:, voice], recording)
     )
-    found = [
+    names = name_speakers([voice for _, voice in pieces])
+    return [
         Turn(segment, name) for (segment, _), name in zip(pieces, names, strict=True)
     ]
-    return sorted(found, key=lambda turn: (turn.segment, turn.speaker))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
 from sms_diar._files import replacing, write_text
@@ -39,17 +40,19 @@ from sms_diar.types import Turn
 EMBED_LIMIT = 16.0
 """Megabytes of compressed audio that a page holds; more lies beside it."""
 
+_HEIGHT = 720  # pixels of the page in a notebook
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ReportPage:
-    """A page that is ready to be written.
+    """A page that is ready to be written; a notebook shows it.
 
     Parameters
     ----------
     page : Page
-        What it shows.
+        Contents.
     embed_limit : float
-        Megabytes of compressed audio up to which it is embedded.
+        Maximum megabytes of compressed audio that are embedded.
     """
 
     page: Page
@@ -58,6 +61,31 @@ class ReportPage:
     def html(self) -> str:
         """Text of the page, audio of any size embedded."""
         return render(self.page)
+
+    def __repr__(self) -> str:
+        return f"<ReportPage {self.page.title!r}; write(path) saves it as HTML>"
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, without audio above the limit."""
+        page, note = self.page, ""
+        if self._audio_size > 1e6 * self.embed_limit:
+            silent = tuple(replace(one, audio=None) for one in page.recordings)
+            page = replace(page, recordings=silent)
+            note = (
+                f"<p>The audio ({self._audio_size / 1e6:.0f} MB) is too large for a "
+                f"notebook; the page that <code>write(path)</code> saves has it.</p>"
+            )
+        # Without allow-same-origin the page cannot reach the notebook around it.
+        return (
+            f'<iframe srcdoc="{escape(render(page))}" title="{escape(page.title)}" '
+            f'sandbox="allow-scripts allow-downloads" width="100%" height="{_HEIGHT}" '
+            f'style="border: 1px solid #ccc"></iframe>{note}'
+        )
+
+    @property
+    def _audio_size(self) -> int:
+        sounds = (one.audio for one in self.page.recordings)
+        return sum(len(sound.content) for sound in sounds if sound is not None)
 
     def write(self, path: str | Path) -> list[Path]:
         """Write the page, and beside it the audio that is too much for it.
@@ -73,8 +101,7 @@ class ReportPage:
             for place, one in enumerate(self.page.recordings)
             if one.audio is not None
         }
-        size = sum(len(sound.content) for sound in sounds.values())
-        if size <= 1e6 * self.embed_limit:
+        if self._audio_size <= 1e6 * self.embed_limit:
             write_text(target, render(self.page))
             return [target]
         beside = {}
@@ -129,7 +156,7 @@ def report_page(
     known: dict[str, DiarizedRecording] = {}
     settings: Mapping[str, object] = {}
     if isinstance(turns, Diarization):
-        known = {one.recording: one for one in turns.recordings}
+        known = {one.recording: one for one in turns.distinct_recordings}
         settings = turns.settings
         found = {name: list(one.turns) for name, one in known.items()}
     else:

@@ -64,7 +64,7 @@ def simulate(
     rate: int | None = None,
     format: str = "wav",
     prefix: str = "sim",
-    vad: str = "none",
+    vad: str = "energy",
     channel: int | None = None,
     seed: int = 0,
     allow_commands: bool = False,
@@ -119,9 +119,10 @@ def simulate(
         Files of 16 bits.
     prefix : str, default="sim"
         Recordings are named by it and a number.
-    vad : {"none", "energy", "neural"}, default="none"
-        Detector that looks for speech in the segments first. Without one, segments
-        count as speech all through, in the reference, too.
+    vad : {"energy", "neural", "none"}, default="energy"
+        Detector of speech in the segments; pauses of 0.3 s and more are cut out. With
+        "none" they stay, and count as speech in the reference: a fifth of the time of
+        read speech.
     channel : int, optional
         Channel of recordings that have several, counted from 1.
     seed : int, default=0
@@ -262,12 +263,18 @@ class _Maker:
     def notes(self) -> list[str]:
         """What the user should know about the source."""
         low, high = self.source.source_rate, self.source.rate
+        notes = list(self.source.notes)
         if low < high:
-            more = (
-                f"{self.source.data.path}: its {low} samples per second became {high}"
+            notes.append(
+                f"{self.source.data.path}: its {low} samples per second became {high}; "
+                f"nothing is above {low / 2:g} Hz"
             )
-            return [*self.source.notes, f"{more}; nothing is above {low / 2:g} Hz"]
-        return self.source.notes
+        if self._settings.detector is None:
+            notes.append(
+                f"{self.source.data.path}: pauses inside the segments count as speech "
+                f"in the reference; --vad energy (vad='energy') cuts them out"
+            )
+        return notes
 
     def make(self, number: int, folder: Path, progress: Progress) -> SimulatedRecording:
         """Make a conversation and write its audio below `folder`."""

@@ -33,7 +33,7 @@ class SimulateSettings:
     rate: int | None = None
     format: str = "wav"
     prefix: str = "sim"
-    vad: str = "none"
+    vad: str = "energy"
     channel: int | None = None
     seed: int = 0
     allow_commands: bool = False

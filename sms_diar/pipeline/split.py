@@ -14,8 +14,9 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio import BLOCK, Samples
 from sms_diar.io.audio_writer import write_audio
 from sms_diar.io.file_names import file_names
-from sms_diar.pipeline.channels import EACH
+from sms_diar.pipeline.channels import EACH, channel_name
 from sms_diar.pipeline.sources import AudioInput, open_channels, place_of, recordings_of
+from sms_diar.timeline.naming import name_in_recording
 from sms_diar.types import Segment, Turn
 
 
@@ -29,8 +30,8 @@ def split_speakers(
 ) -> list[Path]:
     """Write what each speaker says, turn after turn, as a WAV file of 16 bits.
 
-    Files are named like the speakers, at the rate of their recordings. Where speakers
-    overlap, both files have both voices.
+    A file is named after its recording and speaker and has the rate of the recording.
+    Where speakers overlap, both files have both voices.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def split_speakers(
             )
         key = (turn.segment.recording, turn.speaker)
         spoken.setdefault(key, []).append(turn.segment)
-    titles = {key: _title(*key) for key in sorted(spoken)}
+    titles = {key: name_in_recording(*key) for key in sorted(spoken)}
     names = file_names(titles.values())
     paths = {title: folder / f"{names[title]}.wav" for title in names}
     audio = [Path(place_of(given[name])) for name, _ in titles]
@@ -78,7 +79,7 @@ def split_speakers(
             channel=channel if isinstance(channel, int) else None,
             allow_commands=allow_commands,
         ) as channels:
-            own = {f"{recording}-ch-{n}": [c] for n, c in enumerate(channels, start=1)}
+            own = {channel_name(n): [c] for n, c in enumerate(channels, start=1)}
             for key, title in titles.items():
                 if key[0] != recording:
                     continue
@@ -87,12 +88,6 @@ def split_speakers(
                 write_audio(path, _blocks(heard, spoken[key]), channels[0].rate)
                 written.append(path)
     return written
-
-
-def _title(recording: str, speaker: str) -> str:
-    """Name of a speaker's file; the same name in two recordings makes two files."""
-    begins = speaker == recording or speaker.startswith(f"{recording}-")
-    return speaker if begins else f"{recording}-{speaker}"
 
 
 def _blocks(

@@ -1,9 +1,15 @@
-"""Names of speakers: given to clusters, changed, and merged."""
+"""Names of speakers: ``spk-01``, ``spk-02`` and so on.
+
+A name identifies a person within one recording. Where several recordings share a file,
+the name of the recording precedes it (``monday-spk-01``), so that equal names mean the
+same person. Linked speakers need no such prefix.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -20,19 +26,22 @@ def name_speakers(
     *,
     durations: npt.ArrayLike | None = None,
     prefix: str = "spk-",
+    taken: Collection[str] = (),
 ) -> list[str]:
-    """Name the cluster of each segment.
+    """Name the speaker of each segment.
 
     Parameters
     ----------
     labels : sequence of length n
-        Cluster of each segment; the values are only compared.
+        Speaker of each segment in any form; the values are only compared.
     durations : array-like of length n, optional
         Seconds of each segment. The speaker with the longest total speech is
         then number 1; equal totals count by first appearance, as all do without
         durations.
     prefix : str, default="spk-"
         Text before the number.
+    taken : collection of str
+        Names that are not given.
 
     Returns
     -------
@@ -67,10 +76,9 @@ def name_speakers(
             total[label] += length
         order.sort(key=lambda label: -total[label])  # stable: ties keep their order
     width = max(2, len(str(len(order))))
-    names = {
-        label: f"{prefix}{number:0{width}d}"
-        for number, label in enumerate(order, start=1)
-    }
+    numbered = (f"{prefix}{number:0{width}d}" for number in count(1))
+    free = (name for name in numbered if name not in taken)
+    names = dict(zip(order, free, strict=False))
     return [names[label] for label in listed]
 
 
@@ -154,3 +162,8 @@ def _check_speakers(
                 f"the speakers are {listed}{more}"
             )
     return speakers
+
+
+def name_in_recording(recording: str, name: str) -> str:
+    """Name of a speaker among speakers of other recordings, with one prefix at most."""
+    return name if name.startswith(f"{recording}-") else f"{recording}-{name}"

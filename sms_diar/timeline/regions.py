@@ -106,32 +106,6 @@ def joined(regions: Iterable[Segment]) -> list[Segment]:
     return union
 
 
-def bridged(regions: Iterable[Segment], max_gap: float) -> list[Segment]:
-    """Regions of one speaker with the pauses between them filled.
-
-    Parameters
-    ----------
-    regions : iterable of Segment
-        Of one recording, in order, without overlaps.
-    max_gap : float
-        Seconds of the longest pause that is filled; 0 joins regions that touch.
-
-    Examples
-    --------
-    >>> [(part.start, part.end) for part in bridged(
-    ...     [Segment("a", 0.0, 1.0), Segment("a", 1.5, 2.0), Segment("a", 3.0, 4.0)],
-    ...     0.5)]
-    [(0.0, 2.0), (3.0, 4.0)]
-    """
-    found: list[Segment] = []
-    for region in regions:
-        if found and region.start - found[-1].end <= max_gap:
-            found[-1] = Segment(region.recording, found[-1].start, region.end)
-        else:
-            found.append(region)
-    return found
-
-
 def speech_of_turns(turns: Iterable[Turn]) -> list[Segment]:
     """Where anybody speaks: the union of turns, recording by recording."""
     refuse_turns_path("speech_of_turns", turns)

@@ -96,17 +96,23 @@ def test_two_voices_are_two_speakers(call, model, tmp_path, run_cli):
     out = tmp_path / "out.rttm"
     result = run_cli("diarize", call, "--model", model, "--rttm", out)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
+    size = out.stat().st_size / 1e3
+    assert result.stderr == f"sms-diar: wrote {out} ({size:.1f} kB)\n"
     turns = list(read_rttm(out))
     check_turns(turns)
-    assert {turn.speaker for turn in turns} == {"call-spk-01", "call-spk-02"}
+    assert {turn.speaker for turn in turns} == {"spk-01", "spk-02"}
     # What is read is written again to the letter.
     write_rttm(tmp_path / "again.rttm", turns)
     assert (tmp_path / "again.rttm").read_text() == out.read_text()
-    head, line = result.stdout.splitlines()
-    assert head.split() == ["recording", "segments", "speakers", "k"]
-    assert line.split()[::2] == ["call", "2"]
-    assert line.split()[-1] == "-"
+    assert turns[0].speaker == "spk-01"
+    title, head, *lines = result.stdout.splitlines()
+    assert title.startswith("call: 2 speakers, 0:4")
+    assert title.endswith(" of speech in 0:48.0")
+    assert head.split() == ["speaker", "time", "share", "turns"]
+    assert [line.split()[::2] for line in lines] == [
+        ["spk-01", "50%"],
+        ["spk-02", "50%"],
+    ]
 
 
 def test_turns_go_to_standard_output_without_a_file(call, model, tmp_path, run_cli):
@@ -114,6 +120,8 @@ def test_turns_go_to_standard_output_without_a_file(call, model, tmp_path, run_c
     run_cli("diarize", call, "--model", model, "--rttm", tmp_path / "out.rttm")
     assert printed.returncode == 0, printed.stderr
     assert printed.stdout == (tmp_path / "out.rttm").read_text()
+    assert printed.stderr.startswith("call: 2 speakers, ")  # the summary
+    assert "\nspk-02 " in printed.stderr
 
 
 def test_json_tells_turns_and_what_was_found(call, model, run_cli):
@@ -170,7 +178,17 @@ def test_many_files_are_many_recordings(call, model, tmp_path, run_cli):
     turns = list(read_rttm(out))
     for name in ("call", "other_call"):
         check_turns([t for t in turns if t.segment.recording == name], name)
-    assert "2 recordings, 2.00 speakers on average" in result.stdout
+    assert {t.speaker for t in turns if t.segment.recording == "call"} == {
+        "call-spk-01",
+        "call-spk-02",
+    }
+    head, *lines, last = result.stdout.splitlines()
+    assert head.split() == ["recording", "length", "speech", "speakers", "turns"]
+    assert [line.split()[:2] for line in lines] == [
+        ["call", "0:48.0"],
+        ["other_call", "0:48.0"],
+    ]
+    assert last == "2 recordings, 1:36.0"
 
 
 def test_data_directories_and_their_tables_are_the_same(call, model, tmp_path, run_cli):
@@ -207,7 +225,7 @@ def test_channels_are_mixed_and_it_is_said(stereo, model, tmp_path, run_cli):
     out = tmp_path / "out.rttm"
     result = run_cli("diarize", stereo, "--model", model, "--rttm", out)
     assert result.returncode == 0, result.stderr
-    assert result.stderr == (
+    assert result.stderr.startswith(
         "sms-diar: call: 2 channels were mixed into one; --channel chooses one, such "
         "as a side of a telephone call\n"
     )
@@ -218,7 +236,8 @@ def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
     out = tmp_path / "out.rttm"
     given = ("diarize", stereo, "--model", model)
     result = run_cli(*given, "--rttm", out, "--channel", 2, "--num-speakers", 1)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0, result.stderr
+    assert "channels were mixed" not in result.stderr
     turns = list(read_rttm(out))
     assert len(turns) == 5  # bob speaks five times
     for turn, expected in zip(turns, reference()[1::2], strict=True):
@@ -236,8 +255,8 @@ def test_a_channel_that_a_command_picks_is_taken_alone(
     chosen = run_cli(
         "diarize", stereo, "--model", model, "--channel", 2, "--num-speakers", 1
     )
-    assert (picked.returncode, picked.stderr) == (0, "")
-    assert picked.stdout == chosen.stdout
+    assert picked.returncode == 0, picked.stderr
+    assert (picked.stdout, picked.stderr) == (chosen.stdout, chosen.stderr)
 
 
 def test_speech_outside_the_uem_is_left_out(call, model, tmp_path, run_cli):
@@ -256,6 +275,18 @@ def test_speech_outside_the_uem_is_left_out(call, model, tmp_path, run_cli):
     assert result.stderr == (
         f"sms-diar: call: {tmp_path / 'none.uem'}: lists no region of 'call'\n"
     )
+
+
+def test_subtitles_bridge_pauses_unless_a_gap_is_given(call, model, tmp_path, run_cli):
+    given = ("diarize", call, "--model", model, "--num-speakers", 1)
+    out = tmp_path / "out.srt"
+    for options, cues in (((), 1), (("--max-gap", 0.1), 10)):
+        result = run_cli(*given, "-o", out, *options)
+        assert result.returncode == 0, result.stderr
+        assert len(read_turns(out)) == cues
+    wrong = run_cli(*given, "--min-turn", -1)
+    assert wrong.returncode == 2
+    assert "--min-turn" in wrong.stderr
 
 
 def test_short_pauses_can_be_bridged(call, model, run_cli):
@@ -347,8 +378,9 @@ def test_a_broken_recording_leaves_the_others_intact(
     problem = broken(kind, path)
     result = run_cli("diarize", path, call, "--model", model)
     assert result.returncode == 3
-    assert result.stderr == f"sms-diar: x: {path}: {problem}\n"
-    assert result.stdout == run_cli("diarize", call, "--model", model).stdout
+    alone = run_cli("diarize", call, "--model", model)
+    assert result.stderr == f"sms-diar: x: {path}: {problem}\n{alone.stderr}"
+    assert result.stdout == alone.stdout
 
 
 def test_what_is_missing_is_found_before_the_work(call, model, tmp_path, run_cli):
@@ -476,7 +508,7 @@ def test_each_speaker_gets_an_audio_file(call, model, found, tmp_path, run_cli):
     assert result.stdout == found.text()
     samples, rate = soundfile.read(call, dtype="int16")
     for speaker in {turn.speaker for turn in found.turns}:
-        got, got_rate = soundfile.read(folder / f"{speaker}.wav", dtype="int16")
+        got, got_rate = soundfile.read(folder / f"call-{speaker}.wav", dtype="int16")
         pieces = [
             samples[round(t.segment.start * rate) : round(t.segment.end * rate)]
             for t in found.turns
@@ -505,6 +537,6 @@ def test_channels_as_speakers_are_split_by_channel(tmp_path, model, run_cli):
                 round(t.segment.start * RATE) : round(t.segment.end * RATE), number - 1
             ]
             for t in read_turns(tmp_path / "turns.csv")
-            if t.speaker == f"two-ch-{number}"
+            if t.speaker == f"ch-{number}"
         ]
         np.testing.assert_array_equal(got, np.concatenate(pieces))

@@ -60,8 +60,8 @@ def test_the_same_voices_have_one_name_in_both_calls(recordings, tmp_path, run_c
     result = run(run_cli, recordings, out, "--link")
     assert result.returncode == 0, result.stderr
     assert speakers(out) == {
-        "mon": ["speaker1", "speaker2"],
-        "tue": ["speaker2", "speaker1"],
+        "mon": ["spk-01", "spk-02"],
+        "tue": ["spk-02", "spk-01"],
     }
     told = "link: 4 speakers of 2 recordings are 2 people, 2 of whom recur"
     assert told in result.stderr

@@ -40,8 +40,46 @@ def run(work, before="default_int_handler"):
 )
 def test_ctrl_c_is_one_line_and_130(work):
     result = run(work)
-    said = "sms-diar: interrupted; run it again to start anew\n"
+    said = "sms-diar: interrupted; run it again\n"
     assert (result.returncode, result.stderr) == (130, said)
+
+
+def test_sigterm_is_one_line_and_143():
+    result = run(KILL.replace("SIGINT", "SIGTERM"))
+    said = "sms-diar: terminated; run it again\n"
+    assert (result.returncode, result.stderr) == (143, said)
+
+
+def test_where_sigterm_is_ignored_it_stays_ignored():
+    work = "os.kill(os.getpid(), signal.SIGTERM); print('done')"
+    ignored = "SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN"
+    assert run(work, before=ignored).stdout == "done\n"
+
+
+def test_sigterm_ends_worker_processes_without_complaints():
+    """The tracker of a pool whose parent dies prints the semaphores it must remove."""
+    code = """
+import os, signal, time
+from sms_diar._parallel import process_map
+from sms_diar.cli import main
+def nap(number):
+    time.sleep(300 if number else 0.2)
+def work():
+    for _ in process_map(nap, range(8), workers=2, held=4):
+        os.kill(os.getpid(), signal.SIGTERM)
+main.app.registered_commands.clear()
+main.app.command()(work)
+main.main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code, "work"],
+        capture_output=True,  # waits for the tracker as well, which holds the pipe
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    said = "sms-diar: terminated; run it again\n"
+    assert (result.returncode, result.stderr) == (143, said)
 
 
 def test_advice_stands_behind_the_interruption():

@@ -1,10 +1,13 @@
 """Embedders: input, batches, names, and ONNX files that a TOML describes."""
 
+import pickle
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
+from sms_diar._parallel import process_map
 from sms_diar.embeddings.network import Embedder, NetworkEmbedder, embed_segments
 from sms_diar.embeddings.network_input import NetworkInput
 from sms_diar.embeddings.registry import embedder_names, load_embedder
@@ -289,3 +292,19 @@ def test_without_onnxruntime_the_extra_is_named(described, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'sms-diar\[neural\]'"):
         load_embedder(described())
+
+
+def test_an_onnx_network_can_be_sent_to_another_process(described, ramp, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    path = described()
+    monkeypatch.chdir(path.parent)
+    network = load_embedder(path.name)
+    segments = [Segment("ramp", 0.0, 1.0), Segment("ramp", 1.0, 1.5)]
+    work = [[segment] for segment in segments]
+    sent = list(process_map(partial(network.embed, ramp), work, workers=2))
+    np.testing.assert_array_equal(np.concatenate(sent), network.embed(ramp, segments))
+    # In another folder, as a worker of a cluster may be.
+    data = pickle.dumps(network)
+    monkeypatch.chdir("/")
+    again = pickle.loads(data)
+    assert (again.dim, again.fingerprint) == (network.dim, network.fingerprint)

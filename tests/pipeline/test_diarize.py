@@ -152,7 +152,7 @@ def test_what_is_wrong_with_some_of_several_is_collected(one_voice, tmp_path):
     nothing = sms_diar.diarize(paths[1:])
     assert (nothing.recordings, nothing.turns) == ((), ())
     assert len(nothing.problems) == 1
-    assert str(nothing).split() == ["recording", "segments", "speakers", "k"]
+    assert str(nothing).splitlines()[1:] == ["0 recordings, 0:00.0"]
 
 
 def test_the_result_can_be_written_and_read(one_voice, tmp_path):

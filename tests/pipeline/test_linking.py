@@ -108,16 +108,16 @@ def test_linked_speakers_are_numbered_as_they_are_first_heard():
     ]
     found, naming = identify(given, HOW, rules=LINK)
     assert names(found) == [
-        ["speaker1", "speaker2"],
-        ["speaker3", "speaker1"],
-        ["speaker2", "speaker4", "speaker3"],
+        ["spk-01", "spk-02"],
+        ["spk-03", "spk-01"],
+        ["spk-02", "spk-04", "spk-03"],
     ]
     assert naming.notes == (
         "link: 7 speakers of 3 recordings are 4 people, 3 of whom recur",
-        "z: z-b never speaks alone for long enough to be linked; it is speaker4",
+        "z: z-b never speaks alone for long enough to be linked; it is spk-04",
     )
     assert [one.local for one in found[0].identities] == ["x-a", "x-b"]
-    assert [one.speaker for one in found[0].voices] == ["speaker1", "speaker2"]
+    assert [one.speaker for one in found[0].voices] == ["spk-01", "spk-02"]
     assert identify(given, HOW, rules=LINK) == (found, naming)
 
 
@@ -156,7 +156,7 @@ def test_names_carry_over_to_linked_recordings():
     alone, _ = identify(given, HOW, known, NamingRules(enrol_threshold=0.99))
     assert names(alone) == [["ann", "x-b"], ["y-a"]]
     found, naming = identify(given, HOW, known, strict)
-    assert names(found) == [["ann", "speaker1"], ["ann"]]
+    assert names(found) == [["ann", "spk-01"], ["ann"]]
     assert [one.named_by for one in found[0].identities] == ["voice", None]
     assert [one.named_by for one in found[1].identities] == ["link"]
     assert naming.notes[0].startswith("enrol ann: found in x (100%)")
@@ -171,9 +171,9 @@ def test_different_names_are_never_linked():
 
 def test_numbers_that_were_enrolled_as_names_are_not_given_again():
     given = [recording("x", a=BOB, b=ANN)]
-    known = Enrolment((voice("speaker1", ANN),))
+    known = Enrolment((voice("spk-01", ANN),))
     found, _ = identify(given, HOW, known, LINK)
-    assert names(found) == [["speaker2", "speaker1"]]
+    assert names(found) == [["spk-02", "spk-01"]]
 
 
 def test_voices_that_were_not_found_are_named_with_the_nearest_miss():

@@ -72,7 +72,7 @@ def turns_of(samples, networks, method="ahc", settings=None, **bounds):
         (
             round(turn.segment.start, 2),
             round(turn.segment.end, 2),
-            turn.speaker.removeprefix("talk-spk-"),
+            turn.speaker.removeprefix("spk-"),
         )
         for turn in found.turns
     ]
@@ -91,6 +91,88 @@ def test_pauses_are_bridged_if_asked_for(networks):
     settings = NeuralSettings(max_gap=0.6)
     want = [(1.0, 9.0, "01"), (10.0, 15.0, "02")]
     assert turns_of(samples, networks, settings=settings) == want
+
+
+def test_fragments_go_to_the_turns_around_them_by_default(networks):
+    samples = talk((1, 1.0, 9.0), (2, 4.0, 4.06), (2, 9.0, 14.0), seconds=15.0)
+    whole = [(1.0, 9.0, "01"), (9.0, 14.0, "02")]
+    assert turns_of(samples, networks, num_speakers=2) == whole
+    untouched = NeuralSettings(min_turn=0.0, max_gap=0.0)
+    found = turns_of(samples, networks, settings=untouched, num_speakers=2)
+    assert (4.0, 4.06) in [(start, end) for start, end, _ in found]
+
+
+def test_speakers_are_numbered_as_they_are_first_heard(networks):
+    samples = talk((2, 1.0, 3.0), (1, 4.0, 14.0), (2, 14.5, 16.0), seconds=17.0)
+    found = turns_of(samples, networks, num_speakers=2)
+    assert [name for _, _, name in found] == ["01", "02", "01"]
+
+
+def test_names_in_several_recordings_are_equal_only_for_one_person(networks, tmp_path):
+    samples = talk((1, 1.0, 9.0), (2, 9.0, 14.0), seconds=15.0), RATE
+    given = {"model": networks, "method": "ahc", "num_speakers": 2}
+    alone = sms_diar.diarize({"mon": samples}, **given)
+    assert [turn.speaker for turn in alone.turns] == ["spk-01", "spk-02"]
+    both = sms_diar.diarize({"mon": samples, "tue": samples}, **given)
+    distinct = ["mon-spk-01", "mon-spk-02", "tue-spk-01", "tue-spk-02"]
+    assert [turn.speaker for turn in both.turns] == distinct
+    assert list(both.to_dataframe()["speaker"]) == distinct
+    listed = [turn for one in both.to_dict()["recordings"] for turn in one["turns"]]
+    assert [turn["speaker"] for turn in listed] == distinct
+    # Within a recording, and in files of single recordings, no prefix is needed.
+    assert both.recordings[0].turns == alone.turns
+    assert both.recordings[0].voices == alone.recordings[0].voices
+    [mon, tue] = both.write(tmp_path, "srt")
+    assert "[spk-01]" in tue.read_text()
+    assert mon.read_text() == alone.text("srt")
+    linked = sms_diar.diarize({"mon": samples, "tue": samples}, link=True, **given)
+    assert [turn.speaker for turn in linked.turns] == ["spk-01", "spk-02"] * 2
+
+
+def test_an_enrolled_name_that_looks_like_ours_is_given_to_one_speaker(networks):
+    samples = talk((1, 1.0, 9.0), (2, 9.0, 14.0), seconds=15.0), RATE
+    bob = talk((2, 0.0, 5.0), seconds=6.0), RATE
+    found = sms_diar.diarize(
+        {"mon": samples},
+        model=networks,
+        method="ahc",
+        num_speakers=2,
+        enrol={"spk-01": bob},
+    )
+    assert [turn.speaker for turn in found.turns] == ["mon-spk-01", "spk-01"]
+
+
+def test_subtitles_have_neither_brief_turns_nor_brief_pauses_by_default(networks):
+    spans = (1, 1.0, 6.0), (2, 4.0, 4.4), (1, 6.4, 9.0), (2, 9.3, 14.0)
+    samples = talk(*spans, seconds=15.0)
+    given = {"model": networks, "method": "ahc", "num_speakers": 2}
+    found = sms_diar.diarize({"mon": (samples, RATE)}, **given)
+    assert len(found.turns) == found.text("rttm").count("\n") == 4
+    for name in ("srt", "vtt"):
+        assert found.text(name).count("-->") == 2
+    asked = sms_diar.diarize({"mon": (samples, RATE)}, min_turn=0, **given)
+    assert asked.text("srt").count("-->") == 3  # the pause is still bridged
+    asked = sms_diar.diarize({"mon": (samples, RATE)}, min_turn=1, max_gap=0, **given)
+    assert len(asked.turns) == asked.text("srt").count("-->") == 3
+
+
+def test_printing_a_result_shows_who_spoke_how_long(networks):
+    samples = talk((1, 1.0, 9.0), (2, 10.0, 12.0), (1, 13.0, 15.0), seconds=90.0), RATE
+    given = {"model": networks, "method": "ahc", "num_speakers": 2}
+    alone = sms_diar.diarize({"mon": samples}, **given)
+    assert str(alone).splitlines() == [
+        "mon: 2 speakers, 0:12.0 of speech in 1:30.0",
+        "speaker    time  share  turns",
+        "spk-01   0:10.0    83%      2",
+        "spk-02   0:02.0    17%      1",
+    ]
+    both = sms_diar.diarize({"mon": samples, "tue": samples}, **given)
+    assert str(both).splitlines() == [
+        "recording  length  speech  speakers  turns",
+        "mon        1:30.0  0:12.0         2      3",
+        "tue        1:30.0  0:12.0         2      3",
+        "2 recordings, 3:00.0",
+    ]
 
 
 def test_somebody_whom_clustering_overlooked_is_found(networks):

@@ -35,7 +35,7 @@ def check(found, seconds):
     assert len(found.recordings) == 1
     for turn in found.turns:
         assert 0.0 <= turn.segment.start < turn.segment.end <= seconds + 1e-6
-        assert turn.speaker.startswith("recording-spk-")
+        assert turn.speaker.startswith("spk-")
     return found
 
 
@@ -116,9 +116,9 @@ def test_each_channel_is_a_speaker_and_turns_may_overlap(model, tmp_path):
     by_side = {}
     for turn in found.turns:
         by_side.setdefault(turn.speaker, []).append(turn.segment)
-    assert sorted(by_side) == ["call-ch-1", "call-ch-2"]
-    assert by_side["call-ch-1"][0].start < 1.5
-    assert by_side["call-ch-2"][0].start > 2.5
+    assert sorted(by_side) == ["ch-1", "ch-2"]
+    assert by_side["ch-1"][0].start < 1.5
+    assert by_side["ch-2"][0].start > 2.5
 
 
 def test_several_recordings_are_the_same_on_any_number_of_workers(model, tmp_path):

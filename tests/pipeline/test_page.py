@@ -1,6 +1,7 @@
 """From turns, audio and a reference to a report page."""
 
 import base64
+import html
 import io
 import json
 import re
@@ -44,6 +45,30 @@ def test_turns_are_in_order_of_time_and_end_the_recording():
     assert one["turns"] == [[0, 1, 0, None], [1, 3, 1, None]]
     assert one["speakers"] == ["a", "b"]
     assert one["duration"] == 3
+
+
+def framed(page):
+    """Attributes of the frame that a notebook shows, and the text behind it."""
+    shown = page._repr_html_()
+    found = re.fullmatch(r"<iframe (.*?)></iframe>(.*)", shown, re.DOTALL)
+    attributes = re.findall(r'([\w-]+)="(.*?)"', found[1], re.DOTALL)
+    return {name: html.unescape(value) for name, value in attributes}, found[2]
+
+
+def test_a_notebook_shows_the_page_in_a_frame_that_cannot_reach_it(tone):
+    page = report_page([turn(0.0, 1.0, '"><script>')], audio=tone)
+    frame, note = framed(page)
+    assert frame["srcdoc"] == page.html()
+    assert (frame["title"], note) == ("call", "")
+    assert frame["sandbox"] == "allow-scripts allow-downloads"
+    assert repr(page) == "<ReportPage 'call'; write(path) saves it as HTML>"
+
+
+def test_a_notebook_has_no_audio_that_is_too_large_for_a_page(tone):
+    frame, note = framed(report_page(TURNS, audio=tone, embed_limit=0.0))
+    [one] = read(frame["srcdoc"])
+    assert one["audio"] is None
+    assert "<code>write(path)</code>" in note
 
 
 def test_the_reference_gives_errors_pairs_and_figures():

@@ -36,7 +36,7 @@ def test_a_long_command_shows_its_stage_and_ends_with_advice(tmp_path):
     seen = harness.look_at(words, {}, longest=60.0, later=2.0)
     assert seen.label in ("loading", "reading", "clustering")
     assert (seen.code, seen.last) == (
-        130, "sms-diar: interrupted; run it again to start anew",
+        130, "sms-diar: interrupted; run it again",
     )  # fmt: skip
     assert not out.exists()
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.uem import read_uem
 from sms_diar.timeline.regions import (
-    bridged,
     joined,
     regions_of,
     speech_of_turns,
@@ -111,12 +110,3 @@ def test_paths_in_place_of_values_are_refused():
     ):
         with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
             call()
-
-
-def test_pauses_up_to_a_length_are_bridged_and_longer_ones_kept():
-    speech = [Segment("a", 0.0, 1.0), Segment("a", 1.5, 2.0), Segment("a", 2.75, 3.0)]
-    assert bridged(speech, 0.5) == [Segment("a", 0.0, 2.0), Segment("a", 2.75, 3.0)]
-    assert bridged(speech, 0.0) == speech
-    assert bridged(iter(speech), 0.75) == [Segment("a", 0.0, 3.0)]
-    touching = [Segment("a", 0.0, 1.0), Segment("a", 1.0, 2.0)]
-    assert bridged(touching, 0.0) == [Segment("a", 0.0, 2.0)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.rttm import read_rttm
-from sms_diar.timeline.turns import labels_to_turns
+from sms_diar.timeline.turns import labels_to_turns, tidy_turns
 from sms_diar.types import Segment, Turn
 
 
@@ -295,3 +295,119 @@ def test_paths_in_place_of_values_are_refused():
         r"read it with read_labels$",
     ):
         labels_to_turns({}, "utt2spk")
+
+
+def tidied(*turns, **kwargs):
+    """Tidied turns (start, end, speaker) of one recording, as such triples."""
+    given = [Turn(Segment("r", start, end), name) for start, end, name in turns]
+    return [
+        (round(turn.segment.start, 6), round(turn.segment.end, 6), turn.speaker)
+        for turn in tidy_turns(given, **kwargs)
+    ]
+
+
+def test_a_short_turn_under_the_speech_of_others_is_dropped():
+    turns = (0.0, 3.0, "a"), (1.0, 1.1, "b"), (4.0, 5.0, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 3.0, "a"), (4.0, 5.0, "b")]
+
+
+def test_the_time_of_a_short_turn_goes_to_the_turns_that_it_touches():
+    # between two turns of one speaker, between two speakers, at one turn only
+    turns = (0.0, 1.0, "a"), (1.0, 1.1, "b"), (1.1, 2.0, "a"), (3.0, 4.0, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 2.0, "a"), (3.0, 4.0, "b")]
+    turns = (0.0, 1.0, "a"), (1.0, 1.1, "c"), (1.1, 2.0, "b"), (3.0, 4.0, "c")
+    want = [(0.0, 1.05, "a"), (1.05, 2.0, "b"), (3.0, 4.0, "c")]
+    assert tidied(*turns, min_turn=0.2) == want
+    turns = (0.0, 1.0, "a"), (1.0, 1.1, "b"), (3.0, 4.0, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 1.1, "a"), (3.0, 4.0, "b")]
+    # its first half is covered, its second half touches the speech that covers it
+    turns = (0.0, 1.0, "a"), (0.9, 1.05, "b"), (3.0, 4.0, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 1.05, "a"), (3.0, 4.0, "b")]
+
+
+def test_a_short_turn_in_silence_is_extended_unless_it_is_too_short_to_be_speech():
+    turns = (0.0, 1.0, "a"), (2.0, 2.1, "a"), (3.0, 3.3, "b"), (4.0, 5.0, "b")
+    want = [(0.0, 1.0, "a"), (2.9, 3.4, "b"), (4.0, 5.0, "b")]
+    assert tidied(*turns, min_turn=0.5) == want
+
+
+def test_short_turns_in_a_row_are_one_turn_of_the_speaker_with_most_of_it():
+    row = (2.0, 2.1, "a"), (2.1, 2.25, "b"), (2.25, 2.35, "b"), (2.35, 2.45, "a")
+    turns = (0.0, 1.0, "a"), *row, (4.0, 5.0, "b")
+    want = [(0.0, 1.0, "a"), (2.0, 2.45, "b"), (4.0, 5.0, "b")]
+    assert tidied(*turns, min_turn=0.3) == want
+
+
+def test_a_speaker_with_short_turns_only_keeps_the_longest():
+    turns = (0.0, 3.0, "a"), (1.0, 1.05, "b"), (2.0, 2.1, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 3.0, "a"), (1.95, 2.15, "b")]
+    assert tidied((0.0, 0.1, "a"), min_turn=0.5) == [(0.0, 0.1, "a")]
+    # It stays within the time from the first start to the last end.
+    turns = (0.0, 3.0, "a"), (2.9, 3.0, "b")
+    assert tidied(*turns, min_turn=0.2) == [(0.0, 3.0, "a"), (2.8, 3.0, "b")]
+
+
+def test_short_pauses_are_bridged_where_no_other_speaker_talks():
+    turns = (0.0, 1.0, "a"), (1.2, 2.0, "a"), (2.05, 2.5, "b"), (2.6, 4.0, "a")
+    want = [(0.0, 2.0, "a"), (2.05, 2.5, "b"), (2.6, 4.0, "a")]
+    assert tidied(*turns, max_gap=0.7) == want
+    # once a fragment of another speaker is gone, the pause around it is clear
+    turns = (0.0, 1.0, "a"), (1.1, 1.15, "b"), (1.25, 2.0, "a"), (3.0, 4.0, "b")
+    assert tidied(*turns, min_turn=0.2, max_gap=0.3) == [
+        (0.0, 2.0, "a"),
+        (3.0, 4.0, "b"),
+    ]
+
+
+def test_pieces_that_are_bridged_to_a_long_turn_are_not_short():
+    turns = [(0.15 * i, 0.15 * i + 0.1, "a") for i in range(10)]
+    assert tidied(*turns, min_turn=0.5, max_gap=0.1) == [(0.0, 1.45, "a")]
+
+
+def test_recordings_are_tidied_apart():
+    turns = [
+        Turn(Segment("r", 0.0, 3.0), "a"),
+        Turn(Segment("r", 1.0, 1.1), "b"),
+        Turn(Segment("r", 4.0, 5.0), "b"),
+        Turn(Segment("s", 1.0, 1.1), "b"),
+    ]
+    assert tidy_turns(turns, min_turn=0.1) == turns
+    assert tidy_turns(turns[:1] + turns[2:], min_turn=0.2) == turns[:1] + turns[2:]
+
+
+SPOKEN = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 12), st.sampled_from("abc")),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(SPOKEN, st.integers(0, 10), st.integers(0, 10))
+def test_tidied_turns_keep_speakers_and_have_the_least_length(spoken, least, gap):
+    given = [(s / 20, (s + d) / 20, name) for s, d, name in spoken]
+    min_turn, max_gap = least / 20, gap / 20
+    found = tidied(*given, min_turn=min_turn, max_gap=max_gap)
+    assert {name for *_, name in found} == {name for *_, name in given}
+    first, last = min(s for s, *_ in given), max(e for _, e, _ in given)
+    shortest = min(min_turn, last - first)
+    assert all(end - start >= shortest - 1e-5 for start, end, _ in found)
+    assert all(first - 1e-5 <= s and e <= last + 1e-5 for s, e, _ in found)
+    for name in "abc":  # the turns of a speaker neither touch nor overlap
+        own = [turn for turn in found if turn[2] == name]
+        assert all(one[1] < two[0] for one, two in pairwise(own))
+
+
+@given(SPOKEN)
+def test_nothing_changes_without_a_least_length_and_a_gap(spoken):
+    given = [(s / 20, (s + d) / 20, name) for s, d, name in spoken]
+    once = tidied(*given)
+    assert tidied(*once) == once
+    for start, end, name in given:
+        assert any(s <= start and end <= e for s, e, who in once if who == name)
+
+
+@pytest.mark.parametrize("name", ["min_turn", "max_gap"])
+def test_lengths_must_not_be_negative(name):
+    wrong = f"^tidy_turns: {name} must be a finite number >= 0, got -1$"
+    with pytest.raises(InvalidParameterError, match=wrong):
+        tidy_turns([], **{name: -1})

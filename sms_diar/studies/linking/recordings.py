@@ -96,6 +96,7 @@ def make_recordings(
                     duration=seconds,
                     overlap=overlap,
                     prefix=name,
+                    vad="none",
                     seed=seed * 1000 + number,
                     **channel,
                 )
@@ -127,7 +128,9 @@ def enrolment_audio(
         if not (folder / "ref.rttm").is_file():
             own = dict.fromkeys(said[parts :: parts + 1].tolist(), who)
             source = _excerpt(data, own, target / f"enrol-{who}-source")
-            simulate(source, folder, speakers=1, duration=seconds, seed=seed)
+            simulate(
+                source, folder, speakers=1, duration=seconds, vad="none", seed=seed
+            )
         [found[who]] = folder.rglob("*.wav")
     return found
 
