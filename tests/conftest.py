@@ -14,6 +14,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from sms_diar._files import protecting
+
 # The one knob for drawn examples: --hypothesis-profile chooses. Compiling inside an
 # example would trip the deadline, and CI must draw the same examples every time.
 for profile, examples in (("test", 25), ("interpreted", 4), ("soak", 500)):
@@ -49,6 +51,13 @@ def _disk_is_not_flushed():
     flush, os.fsync = os.fsync, lambda _: None
     yield
     os.fsync = flush
+
+
+@pytest.fixture(autouse=True)
+def _inputs_are_protected_within_a_test():
+    """A command that a test calls without `main` protects its inputs until the end."""
+    with protecting(()):
+        yield
 
 
 @pytest.fixture

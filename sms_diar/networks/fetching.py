@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePath
 
+from sms_diar._files import protecting
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import DataFormatError, NetworkError
 from sms_diar.io._bytes import open_regular
@@ -81,13 +82,12 @@ def add(path: str | Path) -> list[store.Stored]:
     found = file_networks(path)
     for known in found:
         store.check_writable(known.name)
-    if found and store.file_digest(path) == found[0].digest:
-        store.store(found[0].name, path)
-    else:
-        with tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
+    with protecting([path]), tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
+        if store.file_digest(path) == found[0].digest:
+            store.store(found[0].name, path)
+        else:
             for known in found:
-                file = _taken(known, path, Path(folder))
-                store.store(known.name, file)
+                store.store(known.name, _taken(known, path, Path(folder)))
     return [store.look_up(known.name) for known in found]
 
 

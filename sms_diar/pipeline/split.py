@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._files import protecting
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio import BLOCK, Samples
 from sms_diar.io.audio_writer import write_audio
 from sms_diar.io.file_names import file_names
+from sms_diar.io.input_files import input_files
 from sms_diar.pipeline.channels import EACH
 from sms_diar.pipeline.diarization import Diarization
-from sms_diar.pipeline.sources import AudioInput, open_channels, recordings_of
+from sms_diar.pipeline.sources import AudioInput, open_channels, paths_of, recordings_of
 from sms_diar.types import Segment
 
 
@@ -69,11 +71,14 @@ def split_speakers(
     names = file_names(titles.values())
     written = []
     for recording in dict.fromkeys(name for name, _ in titles):
-        with open_channels(
-            given[recording],
-            channel=channel if isinstance(channel, int) else None,
-            allow_commands=allow_commands,
-        ) as channels:
+        with (
+            protecting(input_files(paths_of(source))),
+            open_channels(
+                given[recording],
+                channel=channel if isinstance(channel, int) else None,
+                allow_commands=allow_commands,
+            ) as channels,
+        ):
             own = {f"{recording}-ch-{n}": [c] for n, c in enumerate(channels, start=1)}
             for key, title in titles.items():
                 if key[0] != recording:

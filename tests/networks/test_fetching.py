@@ -279,3 +279,12 @@ def test_only_regular_files_are_added(tiny, tmp_path, kind):
     os.mkfifo(path)
     with pytest.raises(DataFormatError, match="is a pipe or device, not a file"):
         add(path if kind == "pipe" else "/dev/zero")
+
+
+def test_a_file_in_the_place_of_the_result_is_not_replaced(tiny, models, wheel):
+    models.mkdir(parents=True)
+    original = wheel().rename(models / "tiny.npz")
+    before = original.read_bytes()
+    with pytest.raises(NetworkError, match="is read as an input"):
+        add(original)
+    assert original.read_bytes() == before
