@@ -201,7 +201,7 @@ def diarize(
         import sms_diar
 
         budget = memory_budget(max_memory)
-        turns.check(paths)
+        turns.check(paths, [rttm, html])
 
         if ref is not None:
             sms_diar.read_rttm(ref)  # what is wrong with it is known before the work

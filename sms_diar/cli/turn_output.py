@@ -85,12 +85,22 @@ class TurnOutput:
         paths = [*self.files, *([] if self.split is None else [self.split])]
         return [path for path in paths if not path.is_dir()]
 
-    def check(self, recordings: Sequence[Path]) -> None:
+    def check(self, recordings: Sequence[Path], others: Sequence[Path | None]) -> None:
         """Refuse what will not work, as far as it can be known.
 
-        `check_outputs` has seen the inputs and `new_paths` by then.
+        Parameters
+        ----------
+        recordings : sequence of Path
+            The inputs; `check_outputs` has seen them, and `new_paths`.
+        others : sequence of Path or None
+            Other outputs of the command.
         """
-        from sms_diar._files import check_writable, refuse_input
+        from sms_diar._files import (
+            PREFIX,
+            check_different,
+            check_writable,
+            refuse_input,
+        )
         from sms_diar.io.file_names import file_names
         from sms_diar.io.turn_formats import format_to_write, written_suffix
         from sms_diar.pipeline.sources import find_recordings
@@ -102,17 +112,24 @@ class TurnOutput:
                     f"another one",
                     param_hint="--split",
                 )
-            check_writable(self.split / "x.wav")
+            check_writable(self.split / PREFIX)
         single = self._single()
         folders = [path for path in self.files if path.is_dir()]
         if single is None and not folders:
             return
         names = [recording.id for recording in find_recordings(recordings)]
         suffix = written_suffix(format_to_write(None, self._name))
+        inside = [f"{name}{suffix}" for name in file_names(names).values()]
         for folder in folders:
-            check_writable(folder / f"x{suffix}")
-            for name in file_names(names).values():
-                refuse_input(folder / f"{name}{suffix}")
+            check_writable(folder / PREFIX)
+            for name in inside:
+                refuse_input(folder / name)
+        written = [
+            *others,
+            *self.new_paths,
+            *(f / name for f in folders for name in inside),
+        ]
+        check_different(path for path in written if path is not None)
         if single is not None and len(names) > 1:
             option, where = single
             raise typer.BadParameter(

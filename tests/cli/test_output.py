@@ -152,6 +152,9 @@ def test_another_name_of_an_input_is_recognised(inputs, run_cli, kind):
         ("diarize call.wav --rttm new.rttm -o OUT", "calls/../new.rttm"),
         ("diarize call.wav -o new.json -o OUT", "new.json"),
         ("diarize call.wav --rttm new --split OUT", "new"),
+        ("diarize call.wav --rttm calls/call.rttm -o OUT", "calls"),
+        ("diarize call.wav -o calls -o OUT", "calls/call.rttm"),
+        ("diarize call.wav -o calls -o OUT", "data/../calls"),
         ("cluster x.ark --segments segments --rttm new -o OUT", "./new"),
         ("features data -o new --scp OUT", "./new"),
         ("plda train x.ark labels --raw -o new --kaldi-plda OUT", "./new"),
@@ -159,7 +162,7 @@ def test_another_name_of_an_input_is_recognised(inputs, run_cli, kind):
 )
 @pytest.mark.parametrize("exists", [False, True])
 def test_two_outputs_are_two_files(inputs, run_cli, command, second, exists):
-    if exists and "--split" not in command:
+    if exists and "--split" not in command and not Path(second).is_dir():
         Path(second).write_text("old")
     before = contents(inputs)
     result = run_cli(*words(command, second))
@@ -207,6 +210,14 @@ def test_a_folder_that_is_read_is_not_filled(inputs, run_cli, command):
     before = contents(inputs)
     assert run_cli(*shlex.split(command)).returncode == 1
     assert contents(inputs) == before
+
+
+def test_the_name_of_a_recording_does_not_matter_to_its_folder(inputs, run_cli):
+    for name in ("x.wav", "x"):
+        Path("calls/a.wav").rename(f"calls/{name}")
+        result = run_cli("diarize", f"calls/{name}", "--split", "calls", "-o", "calls")
+        assert f"calls/{name}: cannot be read as audio" in result.stderr
+        Path(f"calls/{name}").rename("calls/a.wav")
 
 
 def test_an_earlier_result_among_the_inputs_is_replaced(inputs, run_cli):
