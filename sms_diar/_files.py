@@ -7,7 +7,8 @@ that writes there.
 
 What is not a regular file, such as a device, a pipe or ``/dev/stdout``, is never
 replaced: it receives the bytes once they are all there. A symbolic link stays one, and
-its target becomes new. A file that is replaced keeps its mode and its owner.
+its target becomes new. A file that is replaced keeps its mode and its owner. Files that
+are read for a result are not replaced by it (`protecting`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sms_diar.errors import MissingFileError, OutputError, SmsDiarError
@@ -146,6 +149,75 @@ def write_plain(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", errors=FILE_NAMES, newline="\n")
 
 
+@contextmanager
+def protecting(inputs: Iterable[str | Path]) -> Iterator[None]:
+    """Refuse, within the block, to write to files that are read for the result.
+
+    Parameters
+    ----------
+    inputs : iterable of str or Path
+        The files, compared by what they are: links to them, ``./`` before them and
+        capitals, where these do not matter, make no difference. They are looked at
+        when a file that exists is first about to be replaced.
+    """
+    before = _protected.get()
+    protect(inputs)
+    try:
+        yield
+    finally:
+        _protected.set(before)
+
+
+def protect(inputs: Iterable[str | Path]) -> None:
+    """Protect inputs until the block of `protecting` around the call ends."""
+    _protected.set((*_protected.get(), _Inputs(inputs)))
+
+
+def refuse_input(path: str | Path) -> None:
+    """Refuse a file that `protecting` protects.
+
+    Raises
+    ------
+    OutputError
+        It is one of the inputs, which the message names.
+    """
+    try:
+        about = Path(path).stat()
+    except (OSError, ValueError):
+        return
+    for inputs in _protected.get():
+        same = inputs.by_identity.get((about.st_dev, about.st_ino))
+        if same is not None:
+            raise OutputError(
+                f"{path}: is read as an input ({same}) and would be replaced; name "
+                f"another file to write"
+            )
+
+
+def check_different(paths: Iterable[str | Path]) -> None:
+    """Refuse outputs of which two are the same file under any name.
+
+    Raises
+    ------
+    OutputError
+        The later of the two would replace the earlier one.
+    """
+    seen: dict[tuple[int, int, str], str | Path] = {}
+    for path in paths:
+        target, _ = _followed(Path(path))
+        if target is None or not target.parent.is_dir():
+            continue
+        is_there = target.exists()
+        about = (target if is_there else target.parent).stat()
+        name = "" if is_there else os.path.normcase(target.name)
+        first = seen.setdefault((about.st_dev, about.st_ino, name), path)
+        if first is not path:
+            raise OutputError(
+                f"{path}: is the same file as another output ({first}); name different "
+                f"files"
+            )
+
+
 def check_writable(path: str | Path) -> None:
     """Find out before the work whether `path` can be written after it.
 
@@ -172,32 +244,30 @@ def native_name(path: Path) -> str | bytes:
     return str(path) if _WINDOWS else os.fsencode(path)
 
 
-def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to replace a file that is read, by whatever name it is given.
-
-    Raises
-    ------
-    OutputError
-        An output is the same file as an input.
-    """
-    known = {}
-    for path in inputs:
-        with suppress(OSError, ValueError):  # not there, or not a file name
-            entry = path.stat()
-            known[entry.st_dev, entry.st_ino] = path
-    for path in outputs:
-        with suppress(FileNotFoundError):
-            entry = path.stat()
-            if stat.S_ISREG(entry.st_mode) and (entry.st_dev, entry.st_ino) in known:
-                raise OutputError(
-                    f"{path}: is also an input and would be overwritten; choose "
-                    f"another name"
-                )
-
-
 def is_unfinished(path: Path) -> bool:
     """Whether a name is one that only unfinished files have."""
     return path.name.startswith(PREFIX)
+
+
+class _Inputs:
+    """Files that are read, by device and number, collected at first use."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self._paths = paths
+
+    @cached_property
+    def by_identity(self) -> dict[tuple[int, int], str | Path]:
+        """Name of each regular file."""
+        found: dict[tuple[int, int], str | Path] = {}
+        for path in self._paths:
+            with suppress(OSError, ValueError):  # missing, or no name of a file
+                about = Path(path).stat()
+                if stat.S_ISREG(about.st_mode):
+                    found.setdefault((about.st_dev, about.st_ino), path)
+        return found
+
+
+_protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
 
 
 @dataclass(frozen=True)
@@ -267,6 +337,7 @@ def _aside(path: Path) -> Iterator[_Aside]:
             raise MissingFileError(f"{path}: no such folder {folder}; make it first")
         if target.is_dir():
             raise OutputError(f"{path}: is a folder; name a file to write")
+        refuse_input(path)
         if target.exists() and not os.access(target, os.W_OK):
             raise OutputError(f"{path}: is write-protected")
     _sweep(folder)

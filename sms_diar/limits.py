@@ -18,7 +18,7 @@ MOST_CHANNELS = 128
 """Most channels of a recording; arrays of microphones have some dozens."""
 
 MOST_CHUNKS = 10_000
-"""Most parts of a WAV before its samples; there are seldom more than ten."""
+"""Most parts of an audio file before its samples; there are seldom more than ten."""
 
 LONGEST_RECORDING = 1_000_000.0
 """Most seconds of a recording, eleven days; also the longest time in an RTTM."""
@@ -47,6 +47,9 @@ MOST_DERIVATIVES = 10
 
 LONGEST_CONTEXT = 10_000
 """Most frames on either side that a frame may look at: 100 seconds."""
+
+LONGEST_DEMAND = 60.0
+"""Most seconds that the shortest segment of a network may have."""
 
 MOST_FILTERS = 4096
 """Most filters and cepstra of a front end."""

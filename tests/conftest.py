@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import stat
 import sys
+import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
+
+from sms_diar._files import protecting
 
 # The one knob for drawn examples: --hypothesis-profile chooses. Compiling inside an
 # example would trip the deadline, and CI must draw the same examples every time.
@@ -27,6 +31,7 @@ for profile, examples in (("test", 25), ("interpreted", 4), ("soak", 500)):
 hypothesis.settings.load_profile("test")
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
+PYTHON = sys.executable  # tests may pretend that it is another one
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -49,6 +54,28 @@ def _disk_is_not_flushed():
     flush, os.fsync = os.fsync, lambda _: None
     yield
     os.fsync = flush
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _temporary_files_go_with_the_session(tmp_path_factory):
+    """Checks of scikit-learn clear up at the exit of Python, which may not come."""
+    tmp_path_factory.getbasetemp()  # pytest keeps its own folders for a look at them
+    with (
+        tempfile.TemporaryDirectory(
+            prefix="sms-diar-tests-", ignore_cleanup_errors=True
+        ) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _inputs_are_protected_within_a_test():
+    """A command that a test calls without `main` protects its inputs until the end."""
+    with protecting(()):
+        yield
 
 
 @pytest.fixture
@@ -104,6 +131,23 @@ def run_cli(monkeypatch):
         return CliResult(code, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture
+def write_program():
+    """Write a program of Python that can be started by its path.
+
+    The path of Python may hold blanks, which the line ``#!`` does not allow. A shell
+    starts it instead: the next two lines are a command there, and a text in Python.
+    """
+
+    def write(path: Path, code: str) -> Path:
+        command = f"""'''exec' {shlex.quote(PYTHON)} "$0" "$@"\n' '''"""
+        path.write_text(f"#!/bin/sh\n{command}\n{code}", encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    return write
 
 
 # --- devices: copies for root, who could lose the real ones to a fault -------------

@@ -11,7 +11,9 @@ import pytest
 from sms_diar import _files
 from sms_diar._files import (
     PREFIX,
+    check_different,
     check_writable,
+    protecting,
     replacing,
     replacing_all,
     replacing_folder,
@@ -335,3 +337,40 @@ def test_an_empty_folder_is_removed_where_none_is_replaced(tmp_path, monkeypatch
         (temporary / "a").write_text("a")
     assert left_in(tmp_path) == ["made"]
     assert left_in(folder) == ["a"]
+
+
+@pytest.mark.parametrize("write", [write_text, lambda path, _: check_writable(path)])
+def test_a_file_that_is_read_is_not_replaced(tmp_path, write):
+    read, link = tmp_path / "read", tmp_path / "link"
+    read.write_text("input")
+    link.symlink_to(read)
+    with protecting([tmp_path / "missing", "\0", read]):
+        for path in (read, link):
+            with pytest.raises(OutputError) as caught:
+                write(path, "result")
+            assert str(caught.value) == (
+                f"{path}: is read as an input ({read}) and would be replaced; name "
+                f"another file to write"
+            )
+        write_text(tmp_path / "new", "result")
+        write_text(tmp_path / "new", "again")
+    assert read.read_text() == "input"
+    write_text(read, "result")
+    assert read.read_text() == "result"
+
+
+def test_inputs_are_not_looked_at_where_nothing_is_replaced(tmp_path):
+    def inputs():
+        raise AssertionError("looked at")
+        yield
+
+    with protecting(inputs()):
+        write_text(tmp_path / "new", "result")
+        with pytest.raises(AssertionError):
+            write_text(tmp_path / "new", "again")
+
+
+def test_a_device_may_be_several_outputs(null_device):
+    with protecting([null_device]):
+        check_different([null_device, null_device, "/dev/stdout", "/dev/stdout"])
+        write_text(null_device, "gone\n")

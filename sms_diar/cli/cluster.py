@@ -143,7 +143,15 @@ def cluster(
         tol=tol,
         threshold=threshold,
     )
-    _check_files(embeddings, segments, plda, method, output, rttm, per_recording)
+    _check_files(embeddings, segments, plda, method, rttm, per_recording)
+    inputs = (embeddings, segments, plda, transform, utt2rec)
+    check_outputs(output, rttm, inputs=inputs)
+    if output is not None and output.suffix not in LABEL_SUFFIXES:
+        raise typer.BadParameter(
+            f"{output}: the suffix must say which format is meant, known are .txt "
+            f"(or none), .utt2spk, .csv and .json",
+            param_hint="--output",
+        )
     if utt2rec is not None and per_recording is not False:
         raise typer.BadParameter("is for --across", param_hint="--utt2rec")
     progress = NotingProgress()
@@ -206,11 +214,10 @@ def _check_files(
     segments: Path | None,
     plda: Path | None,
     method: str,
-    output: Path | None,
     rttm: Path | None,
     per_recording: bool | None,  # noqa: FBT001
 ) -> None:
-    """Refuse files that are missing or cannot be written, before anything is read."""
+    """Refuse options that need a file which is not given."""
     if rttm is not None and segments is None:
         raise typer.BadParameter(
             "needs the times of the segments; give them with --segments",
@@ -225,11 +232,4 @@ def _check_files(
     if METHODS[method].needs_plda and plda is None and not beside.is_file():
         raise typer.BadParameter(
             f"{method} needs a PLDA model; give it with --plda", param_hint="--method"
-        )
-    check_outputs(output, rttm)
-    if output is not None and output.suffix not in LABEL_SUFFIXES:
-        raise typer.BadParameter(
-            f"{output}: the suffix must say which format is meant, known are .txt "
-            f"(or none), .utt2spk, .csv and .json",
-            param_hint="--output",
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli.output import check_outputs, echo, note, note_each
+from sms_diar.cli.output import check_outputs, echo, note, note_each, note_written
 from sms_diar.cli.recordings import AllowCommands
 from sms_diar.cli.turn_output import TurnFormatName
 
@@ -96,7 +96,7 @@ def convert(
 
     Example: sms-diar convert corrected.rttm call.eaf --rename spk-01=Ann
     """
-    from sms_diar._files import refuse_overwriting, write_text
+    from sms_diar._files import write_text
     from sms_diar.io.annotation import find_files, read_annotation
     from sms_diar.io.problems import summarised
     from sms_diar.io.turn_formats import turn_files, turns_text
@@ -112,17 +112,16 @@ def convert(
         printed, texts = turns_text(turns, chosen or "rttm"), {}
     else:
         printed, texts = "", turn_files(target, turns, chosen)
-        inputs = [] if source == "-" else find_files(source)
-        refuse_overwriting(texts, inputs)
-        check_outputs(*texts)
+    inputs = [] if source == "-" else find_files(source)
+    audio = None if split is None else split[0]
+    check_outputs(*texts, inputs=[*inputs, audio])
     if split is not None:
         _split(turns, source, *split, allow_commands=allow_commands)
     for path, text in texts.items():
         write_text(path, text)
     echo(printed, nl=False)
     n_speakers = len({turn.speaker for turn in turns})
-    for path in texts:
-        note(f"wrote {path}")
+    note_written(list(texts))
     note(f"{len(turns)} turns, {n_speakers} speakers")
 
 

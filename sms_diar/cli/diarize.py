@@ -188,16 +188,23 @@ def diarize(
         k=k,
         threshold=threshold,
     )
-    check_outputs(rttm, html)
     if ref is not None and html is None:
         raise typer.BadParameter("is for the page of --html", param_hint="--ref")
+    if split is not None and split.exists() and not split.is_dir():
+        raise typer.BadParameter(
+            f"{split} is a file; name a folder", param_hint="--split"
+        )
     turns = TurnOutput(output or [], turn_format, split)
+    voices = _enrolled(enrol or [])
+    known = [file for files in voices.values() for file in files]
+    inputs = (*recordings, ref, uem, model, *known)
+    check_outputs(rttm, html, *turns.new_paths, inputs=inputs)
     paths = context.with_resource(with_standard_input(recordings))
     with progress.stage("loading"):
         import sms_diar
 
         budget = memory_budget(max_memory)
-        turns.check(paths)
+        turns.check(paths, [rttm, html])
 
         if ref is not None:
             sms_diar.read_rttm(ref)  # what is wrong with it is known before the work
@@ -220,7 +227,7 @@ def diarize(
             max_gap=max_gap,
             link=link,
             link_threshold=link_threshold,
-            enrol=_enrolled(enrol or []),
+            enrol=voices,
             enrol_threshold=enrol_threshold,
             seed=seed,
             workers=workers,

@@ -103,7 +103,7 @@ def features(
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.features import write_features
 
-    check_outputs(output, scp)
+    check_outputs(output, scp, inputs=(directory, config))
     problems: list[Problem] = []
     front_end = changed_front_end(
         read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas

@@ -151,7 +151,7 @@ def train(
         from sms_diar.pipeline.models import write_ivector_model
         from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 
-    check_outputs(output)
+    check_outputs(output, inputs=(*directories, config))
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
     budget = memory_budget(max_memory)
     checkpoint = checkpoint_path(output)
@@ -245,7 +245,7 @@ def extract(
 
     progress = TerminalProgress()
     with progress.stage("loading"):
-        from sms_diar.io.embeddings import write_embeddings
+        from sms_diar.io.embeddings import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.extraction import Speech, extract_ivectors
@@ -255,7 +255,7 @@ def extract(
         raise typer.BadParameter(
             f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
         )
-    check_outputs(output)
+    check_outputs(*embedding_files(output), inputs=(directory, model))
     path = require_model_path() if model is None else model
     chosen = read_ivector_model(path)
     front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)

@@ -17,6 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from sms_diar import __version__
+from sms_diar._files import protecting
 from sms_diar.cli import (
     cluster,
     convert,
@@ -84,7 +85,8 @@ def options(
 def main() -> None:
     """Run the command line; turn our own errors into one line and exit code 1."""
     interrupts.listen()
-    with interrupts.interruptible("run it again"):
+    # Inputs that a command protects are protected until it ends.
+    with interrupts.interruptible("run it again"), protecting(()):
         try:
             app()
         except SmsDiarError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,13 +30,27 @@ MaxMemory = Annotated[
 _NAMED = 10  # lines that are shown before the rest is only counted
 
 
-def check_outputs(*paths: Path | None) -> None:
-    """Refuse what cannot be written before the work, not after it."""
-    from sms_diar._files import check_writable
+def check_outputs(
+    *paths: Path | None, inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuse outputs that cannot or must not be written before the work.
 
-    for path in paths:
-        if path is not None:
-            check_writable(path)
+    Parameters
+    ----------
+    *paths : Path or None
+        Files to write, which must differ from each other and from the inputs.
+    inputs : iterable of str, Path or None
+        Everything that is read; see `sms_diar.io.input_files`. Until the command
+        ends, no output replaces any of it.
+    """
+    from sms_diar._files import check_different, check_writable, protect
+    from sms_diar.io.input_files import input_files
+
+    protect(input_files(inputs))
+    given = [path for path in paths if path is not None]
+    for path in given:
+        check_writable(path)
+    check_different(given)
 
 
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:

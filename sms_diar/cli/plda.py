@@ -120,7 +120,7 @@ def train(
             "a Kaldi PLDA file",
             param_hint="--dim, --energy and --shrinkage",
         )
-    check_outputs(output, kaldi_plda)
+    check_outputs(output, kaldi_plda, inputs=(embeddings, labels))
 
     progress = TerminalProgress()
     with progress.track("plda train", 3) as advance:
@@ -209,7 +209,7 @@ def adapt(
     )
     from sms_diar.scoring.backend import BackEnd
 
-    check_outputs(output)
+    check_outputs(output, inputs=(model, embeddings, transform))
     loaded, _ = read_plda_model(model)
     ours = isinstance(loaded, BackEnd)
     if output.suffix == (".plda" if ours else ".npz"):

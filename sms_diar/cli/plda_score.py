@@ -101,7 +101,7 @@ def score(
             "needs -o, since the scores go to standard output", param_hint="--json"
         )
     budget = memory_budget(max_memory)
-    check_outputs(output)
+    check_outputs(output, inputs=(model, enrol, test, trials, average, transform))
     loaded, _ = read_plda_model(model)
     left = read_embeddings(enrol, allow_commands=allow_commands)
     refuse_transform(loaded, model, transform)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -75,9 +76,11 @@ def report(
     Example: sms-diar report out.rttm --audio call.wav --ref ref.rttm -o report.html
     """
     from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.io.annotation import turn_files
     from sms_diar.pipeline.page import report_page
 
-    check_outputs(output)
+    given = turns if ref is None else [*turns, ref]
+    check_outputs(output, inputs=chain(turn_files(given), audio or (), [uem]))
     page = report_page(
         turns if len(turns) > 1 else turns[0],
         audio=audio or None,

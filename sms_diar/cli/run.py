@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sms_diar.cli.output import echo, echo_json
+from sms_diar.cli.output import check_outputs, echo, echo_json
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 
@@ -62,6 +62,7 @@ def run(
         from sms_diar.experiment.recipe import find_recipe, run_recipe
 
         found = find_recipe(recipe)
+    check_outputs(inputs=conf or ())
     advice = "run it again to go on from here"
     with (
         interruptible(advice),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,7 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar._files import write_text
+        from sms_diar.io.annotation import turn_files
         from sms_diar.io.problems import summarised
         from sms_diar.io.sniff import is_label_table
         from sms_diar.pipeline.score import score_systems
@@ -95,7 +97,8 @@ def score(
 
         run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
-    check_outputs(errors)
+    given = [*reference, *(path for part in hypotheses.values() for path in part)]
+    check_outputs(errors, inputs=chain(turn_files(given), [uem]))
     if len(reference) == 1 and is_label_table(reference[0]):
         _score_labels(reference[0], hypotheses, layout, as_json=as_json)
         return

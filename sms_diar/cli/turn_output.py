@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sms_diar.cli.output import check_outputs
-
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarization import Diarization
 
@@ -99,22 +97,58 @@ class TurnOutput:
     format: TurnFormatName | None
     split: Path | None
 
-    def check(self, recordings: Sequence[Path]) -> None:
-        """Refuse what will not work, as far as it can be known."""
-        if self.split is not None:
-            if self.split.exists() and not self.split.is_dir():
-                raise typer.BadParameter(
-                    f"{self.split} is a file; name a folder", param_hint="--split"
-                )
-            check_outputs(self.split / "x.wav" if self.split.is_dir() else self.split)
-        for path in self.files:
-            check_outputs(path / "x" if path.is_dir() else path)
-        single = self._single()
-        if single is None:
-            return
+    @property
+    def new_paths(self) -> list[Path]:
+        """Files to write, and a folder to make; folders that exist are not among it."""
+        paths = [*self.files, *([] if self.split is None else [self.split])]
+        return [path for path in paths if not path.is_dir()]
+
+    def check(self, recordings: Sequence[Path], others: Sequence[Path | None]) -> None:
+        """Refuse what will not work, as far as it can be known.
+
+        Parameters
+        ----------
+        recordings : sequence of Path
+            The inputs; `check_outputs` has seen them, and `new_paths`.
+        others : sequence of Path or None
+            Other outputs of the command.
+        """
+        from sms_diar._files import (
+            PREFIX,
+            check_different,
+            check_writable,
+            refuse_input,
+        )
+        from sms_diar.io.file_names import file_names
+        from sms_diar.io.turn_formats import format_to_write, written_suffix
         from sms_diar.pipeline.sources import find_recordings
 
-        if len(find_recordings(recordings)) > 1:
+        if self.split is not None and self.split.is_dir():
+            if any(path.is_dir() and path.samefile(self.split) for path in recordings):
+                raise typer.BadParameter(
+                    f"{self.split} is the folder of the recordings that are read; name "
+                    f"another one",
+                    param_hint="--split",
+                )
+            check_writable(self.split / PREFIX)
+        single = self._single()
+        folders = [path for path in self.files if path.is_dir()]
+        if single is None and not folders:
+            return
+        names = [recording.id for recording in find_recordings(recordings)]
+        suffix = written_suffix(format_to_write(None, self._name))
+        inside = [f"{name}{suffix}" for name in file_names(names).values()]
+        for folder in folders:
+            check_writable(folder / PREFIX)
+            for name in inside:
+                refuse_input(folder / name)
+        written = [
+            *others,
+            *self.new_paths,
+            *(f / name for f in folders for name in inside),
+        ]
+        check_different(path for path in written if path is not None)
+        if single is not None and len(names) > 1:
             option, where = single
             raise typer.BadParameter(
                 f"{where}: this format holds one recording in a file, and there are "

@@ -33,6 +33,7 @@ from sms_diar.errors import InvalidParameterError as Invalid
 from sms_diar.features.filterbank import FilterbankConfig
 from sms_diar.features.front_end import check_known
 from sms_diar.io.toml import read_toml
+from sms_diar.limits import LARGEST_RATE, LEAST_RATE, LONGEST_DEMAND, MOST_FILTERS
 from sms_diar.networks.store import file_digest
 from sms_diar.types import AnyArray, FloatArray
 
@@ -41,6 +42,12 @@ _WORDS = {
     float: "a number",
     str: "a text",
     bool: "true or false",
+}
+_RANGES = {
+    "rate": (LEAST_RATE, LARGEST_RATE),
+    "n_filters": (1, MOST_FILTERS),
+    "scale": (1e-9, 1e9),
+    "shortest": (0.0, LONGEST_DEMAND),
 }
 
 
@@ -103,6 +110,12 @@ def read_description(path: Path) -> Description:
         is_whole = type(value) is int and kind is float
         if not (type(value) is kind or is_whole):
             raise ConfigError(f"{path}: '{key}' must be {_WORDS[kind]}, got {value!r}")
+        low, high = _RANGES.get(key, (value, value))
+        if not low <= value <= high:
+            raise ConfigError(
+                f"{path}: '{key}' must be between {low:g} and {high:g}, got "
+                f"{value!r:.40}"
+            )
         values[key] = float(value) if is_whole else value
     missing = [
         name

@@ -9,7 +9,9 @@ noticed at its end.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ Readable: TypeAlias = str | Path | BinaryIO
 NamedStream: TypeAlias = tuple[BinaryIO, str | Path]
 
 CHUNK = 1 << 16
+_SPECIAL = "is a pipe or device, not a file; store it as a file first"
 
 
 class ByteSource:
@@ -137,9 +140,12 @@ class ByteSource:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file for reading, with our errors in place of the system's."""
+    """Open a file or a pipe, with errors of this package in place of the system's.
+
+    A device that may never end, such as ``/dev/zero``, is refused.
+    """
     try:
-        return path.open("rb")
+        stream = path.open("rb")
     except FileNotFoundError:
         raise MissingFileError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -149,6 +155,12 @@ def open_file(path: Path) -> BinaryIO:
         raise DataFormatError(f"cannot be read ({reason})", path=path) from error
     except ValueError:  # NUL
         raise DataFormatError("is no name of a file", path=path) from None
+    about = os.fstat(stream.fileno())
+    is_empty = about.st_rdev == Path(os.devnull).stat().st_rdev
+    if stat.S_ISCHR(about.st_mode) and not (is_empty or stream.isatty()):
+        stream.close()
+        raise DataFormatError(_SPECIAL, path=path)
+    return stream
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -163,9 +175,7 @@ def open_regular(path: Path) -> BinaryIO:
     except ValueError:  # NUL
         raise DataFormatError("is no name of a file", path=path) from None
     if is_special:
-        raise DataFormatError(
-            "is a pipe or device, not a file; store it as a file first", path=path
-        )
+        raise DataFormatError(_SPECIAL, path=path)
     return open_file(path)
 
 
@@ -202,7 +212,7 @@ def open_seekable(source: Readable, name: str | None = None) -> Iterator[NamedSt
     """
     if isinstance(source, str | Path) and str(source) != "-":
         path = Path(source)
-        with open_file(path) as stream:
+        with open_regular(path) as stream:
             yield stream, path
     else:
         with open_source(source) as opened:

@@ -1,4 +1,4 @@
-"""What other people's parsers raise on damaged files, as our own error.
+"""Errors of other libraries' parsers on damaged files, as errors of this package.
 
 NumPy, zipfile, pyarrow, h5py and the like raise whatever they run into: a list of
 their exceptions would never be complete.
@@ -6,9 +6,11 @@ their exceptions would never be complete.
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sms_diar._text import shown
 from sms_diar.errors import DataFormatError, MissingExtraError, MissingFileError
@@ -37,3 +39,20 @@ def foreign_errors(path: str | Path, problem: str, remedy: str = "") -> Iterator
         said = shown(str(error).strip().partition("\n")[0])[:_SAID]
         why = said or type(error).__name__
         raise DataFormatError(f"{problem} ({why}){remedy}", path=path) from error
+
+
+@contextmanager
+def opened_archive(
+    stream: BinaryIO, path: str | Path, problem: str, remedy: str = ""
+) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive; any error while it is open becomes a DataFormatError.
+
+    Parameters
+    ----------
+    stream : binary file object
+        The archive, which can be rewound.
+    path, problem, remedy
+        As in `foreign_errors`.
+    """
+    with foreign_errors(path, problem, remedy), zipfile.ZipFile(stream) as archive:
+        yield archive

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._foreign import foreign_errors
+from sms_diar.io._foreign import foreign_errors, opened_archive
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray
 
@@ -39,10 +39,7 @@ def load_npy(stream: BinaryIO, path: str | Path) -> AnyArray:
 def load_npz(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
     """Load all arrays of an npz by name; other files in it are passed over."""
     arrays: dict[str, AnyArray] = {}
-    with (
-        foreign_errors(path, "not a whole NumPy file", _DAMAGED),
-        zipfile.ZipFile(stream) as archive,
-    ):
+    with opened_archive(stream, path, "not a whole NumPy file", _DAMAGED) as archive:
         _check_expansion(archive, stream.seek(0, 2), path)
         for info in archive.infolist():
             with archive.open(info) as member:
@@ -57,10 +54,7 @@ def load_npz(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
 
 def names_in_npz(stream: BinaryIO, path: str | Path) -> list[str]:
     """Names of the arrays of an npz, none of them loaded."""
-    with (
-        foreign_errors(path, "not a whole NumPy file", _DAMAGED),
-        zipfile.ZipFile(stream) as archive,
-    ):
+    with opened_archive(stream, path, "not a whole NumPy file", _DAMAGED) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,6 +157,12 @@ def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
                 raise MissingFileError(f"{path}: no such file")
             files += [Path(match) for match in matches]
     return files
+
+
+def turn_files(sources: Sequence[str | Path]) -> Iterator[str | Path]:
+    """Give the sources of turns and the files that they mean, when asked for them."""
+    yield from sources
+    yield from find_files(sources)
 
 
 def _in_folder(path: Path) -> list[Path]:

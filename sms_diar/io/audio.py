@@ -10,11 +10,10 @@ features later is refused: NaN, truncated data, two channels where one is needed
 from __future__ import annotations
 
 import logging
-import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 import numpy as np
 import soundfile
@@ -27,12 +26,12 @@ from sms_diar.io import ffmpeg
 from sms_diar.io._bytes import open_regular
 from sms_diar.io.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.sphere import SphereFile
+from sms_diar.io.truncation import check_whole
 from sms_diar.limits import (
     LARGEST_RATE,
     LEAST_RATE,
     LONGEST_RECORDING,
     MOST_CHANNELS,
-    MOST_CHUNKS,
 )
 from sms_diar.types import FloatArray
 
@@ -53,8 +52,6 @@ AUDIO_SUFFIXES = frozenset(
     f".{s}" for s in f"{_OWN_SUFFIXES} {_FFMPEG_SUFFIXES}".split()
 )
 """Files of a folder that are taken for recordings, in small letters."""
-
-_STREAMED = 0x7FFFF000  # sizes that sox and others write when they cannot seek back
 
 
 class Decoder(Protocol):
@@ -332,46 +329,13 @@ def _said(error: Exception) -> str:
 
 def _open(path: Path) -> Decoder:
     with open_regular(path) as stream:
-        start = stream.read(12)
+        start = stream.read(len(SPHERE_MAGIC))
         if not start:
             raise DataFormatError("is empty (0 bytes)", path=path)
-        if start[:4] == b"RIFF":
-            _check_riff(start, stream, path)
-    if start.startswith(SPHERE_MAGIC):
+        check_whole(stream, path)
+    if start == SPHERE_MAGIC:
         return SphereFile(path)
     try:
         return _SoundFile(path)
     except DataFormatError as problem:
         return _Decoded(path, problem)
-
-
-def _check_riff(start: bytes, stream: BinaryIO, path: Path) -> None:
-    """Compare the size a WAV header promises with the file.
-
-    libsndfile reads what there is and keeps quiet about the rest.
-    """
-    position = len(start)
-    for _ in range(MOST_CHUNKS):
-        head = stream.read(8)
-        if len(start) < 12 or len(head) < 8:
-            raise DataFormatError(
-                "the WAV header ends before the samples begin; the file is truncated",
-                path=path,
-            )
-        (size,) = struct.unpack("<I", head[4:])
-        position += 8
-        if head[:4] == b"data":
-            held = stream.seek(0, 2) - position
-            if held < size < _STREAMED:
-                raise DataFormatError(
-                    f"the WAV header promises {size} bytes of samples, but the file "
-                    f"ends after {held} of them; it is truncated, copy it again",
-                    path=path,
-                )
-            return
-        position = stream.seek(position + size + size % 2)
-    raise DataFormatError(
-        f"the WAV header has over {MOST_CHUNKS} parts and no samples yet; the file is "
-        f"damaged",
-        path=path,
-    )

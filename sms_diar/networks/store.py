@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError, NetworkError
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
 from sms_diar.io.model import ModelFile, read_model, write_model
 from sms_diar.networks.catalogue import Network, network
 from sms_diar.types import AnyArray
@@ -177,7 +177,7 @@ def _refused(path: Path, name: str, error: OSError) -> NetworkError:
 def file_digest(path: str | Path) -> str:
     """SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
-    with open_file(Path(path)) as file:
+    with open_regular(Path(path)) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import pickletools
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -24,7 +23,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._bytes import open_file
+from sms_diar.io._bytes import open_regular
+from sms_diar.io._foreign import opened_archive
 from sms_diar.types import AnyArray
 
 _STORAGES = {
@@ -35,9 +35,6 @@ _STORAGES = {
     "torch IntStorage": "<i4",
     "torch BoolStorage": "|b1",
 }
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
-"""What zipfile raises on damaged, encrypted or oddly compressed archives."""
-
 _TENSOR = "torch._utils _rebuild_tensor_v2"
 _PARAMETER = "torch._utils _rebuild_parameter"
 _ORDERED = "collections OrderedDict"
@@ -69,13 +66,9 @@ def read_tensors(path: str | Path) -> dict[str, AnyArray]:
         out).
     """
     path = Path(path)
-    try:
-        with open_file(path) as file, zipfile.ZipFile(file) as archive:
-            return _Archive(archive, path).tensors()
-    except UNREADABLE as error:
-        raise DataFormatError(
-            f"not a PyTorch archive, or a damaged one ({error})", path=path
-        ) from error
+    problem = "not a PyTorch archive, or a damaged one"
+    with open_regular(path) as file, opened_archive(file, path, problem) as archive:
+        return _Archive(archive, path).tensors()
 
 
 class _Archive:

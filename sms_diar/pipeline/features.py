@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sms_diar._files import replacing_all, write_plain
+from sms_diar._files import protecting, replacing_all, write_plain
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import DataFormatError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.input_files import input_files
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.feature_ark import FeatureArk
 from sms_diar.pipeline.extraction import count_segments
@@ -90,6 +91,7 @@ def write_features(
     listener = progress or Silence()
     with (
         listener.track("features", count_segments(data)) as advance,
+        protecting(input_files([data.path])),
         replacing_all([output], index=scp) as [temporary, *listing],
         temporary.open("wb") as stream,
     ):

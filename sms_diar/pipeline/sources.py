@@ -72,6 +72,15 @@ def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
     return list(find_recordings(paths))
 
 
+def paths_of(source: AudioInput) -> list[Path]:
+    """Paths among what `recordings_of` takes; samples have none."""
+    if isinstance(source, str | os.PathLike):
+        return [Path(source)]
+    if isinstance(source, Mapping) or _is_given(source):
+        return []
+    return [Path(path) for path in cast("Sequence[str | Path]", source)]
+
+
 def is_single(source: AudioInput) -> bool:
     """Whether the source is one recording by its form: a file, or samples."""
     if isinstance(source, str | os.PathLike):

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar._files import refuse_overwriting
+from sms_diar._files import protecting
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio import BLOCK, Samples
 from sms_diar.io.audio_writer import write_audio
 from sms_diar.io.file_names import file_names
+from sms_diar.io.input_files import input_files
 from sms_diar.pipeline.channels import EACH, channel_name
-from sms_diar.pipeline.sources import AudioInput, open_channels, place_of, recordings_of
+from sms_diar.pipeline.sources import AudioInput, open_channels, paths_of, recordings_of
 from sms_diar.timeline.naming import name_in_recording
 from sms_diar.types import Segment, Turn
 
@@ -69,16 +70,17 @@ def split_speakers(
     titles = {key: name_in_recording(*key) for key in sorted(spoken)}
     names = file_names(titles.values())
     paths = {title: folder / f"{names[title]}.wav" for title in names}
-    audio = [Path(place_of(given[name])) for name, _ in titles]
-    refuse_overwriting(paths.values(), audio)
     folder.mkdir(exist_ok=True)
     written = []
     for recording in dict.fromkeys(name for name, _ in titles):
-        with open_channels(
-            given[recording],
-            channel=channel if isinstance(channel, int) else None,
-            allow_commands=allow_commands,
-        ) as channels:
+        with (
+            protecting(input_files(paths_of(source))),
+            open_channels(
+                given[recording],
+                channel=channel if isinstance(channel, int) else None,
+                allow_commands=allow_commands,
+            ) as channels,
+        ):
             own = {channel_name(n): [c] for n, c in enumerate(channels, start=1)}
             for key, title in titles.items():
                 if key[0] != recording:

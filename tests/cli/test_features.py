@@ -10,10 +10,11 @@ import typer
 from typer.testing import CliRunner
 
 from sms_diar.cli.features import register
-from sms_diar.errors import ConfigError
+from sms_diar.errors import ConfigError, OutputError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.pipeline.features import write_features
 
 app = typer.Typer()
 register(app)
@@ -146,3 +147,10 @@ def test_stereo_telephone_calls_are_read_by_channel(folder):
     result, _ = run(folder, "--channel", "2", "--cmvn", "segment")
     assert result.exit_code == 0
     np.testing.assert_array_equal(dict(kaldiio.load_ark(str(out)))["c"], got["b"])
+
+
+def test_the_library_does_not_replace_a_recording_by_its_features(folder):
+    before = (folder / "b.wav").read_bytes()
+    with pytest.raises(OutputError, match=r"b\.wav: is read as an input"):
+        write_features(DataDir(folder), folder / "b.wav")
+    assert (folder / "b.wav").read_bytes() == before

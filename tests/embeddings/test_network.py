@@ -202,6 +202,7 @@ def onnx_mean(path, shape):
     path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
 
 
+INF, NAN = float("inf"), float("nan")
 DESCRIPTION = {
     "file": "mean.onnx",
     "input": "feats",
@@ -261,7 +262,18 @@ def test_descriptions_of_one_file_with_other_settings_have_other_fingerprints(
         ({"subtract_mean": 1}, ConfigError, "'subtract_mean' must be true or false"),
         ({"licence": None}, ConfigError, "must say licence"),
         ({"features": "mfcc"}, ConfigError, "'features' must be 'fbank' or 'waveform'"),
-        ({"rate": 0}, ConfigError, "rate"),
+        ({"rate": 0}, ConfigError, "'rate' must be between 100 and 768000, got 0"),
+        ({"rate": 10**18}, ConfigError, "'rate' must be between 100 and 768000"),
+        ({"n_filters": 0}, ConfigError, "'n_filters' must be between 1 and 4096"),
+        ({"n_filters": 10**9}, ConfigError, "'n_filters' must be between 1 and 4096"),
+        ({"scale": -1}, ConfigError, "'scale' must be between 1e-09 and 1e+09, got -1"),
+        ({"scale": INF}, ConfigError, "'scale' must be between 1e-09 and 1e+09"),
+        ({"scale": 10**400}, ConfigError, "'scale' must be between 1e-09 and 1e+09"),
+        ({"shortest": INF}, ConfigError, "'shortest' must be between 0 and 60, got in"),
+        ({"shortest": NAN}, ConfigError, "'shortest' must be between 0 and 60, got na"),
+        ({"shortest": 1e18}, ConfigError, "'shortest' must be between 0 and 60, got 1"),
+        ({"shortest": -1}, ConfigError, "'shortest' must be between 0 and 60, got -1"),
+        ({"file": "/dev/zero"}, DataFormatError, "/dev/zero: is a pipe or device"),
         ({"file": "none.onnx"}, MissingFileError, "none.onnx: no such file"),
         ({"file": "mean.toml"}, DataFormatError, "onnxruntime cannot load it"),
         ({"input": "x"}, DataFormatError, "has no input 'x', only feats"),
@@ -276,9 +288,11 @@ def test_descriptions_of_one_file_with_other_settings_have_other_fingerprints(
 def test_descriptions_that_do_not_fit_are_refused(described, settings, kind, problem):
     if kind is DataFormatError:
         pytest.importorskip("onnxruntime")
+    path = described(**settings)
     with pytest.raises(kind) as caught:
-        load_embedder(described(**settings))
+        load_embedder(path)
     assert problem in str(caught.value)
+    assert kind is not ConfigError or str(path) in str(caught.value)
 
 
 def test_a_description_that_is_not_toml_is_refused(tmp_path):

@@ -231,6 +231,8 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "float": sound(".wav", subtype="FLOAT"),
         "ulaw": sound(".wav", subtype="ULAW"),
         "adpcm": sound(".wav", subtype="IMA_ADPCM"),
+        **{name: sound(f".{name}") for name in ("aiff", "au", "w64")},
+        "rf64": sound(".wav", format="RF64"),
     }
     kept["flac"] = {"plain": sound(".flac")}
     kept["ogg"] = {"plain": sound(".ogg")}

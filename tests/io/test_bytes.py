@@ -1,7 +1,9 @@
 """The look-ahead reader under all formats."""
 
 import io
+import os
 import re
+import threading
 
 import pytest
 from hypothesis import given
@@ -73,3 +75,32 @@ def test_a_stream_of_the_caller_stays_open():
     with open_seekable(stream, "it") as (opened, name):
         assert (opened.read(), name) == (b"ab", "it")
     assert not stream.closed
+
+
+def test_a_device_that_never_ends_is_refused():
+    with pytest.raises(DataFormatError) as caught, open_source("/dev/zero"):
+        pass
+    assert str(caught.value) == (
+        "/dev/zero: is a pipe or device, not a file; store it as a file first"
+    )
+
+
+def test_a_pipe_and_the_empty_device_are_read(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(b"a [ 1 2 ]\n"))
+    writer.start()
+    with open_source(pipe) as source:
+        assert source.rest() == b"a [ 1 2 ]\n"
+    writer.join()
+    with open_source(os.devnull) as source:
+        assert source.rest() == b""
+
+
+def test_what_is_read_back_and_forth_is_not_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(DataFormatError, match="is a pipe or device"),
+        open_seekable(tmp_path / "pipe"),
+    ):
+        pass

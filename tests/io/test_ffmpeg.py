@@ -123,15 +123,16 @@ def test_without_ffmpeg_the_command_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a script stands for ffmpeg")
-def test_ffmpeg_gets_a_list_of_arguments_and_no_network(tmp_path, monkeypatch):
+def test_ffmpeg_gets_a_list_of_arguments_and_no_network(
+    tmp_path, monkeypatch, write_program
+):
     """A stand-in writes down its arguments and what standard input holds."""
-    script = tmp_path / "ffmpeg"
-    script.write_text(
-        f"#!{sys.executable}\nimport json, pathlib, sys\n"
+    script = write_program(
+        tmp_path / "ffmpeg",
+        "import json, pathlib, sys\n"
         f"pathlib.Path({str(tmp_path / 'said')!r}).write_text("
-        "json.dumps([sys.stdin.read(), *sys.argv[1:]]))\nsys.exit('no\\nlast words')\n"
+        "json.dumps([sys.stdin.read(), *sys.argv[1:]]))\nsys.exit('no\\nlast words')\n",
     )
-    script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("ffmpeg") == str(script)
     hostile = tmp_path / "$(touch pwned); http:"

@@ -1,6 +1,7 @@
 """Model files: what comes back, and what is refused by name."""
 
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -109,6 +110,8 @@ def test_a_missing_file(tmp_path):
         read_model(tmp_path / "gone.npz", "toy")
     assert str(caught.value) == f"{tmp_path / 'gone.npz'}: no such file"
     assert not is_model(tmp_path / "gone.npz")
+    os.mkfifo(tmp_path / "pipe")
+    assert not is_model(tmp_path / "pipe")
 
 
 def test_an_npz_that_is_no_model(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 import sys
 import zipfile
 
@@ -16,7 +15,6 @@ from sms_diar.networks.catalogue import NETWORKS, Network
 
 CONTENT = b"one two three"
 ENTRY = "package/tiny.txt"
-PYTHON = sys.executable
 
 
 def convert(path):
@@ -72,22 +70,18 @@ def wheel(tmp_path):
 
 
 @pytest.fixture
-def program(tmp_path):
+def program(tmp_path, write_program):
     """Write a program that notes its arguments and then does what it is told."""
 
     def write(name, body):
-        path = tmp_path / name
         notes = tmp_path / f"{name}.arguments"
         lines = [
-            f"#!{PYTHON}",
             "import shutil, sys, pathlib, zipfile",
             f"pathlib.Path({str(notes)!r}).write_text('\\n'.join(sys.argv[1:]))",
             "def after(option): return sys.argv[sys.argv.index(option) + 1]",
             body,
         ]
-        path.write_text("\n".join(lines), encoding="utf-8")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        return path, notes
+        return write_program(tmp_path / name, "\n".join(lines)), notes
 
     return write
 

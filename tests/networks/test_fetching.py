@@ -2,15 +2,17 @@
 
 import errno
 import importlib.util
+import os
 import subprocess
 import tempfile
 import threading
 import zipfile
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError, NetworkError
+from sms_diar.errors import DataFormatError, NetworkError, SmsDiarError
 from sms_diar.networks import store
 from sms_diar.networks.catalogue import NETWORKS
 from sms_diar.networks.fetching import add, fetch
@@ -173,7 +175,7 @@ def test_a_full_disk_leaves_nothing_half_written(
         with pytest.raises(NetworkError, match=r"written \(No space left on device\)"):
             fetch("tiny")
     with monkeypatch.context() as patch:
-        patch.setattr("shutil.copyfileobj", full)
+        patch.setattr("pathlib.Path.write_bytes", full)
         with pytest.raises(NetworkError, match=r"No space left.*make room there"):
             fetch("tiny")
     assert list(models.iterdir()) == []
@@ -237,3 +239,52 @@ def test_a_conversion_that_gives_other_arrays_is_not_kept(
     with pytest.raises(NetworkError, match="conversion gave arrays of fingerprint"):
         fetch("tiny")
     assert list(models.iterdir()) == []
+
+
+def mutated(content, rng):
+    """A copy with a few bytes changed, removed or repeated."""
+    changed = bytearray(content)
+    for _ in range(rng.integers(1, 4)):
+        at = int(rng.integers(len(changed)))
+        size = int(rng.integers(1, 9))
+        kind = rng.integers(4)
+        if kind == 0:
+            changed[at : at + size] = b""
+        elif kind == 1:
+            changed[at:at] = changed[at : at + size]
+        else:
+            changed[at : at + size] = rng.bytes(len(changed[at : at + size]))
+    return bytes(changed)
+
+
+def test_a_damaged_wheel_is_converted_or_refused_by_name(tiny, wheel, models):
+    path, rng = wheel(), np.random.default_rng(6)
+    whole = path.read_bytes()
+    messages = []
+    for _ in range(400):
+        path.write_bytes(mutated(whole, rng))
+        try:
+            [found] = add(path)
+        except SmsDiarError as error:
+            messages.append(str(error))
+        else:
+            assert found.state == "verified"
+    assert len(messages) > 200
+    assert [text for text in messages if path.name not in text] == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_only_regular_files_are_added(tiny, tmp_path, kind):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(DataFormatError, match="is a pipe or device, not a file"):
+        add(path if kind == "pipe" else "/dev/zero")
+
+
+def test_a_file_in_the_place_of_the_result_is_not_replaced(tiny, models, wheel):
+    models.mkdir(parents=True)
+    original = wheel().rename(models / "tiny.npz")
+    before = original.read_bytes()
+    with pytest.raises(NetworkError, match="is read as an input"):
+        add(original)
+    assert original.read_bytes() == before

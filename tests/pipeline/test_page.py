@@ -182,3 +182,18 @@ def test_diarize_writes_a_page(run_cli, tmp_path, one_voice, no_networks):
     [one] = read((tmp_path / "p.html").read_text(encoding="utf-8"))
     assert one["score"]["speakers"] == ["ann"]
     assert one["map"] is not None
+
+
+def test_sound_beside_a_page_does_not_replace_a_recording(tmp_path, run_cli):
+    audio = tmp_path / "page-1.mp3"
+    soundfile.write(audio, np.zeros(16000), 16000)
+    before = audio.read_bytes()
+    turns = tmp_path / "x.rttm"
+    turns.write_text("SPEAKER a 1 0 1 <NA> <NA> ann <NA> <NA>\n", encoding="utf-8")
+    result = run_cli(
+        *("report", turns, "--audio", audio, "--embed-limit", "0"),
+        *("-o", tmp_path / "page.html"),
+    )
+    assert result.returncode == 1
+    assert f"{audio}: is read as an input" in result.stderr
+    assert audio.read_bytes() == before

@@ -1,5 +1,6 @@
 """Recordings of data directories: tables, commands and what can be wrong."""
 
+import shlex
 import sys
 
 import numpy as np
@@ -11,6 +12,8 @@ from sms_diar.io.command import Unpacking, parse_unpacking, run_into
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.recordings import Piece, list_recordings, open_recording
 from sms_diar.types import Segment
+
+PYTHON = shlex.quote(sys.executable)
 
 
 @pytest.fixture
@@ -120,7 +123,7 @@ def test_sph2pipe_lines_are_read_without_running_anything(folder):
 
 
 def test_other_commands_need_permission(folder):
-    line = f"a {sys.executable} -c 'import pathlib' |"
+    line = f"a {PYTHON} -c 'import pathlib' |"
     (folder / "wav.scp").write_text(line + "\n")
     assert refusal(folder) == (
         f"{folder / 'wav.scp'}: the audio of 'a' is a command; tables of strangers can "
@@ -134,13 +137,13 @@ def test_permitted_commands_are_run_without_a_shell(folder):
         f"import sys, pathlib; sys.stdout.buffer.write("
         f'pathlib.Path("{folder}/a.wav").read_bytes())'
     )
-    (folder / "wav.scp").write_text(f"a {sys.executable} -c '{program}' |\n")
+    (folder / "wav.scp").write_text(f"a {PYTHON} -c '{program}' |\n")
     assert first(folder, allow_commands=True).tolist() == [0, 1, 2]
 
 
 def test_commands_that_fail_say_why(folder):
     program = 'import sys; print("out of paper", file=sys.stderr); sys.exit(3)'
-    line = f"a {sys.executable} -c '{program}' |"
+    line = f"a {PYTHON} -c '{program}' |"
     (folder / "wav.scp").write_text(line + "\n")
     assert refusal(folder, allow_commands=True) == (
         f"{folder / 'wav.scp'}: the command ended with status 3: out of paper\n"

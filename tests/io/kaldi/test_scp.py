@@ -1,6 +1,7 @@
 """Scp files: places, ranges, commands, and lines that lead nowhere."""
 
 import io
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sms_diar.io.kaldi.ark import write_ark
 from sms_diar.io.kaldi.binary import BINARY, object_bytes
 from sms_diar.io.kaldi.scp import ScpEntry, parse_entry, read_scp
 
+PYTHON = shlex.quote(sys.executable)
 ROWS = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 
@@ -170,7 +172,7 @@ def test_commands_do_not_run_unless_allowed(here):
 
 def test_allowed_commands_give_vectors(here):
     (here / "my vec").write_text(" [ 1 2 ]\n")
-    path = write(f"a cat 'my vec' |\nb {sys.executable} -c 'print(\"[ 3 4 ]\")' |\n")
+    path = write(f"a cat 'my vec' |\nb {PYTHON} -c 'print(\"[ 3 4 ]\")' |\n")
     got = dict(read_scp(path, allow_commands=True))
     assert {name: v.tolist() for name, v in got.items()} == {"a": [1, 2], "b": [3, 4]}
 
@@ -203,7 +205,7 @@ def test_what_needs_a_shell_is_refused(here, command, special):
         ("no-such-program", "cannot run 'no-such-program' (No such file or directory)"),
         ("cat 'x", "the command cannot be split (No closing quotation)"),
         (
-            f"{sys.executable} -c 'import sys; sys.exit(\"out of luck\")'",
+            f"{PYTHON} -c 'import sys; sys.exit(\"out of luck\")'",
             "the command ended with status 1: out of luck",
         ),
         ("false", "the command ended with status 1"),
