@@ -65,6 +65,9 @@ class Convention:
         undefined.
     refuses_overlapping_uem : bool
         Whether regions of the UEM that overlap are refused; else they are joined.
+    scans_overlap : bool
+        Whether ignored overlap is removed by the scan of md-eval, which keeps some
+        of it at the edges of regions (`scored_regions.scanned_regions`).
     """
 
     name: str
@@ -84,6 +87,7 @@ class Convention:
     purity_everywhere: bool = False
     zero_rate: bool = False
     refuses_overlapping_uem: bool = False
+    scans_overlap: bool = False
 
 
 SMS_DIAR = Convention("sms-diar")
@@ -99,6 +103,7 @@ NIST = Convention(
     merging="none",
     zero_turns=True,
     refuses_overlapping_uem=True,
+    scans_overlap=True,
 )
 """md-eval-22."""
 
@@ -111,6 +116,7 @@ DSCORE = Convention(
     trims=True,
     decimals=3,
     jer="frames",
+    scans_overlap=True,
 )
 """dscore 1.1.0, which hands cut, merged and rounded turns to md-eval."""
 

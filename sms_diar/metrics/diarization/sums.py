@@ -16,6 +16,7 @@ from sms_diar.metrics.diarization.cells import Cells
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.information import class_sums
 from sms_diar.metrics.diarization.raster import framed
+from sms_diar.metrics.diarization.scored_regions import scanned_regions
 from sms_diar.metrics.diarization.sweep import (
     Entries,
     Pairs,
@@ -149,7 +150,7 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
         counts_turns=counts_turns,
     )
     inside = sweep.cover(regions.start, regions.end) > 0
-    is_scored = inside & ~_excluded(sweep, ref, settings)
+    is_scored = _scored(sweep, inside, ref, axis, settings)
     span, time = sweep.length * inside, sweep.length * is_scored
     pairs = sweep.pairs(ref.entries, hyp.entries)
     cells = Cells(ref.speakers, hyp.speakers)
@@ -174,7 +175,7 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
     mirrored = shared_scored
     if counts_turns and (settings.collar or settings.ignore_overlap):
         # pyannote swaps the sides for completeness, collars and all.
-        other = sweep.length * (inside & ~_excluded(sweep, hyp, settings))
+        other = sweep.length * _scored(sweep, inside, hyp, axis, settings)
         mirrored = cells.sums(cell, other[pairs.interval] * both)
     columns |= _entropy_columns(cells, mirrored, given_hypothesis=False)
 
@@ -213,16 +214,22 @@ def _cuts(axis: Axis, settings: Settings) -> list[IntArray]:
     return times
 
 
-def _excluded(sweep: Sweep, side: _SweptSide, settings: Settings) -> BoolArray:
-    """Intervals in a collar, and those of overlap where that is ignored."""
-    excluded = np.zeros(sweep.n, dtype=np.bool_)
+def _scored(
+    sweep: Sweep, inside: BoolArray, side: _SweptSide, axis: Axis, settings: Settings
+) -> BoolArray:
+    """Intervals inside the regions without collars, and without ignored overlap."""
+    scored = inside
     if settings.collar:
         low = side.boundaries - settings.collar
         high = side.boundaries + settings.collar
-        excluded |= sweep.cover(low, high) > 0
-    if settings.ignore_overlap:
-        excluded |= sweep.cover(side.turns.start, side.turns.end) > 1
-    return excluded
+        scored = inside & (sweep.cover(low, high) == 0)
+    if not settings.ignore_overlap:
+        return scored
+    if not settings.convention.scans_overlap:
+        return scored & (sweep.cover(side.turns.start, side.turns.end) <= 1)
+    regions = sweep.stretches(scored) if settings.collar else axis.regions
+    regions = scanned_regions(regions, side.turns, axis.bases)
+    return sweep.cover(regions.start, regions.end) > 0
 
 
 def _correct(sweep: Sweep, pairs: Pairs, mapped: IntArray) -> IntArray:

@@ -37,7 +37,7 @@ class Turns(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Stretches of the axis, sorted and apart: unit, start and end."""
+    """Stretches of the axis, sorted, without overlap: unit, start and end."""
 
     unit: IntArray
     start: IntArray
@@ -160,6 +160,12 @@ class Sweep:
         change -= np.bincount(stop, minlength=n)
         count: IntArray = np.cumsum(change)[:-1]
         return count
+
+    def stretches(self, chosen: BoolArray) -> Regions:
+        """Join neighbours among the chosen intervals, an array of shape (n,)."""
+        edge = np.diff(chosen.astype(np.int8), prepend=0, append=0)
+        first, stop = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+        return Regions(self.unit[first], self.cuts[first], self.cuts[stop])
 
     def entries(self, turns: Turns, *, merged: bool) -> tuple[Entries, IntArray]:
         """Who speaks in which interval, and how many turns cover each.

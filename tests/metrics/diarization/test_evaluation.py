@@ -128,6 +128,34 @@ def test_overlap_is_scored_or_ignored():
         assert ignored == (8.0, 0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("reference", "end", "wanted"),
+    [
+        # Overlap 1-3 ends with the region, so that 3-3.5 behind it is scored.
+        ([(0, 3, "A"), (1, 4, "B"), (3.5, 5.5, "A")], 3, (1.5, 0.0, 0.0, 0.5)),
+        # Overlap 5-7 begins where overlap 0-5 ends, and is scored.
+        ([(0, 5, "A"), (0, 10, "B"), (5, 10, "C")], 7, (4.0, 3.0, 0.0, 0.0)),
+        # The same with one speaker: 0-1 and 3-5 are scored.
+        ([(0, 3, "A"), (1, 6, "A"), (3, 8, "A")], 5, (3.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_md_eval_scores_some_overlap_at_the_end_of_a_region(reference, end, wanted):
+    # Figures printed by md-eval-22 -1.
+    true, found = annotation(*reference), annotation((0, 6, "x"))
+    options = {"ignore_overlap": True, "convention": NIST}
+    assert parts(true, found, regions((0, end)), **options) == wanted
+
+
+def test_regions_that_touch_are_two_regions_to_md_eval():
+    # md-eval-22 -1 scores 3-5, which begins directly after overlap, and 6-8.
+    true = annotation((0, 3, "A"), (1, 6, "A"), (3, 8, "A"))
+    found = annotation((0, 8, "x"))
+    options = {"ignore_overlap": True, "convention": NIST}
+    one = parts(true, found, regions((1, 8)), **options)
+    two = parts(true, found, regions((1, 5), (5, 8)), **options)
+    assert (one[0], two[0]) == (2.0, 4.0)
+
+
 def test_overlap_in_the_hypothesis_alone_is_scored():
     hyp = annotation((0, 10, "x"), (4, 7, "y"))
     for rules in CONVENTIONS:
