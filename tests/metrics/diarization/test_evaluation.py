@@ -1,5 +1,7 @@
 """Rules of scoring, one by one, with the arithmetic."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -429,6 +431,27 @@ def test_errors_are_listed_with_their_speakers():
         (8, 10, "missed", ("B",), (), 1),
         (11, 12, "false_alarm", (), ("y",), 1),
     ]
+
+
+def test_memory_does_not_grow_with_the_product_of_speakers():
+    n = 2000
+    ref = annotation(*((i, i + 1, f"A{i}") for i in range(n)))
+    hyp = annotation(*((i, i + 0.5, f"x{i}") for i in range(n)))
+    tracemalloc.start()
+    result = score_diarization(ref, hyp)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.overall["der"] == 0.5
+    assert peak < 8 * n * n  # one table of reference by hypothesis speakers
+
+
+def test_speakers_who_all_overlap_are_paired_by_their_turns():
+    # 100 of 100 speakers talk at the same time: A0 0-101, A1 1-102, ...
+    n = 100
+    ref = annotation(*((i, i + n + 1, f"A{i}") for i in range(n)))
+    result = score_diarization(ref, ref)
+    assert (result.overall["der"], result.overall["k"]) == (0.0, 1.0)
+    assert result.recordings["r"].mapping == {f"A{i}": f"A{i}" for i in range(n)}
 
 
 def test_many_long_recordings_do_not_overflow(monkeypatch):
