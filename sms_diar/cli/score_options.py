@@ -190,7 +190,7 @@ Level = Annotated[
     ),
 ]
 BootstrapSeed = Annotated[
-    int, typer.Option(help="Seed of the bootstrap.", rich_help_panel=_DRAWN)
+    int, typer.Option(min=0, help="Seed of the bootstrap.", rich_help_panel=_DRAWN)
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 1 on any warning.")

@@ -13,7 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sms_diar.errors import InvalidParameterError, MissingFileError
+from sms_diar.errors import (
+    DataFormatError,
+    InvalidParameterError,
+    MissingFileError,
+)
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.problems import refuse_errors
 from sms_diar.io.turn_formats import BY_SUFFIX, TurnFormat, format_of_file
@@ -143,6 +147,13 @@ def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
             if not matches:
                 raise MissingFileError(f"{path}: no such file")
             files += [Path(match) for match in matches]
+    for path in files:
+        if str(path) != STANDARD_INPUT and path.exists() and not path.is_file():
+            raise DataFormatError(
+                "is not a regular file but a pipe, a device or a folder; store the "
+                "turns in a file, or pass them to standard input (-)",
+                path=path,
+            )
     return files
 
 

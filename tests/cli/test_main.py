@@ -1,6 +1,8 @@
 """The command line: answers, exit codes, one-line errors."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 
@@ -185,3 +187,38 @@ def test_a_missing_extra_is_found_before_the_work(run_cli, tmp_path, monkeypatch
     assert result.returncode == 1
     assert "drawing needs matplotlib: pip install 'sms-diar[plot]'" in result.stderr
     assert not exp.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["recipes"], ["score", "x.rttm", "x.rttm"]], ids=" ".join
+)
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-"])
+def test_closed_standard_streams_are_no_traceback(tmp_path, words, closed):
+    line = "SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n"
+    (tmp_path / "x.rttm").write_text(line)
+    program = shlex.join([sys.executable, "-m", "sms_diar", *words])
+    done = subprocess.run(
+        ["sh", "-c", f"{program} {closed}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "x.rttm").read_text() == line
+
+
+def test_a_reader_that_has_gone_ends_score_quietly(tmp_path):
+    (tmp_path / "x.rttm").write_text("SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "sms_diar", "score", "x.rttm", "x.rttm"],
+            cwd=tmp_path,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, "")

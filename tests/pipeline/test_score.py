@@ -170,6 +170,27 @@ def test_a_table_of_labels_is_no_reference_of_turns(tmp_path):
             {"collar_total": -1},
             "score: collar_total must be a finite number >= 0, got -1",
         ),
+        (
+            {"collar": 1e9},
+            "Settings: collar must be at most 1000000 seconds, got 1000000000.0",
+        ),
+        (
+            {"collar": float("nan")},
+            "Settings: collar must be a finite number >= 0, got nan",
+        ),
+        (
+            {"collar_total": 1e308},
+            "score: collar_total must be at most 2000000 seconds, got 1e+308",
+        ),
+        ({"seed": -1}, "score: seed must be a whole number >= 0, got -1"),
+        (
+            {"bootstrap": 10**12},
+            "score: bootstrap must be a whole number <= 1000000, got 1000000000000",
+        ),
+        (
+            {"bootstrap": 10, "level": float("nan")},
+            "bootstrap: level must be a number in (0, 1), got nan",
+        ),
         ({"uem": 5}, "score: uem must be a path or a Uem, got 5"),
         ({"bootstrap": -1}, "score: bootstrap must be a whole number >= 0, got -1"),
         (
@@ -182,6 +203,13 @@ def test_wrong_options_are_refused(options, message):
     with pytest.raises(InvalidParameterError) as error:
         score(REF, HYP, **options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("convention", ["sms-diar", "nist", "dscore", "pyannote"])
+def test_the_longest_collar_leaves_nothing_to_score(convention):
+    turns = [turn("r", 0, 999_999, "A")]
+    report = score(turns, turns, convention=convention, collar=1e6)
+    assert report.overall["scored"] == 0.0
 
 
 def test_a_measure_that_does_not_exist_is_refused():

@@ -10,7 +10,12 @@ from typing import Literal, TypeAlias
 
 from sms_diar._validation import check_choice, check_not_negative
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.ticks import TICKS_PER_SECOND, seconds_of, ticks_of
+from sms_diar.timeline.ticks import (
+    MAX_SECONDS,
+    TICKS_PER_SECOND,
+    seconds_of,
+    ticks_of,
+)
 
 Extent: TypeAlias = Literal["reference", "joint"]
 WithoutRegion: TypeAlias = Literal["reference", "joint", "left out"]
@@ -180,9 +185,10 @@ class Settings:
                 extent=extent,
                 without_region=lacking if lacking == "left out" else extent,
             )
-        if collar >= TICKS_PER_SECOND:
+        if collar > MAX_SECONDS:
             raise InvalidParameterError(
-                f"Settings: collar must be a number of seconds, got {collar!r}"
+                f"Settings: collar must be at most {MAX_SECONDS} seconds, got "
+                f"{collar!r}"
             )
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 
