@@ -262,6 +262,63 @@ def test_what_is_neither_path_nor_labels_is_refused(value):
     )
 
 
+def test_single_recordings_of_other_names_are_one_recording_with_a_warning():
+    other = [turn("talk", 0, 10, "x")]
+    report = score(REF[:2], other)
+    assert (report.overall["der"], list(report.recordings)) == (0.4, ["r"])
+    [remark] = report.remarks
+    assert remark.with_severity() == (
+        "hypothesis: warning: the only recording, 'talk', is taken for 'r', the only "
+        "one of the other side"
+    )
+
+
+def test_a_file_without_a_name_of_its_recording_is_matched_with_a_note(tmp_path):
+    path = tmp_path / "talk.txt"
+    path.write_text("0.0\t10.0\tx\n")
+    report = score(REF[:2], path)
+    assert report.overall["der"] == 0.4
+    assert [(r.kind, r.severity) for r in report.remarks] == [
+        ("only recording", "note")
+    ]
+
+
+@pytest.mark.parametrize("name", ["{}.wav", "data/{}", "{}_ch1"])
+def test_names_that_differ_by_an_end_are_suggested(name):
+    renamed = [
+        turn(name.format(t.segment.recording), t.segment.start, t.segment.end, "x")
+        for t in REF
+    ]
+    q, r = name.format("q"), name.format("r")
+    text = f"did you mean 'r' for {r!r}, 'q' for {q!r}?"
+    assert str(score(REF, renamed).remarks[0]).endswith(text)
+    some = score(REF, [*renamed, *REF[:2]]).remarks[0]
+    assert some.kind == "similar names"
+    assert str(some).endswith(f"did you mean 'q' for {q!r}?")
+
+
+def test_other_names_are_not_suggested():
+    other = [turn("r2", 0, 6, "A"), turn("qq", 0, 6, "A")]
+    assert all("did you mean" not in str(one) for one in score(REF, other).remarks)
+
+
+@pytest.mark.parametrize("name", ["ref.stm", "ref.txt"])
+def test_stm_is_recognised(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(";; comment\nr A ann 0.0 6.0 <o,f0,female> hello there\n")
+    for sides in ((path, HYP), (REF, path), (REF, [path])):
+        with pytest.raises(
+            DataFormatError, match=r"this is STM, which is not read yet"
+        ):
+            score(*sides)
+
+
+def test_rttm_with_a_channel_of_letters_is_not_stm(tmp_path):
+    path = tmp_path / "ref.txt"
+    path.write_text("SPEAKER r A 0.0 6.0 <NA> <NA> x <NA> <NA>\n")
+    assert score(path, HYP).overall["scored"] == 6.0
+
+
 def test_a_path_that_does_not_exist_is_named():
     with pytest.raises(FileNotFoundError, match=r"nowhere\.rttm: no such file"):
         score(Path("nowhere.rttm"), HYP)
