@@ -210,6 +210,17 @@ class Settings:
             "jer": c.jer,
         }
 
+    def summary(self) -> str:
+        """Collar, overlap and regions in one line."""
+        side = seconds_of(self.collar)
+        return ", ".join(
+            [
+                f"collar {side:g} s per side" if self.collar else "no collar",
+                f"overlap {'ignored' if self.ignore_overlap else 'scored'}",
+                "UEM" if self.has_uem else f"{self.convention.extent} extent",
+            ]
+        )
+
     def sentences(self) -> list[str]:
         """What was in force, in words."""
         c = self.convention
