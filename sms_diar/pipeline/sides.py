@@ -162,7 +162,7 @@ def matched_turns(
     found : Annotation
         The turns, renamed if necessary.
     remarks : tuple of Problem
-        What a reader of the figures should know.
+        Notes and warnings for readers of the figures.
     """
     if not len(found) or set(found.recordings) == set(true.recordings):
         return found, ()
@@ -258,7 +258,7 @@ def _refuse_stm(paths: Iterable[str | Path]) -> None:
 
 
 def _begins_like_stm(path: Path) -> bool:
-    """Whether the first line is RECORDING CHANNEL SPEAKER START END ..."""
+    """Return True if the first line is RECORDING CHANNEL SPEAKER START END ..."""
     lines = (line.text for line in scan_lines(path) if line.is_readable)
     first = next((line for line in lines if not line.startswith((";", "#"))), "")
     fields = first.split(maxsplit=5)

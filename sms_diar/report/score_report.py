@@ -294,7 +294,7 @@ def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
 
 
 def _rules(report: ScoreReport, style: ReportStyle) -> str:
-    """How it was scored: one line, or all rules."""
+    """Rules of scoring: one line, or all of them."""
     if not style.explain:
         name, summary = report.settings.convention.name, report.settings.summary()
         return style.line(f"{name} rules (--explain): {summary}")
