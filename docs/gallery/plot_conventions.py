@@ -108,6 +108,6 @@ plt.show()
 # A collar forgives late boundaries and takes short turns out altogether. Ignoring
 # overlap hides that a system knows none. An extent that ends with the reference does
 # not see what a system says after it. None of this is wrong, but two figures can only
-# be compared if all of it is the same, so the header of every report says it:
+# be compared if all of it is the same, so every report names it (`--explain`):
 
 print(sms_diar.score(truth, hypothesis, collar=0.25, ignore_overlap=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -84,6 +85,7 @@ def options(
 
 def main() -> None:
     """Run the command line; turn our own errors into one line and exit code 1."""
+    _open_closed_streams()
     interrupts.listen()
     # Inputs that a command protects are protected until it ends.
     with interrupts.interruptible("run it again"), protecting(()):
@@ -112,6 +114,17 @@ def main() -> None:
                 "it with fewer --workers"
             )
         _flush()
+
+
+def _open_closed_streams() -> None:
+    """Give standard streams that the caller has closed (``>&-``) the null device.
+
+    Without it, the next file that is opened would take their place.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, null)
 
 
 def _worded(text: str) -> str:

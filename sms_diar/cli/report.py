@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sms_diar.cli.output import check_outputs, note_written
+from sms_diar.cli.output import check_outputs, note, note_written
 from sms_diar.cli.recordings import AllowCommands
 from sms_diar.cli.score_options import (
     Collar,
@@ -94,4 +94,6 @@ def report(
         allow_commands=allow_commands,
         progress=TerminalProgress(),
     )
+    for remark in page.remarks:
+        note(remark.with_severity())
     note_written(page.write(output))

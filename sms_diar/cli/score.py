@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,10 @@ from sms_diar.cli.score_options import (
     Collar,
     CollarTotal,
     ConventionName,
+    Details,
     ErrorFile,
     Everything,
+    Explain,
     ExtentName,
     Files,
     IgnoreOverlap,
@@ -33,6 +36,7 @@ from sms_diar.cli.score_options import (
     Measure,
     OnlyOverall,
     ReferenceFiles,
+    ResultFiles,
     Rules,
     ShowMapping,
     Strict,
@@ -67,6 +71,9 @@ def score(
     everything: Everything = False,
     only_overall: OnlyOverall = False,
     mapping: ShowMapping = False,
+    details: Details = False,
+    explain: Explain = False,
+    output: ResultFiles = None,
     errors: ErrorFile = None,
     measure: Measure = "der",
     bootstrap: Bootstrap = None,
@@ -79,8 +86,8 @@ def score(
 ) -> None:
     """Score diarization (turns) or clustering (labels) against a reference.
 
-    Several systems are compared with the first. With -r and -s, several files are
-    parts of one reference and of one system.
+    Several systems are compared with the first, in one table. With -r and -s, several
+    files are parts of one reference and of one system.
 
     Example: sms-diar score ref.rttm sys.rttm --uem all.uem --collar 0.25
     """
@@ -89,6 +96,7 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar._files import write_text
+        from sms_diar._json import json_text
         from sms_diar.io.annotation import turn_files
         from sms_diar.io.problems import summarised
         from sms_diar.io.sniff import is_label_table
@@ -97,10 +105,11 @@ def score(
 
         run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
-    given = [*reference, *(path for part in hypotheses.values() for path in part)]
-    check_outputs(errors, inputs=chain(turn_files(given), [uem]))
+    inputs = [*reference, *(one for paths in hypotheses.values() for one in paths)]
+    outputs = _forms_of(output or [])
+    check_outputs(errors, *outputs, inputs=chain(turn_files(inputs), [uem]))
     if len(reference) == 1 and is_label_table(reference[0]):
-        _score_labels(reference[0], hypotheses, layout, as_json=as_json)
+        _score_labels(reference[0], hypotheses, layout, outputs, as_json=as_json)
         return
     _check_usage(hypotheses, errors, collar, collar_total, measure)
     refuse_labels(reference, hypotheses)
@@ -128,19 +137,27 @@ def score(
         (report,) = found.systems.values()
         if errors is not None:
             write_text(errors, report.error_rttm())
+    style = ReportStyle(
+        layout.value,
+        everything=everything,
+        only_overall=only_overall,
+        mapping=mapping,
+        details=details,
+        explain=explain,
+        width=_width(wide=wide),
+    )
+    for path, form in outputs.items():
+        if form == "json":
+            write_text(path, json_text(report.to_dict()) + "\n")
+        else:
+            write_text(path, report.text(replace(style, format=form, width=None)))
     if as_json:
         echo_json(report.to_dict())
     else:
-        style = ReportStyle(
-            layout.value,
-            everything=everything,
-            only_overall=only_overall,
-            mapping=mapping,
-            width=_width(wide=wide),
-        )
         echo(report.text(style), nl=False)
     warnings = [remark for remark in report.remarks if remark.severity == "warning"]
-    for line in summarised(warnings):
+    matched = [remark for remark in report.remarks if remark.kind == "only recording"]
+    for line in summarised(list(dict.fromkeys([*warnings, *matched]))):
         note(line)
     if strict and warnings:
         raise typer.Exit(1)
@@ -155,6 +172,28 @@ def _width(*, wide: bool) -> int | None:
     if not sys.stdout.isatty():
         return TERMINAL_WIDTH
     return shutil.get_terminal_size((TERMINAL_WIDTH, 24)).columns
+
+
+_FORMS = {
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".txt": "table",
+}
+"""Forms of a result by the suffix of its file."""
+
+
+def _forms_of(output: Sequence[Path]) -> dict[Path, str]:
+    """Return the format of each output file, which its suffix names."""
+    for path in output:
+        if path.suffix.lower() not in _FORMS:
+            raise typer.BadParameter(
+                f"{path}: the suffix must be one of {', '.join(_FORMS)}, got "
+                f"{path.suffix!r}",
+                param_hint="--output",
+            )
+    return {path: _FORMS[path.suffix.lower()] for path in output}
 
 
 def _check_usage(
@@ -183,10 +222,12 @@ def _score_labels(
     reference: str,
     hypotheses: Mapping[str, Sequence[str]],
     layout: Layout,
+    outputs: Mapping[Path, str],
     *,
     as_json: bool,
 ) -> None:
-    """Score tables of labels, which are told from turns by what is in them."""
+    """Score tables of labels, which their contents distinguish from turns."""
+    from sms_diar._files import write_text
     from sms_diar._json import json_line
     from sms_diar.errors import DataFormatError
     from sms_diar.io.sniff import is_label_table
@@ -207,9 +248,13 @@ def _score_labels(
         reports[name] = score_labels(reference, path)
         for problem in reports[name].problems:
             note(f"{problem.path}: warning: {problem.text}")
+    records = {name: report.to_dict() for name, report in reports.items()}
+    record = json_line(next(iter(records.values())) if len(records) == 1 else records)
+    for target, form in outputs.items():
+        table = label_table(reports, in_words=form != "csv")
+        write_text(target, f"{record}\n" if form == "json" else table.text(form))
     if as_json:
-        records = {name: report.to_dict() for name, report in reports.items()}
-        echo(json_line(next(iter(records.values())) if len(records) == 1 else records))
+        echo(record)
     else:
         table = label_table(reports, in_words=layout is not Layout.csv)
         echo(table.text(layout.value), nl=False)

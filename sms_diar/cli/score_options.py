@@ -132,7 +132,9 @@ ExtentName = Annotated[
 TableFormat = Annotated[
     Layout,
     typer.Option(
-        "--format", help="Form of the tables; CSV is one table.", rich_help_panel=_SHOWN
+        "--format",
+        help="Form of the printed tables; CSV is one table.",
+        rich_help_panel=_SHOWN,
     ),
 ]
 Everything = Annotated[
@@ -153,6 +155,33 @@ ShowMapping = Annotated[
     bool,
     typer.Option(
         "--mapping", help="Show which speaker stands for whom.", rich_help_panel=_SHOWN
+    ),
+]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Show tables of recordings for each of several systems.",
+        rich_help_panel=_SHOWN,
+    ),
+]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain",
+        help="List all rules of scoring below the table.",
+        rich_help_panel=_SHOWN,
+    ),
+]
+ResultFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Also write the result, comparisons included; the suffix is the form "
+        "(.csv, .json, .tex, .md, .txt). May be repeated.",
+        rich_help_panel=_SHOWN,
     ),
 ]
 ErrorFile = Annotated[
@@ -190,7 +219,7 @@ Level = Annotated[
     ),
 ]
 BootstrapSeed = Annotated[
-    int, typer.Option(help="Seed of the bootstrap.", rich_help_panel=_DRAWN)
+    int, typer.Option(min=0, help="Seed of the bootstrap.", rich_help_panel=_DRAWN)
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 1 on any warning.")

@@ -14,7 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from sms_diar._validation import check_choice
-from sms_diar.errors import InvalidParameterError, MissingFileError
+from sms_diar.errors import (
+    DataFormatError,
+    InvalidParameterError,
+    MissingFileError,
+)
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.problems import refuse_errors
 from sms_diar.io.turn_formats import BY_SUFFIX, TURN_FORMATS, TurnFormat, format_of_file
@@ -156,6 +160,13 @@ def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:
             if not matches:
                 raise MissingFileError(f"{path}: no such file")
             files += [Path(match) for match in matches]
+    for path in files:
+        if str(path) != STANDARD_INPUT and path.exists() and not path.is_file():
+            raise DataFormatError(
+                "is not a regular file but a pipe, a device or a folder; store the "
+                "turns in a file, or pass them to standard input (-)",
+                path=path,
+            )
     return files
 
 

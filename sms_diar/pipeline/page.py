@@ -26,16 +26,23 @@ from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.page_audio import listen_to
 from sms_diar.pipeline.score import score
-from sms_diar.pipeline.sides import TurnSource, turns_of
+from sms_diar.pipeline.sides import (
+    TurnSource,
+    matched_turns,
+    paths_of,
+    shown_names,
+    turns_of,
+)
 from sms_diar.pipeline.sources import AudioInput, GivenRecording, recordings_of
 from sms_diar.pipeline.window_map import window_map
 from sms_diar.report.html_page import render
 from sms_diar.report.page_data import Page, PageError, PageRecording, PageScore
 from sms_diar.report.provenance import stamp
 from sms_diar.report.score_report import ScoreReport
+from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
-from sms_diar.types import Turn
+from sms_diar.types import Problem, Turn
 
 EMBED_LIMIT = 16.0
 """Megabytes of compressed audio that a page holds; more lies beside it."""
@@ -53,10 +60,13 @@ class ReportPage:
         Contents.
     embed_limit : float
         Maximum megabytes of compressed audio that are embedded.
+    remarks : tuple of Problem
+        Notes and warnings about names of recordings.
     """
 
     page: Page
     embed_limit: float = EMBED_LIMIT
+    remarks: tuple[Problem, ...] = ()
 
     def html(self) -> str:
         """Text of the page, audio of any size embedded."""
@@ -139,7 +149,8 @@ def report_page(
         The recordings, as `sms_diar.diarize` takes them, by name. One recording and
         one file belong together whatever their names.
     reference : path, list of paths, Annotation or iterable of Turn, optional
-        True turns.
+        True turns. Single recordings of other names are matched as by
+        `sms_diar.score`.
     uem, convention, collar, ignore_overlap
         How the turns are scored, as for `sms_diar.score`.
     title : str, optional
@@ -167,8 +178,12 @@ def report_page(
         raise InvalidParameterError("report_page: turns must hold turns, got none")
     scores = None
     true: dict[str, list[Turn]] = {}
+    remarks: tuple[Problem, ...] = ()
     if reference is not None:
         truth = turns_of("reference", reference)
+        shown = Annotation.from_turns(turn for part in found.values() for turn in part)
+        paths = [] if isinstance(turns, Diarization) else paths_of(turns)
+        truth, remarks = matched_turns(shown, paths, truth, paths_of(reference))
         true = {
             name: listed
             for name, listed in _by_recording(truth).items()
@@ -177,7 +192,7 @@ def report_page(
         if not true:
             raise InvalidParameterError(
                 f"report_page: reference must have a recording of the turns "
-                f"({_some(found)}), got {_some(truth.recordings)}"
+                f"({shown_names(found)}), got {shown_names(truth.recordings)}"
             )
         scores = score(
             [turn for listed in true.values() for turn in listed],
@@ -193,13 +208,15 @@ def report_page(
         part = _recording(name, listed, known.get(name))
         if scores is not None and name in true:
             part = _scored(part, true[name], scores)
+            part = replace(part, notes=(*part.notes, *map(str, remarks)))
         if name in heard:
             part = _with_audio(
                 part, heard[name], allow_commands=allow_commands, progress=progress
             )
         parts.append(part)
-    shown = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
-    return ReportPage(Page(shown, tuple(parts), settings, _versions()), embed_limit)
+    head = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
+    page = Page(head, tuple(parts), settings, _versions())
+    return ReportPage(page, embed_limit, remarks)
 
 
 def _recording(
@@ -285,9 +302,9 @@ def _match(
     found = {one.id: one for one in recordings if one.id in names}
     if not found:
         raise InvalidParameterError(
-            f"report_page: audio must have a recording of the turns ({_some(names)}), "
-            f"got {_some([one.id for one in recordings])}; files are matched by their "
-            f"names without suffix"
+            f"report_page: audio must have a recording of the turns "
+            f"({shown_names(names)}), got {shown_names(one.id for one in recordings)}; "
+            f"files are matched by their names without suffix"
         )
     return found
 
@@ -297,12 +314,6 @@ def _by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
     for turn in turns:
         found.setdefault(turn.segment.recording, []).append(turn)
     return found
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    shown = ", ".join(repr(name) for name in listed[:3])
-    return shown + (", ..." if len(listed) > 3 else "")
 
 
 def _versions() -> dict[str, object]:

@@ -17,10 +17,13 @@ from sms_diar.metrics.diarization.bootstrap import (
 from sms_diar.metrics.diarization.evaluation import Evaluation
 from sms_diar.metrics.diarization.rates import RATES
 
+MOST_SAMPLES = 10**6
+"""Number of samples beyond which an interval changes only in digits not shown."""
+
 
 @dataclass(frozen=True)
 class Resampling:
-    """How recordings are drawn, under the names that options of `score` have.
+    """Options of `score` for drawing recordings.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ class Resampling:
     level : float
         Nominal coverage of intervals.
     seed : int
-        Seed of the draws.
+        Random seed.
     """
 
     measure: str
@@ -44,7 +47,8 @@ class Resampling:
 
     def __post_init__(self) -> None:
         check_choice("score", "measure", self.measure, RATES)
-        check_count("score", "bootstrap", self.bootstrap, least=0)
+        check_count("score", "bootstrap", self.bootstrap, least=0, most=MOST_SAMPLES)
+        check_count("score", "seed", self.seed, least=0)
         check_choice("score", "method", self.method, INTERVAL_METHODS)
 
     def interval(self, result: Evaluation) -> Interval:

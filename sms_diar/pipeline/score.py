@@ -44,6 +44,7 @@ from sms_diar.report.label_report import LabelReport
 from sms_diar.report.score_report import ScoreReport, SystemsReport
 from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.ticks import MAX_SECONDS
 from sms_diar.types import Problem
 
 LONG_COLLAR = 5.0
@@ -264,7 +265,12 @@ def _one_side(collar: float, collar_total: float | None) -> float:
             f"score: collar_total must be given without collar, got "
             f"collar_total={collar_total!r} and collar={collar!r}"
         )
-    return check_not_negative("score", "collar_total", collar_total) / 2.0
+    if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
+        raise InvalidParameterError(
+            f"score: collar_total must be at most {2 * MAX_SECONDS} seconds, got "
+            f"{collar_total!r}"
+        )
+    return collar_total / 2.0
 
 
 def _long_collar(side: float) -> tuple[Problem, ...]:

@@ -20,7 +20,7 @@ from sms_diar.metrics.labels.counting import DetectedSpeakers
 from sms_diar.report.error_rttm import error_rttm
 from sms_diar.report.score_tables import (
     ALL,
-    comparison_table,
+    comparison_text,
     count_table,
     fitting_table,
     folded,
@@ -28,6 +28,7 @@ from sms_diar.report.score_tables import (
     interval_text,
     mapping_table,
     score_table,
+    systems_table,
 )
 from sms_diar.report.tables import TABLE_FORMATS, Table
 from sms_diar.types import Problem
@@ -54,6 +55,11 @@ class ReportStyle:
         Show no single recordings.
     mapping : bool
         Show which speaker stands for whom.
+    details : bool
+        Show tables of recordings for each of several systems. Implied by `everything`
+        and `mapping`.
+    explain : bool
+        List all rules of scoring below the tables, not only the main ones.
     width : int or None, default=80
         Letters of a line, which limit the columns of a plain table, or fold it if
         everything is to be shown. None for wide tables.
@@ -63,6 +69,8 @@ class ReportStyle:
     everything: bool = False
     only_overall: bool = False
     mapping: bool = False
+    details: bool = False
+    explain: bool = False
     width: int | None = TERMINAL_WIDTH
 
     def __post_init__(self) -> None:
@@ -142,10 +150,10 @@ class ScoreReport:
         return tuple(dict.fromkeys((*self.questions, *self.evaluation.remarks)))
 
     def text(self, style: ReportStyle = PLAIN) -> str:
-        """The report for people."""
+        """Figures of recordings, then the rules in one line."""
         if style.format == "csv":
             return full_table({"": self.evaluation}, mapping=style.mapping).csv()
-        return _header(self, style) + "".join(_parts(self, style))
+        return "".join([*_parts(self, style), _rules(self, style)])
 
     def __str__(self) -> str:
         return self.text().rstrip("\n")
@@ -210,6 +218,14 @@ class SystemsReport:
     reason: str = ""
 
     @property
+    def _names(self) -> list[str]:
+        return list(self.systems)
+
+    @property
+    def _evaluations(self) -> dict[str, Evaluation]:
+        return {name: one.evaluation for name, one in self.systems.items()}
+
+    @property
     def _first(self) -> ScoreReport:
         return next(iter(self.systems.values()))
 
@@ -220,18 +236,26 @@ class SystemsReport:
         return tuple(dict.fromkeys(r for report in reports for r in report.remarks))
 
     def text(self, style: ReportStyle = PLAIN) -> str:
-        """The report for people."""
+        """One table with a row for each system, then the rules in one line."""
         if style.format == "csv":
-            results = {name: one.evaluation for name, one in self.systems.items()}
-            return full_table(results, mapping=style.mapping).csv()
-        parts = [_header(self._first, style)]
-        for name, report in self.systems.items():
-            parts += _parts(report, style, name)
+            return full_table(
+                self._evaluations, mapping=style.mapping, comparisons=self.comparisons
+            ).csv()
+        width = style.width if style.format == "table" else None
+        table = systems_table(self._evaluations, self.comparisons, width)
+        parts = [_table_text(table, style), style.gap]
+        if "found" in table.columns:
+            true = speaker_counts(self._first.evaluation)["true"] or 0.0
+            text = f"found: speakers per recording; the reference has {true:.2f}"
+            parts.append(style.line(text))
         if self.comparisons:
-            table = comparison_table(list(self.systems), self.comparisons)
-            parts += [style.gap, _table_text(table, style)]
+            parts.append(style.line(comparison_text(self._names[0], self.comparisons)))
         elif self.reason:
-            parts += [style.gap, style.line(self.reason)]
+            parts.append(style.line(self.reason))
+        parts.append(_rules(self._first, style))
+        if style.details or style.everything or style.mapping:
+            for name, report in self.systems.items():
+                parts += [style.gap, style.line(name), *_parts(report, style)]
         return "".join(parts)
 
     def __str__(self) -> str:
@@ -269,8 +293,11 @@ def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
     }
 
 
-def _header(report: ScoreReport, style: ReportStyle) -> str:
-    """What was in force."""
+def _rules(report: ScoreReport, style: ReportStyle) -> str:
+    """Rules of scoring: one line, or all of them."""
+    if not style.explain:
+        name, summary = report.settings.convention.name, report.settings.summary()
+        return style.line(f"{name} rules (--explain): {summary}")
     dash = "" if style.mark else "- "
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"
@@ -291,14 +318,9 @@ def _wrapped(text: str, width: int, indent: str) -> str:
     )
 
 
-def _parts(
-    report: ScoreReport, style: ReportStyle, name: str | None = None
-) -> Iterator[str]:
-    """Tables and lines of one system; `name` is shown where there are several."""
+def _parts(report: ScoreReport, style: ReportStyle) -> Iterator[str]:
+    """Tables and lines of one system."""
     result = report.evaluation
-    yield style.gap
-    if name is not None:
-        yield f"{style.mark}{name}\n"
     yield _table_text(_main_table(result, style), style)
     if style.mapping:
         yield style.gap

@@ -62,6 +62,8 @@ _PERCENT = frozenset(
     {"der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer", "overlap_share"}
 )
 _COUNTS = ("n_ref", "n_hyp")
+_OF_SYSTEMS = ("der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer")
+_DIFFERENCES = ("difference", "difference_low", "difference_high", "p_value")
 _LEAST = 5  # columns of figures that are worth shorter names
 _SHORTEST = 9  # letters of a name that is cut
 
@@ -143,7 +145,12 @@ def _shortened(name: str, length: int) -> str:
     return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
-def full_table(results: Mapping[str, Evaluation], *, mapping: bool = False) -> Table:
+def full_table(
+    results: Mapping[str, Evaluation],
+    *,
+    mapping: bool = False,
+    comparisons: Sequence[Comparison] = (),
+) -> Table:
     """Every figure, unrounded, for spreadsheets; one table for all systems.
 
     Parameters
@@ -152,9 +159,14 @@ def full_table(results: Mapping[str, Evaluation], *, mapping: bool = False) -> T
         Figures of each system. Where there is one only, its name is not shown.
     mapping : bool, default=False
         Add a column of JSON: which speaker stands for whom.
+    comparisons : sequence of Comparison
+        Each system but the first against the first, in columns of the pooled rows.
     """
     names = (*SECONDS, *RATES, *_COUNTS)
     rows = []
+    gaps = dict(
+        zip(list(results)[1:], map(_exact_difference, comparisons), strict=False)
+    )
     for system, result in results.items():
         parts = [
             (name, score.figures, json_line(dict(score.mapping)))
@@ -164,9 +176,20 @@ def full_table(results: Mapping[str, Evaluation], *, mapping: bool = False) -> T
         for name, figures, mapped in parts:
             row = (name, *(_exact(figures.get(key)) for key in names))
             row = (*row, mapped) if mapping else row
+            if comparisons:
+                gap = gaps.get(system) if name == "POOLED" else None
+                row = (*row, *(gap or ("",) * len(_DIFFERENCES)))
             rows.append((system, *row) if len(results) > 1 else row)
     heads = ("recording", *names, "mapping") if mapping else ("recording", *names)
+    heads = (*heads, *_DIFFERENCES) if comparisons else heads
     return Table(("system", *heads) if len(results) > 1 else heads, tuple(rows))
+
+
+def _exact_difference(compared: Comparison) -> tuple[str, ...]:
+    gap = compared.difference
+    return tuple(
+        _exact(value) for value in (gap.estimate, gap.low, gap.high, compared.p_value)
+    )
 
 
 def _exact(value: float | None) -> str:
@@ -225,22 +248,68 @@ def interval_text(measure: str, interval: Interval) -> str:
     )
 
 
-def comparison_table(names: Sequence[str], comparisons: Sequence[Comparison]) -> Table:
-    """Systems against the first one."""
+def systems_table(
+    results: Mapping[str, Evaluation],
+    comparisons: Sequence[Comparison],
+    width: int | None = None,
+) -> Table:
+    """A row for each system: pooled figures and the difference to the first system.
+
+    Parameters
+    ----------
+    results : mapping from str to Evaluation
+        Figures of each system.
+    comparisons : sequence of Comparison
+        Each system but the first against the first; may be empty.
+    width : int or None
+        Letters of a line. Names that are too long are shortened; speaker counts and
+        then the JER are omitted where there is still no room.
+    """
+    heads = ["system", "DER %", "missed", "FA", "conf.", "JER %", "found"]
     rows = []
-    for name, found in zip(names[1:], comparisons, strict=True):
-        scale = 100.0 if found.measure in _PERCENT else 1.0
-        gap = found.difference
-        rows.append(
-            (
-                f"{name} - {names[0]}",
-                f"{scale * found.first:.2f}",
-                f"{scale * found.second:.2f}",
-                f"{scale * gap.estimate:+.2f}",
-                f"{scale * gap.low:+.2f} to {scale * gap.high:+.2f}",
-                f"{found.p_value:.4f}",
-            )
-        )
-    measure = HEADS[comparisons[0].measure] if comparisons else "figure"
-    heads = ("systems", f"{measure}", "that of the first", "difference", "interval")
-    return Table((*heads, "p"), tuple(rows))
+    for name, result in results.items():
+        found = _cell("n_hyp", result.macro.get("n_hyp"))
+        rows.append([name, *_cells(result.overall, _OF_SYSTEMS), found])
+    if comparisons:
+        heads += ["diff.", "interval", "p"]
+        gaps = [["", "", ""], *map(_difference_cells, comparisons)]
+        rows = [[*row, *gap] for row, gap in zip(rows, gaps, strict=True)]
+    table = Table(tuple(heads), tuple(map(tuple, rows)))
+    if width is None:
+        return table
+    for head in ("", "found", "JER %"):
+        table = _without(table, head)
+        room = width - _used(table)
+        if room >= min(_SHORTEST, max(map(len, results))):
+            break
+    return _with_short_names(table, max(room, _SHORTEST))
+
+
+def _without(table: Table, head: str) -> Table:
+    """The table without the column of a head, if it has one."""
+    keep = [place for place, name in enumerate(table.columns) if name != head]
+    return Table(
+        tuple(table.columns[place] for place in keep),
+        tuple(tuple(row[place] for place in keep) for row in table.rows),
+        table.n_left,
+    )
+
+
+def _difference_cells(compared: Comparison) -> list[str]:
+    scale = 100.0 if compared.measure in _PERCENT else 1.0
+    gap = compared.difference
+    return [
+        f"{scale * gap.estimate:+.2f}",
+        f"{scale * gap.low:+.2f} {scale * gap.high:+.2f}",
+        f"{compared.p_value:.3f}",
+    ]
+
+
+def comparison_text(first: str, comparisons: Sequence[Comparison]) -> str:
+    """One line on how systems were compared with the first one."""
+    measure, gap = comparisons[0].measure, comparisons[0].difference
+    return (
+        f"diff.: {HEADS[measure]} less the {HEADS[measure]} of {first}, "
+        f"{100 * gap.level:g} % interval ({gap.method}, {gap.n_samples} samples of "
+        f"recordings), p of a permutation test"
+    )

@@ -1,7 +1,9 @@
 """The command line: answers, exit codes, one-line errors."""
 
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +211,38 @@ def test_all_commands_print_through_the_function_that_escapes():
         and path.name not in ("output.py", "progress.py")
     ]
     assert direct == []
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["recipes"], ["score", "x.rttm", "x.rttm"]], ids=" ".join
+)
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-"])
+def test_closed_standard_streams_are_no_traceback(tmp_path, words, closed):
+    line = "SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n"
+    (tmp_path / "x.rttm").write_text(line)
+    program = shlex.join([sys.executable, "-m", "sms_diar", *words])
+    done = subprocess.run(
+        ["sh", "-c", f"{program} {closed}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "x.rttm").read_text() == line
+
+
+def test_a_reader_that_has_gone_ends_score_quietly(tmp_path):
+    (tmp_path / "x.rttm").write_text("SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "sms_diar", "score", "x.rttm", "x.rttm"],
+            cwd=tmp_path,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, "")

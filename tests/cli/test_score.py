@@ -65,13 +65,19 @@ def test_json_has_settings_recordings_and_overall(files):
     assert report["speaker_counts"]["mean_absolute_error"] == 0.5
 
 
-def test_the_header_says_what_is_in_force(files):
-    text = run(*files, "--convention", "nist", "--collar", "0.25").stdout
+def test_all_rules_in_force_are_explained(files):
+    rules = ("--convention", "nist", "--collar", "0.25")
+    short = run(*files, *rules).stdout
+    assert short.endswith(
+        "\nnist rules (--explain): collar 0.25 s per side, overlap scored, reference "
+        "extent\n"
+    )
+    text = run(*files, *rules, "--explain").stdout
     assert "- convention nist\n" in text
     assert "collar 0.25 s on each side of a reference boundary (0.5 s in all)" in text
     command = f"md-eval: md-eval-22.pl -a f -c 0.25 -r {files[0]} -s {files[1]}\n"
     assert command in text.replace(" \\\n    ", " ")  # as a shell joins lines
-    wide = run(*files, "--convention", "nist", "--collar", "0.25", "--wide").stdout
+    wide = run(*files, *rules, "--explain", "--wide").stdout
     assert command in wide
     # r: 5.5 + 3.5 s, 3.5 wrong; q 9.5 s, 8-9.75 missed: 5.25 / 18.5
     pooled = next(line for line in text.splitlines() if line.startswith("POOLED"))
@@ -144,8 +150,50 @@ def test_two_systems_are_compared(files, tmp_path):
     assert found["difference"]["estimate"] == -0.4
     assert found["p_value"] == 0.5  # two recordings: ++ and -- of four
     text = run(ref, hyp, ref, "--bootstrap", "100").stdout
-    assert "ref - hyp" in text
-    assert "95 % interval" in text
+    assert "diff.: DER less the DER of hyp, 95 % interval" in text
+    assert "POOLED" not in text
+    assert run(ref, hyp, ref, "--details").stdout.count("\nPOOLED") == 2
+
+
+@pytest.mark.parametrize("n_systems", [1, 2])
+def test_results_are_written_in_the_form_of_the_suffix(files, tmp_path, n_systems):
+    systems = [files[1], files[0]][:n_systems]
+    suffixes = (".csv", ".json", ".tex", ".md", ".txt")
+    paths = [tmp_path / f"result{suffix}" for suffix in suffixes]
+    words = [word for path in paths for word in ("-o", str(path))]
+    printed = run(files[0], *systems, *words)
+    assert printed.exit_code == 0, printed.output
+    assert printed.stdout == run(files[0], *systems).stdout
+    table, record, tex, markdown, text = (path.read_text() for path in paths)
+    assert table == run(files[0], *systems, "--format", "csv").stdout
+    assert record == run(files[0], *systems, "--json").stdout
+    assert tex == run(files[0], *systems, "--format", "latex").stdout
+    assert markdown == run(files[0], *systems, "--format", "markdown").stdout
+    assert text == run(files[0], *systems, "--wide").stdout
+    if n_systems == 2:
+        assert "difference" in table.splitlines()[0]
+        assert len(json.loads(record)["comparisons"]) == 1
+        assert "diff." in tex
+        assert "diff." in markdown
+
+
+def test_labels_are_written_in_the_form_of_the_suffix(tmp_path):
+    labels, out = tmp_path / "utt2spk", tmp_path / "result.json"
+    labels.write_text("u1 a\nu2 b\n")
+    assert run(str(labels), str(labels), "-o", str(out)).exit_code == 0
+    assert json.loads(out.read_text())["n_labels"] == 2
+
+
+@pytest.mark.parametrize("name", ["result", "result.xlsx", "hyp.csv"])
+def test_a_result_needs_a_known_suffix_and_a_file_of_its_own(files, tmp_path, name):
+    hyp = tmp_path / "hyp.csv"
+    write_turns(hyp, read_rttm(files[1]))
+    before = hyp.read_text()
+    result = run(files[0], str(hyp), "-o", str(tmp_path / name))
+    assert result.exit_code == 2
+    assert hyp.read_text() == before
+    assert not (tmp_path / "result").exists()
+    assert not (tmp_path / "result.xlsx").exists()
 
 
 def test_a_measure_that_does_not_exist_is_a_wrong_command_line(files):
@@ -206,6 +254,7 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
 
 def test_the_options_are_those_of_the_python_function():
     shown = {"layout", "everything", "only_overall", "mapping", "errors", "wide"}
+    shown |= {"details", "explain", "output"}
     given = {"files", "ref", "sys_files"}
     command = set(inspect.signature(score.score).parameters) - shown - given
     # Python has one `scheduler` for all functions.
@@ -311,6 +360,21 @@ def test_it_is_said_why_nothing_is_compared(tmp_path):
     assert "no interval" not in run(ref, hyp).stdout
     report = json.loads(run(ref, hyp, ref, "--json").stdout)
     assert report["no_comparison"] == f"no comparison: {said}"
+
+
+def test_a_single_recording_of_another_name_is_matched_and_named(tmp_path):
+    ref = rttm(tmp_path / "ref.rttm", ("r", 0, 6, "A"))
+    hyp = rttm(tmp_path / "hyp.rttm", ("talk", 0, 3, "x"))
+    result = run(ref, hyp)
+    text = (
+        "the only recording, 'talk', is taken for 'r', the only one of the other side"
+    )
+    assert f"{hyp}: warning: {text}" in result.stderr
+    assert run(ref, hyp, "--strict").exit_code == 1
+    write_turns(tmp_path / "talk.srt", read_rttm(hyp))
+    result = run(ref, str(tmp_path / "talk.srt"), "--strict")
+    assert (result.exit_code, text in result.stderr) == (0, True)
+    assert der(ref, hyp) == 0.5
 
 
 def test_a_collar_in_milliseconds_is_questioned(files):

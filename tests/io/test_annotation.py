@@ -1,5 +1,6 @@
 """Turns of any file format, with the numbers of their lines."""
 
+import os
 import re
 
 import pytest
@@ -224,3 +225,17 @@ def test_labels_are_told_from_turns(tmp_path, name, text, is_labels):
     path = tmp_path / name
     path.write_text(text)
     assert is_label_table(path) is is_labels
+
+
+@pytest.mark.parametrize("source", ["folder", "folder/*.rttm", "folder/b.rttm"])
+def test_a_pipe_is_refused_without_waiting_for_it(tmp_path, source):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.rttm").write_text(LINE.format("r", 0, 1, "s"))
+    os.mkfifo(folder / "b.rttm")
+    with pytest.raises(DataFormatError) as error:
+        read_annotation(tmp_path / source)
+    assert str(error.value) == (
+        f"{folder / 'b.rttm'}: is not a regular file but a pipe, a device or a folder; "
+        f"store the turns in a file, or pass them to standard input (-)"
+    )

@@ -79,6 +79,16 @@ def test_the_reference_gives_errors_pairs_and_figures():
     assert one["score"]["figures"]["der"] == pytest.approx(1 / 3)
 
 
+def test_a_reference_of_another_name_is_matched_as_by_score():
+    truth = [turn(0.0, 3.0, "A", "other")]
+    page = report_page(TURNS, reference=truth)
+    [one] = read(page.html())
+    assert one["score"]["figures"]["der"] == sms_diar.score(truth, TURNS).overall["der"]
+    [remark] = page.remarks
+    assert "'other', is taken for 'call'" in one["notes"][0]
+    assert str(remark) == one["notes"][0]
+
+
 def test_peaks_and_sound_are_where_they_were(tone):
     seconds, waveform, sound = listen_to(GivenRecording("x", *tone))
     assert seconds == 4.0
@@ -130,8 +140,8 @@ def test_turns_after_the_end_of_the_audio_are_noticed(tone):
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(InvalidParameterError, match="turns must hold turns, got none"):
         report_page([])
-    with pytest.raises(InvalidParameterError, match=r"\('call'\), got 'x'"):
-        report_page(TURNS, reference=[turn(0.0, 1.0, "a", "x")])
+    with pytest.raises(InvalidParameterError, match=r"\('call'\), got 'x', 'y'"):
+        report_page(TURNS, reference=[turn(0, 1, "a", n) for n in "xy"])
 
 
 def test_a_diarization_brings_confidence_windows_and_settings(one_voice):

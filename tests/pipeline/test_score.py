@@ -170,6 +170,27 @@ def test_a_table_of_labels_is_no_reference_of_turns(tmp_path):
             {"collar_total": -1},
             "score: collar_total must be a finite number >= 0, got -1",
         ),
+        (
+            {"collar": 1e9},
+            "Settings: collar must be at most 1000000 seconds, got 1000000000.0",
+        ),
+        (
+            {"collar": float("nan")},
+            "Settings: collar must be a finite number >= 0, got nan",
+        ),
+        (
+            {"collar_total": 1e308},
+            "score: collar_total must be at most 2000000 seconds, got 1e+308",
+        ),
+        ({"seed": -1}, "score: seed must be a whole number >= 0, got -1"),
+        (
+            {"bootstrap": 10**12},
+            "score: bootstrap must be a whole number <= 1000000, got 1000000000000",
+        ),
+        (
+            {"bootstrap": 10, "level": float("nan")},
+            "bootstrap: level must be a number in (0, 1), got nan",
+        ),
         ({"uem": 5}, "score: uem must be a path or a Uem, got 5"),
         ({"bootstrap": -1}, "score: bootstrap must be a whole number >= 0, got -1"),
         (
@@ -182,6 +203,13 @@ def test_wrong_options_are_refused(options, message):
     with pytest.raises(InvalidParameterError) as error:
         score(REF, HYP, **options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("convention", ["sms-diar", "nist", "dscore", "pyannote"])
+def test_the_longest_collar_leaves_nothing_to_score(convention):
+    turns = [turn("r", 0, 999_999, "A")]
+    report = score(turns, turns, convention=convention, collar=1e6)
+    assert report.overall["scored"] == 0.0
 
 
 def test_a_measure_that_does_not_exist_is_refused():
@@ -232,6 +260,63 @@ def test_what_is_neither_path_nor_labels_is_refused(value):
         f"score_labels: hypothesis must be a path or a mapping from id to speaker, got "
         f"{value!r}"
     )
+
+
+def test_single_recordings_of_other_names_are_one_recording_with_a_warning():
+    other = [turn("talk", 0, 10, "x")]
+    report = score(REF[:2], other)
+    assert (report.overall["der"], list(report.recordings)) == (0.4, ["r"])
+    [remark] = report.remarks
+    assert remark.with_severity() == (
+        "hypothesis: warning: the only recording, 'talk', is taken for 'r', the only "
+        "one of the other side"
+    )
+
+
+def test_a_file_without_a_name_of_its_recording_is_matched_with_a_note(tmp_path):
+    path = tmp_path / "talk.txt"
+    path.write_text("0.0\t10.0\tx\n")
+    report = score(REF[:2], path)
+    assert report.overall["der"] == 0.4
+    assert [(r.kind, r.severity) for r in report.remarks] == [
+        ("only recording", "note")
+    ]
+
+
+@pytest.mark.parametrize("name", ["{}.wav", "data/{}", "{}_ch1"])
+def test_names_that_differ_by_an_end_are_suggested(name):
+    renamed = [
+        turn(name.format(t.segment.recording), t.segment.start, t.segment.end, "x")
+        for t in REF
+    ]
+    q, r = name.format("q"), name.format("r")
+    text = f"did you mean 'r' for {r!r}, 'q' for {q!r}?"
+    assert str(score(REF, renamed).remarks[0]).endswith(text)
+    some = score(REF, [*renamed, *REF[:2]]).remarks[0]
+    assert some.kind == "similar names"
+    assert str(some).endswith(f"did you mean 'q' for {q!r}?")
+
+
+def test_other_names_are_not_suggested():
+    other = [turn("r2", 0, 6, "A"), turn("qq", 0, 6, "A")]
+    assert all("did you mean" not in str(one) for one in score(REF, other).remarks)
+
+
+@pytest.mark.parametrize("name", ["ref.stm", "ref.txt"])
+def test_stm_is_recognised(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(";; comment\nr A ann 0.0 6.0 <o,f0,female> hello there\n")
+    for sides in ((path, HYP), (REF, path), (REF, [path])):
+        with pytest.raises(
+            DataFormatError, match=r"this is STM, which is not read yet"
+        ):
+            score(*sides)
+
+
+def test_rttm_with_a_channel_of_letters_is_not_stm(tmp_path):
+    path = tmp_path / "ref.txt"
+    path.write_text("SPEAKER r A 0.0 6.0 <NA> <NA> x <NA> <NA>\n")
+    assert score(path, HYP).overall["scored"] == 6.0
 
 
 def test_a_path_that_does_not_exist_is_named():

@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.metrics import compare, confidence_interval, score_diarization
+from sms_diar.metrics import (
+    Settings,
+    compare,
+    confidence_interval,
+    score_diarization,
+)
 from sms_diar.report.score_report import (
     ReportStyle,
     ScoreReport,
@@ -37,9 +42,27 @@ def test_counts_of_speakers():
     }
 
 
-def test_a_report_prints_settings_figures_and_counts():
-    assert str(REPORT) == (
-        "- convention sms-diar\n"
+TABLE = (
+    "recording  DER %  missed %  false al. %  confused %  JER %  scored s  speakers\n"
+    # r: x stands for A, 4 of 10 s wrong. JER A 4/10, B 1
+    "q           0.00      0.00         0.00        0.00   0.00      5.00         1\n"
+    "r          40.00      0.00         0.00       40.00  70.00     10.00         2\n"
+    "POOLED     26.67      0.00         0.00       26.67  46.67     15.00         3\n"
+    "MEAN       20.00      0.00         0.00       20.00  35.00      7.50      1.50\n"
+    "\n"
+    "speakers found per recording 1.00 (true 1.50), mean absolute error 0.50, "
+    "right\nin 50.0 % of the recordings\n"
+)
+
+
+def test_a_report_prints_figures_counts_and_one_line_on_the_rules():
+    line = "sms-diar rules (--explain): no collar, overlap scored, joint extent"
+    assert str(REPORT) == TABLE + line
+
+
+def test_all_rules_are_listed_below_the_table():
+    assert REPORT.text(ReportStyle(explain=True)) == (
+        TABLE + "- convention sms-diar\n"
         "- no collar\n"
         "- overlapped speech scored\n"
         "- no UEM, each recording scored from the first to the last boundary of "
@@ -48,22 +71,15 @@ def test_a_report_prints_settings_figures_and_counts():
         "- speakers mapped on all time of the regions\n"
         "- recordings without reference are false alarm\n"
         "- md-eval: md-eval-22.pl\n"
-        "\n"
-        "recording  DER %  missed %  false al. %  confused %  JER %  "
-        "scored s  speakers\n"
-        # r: x stands for A, 4 of 10 s wrong. JER A 4/10, B 1
-        "q           0.00      0.00         0.00        0.00   0.00      "
-        "5.00         1\n"
-        "r          40.00      0.00         0.00       40.00  70.00     "
-        "10.00         2\n"
-        "POOLED     26.67      0.00         0.00       26.67  46.67     "
-        "15.00         3\n"
-        "MEAN       20.00      0.00         0.00       20.00  35.00      "
-        "7.50      1.50\n"
-        "\n"
-        "speakers found per recording 1.00 (true 1.50), mean absolute error 0.50, "
-        "right\nin 50.0 % of the recordings"
     )
+
+
+@pytest.mark.parametrize("convention", ["sms-diar", "nist", "dscore", "pyannote"])
+def test_the_line_on_the_rules_fits_eighty_columns(convention):
+    settings = Settings.of(convention, collar=0.25)
+    line = f"{convention} rules (--explain): {settings.summary()}"
+    assert "collar 0.25 s per side, overlap scored, " in line
+    assert len(line) <= 80
 
 
 @pytest.mark.parametrize("everything", [False, True])
@@ -94,8 +110,11 @@ def test_wide_tables_have_all_main_columns():
 
 def test_words_become_comments_where_the_form_has_them():
     text = REPORT.text(ReportStyle("latex"))
-    assert text.startswith("% convention sms-diar\n")
-    assert "\n%\n\\begin{tabular}" in text
+    assert text.startswith("\\begin{tabular}")
+    assert "\\end{tabular}\n%\n% speakers found" in text
+    assert text.endswith(
+        "% sms-diar rules (--explain): no collar, overlap scored, joint extent\n"
+    )
 
 
 def test_csv_is_one_table():
@@ -110,7 +129,7 @@ def test_csv_is_one_table():
 
 
 def test_a_width_limits_the_columns_of_plain_tables_only():
-    plain = REPORT.text(ReportStyle(width=30)).partition("\n\n")[2]
+    plain = REPORT.text(ReportStyle(width=30))
     assert plain.startswith("recording  DER %  missed %\n")
     markdown = REPORT.text(ReportStyle("markdown", width=30))
     assert markdown == REPORT.text(ReportStyle("markdown"))
@@ -121,19 +140,70 @@ def test_a_form_that_does_not_exist_is_refused():
         ReportStyle("html")
 
 
-def test_systems_are_shown_one_after_the_other_and_compared():
+def two_systems():
     options = {"n_samples": 50, "random_state": 0}
     results = {"one": RESULT, "true": score_diarization(REF, REF)}
-    found = SystemsReport(
+    return SystemsReport(
         {
             name: ScoreReport(one, "m", "der", confidence_interval(one, **options))
             for name, one in results.items()
         },
         (compare(results["true"], RESULT, **options),),
     )
-    text = str(found)
-    assert text.count("- convention sms-diar") == 1
-    assert text.index("\n\none\n") < text.index("\n\ntrue\n") < text.index("true - one")
+
+
+def test_systems_are_rows_of_one_table():
+    found = two_systems()
+    low, high = (
+        f"{100 * value:+.2f}"
+        for value in (
+            found.comparisons[0].difference.low,
+            found.comparisons[0].difference.high,
+        )
+    )
+    lines = str(found).splitlines()
+    assert lines[0].split() == [
+        *("system", "DER", "%", "missed", "FA", "conf.", "JER", "%", "found"),
+        *("diff.", "interval", "p"),
+    ]
+    assert lines[1].split() == ["one", "26.67", "0.00", "0.00", "26.67", "46.67", "1"]
+    assert lines[2].split() == [
+        *("true", "0.00", "0.00", "0.00", "0.00", "0.00", "1.50"),
+        *("-26.67", low, high, "1.000"),  # r alone differs
+    ]
+    assert lines[4] == "found: speakers per recording; the reference has 1.50"
+    assert max(map(len, lines)) <= 80
+    assert "\nr  " not in str(found)
+
+
+def test_details_are_tables_of_recordings_below_the_table_of_systems():
+    text = two_systems().text(ReportStyle(details=True))
+    assert text.startswith(f"{two_systems()}\n\none\nrecording  DER %")
+    assert text.count("\nPOOLED") == 2
+    assert text.count("rules (--explain)") == 1
+
+
+def test_csv_of_systems_has_the_comparison():
+    found = two_systems()
+    frame = pd.read_csv(io.StringIO(found.text(ReportStyle("csv"))))
+    pooled = frame[(frame["system"] == "true") & (frame["recording"] == "POOLED")]
+    assert pooled["difference"].tolist() == [found.comparisons[0].difference.estimate]
+    assert pooled["p_value"].tolist() == [found.comparisons[0].p_value]
+    assert frame["difference"].count() == 1
+
+
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_a_table_of_systems_fits_the_width(width):
+    reports = two_systems()
+    named = dict(zip(["a" * 30, "b" * 30], reports.systems.values(), strict=True))
+    text = SystemsReport(named, reports.comparisons).text(ReportStyle(width=width))
+    table = text.split("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= max(width, 62)
+    assert "a…a" in table[1]
+
+
+def test_a_comparison_is_a_record():
+    found = two_systems()
     record = found.to_dict()
     assert list(record) == ["settings", "systems", "comparisons"]
     (compared,) = record["comparisons"]

@@ -11,7 +11,7 @@
       handover         what dscore's files for md-eval do to times and ids
     sums             one sweep over an axis, added up by unit, by means of
       sweep            the axis cut where anything begins or ends
-      cells            the table of reference by hypothesis speakers
+      cells            pairs of speakers who talk at the same time
       mapping          who stands for whom
       raster           the 10 ms frames of dscore
       information      sums behind B-cubed, tau, entropies

@@ -39,8 +39,6 @@ class Speakers:
     ----------
     unit : ndarray of shape (n,)
         Unit of each speaker, rising.
-    local : ndarray of shape (n,)
-        Number within the unit.
     names : tuple of str
         Names.
     count : ndarray of shape (n_units,)
@@ -48,7 +46,6 @@ class Speakers:
     """
 
     unit: IntArray
-    local: IntArray
     names: tuple[str, ...]
     count: IntArray
 
@@ -214,10 +211,8 @@ def _placed(turns: UnitTurns, zeros: IntArray) -> tuple[Turns, Speakers]:
     codes, speaker = distinct(turns.unit * n_names + turns.speaker)
     of_unit = codes // n_names
     count = np.bincount(of_unit, minlength=len(zeros))
-    start_of = np.cumsum(count) - count
     speakers = Speakers(
         of_unit,
-        np.arange(len(codes)) - start_of[of_unit],
         tuple(turns.names[place] for place in (codes % n_names).tolist()),
         count,
     )

@@ -10,7 +10,12 @@ from typing import Literal, TypeAlias
 
 from sms_diar._validation import check_choice, check_not_negative
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.ticks import TICKS_PER_SECOND, seconds_of, ticks_of
+from sms_diar.timeline.ticks import (
+    MAX_SECONDS,
+    TICKS_PER_SECOND,
+    seconds_of,
+    ticks_of,
+)
 
 Extent: TypeAlias = Literal["reference", "joint"]
 WithoutRegion: TypeAlias = Literal["reference", "joint", "left out"]
@@ -65,6 +70,9 @@ class Convention:
         undefined.
     refuses_overlapping_uem : bool
         Whether regions of the UEM that overlap are refused; else they are joined.
+    scans_overlap : bool
+        Whether ignored overlap is removed by the scan of md-eval, which keeps some
+        of it at the edges of regions (`scored_regions.scanned_regions`).
     """
 
     name: str
@@ -84,6 +92,7 @@ class Convention:
     purity_everywhere: bool = False
     zero_rate: bool = False
     refuses_overlapping_uem: bool = False
+    scans_overlap: bool = False
 
 
 SMS_DIAR = Convention("sms-diar")
@@ -99,6 +108,7 @@ NIST = Convention(
     merging="none",
     zero_turns=True,
     refuses_overlapping_uem=True,
+    scans_overlap=True,
 )
 """md-eval-22."""
 
@@ -111,6 +121,7 @@ DSCORE = Convention(
     trims=True,
     decimals=3,
     jer="frames",
+    scans_overlap=True,
 )
 """dscore 1.1.0, which hands cut, merged and rounded turns to md-eval."""
 
@@ -174,9 +185,10 @@ class Settings:
                 extent=extent,
                 without_region=lacking if lacking == "left out" else extent,
             )
-        if collar >= TICKS_PER_SECOND:
+        if collar > MAX_SECONDS:
             raise InvalidParameterError(
-                f"Settings: collar must be a number of seconds, got {collar!r}"
+                f"Settings: collar must be at most {MAX_SECONDS} seconds, got "
+                f"{collar!r}"
             )
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 
@@ -197,6 +209,17 @@ class Settings:
             "mapping": "scored time" if c.maps_scored else "all time of the UEM",
             "jer": c.jer,
         }
+
+    def summary(self) -> str:
+        """Collar, overlap and regions in one line."""
+        side = seconds_of(self.collar)
+        return ", ".join(
+            [
+                f"collar {side:g} s per side" if self.collar else "no collar",
+                f"overlap {'ignored' if self.ignore_overlap else 'scored'}",
+                "UEM" if self.has_uem else f"{self.convention.extent} extent",
+            ]
+        )
 
     def sentences(self) -> list[str]:
         """What was in force, in words."""

@@ -16,8 +16,6 @@ from sms_diar.metrics.diarization.sweep import Entries, Sweep, weights_by
 from sms_diar.timeline.ticks import distinct
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
-_BITS = 62  # speakers in one word of a set
-
 SUMS = (
     "table_total",
     "table_ref_squares",
@@ -38,7 +36,6 @@ def class_sums(
     reference: Entries,
     hypothesis: Entries,
     weight: FloatArray,
-    local: tuple[IntArray, IntArray],
     n_units: int,
 ) -> dict[str, FloatArray]:
     """Sums over the class table of each unit.
@@ -51,26 +48,22 @@ def class_sums(
         Who speaks where.
     weight : ndarray of shape (n_intervals,)
         What each interval counts; 0 outside the regions.
-    local : pair of ndarray
-        Number of each speaker within the unit, for reference and hypothesis.
     n_units : int
         Units on the axis.
     """
     used = np.flatnonzero(weight > 0.0)
     unit, mass = sweep.unit[used], weight[used]
-    ref_sets = _sets(sweep.n, reference, local[0])[:, used]
-    hyp_sets = _sets(sweep.n, hypothesis, local[1])[:, used]
+    ref = _class_ids(sweep.unit, reference)[used]
+    hyp = _class_ids(sweep.unit, hypothesis)[used]
     # Neighbours of the same classes (cut by a collar, say) are one stretch.
     is_new = np.zeros(len(used), dtype=np.bool_)
     is_new[:1] = True
-    for column in (unit, *ref_sets, *hyp_sets):
+    for column in (ref, hyp):
         is_new[1:] |= column[1:] != column[:-1]
     first = np.flatnonzero(is_new)
     if len(first):
         mass = np.add.reduceat(mass, first)
-    unit = unit[first]
-    ref = _class_ids(unit, ref_sets[:, first])
-    hyp = _class_ids(unit, hyp_sets[:, first])
+    unit, ref, hyp = unit[first], distinct(ref[first])[1], distinct(hyp[first])[1]
     n_hyp = int(hyp.max(initial=0)) + 1
     cells, cell = distinct(ref * n_hyp + hyp)
     count = weights_by(cell, mass, len(cells))
@@ -101,31 +94,37 @@ def class_sums(
     return dict(zip(SUMS, columns, strict=True))
 
 
-def _sets(n: int, entries: Entries, local: IntArray) -> IntArray:
-    """Set of speakers of each interval, as bits of one or more words."""
-    place = local[entries.speaker]
-    n_words = int(place.max(initial=0)) // _BITS + 1
-    words = np.zeros(n_words * n, dtype=np.int64)
-    bit = np.left_shift(np.int64(1), place % _BITS)
-    np.add.at(words, place // _BITS * n + entries.interval, bit)
-    return words.reshape(n_words, n)
+def _class_ids(unit: IntArray, entries: Entries) -> IntArray:
+    """Number the sets of speakers that occur in each unit.
 
+    Sets are distinguished by one speaker after the other, so that memory grows with
+    the entries and not with the number of speakers.
 
-def _class_ids(unit: IntArray, words: IntArray) -> IntArray:
-    """Number the distinct sets of each unit."""
-    n_bits = int(words.max(initial=0)).bit_length()
-    if len(words) == 1 and n_bits + int(unit.max(initial=0)).bit_length() < _BITS:
-        joint = np.left_shift(unit, n_bits) + words[0]
-        return distinct(joint)[1]
-    keys = (*words, unit)
-    order = np.lexsort(keys)
-    is_new = np.zeros(len(order), dtype=np.bool_)
-    is_new[:1] = True
-    for key in keys:
-        ranked = key[order]
-        is_new[1:] |= ranked[1:] != ranked[:-1]
-    ids = np.empty(len(order), dtype=np.int64)
-    ids[order] = np.cumsum(is_new) - 1
+    Parameters
+    ----------
+    unit : ndarray of shape (n_intervals,)
+        Unit of each interval.
+    entries : Entries
+        Speakers of the intervals, sorted by interval and speaker.
+
+    Returns
+    -------
+    ids : ndarray of shape (n_intervals,)
+        The same number where the unit and the set are the same.
+    """
+    ids = unit.copy()
+    n_ids = int(unit.max(initial=-1)) + 1
+    n_speakers = int(entries.speaker.max(initial=-1)) + 1
+    count = np.bincount(entries.interval, minlength=len(unit))
+    first = np.cumsum(count) - count
+    rank, longer = 0, np.flatnonzero(count)
+    while len(longer):
+        speaker = entries.speaker[first[longer] + rank]
+        codes, place = distinct(ids[longer] * n_speakers + speaker)
+        ids[longer] = n_ids + place
+        n_ids += len(codes)
+        rank += 1
+        longer = longer[count[longer] > rank]
     return ids
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from sms_diar.errors import DataFormatError
 from sms_diar.metrics.diarization.conventions import Convention
-from sms_diar.metrics.diarization.sweep import Regions
+from sms_diar.metrics.diarization.sweep import Regions, Turns
 from sms_diar.metrics.diarization.units import Key, Units, UnitTurns
 from sms_diar.timeline.regions import Uem
 from sms_diar.types import IntArray, Problem
 
 Given: TypeAlias = dict[Key, list[tuple[int, int]]]
-"""Regions of a UEM by unit: start and end in ticks, sorted and apart."""
+"""Regions of a UEM by unit: start and end in ticks, sorted, without overlap."""
 
 _FAR = 2**62
 """Later than any time."""
@@ -62,7 +62,11 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem
                     text, uem.path, line, severity="warning", kind="overlapping regions"
                 )
             )
-        given[key] = _joined(regions)
+        # md-eval does not join regions that touch, which its scan of overlap shows.
+        if convention.refuses_overlapping_uem:
+            given[key] = sorted((start, end) for start, end, _ in regions)
+        else:
+            given[key] = _joined(regions)
     return given, remarks
 
 
@@ -161,3 +165,58 @@ def extents(
         np.minimum.at(low, unit, start)
         np.maximum.at(high, unit, end)
     return low, high
+
+
+def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
+    """Remove overlapped speech from regions as md-eval does, errors included.
+
+    md-eval scans the edges of regions and of overlap in order of time. An edge at the
+    time at which it began to score does not stop it. It then scores overlap that
+    begins with a region or directly after other overlap, if the region ends before
+    that overlap, and time behind a region that ends together with overlap.
+
+    Parameters
+    ----------
+    regions : Regions
+        Time that is scored if nobody overlaps.
+    turns : Turns
+        Turns of positive length, each of which counts.
+    bases : ndarray of shape (n_units,)
+        Where each unit begins on the axis.
+
+    Returns
+    -------
+    regions : Regions
+        Time that md-eval scores.
+    """
+    time = np.concatenate([turns.end, turns.start])
+    is_start = np.arange(len(time)) >= len(turns.end)
+    order = np.lexsort((is_start, time))
+    time, is_start = time[order], is_start[order]
+    count = np.cumsum(np.where(is_start, 1, -1))
+    # At the same time, edges come in this order.
+    edges = (
+        time[~is_start & (count == 1)],
+        regions.end,
+        time[is_start & (count == 2)],
+        regions.start,
+    )
+    at = np.concatenate(edges)
+    kind = np.repeat(np.arange(len(edges)), [len(edge) for edge in edges])
+    order = np.lexsort((kind, at))
+    at, kind = at[order], kind[order]
+    unit = np.searchsorted(bases, at, side="right") - 1
+    rows: list[tuple[int, int, int]] = []
+    latest, begin, depth, overlaps = -1, -1, 0, 0
+    for place, now, edge in zip(unit.tolist(), at.tolist(), kind.tolist(), strict=True):
+        if place != latest:
+            latest, begin = place, -1
+        depth += (edge == 3) - (edge == 1)
+        overlaps += (edge == 2) - (edge == 0)
+        if depth > 0 and overlaps == 0:
+            begin = now
+        elif 0 <= begin < now:
+            rows.append((place, begin, now))
+            begin = -1
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return Regions(table[:, 0], table[:, 1], table[:, 2])

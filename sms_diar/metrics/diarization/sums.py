@@ -16,14 +16,17 @@ from sms_diar.metrics.diarization.cells import Cells
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.information import class_sums
 from sms_diar.metrics.diarization.raster import framed
+from sms_diar.metrics.diarization.scored_regions import scanned_regions
 from sms_diar.metrics.diarization.sweep import (
     Entries,
-    Pairs,
     Sweep,
     Turns,
+    entries,
     merge_turns,
+    overlaps,
     sums_by,
     trim_turns,
+    turns_of,
     weights_by,
 )
 from sms_diar.timeline.ticks import TICKS_PER_SECOND
@@ -89,11 +92,15 @@ class _SweptSide:
     speakers : Speakers
         Who they are.
     turns : Turns
-        Of positive length.
+        Turns of positive length.
     boundaries : ndarray
-        Where collars lie if this is the reference.
+        Times that have a collar if this is the reference.
+    sets : Turns
+        Time of each speaker, in indices of intervals.
+    counted : Turns
+        The same with a speaker as often as they are counted.
     entries : Entries
-        Who speaks where.
+        Speakers of the intervals.
     n_sets, n_counted : ndarray of shape (n_intervals,)
         Speakers, and speakers as often as they are counted.
     """
@@ -101,6 +108,8 @@ class _SweptSide:
     speakers: Speakers
     turns: Turns
     boundaries: IntArray
+    sets: Turns
+    counted: Turns
     entries: Entries
     n_sets: IntArray
     n_counted: IntArray
@@ -111,14 +120,17 @@ class _SweptSide:
     ) -> _SweptSide:
         present = _positive(turns)
         sets = merge_turns(present, touching=True)
-        boundaries = np.concatenate([turns.start, turns.end])
-        if counts_turns:
-            n_sets = sweep.cover(sets.start, sets.end)
-            entries, n_counted = sweep.entries(present, merged=False)
-        else:
-            entries, n_sets = sweep.entries(sets, merged=True)
-            n_counted = n_sets
-        return cls(speakers, present, boundaries, entries, n_sets, n_counted)
+        counted = present if counts_turns else sets
+        return cls(
+            speakers,
+            present,
+            np.concatenate([turns.start, turns.end]),
+            sweep.indices(sets),
+            sweep.indices(counted),
+            entries(sweep.indices(counted), merged=not counts_turns),
+            sweep.cover(sets.start, sets.end),
+            sweep.cover(counted.start, counted.end),
+        )
 
     def time(self, weight: IntArray) -> IntArray:
         """Sum of weights of the intervals of each speaker."""
@@ -149,47 +161,49 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
         counts_turns=counts_turns,
     )
     inside = sweep.cover(regions.start, regions.end) > 0
-    is_scored = inside & ~_excluded(sweep, ref, settings)
+    is_scored = _scored(sweep, inside, ref, axis, settings)
     span, time = sweep.length * inside, sweep.length * is_scored
-    pairs = sweep.pairs(ref.entries, hyp.entries)
-    cells = Cells(ref.speakers, hyp.speakers)
-    cell = cells.of(pairs)
-    both = pairs.reference_times * pairs.hypothesis_times
-    pair_time = time[pairs.interval]
-    shared_scored = cells.sums(cell, pair_time * both)
-    shared_inside = cells.sums(cell, span[pairs.interval])
+    cells = Cells(ref.speakers, hyp.speakers, overlaps(ref.sets, hyp.sets))
+    counted = overlaps(ref.counted, hyp.counted) if counts_turns else cells.overlaps
+    shared_scored = cells.sums(time, counted)
+    shared_inside = cells.sums(span)
     mapped = cells.mapping(
         shared_scored if convention.maps_scored else shared_inside, shared_scored
     )
-    columns = _error_columns(sweep, ref, hyp, time, _correct(sweep, pairs, mapped))
+    ref_right, hyp_right = _right(ref.entries, hyp.entries, mapped, cells.n_hyp)
+    correct = sums_by(
+        ref.entries.interval[ref_right],
+        np.minimum(ref.entries.times[ref_right], hyp.entries.times[hyp_right]),
+        sweep.n,
+    )
+    columns = _error_columns(sweep, ref, hyp, time, correct)
     columns |= _speech_columns(sweep, ref, hyp, span, n_units)
     if convention.purity_everywhere:
-        shared_all = cells.sums(cell, sweep.length[pairs.interval])
+        shared_all = cells.sums(sweep.length)
         columns |= _majorities(cells, shared_all, ref, hyp, sweep.length)
     else:
         columns |= _majorities(cells, shared_inside, ref, hyp, span)
-    resolved = np.flatnonzero(_settled(pairs, mapped))
-    columns |= _purity_columns(cells, cells.sums(cell[resolved], pair_time[resolved]))
+    settled = _settled(cells, ref.entries, hyp.entries, time, (ref_right, hyp_right))
+    columns |= _purity_columns(cells, settled)
     columns |= _entropy_columns(cells, shared_scored, given_hypothesis=True)
     mirrored = shared_scored
     if counts_turns and (settings.collar or settings.ignore_overlap):
         # pyannote swaps the sides for completeness, collars and all.
-        other = sweep.length * (inside & ~_excluded(sweep, hyp, settings))
-        mirrored = cells.sums(cell, other[pairs.interval] * both)
+        other = sweep.length * _scored(sweep, inside, hyp, axis, settings)
+        mirrored = cells.sums(other, counted)
     columns |= _entropy_columns(cells, mirrored, given_hypothesis=False)
 
     if convention.jer == "frames":
-        jer, more = _frame_columns(axis, cells, has_uem=settings.has_uem)
+        jer, more = _frame_columns(axis, has_uem=settings.has_uem)
         columns |= more
     else:
-        local = (ref.speakers.local, hyp.speakers.local)
         seconds = span / TICKS_PER_SECOND
-        columns |= class_sums(sweep, ref.entries, hyp.entries, seconds, local, n_units)
+        columns |= class_sums(sweep, ref.entries, hyp.entries, seconds, n_units)
         if convention.jer == "own mapping":
             jer = cells.best_jer(shared_inside, ref.time(span), hyp.time(span))
         else:
             # Sets, not turns: a speaker is there or not.
-            shared = cells.sums(cell, pair_time)
+            shared = cells.sums(time)
             jer = cells.mapped_jer(shared, ref.time(time), hyp.time(time), mapped)
     columns["jer_sum"] = weights_by(ref.speakers.unit, np.nan_to_num(jer), n_units)
     columns["jer_speakers"] = ref.count(~np.isnan(jer), n_units)
@@ -213,23 +227,36 @@ def _cuts(axis: Axis, settings: Settings) -> list[IntArray]:
     return times
 
 
-def _excluded(sweep: Sweep, side: _SweptSide, settings: Settings) -> BoolArray:
-    """Intervals in a collar, and those of overlap where that is ignored."""
-    excluded = np.zeros(sweep.n, dtype=np.bool_)
+def _scored(
+    sweep: Sweep, inside: BoolArray, side: _SweptSide, axis: Axis, settings: Settings
+) -> BoolArray:
+    """Intervals inside the regions without collars, and without ignored overlap."""
+    scored = inside
     if settings.collar:
         low = side.boundaries - settings.collar
         high = side.boundaries + settings.collar
-        excluded |= sweep.cover(low, high) > 0
-    if settings.ignore_overlap:
-        excluded |= sweep.cover(side.turns.start, side.turns.end) > 1
-    return excluded
+        scored = inside & (sweep.cover(low, high) == 0)
+    if not settings.ignore_overlap:
+        return scored
+    if not settings.convention.scans_overlap:
+        return scored & (sweep.cover(side.turns.start, side.turns.end) <= 1)
+    regions = sweep.stretches(scored) if settings.collar else axis.regions
+    regions = scanned_regions(regions, side.turns, axis.bases)
+    return sweep.cover(regions.start, regions.end) > 0
 
 
-def _correct(sweep: Sweep, pairs: Pairs, mapped: IntArray) -> IntArray:
-    """Speakers found rightly in each interval."""
-    right = np.flatnonzero(mapped[pairs.reference] == pairs.hypothesis)
-    both = np.minimum(pairs.reference_times[right], pairs.hypothesis_times[right])
-    return sums_by(pairs.interval[right], both, sweep.n)
+def _right(
+    reference: Entries, hypothesis: Entries, mapped: IntArray, n_hyp: int
+) -> tuple[IntArray, IntArray]:
+    """Indices of entries whose speakers are mapped to each other, side by side."""
+    partner = mapped[reference.speaker]
+    has_partner = np.flatnonzero(partner >= 0)
+    wanted = reference.interval[has_partner] * n_hyp + partner[has_partner]
+    known = hypothesis.interval * n_hyp + hypothesis.speaker
+    place = np.searchsorted(known, wanted)
+    inside = np.flatnonzero(place < len(known))
+    match = inside[known[place[inside]] == wanted[inside]]
+    return has_partner[match], place[match]
 
 
 def _error_columns(
@@ -281,19 +308,28 @@ def _majorities(
     return columns
 
 
-def _settled(pairs: Pairs, mapped: IntArray) -> BoolArray:
-    """Pairs left when those who found each other take no other partner.
+def _settled(
+    cells: Cells,
+    reference: Entries,
+    hypothesis: Entries,
+    time: IntArray,
+    right: tuple[IntArray, IntArray],
+) -> IntArray:
+    """Shared time by cell in which speakers with their partner have no other one.
 
-    Without it a perfect hypothesis would look impure wherever speakers overlap:
-    each of them shares that time with the other's cluster, too.
+    Otherwise a perfect hypothesis would look impure wherever speakers overlap: each
+    of them shares that time with the other speaker's cluster.
     """
-    right = np.asarray(mapped[pairs.reference] == pairs.hypothesis, dtype=np.bool_)
-    taken = np.zeros(len(right), dtype=np.bool_)
-    for entry in (pairs.reference_entry, pairs.hypothesis_entry):
-        is_found = np.zeros(int(entry.max(initial=-1)) + 1, dtype=np.bool_)
-        is_found[entry[right]] = True
-        taken |= is_found[entry]
-    return right | ~taken
+    rest, pairs = [], []
+    for found, is_right in zip((reference, hypothesis), right, strict=True):
+        is_free = np.ones(len(found.speaker), dtype=np.bool_)
+        is_free[is_right] = False
+        rest.append(turns_of(found, is_free))
+        pairs.append(found.speaker[is_right])
+    shared = cells.sums(time, overlaps(*rest))
+    cell = cells.of(pairs[0], pairs[1])
+    np.add.at(shared, cell, time[reference.interval[right[0]]])
+    return shared
 
 
 def _purity_columns(cells: Cells, shared: IntArray) -> Columns:
@@ -342,21 +378,18 @@ def _log(x: FloatArray) -> FloatArray:
     return result
 
 
-def _frame_columns(
-    axis: Axis, cells: Cells, *, has_uem: bool
-) -> tuple[FloatArray, Columns]:
+def _frame_columns(axis: Axis, *, has_uem: bool) -> tuple[FloatArray, Columns]:
     """JER and class sums on frames, and who counts as a speaker there."""
-    n_units = cells.n_units
+    n_units = len(axis.bases)
     bases, ref_turns, hyp_turns, regions = framed(axis, has_uem=has_uem)
     times = [column for turns in (ref_turns, hyp_turns) for column in turns[1:]]
     sweep = Sweep.of([*times, regions.start, regions.end], bases)
     weight = sweep.length * (sweep.cover(regions.start, regions.end) > 0)
     ref = _SweptSide.of(sweep, ref_turns, axis.reference_speakers, counts_turns=False)
     hyp = _SweptSide.of(sweep, hyp_turns, axis.hypothesis_speakers, counts_turns=False)
-    pairs = sweep.pairs(ref.entries, hyp.entries)
-    shared = cells.sums(cells.of(pairs), weight[pairs.interval])
-    jer = cells.best_jer(shared, ref.time(weight), hyp.time(weight))
-    # Whoever has a turn in the regions is a speaker, even without a frame.
+    cells = Cells(ref.speakers, hyp.speakers, overlaps(ref.sets, hyp.sets))
+    jer = cells.best_jer(cells.sums(weight), ref.time(weight), hyp.time(weight))
+    # A turn in the regions makes a speaker, even without a frame.
     ref_there, hyp_there = (
         _present(turns, axis, n)
         for turns, n in (
@@ -369,9 +402,8 @@ def _frame_columns(
         "n_ref": ref.count(ref_there, n_units),
         "n_hyp": hyp.count(hyp_there, n_units),
     }
-    local = (ref.speakers.local, hyp.speakers.local)
     frames = weight.astype(np.float64)
-    columns |= class_sums(sweep, ref.entries, hyp.entries, frames, local, n_units)
+    columns |= class_sums(sweep, ref.entries, hyp.entries, frames, n_units)
     return jer, columns
 
 

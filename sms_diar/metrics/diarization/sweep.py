@@ -14,7 +14,7 @@ weighed once. All times are whole numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Turns(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Stretches of the axis, sorted and apart: unit, start and end."""
+    """Stretches of the axis, sorted, without overlap: unit, start and end."""
 
     unit: IntArray
     start: IntArray
@@ -92,26 +92,63 @@ def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
 
 class Entries(NamedTuple):
-    """Who speaks in which interval, by interval; `times` is how many of their turns."""
+    """Speakers of the intervals, sorted by interval and speaker.
+
+    `times` counts the turns of the speaker in the interval.
+    """
 
     interval: IntArray
     speaker: IntArray
     times: IntArray
 
 
-class Pairs(NamedTuple):
-    """Reference and hypothesis speakers who speak in the same interval.
+class Overlaps(NamedTuple):
+    """Pairs of a reference and a hypothesis turn at the same time.
 
-    The entries are where they stand among `Entries`.
+    `reference` and `hypothesis` are speakers; the pair shares the intervals from
+    `first` up to `stop`.
     """
 
-    interval: IntArray
     reference: IntArray
     hypothesis: IntArray
-    reference_times: IntArray
-    hypothesis_times: IntArray
-    reference_entry: IntArray
-    hypothesis_entry: IntArray
+    first: IntArray
+    stop: IntArray
+
+
+def overlaps(reference: Turns, hypothesis: Turns) -> Overlaps:
+    """Find all pairs of turns that share intervals.
+
+    Parameters
+    ----------
+    reference, hypothesis : Turns
+        Starts and ends are indices of intervals, see `Sweep.indices`.
+    """
+    ref, hyp = (
+        turns.select(np.argsort(turns.start, kind="stable"))
+        for turns in (reference, hypothesis)
+    )
+    # If two turns overlap, the later one starts within the other.
+    later_hyp = _starts_within(ref, hyp, side="left")
+    later_ref = _starts_within(hyp, ref, side="right")[::-1]
+    i, j = (np.concatenate(parts) for parts in zip(later_hyp, later_ref, strict=True))
+    return Overlaps(
+        ref.speaker[i],
+        hyp.speaker[j],
+        np.maximum(ref.start[i], hyp.start[j]),
+        np.minimum(ref.end[i], hyp.end[j]),
+    )
+
+
+def _starts_within(
+    turns: Turns, others: Turns, *, side: Literal["left", "right"]
+) -> tuple[IntArray, IntArray]:
+    """List which of `others` start in which turn, both sorted by start.
+
+    With ``side="right"``, starts at the same time do not count.
+    """
+    first = np.searchsorted(others.start, turns.start, side=side)
+    stop = np.searchsorted(others.start, turns.end, side="left")
+    return expand(first, np.maximum(stop - first, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,60 +185,70 @@ class Sweep:
         """Number of intervals."""
         return len(self.length)
 
-    def cover(self, start: IntArray, end: IntArray) -> IntArray:
-        """How many of the stretches cover each interval."""
-        return self._count(
-            np.searchsorted(self.cuts, start), np.searchsorted(self.cuts, end)
+    def indices(self, turns: Turns) -> Turns:
+        """Turns whose starts and ends are indices of intervals instead of times."""
+        return Turns(
+            turns.speaker,
+            np.searchsorted(self.cuts, turns.start),
+            np.searchsorted(self.cuts, turns.end),
         )
 
-    def _count(self, first: IntArray, stop: IntArray) -> IntArray:
+    def cover(self, start: IntArray, end: IntArray) -> IntArray:
+        """Count the stretches that cover each interval."""
         n = len(self.cuts)
-        change = np.bincount(first, minlength=n)
-        change -= np.bincount(stop, minlength=n)
+        change = np.bincount(np.searchsorted(self.cuts, start), minlength=n)
+        change -= np.bincount(np.searchsorted(self.cuts, end), minlength=n)
         count: IntArray = np.cumsum(change)[:-1]
         return count
 
-    def entries(self, turns: Turns, *, merged: bool) -> tuple[Entries, IntArray]:
-        """Who speaks in which interval, and how many turns cover each.
+    def stretches(self, chosen: BoolArray) -> Regions:
+        """Join neighbours among the chosen intervals, an array of shape (n,)."""
+        edge = np.diff(chosen.astype(np.int8), prepend=0, append=0)
+        first, stop = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
+        return Regions(self.unit[first], self.cuts[first], self.cuts[stop])
 
-        Parameters
-        ----------
-        turns : Turns
-            Of positive length.
-        merged : bool
-            Whether no two turns of a speaker overlap.
-        """
-        first = np.searchsorted(self.cuts, turns.start)
-        stop = np.searchsorted(self.cuts, turns.end)
-        count = self._count(first, stop)
-        source, interval = expand(first, stop - first)
-        speaker = turns.speaker[source]
-        if merged:
-            order = np.argsort(interval, kind="stable")
-            found = Entries(interval[order], speaker[order], np.ones_like(order))
-            return found, count
-        order = np.lexsort((speaker, interval))
-        interval, speaker = interval[order], speaker[order]
-        is_new = np.ones(len(order), dtype=np.bool_)
-        is_new[1:] = (interval[1:] != interval[:-1]) | (speaker[1:] != speaker[:-1])
-        first = np.flatnonzero(is_new)
-        times = np.diff(np.append(first, len(order)))
-        return Entries(interval[first], speaker[first], times), count
 
-    def pairs(self, reference: Entries, hypothesis: Entries) -> Pairs:
-        """All pairs of speakers in the intervals where both sides speak."""
-        count = np.bincount(hypothesis.interval, minlength=self.n)
-        first = np.cumsum(count) - count
-        source, place = expand(first[reference.interval], count[reference.interval])
-        return Pairs(
-            reference.interval[source],
-            reference.speaker[source],
-            hypothesis.speaker[place],
-            reference.times[source],
-            hypothesis.times[place],
-            source,
-            place,
-        )
+def entries(turns: Turns, *, merged: bool) -> Entries:
+    """List the speakers of each interval.
+
+    Parameters
+    ----------
+    turns : Turns
+        Starts and ends are indices of intervals, see `Sweep.indices`.
+    merged : bool
+        True if turns of one speaker do not overlap and speakers are sorted.
+    """
+    source, interval = expand(turns.start, turns.end - turns.start)
+    speaker = turns.speaker[source]
+    if merged:
+        order = np.argsort(interval, kind="stable")
+        return Entries(interval[order], speaker[order], np.ones_like(order))
+    order = np.lexsort((speaker, interval))
+    interval, speaker = interval[order], speaker[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (interval[1:] != interval[:-1]) | (speaker[1:] != speaker[:-1])
+    first = np.flatnonzero(is_new)
+    times = np.diff(np.append(first, len(order)))
+    return Entries(interval[first], speaker[first], times)
+
+
+def turns_of(found: Entries, chosen: BoolArray) -> Turns:
+    """Join the chosen entries to turns, in indices of intervals.
+
+    Parameters
+    ----------
+    found : Entries
+        Speakers of the intervals.
+    chosen : ndarray of shape (n_entries,)
+        True for the entries to take.
+    """
+    interval, speaker = found.interval[chosen], found.speaker[chosen]
+    order = np.lexsort((interval, speaker))
+    interval, speaker = interval[order], speaker[order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (speaker[1:] != speaker[:-1]) | (interval[1:] != interval[:-1] + 1)
+    ends = np.append(begins[1:], True)[: len(order)]
+    return Turns(speaker[begins], interval[begins], interval[ends] + 1)
 
 
 def weights_by(group: IntArray, values: AnyArray, n_groups: int) -> FloatArray:

@@ -1,5 +1,7 @@
 """Rules of scoring, one by one, with the arithmetic."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,34 @@ def test_overlap_is_scored_or_ignored():
         assert parts(ref, hyp, convention=rules) == (16.0, 4.0, 0.0, 0.0)
         ignored = parts(ref, hyp, convention=rules, ignore_overlap=True)
         assert ignored == (8.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reference", "end", "wanted"),
+    [
+        # Overlap 1-3 ends with the region, so that 3-3.5 behind it is scored.
+        ([(0, 3, "A"), (1, 4, "B"), (3.5, 5.5, "A")], 3, (1.5, 0.0, 0.0, 0.5)),
+        # Overlap 5-7 begins where overlap 0-5 ends, and is scored.
+        ([(0, 5, "A"), (0, 10, "B"), (5, 10, "C")], 7, (4.0, 3.0, 0.0, 0.0)),
+        # The same with one speaker: 0-1 and 3-5 are scored.
+        ([(0, 3, "A"), (1, 6, "A"), (3, 8, "A")], 5, (3.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_md_eval_scores_some_overlap_at_the_end_of_a_region(reference, end, wanted):
+    # Figures printed by md-eval-22 -1.
+    true, found = annotation(*reference), annotation((0, 6, "x"))
+    options = {"ignore_overlap": True, "convention": NIST}
+    assert parts(true, found, regions((0, end)), **options) == wanted
+
+
+def test_regions_that_touch_are_two_regions_to_md_eval():
+    # md-eval-22 -1 scores 3-5, which begins directly after overlap, and 6-8.
+    true = annotation((0, 3, "A"), (1, 6, "A"), (3, 8, "A"))
+    found = annotation((0, 8, "x"))
+    options = {"ignore_overlap": True, "convention": NIST}
+    one = parts(true, found, regions((1, 8)), **options)
+    two = parts(true, found, regions((1, 5), (5, 8)), **options)
+    assert (one[0], two[0]) == (2.0, 4.0)
 
 
 def test_overlap_in_the_hypothesis_alone_is_scored():
@@ -401,6 +431,27 @@ def test_errors_are_listed_with_their_speakers():
         (8, 10, "missed", ("B",), (), 1),
         (11, 12, "false_alarm", (), ("y",), 1),
     ]
+
+
+def test_memory_does_not_grow_with_the_product_of_speakers():
+    n = 2000
+    ref = annotation(*((i, i + 1, f"A{i}") for i in range(n)))
+    hyp = annotation(*((i, i + 0.5, f"x{i}") for i in range(n)))
+    tracemalloc.start()
+    result = score_diarization(ref, hyp)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.overall["der"] == 0.5
+    assert peak < 8 * n * n  # one table of reference by hypothesis speakers
+
+
+def test_speakers_who_all_overlap_are_paired_by_their_turns():
+    # 100 of 100 speakers talk at the same time: A0 0-101, A1 1-102, ...
+    n = 100
+    ref = annotation(*((i, i + n + 1, f"A{i}") for i in range(n)))
+    result = score_diarization(ref, ref)
+    assert (result.overall["der"], result.overall["k"]) == (0.0, 1.0)
+    assert result.recordings["r"].mapping == {f"A{i}": f"A{i}" for i in range(n)}
 
 
 def test_many_long_recordings_do_not_overflow(monkeypatch):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from sms_diar.metrics.diarization import mapping
 from sms_diar.metrics.diarization.mapping import best_assignment, best_mapping
 
 tables = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
@@ -74,3 +75,40 @@ def test_ties_are_broken_for_times_of_any_size(scale):
     primary = np.array([[3, 3], [3, 3]]) * scale
     secondary = np.array([[1, 2], [2, 1]]) * (scale // 2 + 1)
     assert best_mapping(primary, secondary).tolist() == [1, 0]
+
+
+def random_table(shape, largest, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(1, largest, shape) * (rng.random(shape) < 0.3)
+
+
+@pytest.mark.parametrize("shape", [(100, 120), (120, 100)], ids=str)
+@pytest.mark.parametrize("largest", [3, 10**6, 10**14])
+def test_large_tables_have_the_same_sum_as_plain_python(shape, largest):
+    weights = random_table(shape, largest)
+    assert weights.size >= mapping.LARGE
+    want = gain(weights, mapping._assign(weights.tolist()))
+    assert gain(weights, best_assignment(weights)) == want
+
+
+def test_a_large_table_does_not_need_plain_python(monkeypatch):
+    monkeypatch.setattr(mapping, "_assign", None)
+    weights = random_table((200, 200), 10**6)
+    secondary = np.minimum(weights, 500)
+    choice = best_mapping(weights * 10**9, secondary * 10**9)
+    assert len(set(choice[choice >= 0].tolist())) > 150
+
+
+def test_a_large_table_that_floats_cannot_add_is_assigned_exactly():
+    weights = np.zeros((100, 100), dtype=np.int64)
+    weights[:2, :2] = [[2**53, 2**53], [2**53, 2**53 + 1]]
+    assert best_assignment(weights)[:2].tolist() == [0, 1]
+    assert best_assignment(weights[:, ::-1].copy())[:2].tolist() == [99, 98]
+
+
+def test_ties_in_a_large_table_go_by_the_second_table():
+    primary = random_table((100, 100), 3)
+    secondary = np.minimum(primary, random_table((100, 100), 3, seed=1))
+    choice = best_mapping(primary, secondary)
+    joint = primary * 1000 + secondary
+    assert gain(joint, choice) == gain(joint, mapping._assign(joint.tolist()))
