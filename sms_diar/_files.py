@@ -35,7 +35,7 @@ PREFIX = ".sms-diar-"
 """How names of files begin that are not finished."""
 
 FILE_NAMES = "surrogateescape"
-"""How text that holds names of files is encoded: their bytes need not be UTF-8."""
+"""Error handler of codecs for text with names of files, whose bytes may be any."""
 
 _WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
@@ -167,13 +167,13 @@ def check_writable(path: str | Path) -> None:
 def native_name(path: Path) -> str | bytes:
     """Name of a file for libraries that encode it themselves, and only as UTF-8.
 
-    Bytes pass unchanged, whatever their encoding; Windows has names of text.
+    Bytes pass unchanged in any encoding; names are text on Windows.
     """
     return str(path) if _WINDOWS else os.fsencode(path)
 
 
 def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to replace a file that is read, by whatever name it is given.
+    """Refuse to replace a file that is read, under its own name or another.
 
     Raises
     ------
