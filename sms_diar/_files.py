@@ -38,7 +38,7 @@ PREFIX = ".sms-diar-"
 """How names of files begin that are not finished."""
 
 FILE_NAMES = "surrogateescape"
-"""How text that holds names of files is encoded: their bytes need not be UTF-8."""
+"""Error handler of codecs for text with names of files, whose bytes may be any."""
 
 _WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
@@ -239,7 +239,7 @@ def check_writable(path: str | Path) -> None:
 def native_name(path: Path) -> str | bytes:
     """Name of a file for libraries that encode it themselves, and only as UTF-8.
 
-    Bytes pass unchanged, whatever their encoding; Windows has names of text.
+    Bytes pass unchanged in any encoding; names are text on Windows.
     """
     return str(path) if _WINDOWS else os.fsencode(path)
 

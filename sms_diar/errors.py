@@ -19,14 +19,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sms_diar._text import shown
+from sms_diar._text import shown, shown_lines
 
 _QUOTED = 200
 """Characters of an offending line that a message shows."""
 
 
 class SmsDiarError(Exception):
-    """Root of the hierarchy; never raised itself."""
+    """Root of the hierarchy; never raised itself.
+
+    Messages quote files and their names, so control characters are spelled out.
+    """
+
+    def __str__(self) -> str:
+        return shown_lines(super().__str__())
 
 
 class InvalidParameterError(SmsDiarError, ValueError):

@@ -39,3 +39,9 @@ def test_a_format_error_names_file_line_and_text():
     error = DataFormatError("3 fields expected", path="x.txt", line=3, text="a b\n")
     assert str(error) == "x.txt:3: 3 fields expected\n    a b"
     assert (error.path, error.line) == ("x.txt", 3)
+
+
+def test_no_message_steers_a_terminal_or_cannot_be_encoded():
+    for kind in {*TREE} - {DataFormatError}:  # which has a constructor of its own
+        message = str(kind("a\x1b[2J\u202e\udce9: wrong\n    line"))
+        assert message == r"a\x1b[2J\u202e\udce9: wrong" + "\n    line"

@@ -85,7 +85,7 @@ def _show_repair(
     echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
     errors = [problem for problem in left if problem.severity == "error"]
     if errors:
-        echo("what repair cannot mend:")
+        echo("what repair cannot fix:")
         _show(errors)
 
 

@@ -13,12 +13,14 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from sms_diar import __version__
 from sms_diar._files import protecting
+from sms_diar._text import shown_lines
 from sms_diar.cli import (
     cluster,
     convert,
@@ -42,8 +44,22 @@ from sms_diar.errors import SmsDiarError
 BROKEN_PIPE = 141
 """Exit code that shells expect of a program whose output nobody reads."""
 
+
+class _Commands(TyperGroup):
+    """Commands whose usage errors cannot steer a terminal."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; spell out what its errors quote."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = shown_lines(error.message)
+            raise
+
+
 app = typer.Typer(
     name="sms-diar",
+    cls=_Commands,
     help="Speaker clustering and diarization by stochastic mean shift.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -121,7 +121,7 @@ class Annotation(Sequence[Turn]):
             row = self._rows[operator.index(index)]
         except IndexError:
             raise IndexError(
-                f"there is no turn {index}; the annotation has {len(self)}"
+                f"turn {index} does not exist; the annotation has {len(self)}"
             ) from None
         return next(self._turns(np.array([row])))
 

@@ -131,7 +131,7 @@ def test_the_input_is_not_overwritten(run_cli, tmp_path, call, kind):
         target = call if kind == "same name" else tmp_path
     result = run_cli("convert", call, target, "--to", "rttm", "--rename", "ann=x")
     assert result.returncode == 1
-    assert "is also an input and would be overwritten" in result.stderr
+    assert "is read as an input" in result.stderr
     assert call.read_bytes() == before
 
 
@@ -192,7 +192,7 @@ def test_audio_is_not_overwritten_by_the_audio_of_a_speaker(run_cli, tmp_path, a
         "convert", tmp_path / "x.rttm", tmp_path / "o.csv", "--split", audio, tmp_path
     )
     assert result.returncode == 1
-    assert "call.wav: is also an input and would be overwritten" in result.stderr
+    assert "call.wav: is read as an input" in result.stderr
     assert audio.read_bytes() == before
     assert not (tmp_path / "o.csv").exists()
 

@@ -175,7 +175,7 @@ def test_what_repair_cannot_mend_is_still_a_failure(make, check):
     assert code == 1
     assert lines[-4:] == [
         "wrote new; 0 lines dropped or changed",
-        "what repair cannot mend:",
+        "what repair cannot fix:",
         "new/wav.scp: error: no such file",
         "1 error, 0 warnings, 0 notes",
     ]

@@ -202,6 +202,15 @@ def test_names_of_files_cannot_steer_the_terminal(run_cli, tmp_path, command):
     assert not {"\x1b", "\x07", "\u202e"} & {*printed}
 
 
+def test_usage_errors_cannot_steer_the_terminal(run_cli, tmp_path):
+    path = tmp_path / "a\x1b]0;owned\x07"
+    path.touch()
+    result = run_cli("diarize", path, "--split", path)
+    assert result.returncode == 2
+    assert not {"\x1b", "\x07"} & {*result.stderr}
+    assert r"a\x1b]0;owned\x07" in "".join(re.split(r"[\s│]+", result.stderr))
+
+
 def test_all_commands_print_through_the_function_that_escapes():
     folder = Path(main_module.__file__).parent
     direct = [

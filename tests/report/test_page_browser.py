@@ -33,7 +33,7 @@ HOSTILE = [
     "{{script}}",
     "javascript:hacked=1",
     "<!--<script>",
-    "\u202eevil",
+    "\u200fevil",
     "__proto__",
 ]
 RATE = 16000
