@@ -1,7 +1,7 @@
 """The paper's own corpus, NIST SRE 2008: its table of 3 to 60 speakers.
 
 Needs LDC2011S05, LDC2011S07 and LDC2011S08 with NIST's answer keys, or i-vectors
-that somebody made of them. See README.md for what must be where::
+made from them. See README.md for what must be where::
 
     sms-diar run sre08 --set 'corpus=["/ldc/LDC2011S05", "/ldc/LDC2011S08"]' \
         --set model=ivectors.npz --workers 8
@@ -105,7 +105,8 @@ def stages(config: Config) -> list[Stage]:
         )
 
     def report(run: StageRun) -> None:
-        write_report(run, PRINTED, asdict(config), corpus=run.before.get("corpus"))
+        choice = config.choice if config.corpus else None
+        write_report(run, PRINTED, asdict(config), choice)
 
     made = []
     if config.corpus:

@@ -128,6 +128,25 @@ class ModelChoice:
             )
         return path
 
+    @property
+    def embedded(self) -> bool:
+        """Whether the model file is the one of this package, or a copy of it."""
+        packaged = embedded_model_path()
+        return (
+            self.file is not None
+            and packaged is not None
+            and file_digest(self.file) == file_digest(packaged)
+        )
+
+    @property
+    def description(self) -> str:
+        """Name of the model for reports."""
+        if self.file is None:
+            return f"model trained on {', '.join(self.train)}"
+        if self.embedded:
+            return f"the demonstration model of this package ({self.file})"
+        return f"model {self.file}"
+
     def inputs(self) -> dict[str, Any]:
         """What the vectors depend on, the contents of a model file included."""
         settings: dict[str, Any] = {"cmvn": self.cmvn}
@@ -148,13 +167,13 @@ class ModelChoice:
         problems: list[Problem],
         workers: int,
         progress: Progress,
-    ) -> tuple[IvectorModel, str]:
-        """Read the model, or train it and keep it in `folder`; say which it is.
+    ) -> IvectorModel:
+        """Read the model, or train it and write it to `folder`.
 
-        Training goes on without what cannot be read, and hands it to `problems`.
+        Training continues without unreadable input, which is added to `problems`.
         """
         if self.file is not None:
-            return read_ivector_model(self.file), f"model {self.file}"
+            return read_ivector_model(self.file)
         front_end = self.training.front_end
         speech = [Speech(DataDir(Path(path)), front_end) for path in self.train]
         labelled = all(part.data.has("utt2spk") for part in speech)
@@ -167,7 +186,7 @@ class ModelChoice:
             progress=progress,
         )
         write_ivector_model(folder / MODEL, model)
-        return model, f"model trained on {', '.join(self.train)}"
+        return model
 
 
 @dataclass(frozen=True)
@@ -221,7 +240,7 @@ def write_ivectors(
     for name in (BACKEND, MODEL):  # of an earlier run with another model
         (folder / name).unlink(missing_ok=True)
     unused: list[Problem] = []
-    model, words = choice.obtain(
+    model = choice.obtain(
         folder, problems=unused, workers=workers, progress=progress
     )
     tell_problems([f"{problem} (training)" for problem in unused], progress)
@@ -247,7 +266,7 @@ def write_ivectors(
     if model.backend is not None:
         write_model(folder / BACKEND, backend_to_model(model.backend))
     record = {
-        "model": words,
+        "model": choice.description,
         "extractor": model.extractor.fingerprint,
         "dim": vectors.dim,
         "cmvn": front_end.cmvn.method,
