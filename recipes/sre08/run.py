@@ -36,14 +36,31 @@ PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 
 @dataclass(frozen=True)
 class DetectorSettings(SpeechSettings):
-    """Speech detection, with the detector itself."""
+    """Speech detection.
+
+    Parameters
+    ----------
+    method : str
+        "energy", or "neural" (needs the extra "vad").
+    """
 
     method: str
 
 
 @dataclass(frozen=True)
 class Config(SpeakerTable, EmbeddingFiles, extraction.ModelSettings, Tree):
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    draw_segments : bool
+        Draw the number of segments of each speaker from [law] instead of taking all.
+        Segments cut from `corpus` follow the law already.
+    vad : DetectorSettings
+        Speech detection in whole sides of conversations.
+    law : SegmentLaw
+        Lengths and numbers of segments, as in the paper.
+    """
 
     draw_segments: bool
     vad: DetectorSettings

@@ -44,16 +44,23 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class ExtractorTraining:
-    """How an i-vector model is trained on the spot.
+    """Training of an i-vector model, if `train` is given.
 
     Parameters
     ----------
     vad : {"energy", "neural", "none"}
-        How speech is found in the training segments.
+        Speech detector in the training segments.
     cmvn : str
-        Over what their cepstra are normalised; see `CmvnConfig`.
-    components, rank, ubm_iter, tv_iter : int
-        Sizes and iterations; see `IvectorSettings`.
+        Normalisation of the cepstra: "session" (over each training directory),
+        "recording", "segment", "sliding" or "none".
+    components : int
+        Components of the background model.
+    rank : int
+        Rank of the total variability matrix T, the dimension of the i-vectors.
+    ubm_iter : int
+        Iterations for the background model.
+    tv_iter : int
+        Iterations for T.
     """
 
     vad: str
@@ -191,7 +198,23 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Settings of a recipe that makes i-vectors; see `ModelChoice`."""
+    """Settings of a recipe that makes i-vectors; see `ModelChoice`.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    model : str
+        I-vector model, a file of `sms-diar ivectors train`. Without `model` and
+        `train`, the demonstration model of this package is used.
+    train : tuple of str
+        Data directories to train a model on; they must not contain speakers of the
+        test.
+    cmvn : str
+        Normalisation of the cepstra at extraction; empty: as the model was trained.
+    training : ExtractorTraining
+        Training of a model.
+    """
 
     seed: int
     model: str
@@ -240,9 +263,7 @@ def write_ivectors(
     for name in (BACKEND, MODEL):  # of an earlier run with another model
         (folder / name).unlink(missing_ok=True)
     unused: list[Problem] = []
-    model = choice.obtain(
-        folder, problems=unused, workers=workers, progress=progress
-    )
+    model = choice.obtain(folder, problems=unused, workers=workers, progress=progress)
     tell_problems([f"{problem} (training)" for problem in unused], progress)
     # Speech was found before, in whole recordings; segments are too short for it.
     front_end = replace(front_end_of(model.extractor), vad=VadConfig(method="none"))

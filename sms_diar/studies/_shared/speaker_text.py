@@ -46,7 +46,9 @@ def _source_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str
         f"{drawn}"
     )
     if record["source"] == "data":
-        extractor = f" Extractor: {record['extractor']}." if "extractor" in record else ""
+        extractor = (
+            f" Extractor: {record['extractor']}." if "extractor" in record else ""
+        )
         return (
             f"{settings['embeddings']}: {corpus}.{extractor} Back end: "
             f"{record['backend']}."
@@ -169,11 +171,12 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
     """Text of summary.txt, narrow enough for a terminal."""
     groups, total = results["sessions"], results["total"]
     settings = results["stamp"]["settings"]
+    kinship = results["prepare"].get("kinship", NO_KINSHIP)
     lines = [
         *textwrap.wrap(_source_words(results["prepare"], settings), 88),
         "",
         speaker_tables.measured(groups).plain(),
-        f"Printed in the paper (NIST SRE 2008, {results['prepare'].get('kinship', NO_KINSHIP)}):",
+        f"Printed in the paper (NIST SRE 2008, {kinship}):",
         "",
         speaker_tables.printed(groups).plain(),
     ]

@@ -2,9 +2,9 @@
 
 Keys say who speaks on which side of which conversation, a speech detector says
 when, and the paper's law says how much of it makes a segment. The report has the
-tables of the speaker experiment. Its printed rows are for the same corpus, so the report
-also states which i-vector model made the vectors: that decides whether rows may be
-compared.
+tables of the speaker experiment. Its printed rows are for the same corpus, so the
+report also states which i-vector model made the vectors: that decides whether rows may
+be compared.
 """
 
 from __future__ import annotations
@@ -50,7 +50,24 @@ GIVEN = "unknown, the vectors were given"
 
 @dataclass(frozen=True)
 class Tree:
-    """What to take from which folders; see `collect_corpus`."""
+    """Selection from the folders of the corpus; see `collect_corpus`.
+
+    Parameters
+    ----------
+    corpus : tuple of str
+        Folders of LDC's SRE 2008, searched to any depth. If two of them hold a file
+        of one name, the first folder counts, so list unpacked copies first.
+    keys : str
+        Folder with NIST_SRE08_KEYS.v0.1, if it is not in `corpus`.
+    condition : int
+        Common condition; 7 is English telephone speech in training and test.
+    gender : str
+        "m" or "f".
+    sides : str
+        "training" (short2), "test" (short3, target trials) or "both".
+    allow_missing : bool
+        Continue without files that are missing or unreadable.
+    """
 
     corpus: tuple[str, ...]
     keys: str
