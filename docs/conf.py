@@ -43,6 +43,7 @@ copybutton_prompt_text = ">>> "  # copies the input, not the output
 templates_path = ["_templates"]
 highlight_language = "none"
 default_role = "py:obj"
+smartquotes = False  # "--" is the beginning of an option
 nitpicky = False
 suppress_warnings = ["config.cache"]  # the order of the gallery is a class
 

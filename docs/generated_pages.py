@@ -70,7 +70,7 @@ def commands_page() -> str:
         rows = [_described(one, hints.get(one.name)) for one in command.params]
         parts += [
             f"## {name}",
-            inspect.cleandoc(command.help or "").replace("\f", ""),
+            *_paragraphs(command),
             _table(("argument or option", "meaning"), filter(None, rows)),
         ]
     return "\n\n".join(parts) + "\n"
@@ -167,6 +167,17 @@ def _settings_table(settings: Iterable[Setting]) -> str:
         for s in settings
     )
     return _table(("setting", "type", "default", "meaning"), rows)
+
+
+def _paragraphs(command: Any) -> Iterator[str]:
+    """Yield the help text of a command, with its examples as code."""
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        head, colon, rest = paragraph.partition(": ")
+        if colon and head in ("Example", "Examples"):
+            lines = " ".join(rest.split()).replace("; sms-diar", "\nsms-diar")
+            yield f"```sh\n{lines}\n```"
+        else:
+            yield paragraph
 
 
 def _summary(command: Any) -> str:

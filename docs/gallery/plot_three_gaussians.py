@@ -92,7 +92,7 @@ one.set(
     aspect="equal",
     title="Paths to rest of every second point",
 )
-one.legend(fontsize=11, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+figure.legend(fontsize=11, loc="outside right upper")
 plt.show()
 
 # %%
