@@ -69,7 +69,7 @@ plt.show()
 
 states = models["Stochastic mean shift"].history_.states
 # sphinx_gallery_thumbnail_number = 2
-figure, one = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
+figure, one = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
 for point in range(0, len(X), 2):
     one.plot(*states[:, point].T, color=colours[point], lw=0.5, alpha=0.55)
 one.scatter(*X[::2].T, s=6, c=colours[::2], linewidths=0)
@@ -81,7 +81,7 @@ for label, mean in enumerate(PAPER_MEANS):
         marker="*",
         edgecolors="white",
         zorder=4,
-        label=f"true mean of Gaussian {label + 1}",
+        label=None if label else "true means",
     )
 one.scatter(
     *states[-1].T, s=60, c="black", marker="x", lw=1.5, zorder=5, label="resting points"
@@ -90,9 +90,10 @@ one.set(
     xlabel="first coordinate",
     ylabel="second coordinate",
     aspect="equal",
+    ylim=(-3.0, 4.2),
     title="Paths to rest of every second point",
 )
-figure.legend(fontsize=11, loc="outside right upper")
+one.legend(fontsize=12, loc="upper left")
 plt.show()
 
 # %%

@@ -1,4 +1,4 @@
-"""Who spoke when in each recording of a data directory, scored against RTTM.
+"""Diarization of each recording of a data directory, scored against RTTM.
 
 Windows of 1.5 s every 0.75 s, an i-vector for each, every recording clustered on its
 own. Made for telephone conversations such as CALLHOME, but any data directory with

@@ -1,4 +1,4 @@
-"""Who spoke when in a corpus of conversations, by its own rules, with oracles.
+"""Diarization of a corpus of conversations by its usual rules, with oracles.
 
 Any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME and MSDWild
 in the layouts in which they are distributed::

@@ -4,7 +4,7 @@ Needs no data: sessions are simulated unless settings say otherwise. A few minut
 two cores::
 
     sms-diar run speakers --workers 2
-    sms-diar run speakers --conf conf/speakers-small.toml     # seconds
+    sms-diar run speakers --conf speakers-small             # seconds
     sms-diar run speakers --set source=digits --exp exp/speakers-digits
     sms-diar run speakers --set source=data --set embeddings=xvectors.ark \
         --set labels=utt2spk --set backend=backend.npz

@@ -4,7 +4,7 @@ Needs no data. All of it takes about half an hour on two cores, most of it for
 the largest sizes of the time sweep::
 
     sms-diar run synthetic --workers 2
-    sms-diar run synthetic --conf conf/small.toml      # a minute or so
+    sms-diar run synthetic --conf small                # a minute or so
 
 The answer is in exp/synthetic/report; RESULTS.md holds a copy of a full run.
 """

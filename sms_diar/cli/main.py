@@ -41,7 +41,7 @@ BROKEN_PIPE = 141
 
 app = typer.Typer(
     name="sms-diar",
-    help="Speaker clustering and diarization by stochastic mean shift.",
+    help="Speaker diarization and clustering by stochastic mean shift.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -76,7 +76,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Speaker clustering and diarization by stochastic mean shift."""
+    """Speaker diarization and clustering by stochastic mean shift."""
 
 
 def main() -> None:
