@@ -12,7 +12,7 @@ NEEDED = (
     "sms_diar/datasets/ivectors_8k.npz",
     "sms_diar/report/page/page.js",
 )
-UNWANTED = (".nbi", ".nbc", ".pyc", ".log", "/.venv/", "/exp/", "/.lock")
+UNWANTED = (".nbi", ".nbc", ".pyc", ".log", "/.venv/", "/exp/", "/.lock", "/site.toml")
 
 
 def problems(path: Path) -> list[str]:
@@ -20,7 +20,8 @@ def problems(path: Path) -> list[str]:
     if path.suffix == ".whl":
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-        needed = (*NEEDED, "sms_diar/_recipes/synthetic/run.py")
+        shipped = ("_recipes/synthetic/run.py", "_conf/small.toml")
+        needed = (*NEEDED, *(f"sms_diar/{name}" for name in shipped))
     else:
         with tarfile.open(path) as archive:
             names = [name.partition("/")[2] for name in archive.getnames()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ import sms_diar
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
+sys.path.insert(0, str(DOCS))
+
+from generated_pages import write_pages  # noqa: E402 it is beside this file
+
+write_pages(DOCS / "generated")
 
 project = "sms_diar"
 author = "the authors of sms_diar"
@@ -30,11 +36,14 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
 ]
-exclude_patterns = ["**/README.md", "gallery"]
+exclude_patterns = ["**/README.md", "gallery", "generated/headline.md"]
+copybutton_prompt_text = ">>> "  # copies the input, not the output
 templates_path = ["_templates"]
 highlight_language = "none"
 default_role = "py:obj"
+smartquotes = False  # "--" is the beginning of an option
 nitpicky = False
 suppress_warnings = ["config.cache"]  # the order of the gallery is a class
 
@@ -65,10 +74,23 @@ html_theme_options = {
 # Pages without neighbours need no list of them.
 html_sidebars = {
     name: []
-    for name in ("index", "install", "compare", "promises", "contributing", "changes")
+    for name in (
+        *("index", "install", "glossary", "compare", "promises", "contributing"),
+        *("changes", "generated/commands"),
+    )
 }
 
+
+def enlarge_text(gallery_conf: dict[str, Any], fname: str) -> None:
+    """Make text readable in thumbnails."""
+    import matplotlib as mpl  # noqa: PLC0415 after the gallery has reset it
+
+    mpl.rcParams.update({"font.size": 13, "figure.dpi": 110})
+
+
 sphinx_gallery_conf = {
+    "reset_modules": ("matplotlib", enlarge_text),
+    "thumbnail_size": (880, 560),
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"/plot_",

@@ -1,4 +1,4 @@
-"""Speaker clustering and diarization by stochastic mean shift.
+"""Speaker diarization and clustering by stochastic mean shift.
 
 What most callers need is here::
 

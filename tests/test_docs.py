@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -81,7 +82,7 @@ def test_the_commands_of_a_page_exist_with_their_options(page):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_of_a_page_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
-        if "://" in target or "auto_gallery/" in target:
+        if "://" in target or {"auto_gallery", "generated"} & set(target.split("/")):
             continue
         assert (page.parent / target).exists(), target
 
@@ -127,6 +128,93 @@ def test_tests_that_promises_name_exist():
             assert (ROOT / path).exists(), path
         for name in re.findall(r"`(test_\w+)`", text):
             assert f"def {name}(" in tests, name
+
+
+@pytest.fixture(scope="module")
+def generated():
+    path = ROOT / "docs" / "generated_pages.py"
+    spec = importlib.util.spec_from_file_location("generated_pages", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def every_command(command, name="sms-diar"):
+    yield name, command
+    for child, made in getattr(command, "commands", {}).items():
+        yield from every_command(made, f"{name} {child}")
+
+
+def test_all_commands_and_their_options_are_on_the_page_of_commands(generated):
+    from sms_diar.cli.main import app
+
+    page = generated.commands_page()
+    sections = dict(
+        part.split("\n", 1) for part in page.split("\n## ") if part[:9] == "sms-diar "
+    )
+    checked = 0
+    for name, command in every_command(typer.main.get_command(app)):
+        if name == "sms-diar" or getattr(command, "commands", {}):
+            continue
+        assert f"[`{name}`]" in page
+        for parameter in command.params:
+            if parameter.name != "help":
+                head = parameter.opts[-1] if parameter.opts[0][0] == "-" else ""
+                assert f"{head}" in sections[name], (name, parameter.name)
+                assert " ".join((parameter.help or "").split()) in " ".join(
+                    sections[name].replace("\\|", "|").split()
+                )
+                checked += 1
+    assert checked > 100
+
+
+def test_all_settings_are_on_the_page_of_settings(generated):
+    from sms_diar.experiment.config import describe_settings
+    from sms_diar.experiment.recipe import list_recipes
+    from sms_diar.features.front_end import FrontEnd
+
+    page = generated.settings_page()
+    parts = dict(part.split("\n", 1) for part in page.split("\n## "))
+    settings = {"Front end": describe_settings(FrontEnd)}
+    settings |= {f"Recipe {r.name}": r.settings() for r in list_recipes()}
+    for title, expected in settings.items():
+        for setting in expected:
+            assert f"| `{setting.key}` | {setting.kind} | " in parts[title]
+            assert setting.meaning in parts[title]
+
+
+def test_headline_figures_are_those_of_the_reports(generated):
+    page = generated.headline_page()
+    report = (ROOT / "recipes" / "compare" / "RESULTS.md").read_text("utf-8")
+    [means] = [r for r in report.splitlines() if r.startswith("| *mean, all*")][:1]
+    ours = means.split("|")[3].split(" / ")[1]
+    assert f"G is {float(ours):.3f} on average" in page
+    report = (ROOT / "recipes" / "conversations" / "RESULTS.md").read_text("utf-8")
+    [alone] = [r for r in report.splitlines() if r.startswith("| the recording al")][:1]
+    assert f"DER {alone.split('|')[5].strip()} %" in page
+
+
+def test_the_first_page_shows_what_the_command_prints():
+    from typer.testing import CliRunner
+
+    from sms_diar.cli.main import app
+    from sms_diar.datasets import sample_conversation
+
+    [shown] = blocks_of(ROOT / "docs" / "index.md", "text")
+    audio = str(sample_conversation().audio)
+    result = CliRunner().invoke(app, ["diarize", audio, "--model", "embedded"])
+    *turns, rest = shown.splitlines()
+    assert len(turns) == 3
+    assert rest == "..."
+    assert result.stdout.splitlines()[:3] == turns
+
+
+def test_all_pages_for_readers_are_in_the_navigation():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    for page in ("glossary", "generated/commands"):
+        assert f"\n{page}\n" in index.partition("{toctree}")[2]
+    use = (ROOT / "docs" / "use" / "index.md").read_text("utf-8")
+    assert "\n../generated/settings\n" in use.partition("{toctree}")[2]
 
 
 def test_the_picture_of_the_readme_is_small():

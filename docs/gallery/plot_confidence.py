@@ -43,7 +43,7 @@ def draw_session(seed):
 # trained elsewhere is surer than vectors alone, and can be sure of a wrong number.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 3.4), sharex=True, sharey=True, layout="constrained"
+    1, 3, figsize=(12, 4.2), sharex=True, sharey=True, layout="constrained"
 )
 for seed, one in enumerate(axes):
     rows = draw_session(seed)
@@ -62,7 +62,7 @@ for seed, one in enumerate(axes):
     one.axvline(true_number, color="black", ls="--", lw=1, label="true number")
     one.set(xlabel="number of speakers", title=f"session {seed}", xlim=(2.5, 12.5))
 axes[0].set(ylabel="probability", ylim=(0, 1.02))
-axes[2].legend(fontsize=8)
+axes[2].legend(fontsize=11)
 plt.show()
 
 # %%
@@ -105,42 +105,49 @@ print(
 )
 
 # %%
-# Points on the diagonal would be honest: what is held for right with 80 % is right in
-# 80 % of the cases. Bars are 95 % intervals of a proportion as if labels were
-# independent, which those of one session are not.
+# Points on the diagonal are calibrated: of the labels with a confidence of 80 %, 80 %
+# are right. Bars are 95 % intervals of a proportion as if labels were independent, but
+# labels of one session are not.
 
 edges = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
-figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-axes[0].plot([0, 1], [0, 1], color="black", ls="--", lw=1, label="honest")
+# sphinx_gallery_thumbnail_number = 2
+figure, one = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
+one.plot([0, 1], [0, 1], color="black", ls="--", lw=1, label="calibrated")
 for low, high in pairwise(edges):
     inside = (sure >= low) & ((sure < high) | (high == 1.0))
     if not inside.any():
         continue
     share, number = right[inside].mean(), inside.sum()
     bar = 1.96 * np.sqrt(max(share * (1 - share), 1 / number) / number)
-    axes[0].errorbar(sure[inside].mean(), share, bar, fmt="o", color=COLOURS[0])
-    axes[0].annotate(
+    one.errorbar(sure[inside].mean(), share, bar, fmt="o", color=COLOURS[0])
+    one.annotate(
         f"{number}",
         (sure[inside].mean(), share),
         xytext=(6, -12),
         textcoords="offset points",
-        fontsize=8,
+        fontsize=11,
     )
-axes[0].set(
+one.set(
     xlabel="confidence of the label (numbers: labels)",
     ylabel="share that is right",
     xlim=(0.4, 1.01),
     ylim=(0.2, 1.03),
-    title="Labels of 40 sessions",
+    title="Confidence and correctness of labels, 40 sessions",
 )
-axes[0].legend(fontsize=9)
+one.legend(fontsize=12)
+plt.show()
+
+# %%
+# The number of speakers in the same sessions, and the probability of the true number.
+
+figure, one = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 jitter = np.random.default_rng(0).uniform(-0.15, 0.15, len(counts))
 hit = np.array(counts) == true_number
 for chosen, colour, marker, words in (
     (hit, COLOURS[2], "o", "number right"),
     (~hit, COLOURS[1], "s", "number wrong"),
 ):
-    axes[1].scatter(
+    one.scatter(
         (np.array(counts) + jitter)[chosen],
         np.array(probable)[chosen],
         c=colour,
@@ -148,12 +155,12 @@ for chosen, colour, marker, words in (
         s=24,
         label=words,
     )
-axes[1].axvline(true_number, color="black", ls="--", lw=1, label="true number")
-axes[1].set(
+one.axvline(true_number, color="black", ls="--", lw=1, label="true number")
+one.set(
     xlabel="speakers found (points are spread sideways)",
     ylabel=f"probability given to {true_number} speakers",
     ylim=(0, 1.02),
     title="Sessions",
 )
-axes[1].legend(fontsize=9)
+one.legend(fontsize=12)
 plt.show()

@@ -47,7 +47,7 @@ def lane_of(turn, mapping):
 figure, axes = plt.subplots(
     3,
     1,
-    figsize=(11, 5.6),
+    figsize=(9, 5.6),
     sharex=True,
     height_ratios=(4, 4, 1),
     layout="constrained",
@@ -62,11 +62,14 @@ for one, title, listed, mapping in (
         one.broken_barh([bar], (lane - 0.38, 0.76), facecolors=COLOURS[lane])
     words = {lanes[name]: name for name in names}
     if mapping:
-        words = {lanes[true]: f"{own} = {true}" for own, true in mapping.items()}
-        words |= {lanes[name]: f"{name} = nobody" for name in extra}
+        short = {
+            name: name.removeprefix("conversation-") for name in (*mapping, *extra)
+        }
+        words = {lanes[true]: f"{short[own]} = {true}" for own, true in mapping.items()}
+        words |= {lanes[name]: f"{short[name]} = nobody" for name in extra}
     one.set_yticks(list(words), list(words.values()))
     one.set_ylim(max(lanes.values()) + 0.5, -0.5)
-    one.set_title(title, fontsize=10, loc="left")
+    one.set_title(title, loc="left")
     one.grid(visible=True, axis="x", alpha=0.25)
 
 
@@ -89,14 +92,10 @@ for place in range(int(found.recordings[0].duration / step)):
         axes[2].broken_barh([(time - step / 2, step)], (0, 1), facecolors=colour)
 axes[2].set(yticks=[], xlabel="seconds", xlim=(0, found.recordings[0].duration))
 axes[2].set_title(
-    "Differences: grey nobody was found, red somebody else or not everybody, "
-    "yellow nobody spoke",
-    fontsize=10,
-    loc="left",
+    "Errors: grey missed, red wrong speaker, yellow false alarm", loc="left"
 )
 figure.suptitle(
-    f"Diarization error rate {100 * report.overall['der']:.1f} %, "
-    "collar 0.25 s on each side, overlap scored"
+    f"Who spoke when: DER {100 * report.overall['der']:.1f} %, collar 0.25 s"
 )
 plt.show()
 

@@ -59,8 +59,10 @@ titles = {
     "K": "K, geometric mean of average\ncluster purity and label purity",
     "G": "G, geometric mean of the\nshares in majorities",
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
-for one, measure in zip(axes, measures, strict=True):
+
+
+def draw(one, measure):
+    """Draw one measure of all methods over the true number of clusters."""
     if measure == "clusters":
         one.plot(numbers, numbers, "k--", lw=1, zorder=5, label="true number")
     for style, name in enumerate(methods):
@@ -82,13 +84,25 @@ for one, measure in zip(axes, measures, strict=True):
             lw=4.5 - 1.5 * style,
             label=name,
         )
-    one.set_title(titles[measure], fontsize=10)
+    one.set_title(titles[measure], fontsize=13)
     one.set(xlabel="true number of clusters", xticks=numbers)
     one.grid(visible=True, alpha=0.25)
-axes[0].set_ylabel("clusters found")
-axes[1].set(ylabel="K", ylim=(0, 1.02))
-axes[2].set(ylabel="G", ylim=(0, 1.02))
-axes[0].legend(fontsize=8)
+
+
+figure, one = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
+draw(one, "clusters")
+one.set_ylabel("clusters found")
+one.legend(fontsize=12)
+plt.show()
+
+# %%
+# How good these clusters are, in K and in G.
+
+figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+for one, measure in zip(axes, ("K", "G"), strict=True):
+    draw(one, measure)
+    one.set(ylabel=measure, ylim=(0, 1.02))
+axes[0].legend(fontsize=11, loc="lower left")
 plt.show()
 
 # %%

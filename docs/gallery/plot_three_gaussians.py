@@ -41,7 +41,7 @@ for model in models.values():
 # crumbs: points that had nobody near them.
 
 figure, axes = plt.subplots(
-    1, 3, figsize=(11, 5.2), sharex=True, sharey=True, layout="constrained"
+    1, 3, figsize=(12, 5.2), sharex=True, sharey=True, layout="constrained"
 )
 for one, (name, model) in zip(axes, models.items(), strict=True):
     scores = score_clustering(truth, model.labels_)
@@ -52,14 +52,14 @@ for one, (name, model) in zip(axes, models.items(), strict=True):
     one.set_title(
         f"{name}\n{model.n_clusters_} clusters (true number 3)\n"
         f"K {scores.purity.k:.2f}, G {scores.majority.g:.2f}",
-        fontsize=10,
+        fontsize=12,
     )
     one.set(xlabel="first coordinate", aspect="equal")
 axes[0].set_ylabel("second coordinate")
 figure.supxlabel(
     "K: geometric mean of average cluster purity and average label purity; "
     "G: that of the shares in majorities",
-    fontsize=9,
+    fontsize=11,
 )
 plt.show()
 
@@ -68,7 +68,8 @@ plt.show()
 # drawn to where it rests, in the colour of its Gaussian.
 
 states = models["Stochastic mean shift"].history_.states
-figure, one = plt.subplots(figsize=(6.4, 6.0), layout="constrained")
+# sphinx_gallery_thumbnail_number = 2
+figure, one = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
 for point in range(0, len(X), 2):
     one.plot(*states[:, point].T, color=colours[point], lw=0.5, alpha=0.55)
 one.scatter(*X[::2].T, s=6, c=colours[::2], linewidths=0)
@@ -80,7 +81,7 @@ for label, mean in enumerate(PAPER_MEANS):
         marker="*",
         edgecolors="white",
         zorder=4,
-        label=f"true mean of Gaussian {label + 1}",
+        label=None if label else "true means",
     )
 one.scatter(
     *states[-1].T, s=60, c="black", marker="x", lw=1.5, zorder=5, label="resting points"
@@ -89,9 +90,10 @@ one.set(
     xlabel="first coordinate",
     ylabel="second coordinate",
     aspect="equal",
+    ylim=(-3.0, 4.2),
     title="Paths to rest of every second point",
 )
-one.legend(fontsize=8, loc="upper left")
+one.legend(fontsize=12, loc="upper left")
 plt.show()
 
 # %%

@@ -1,4 +1,4 @@
-"""Who spoke when in each recording of a data directory, scored against RTTM.
+"""Diarization of each recording of a data directory, scored against RTTM.
 
 Windows of 1.5 s every 0.75 s, an i-vector for each, every recording clustered on its
 own. Made for telephone conversations such as CALLHOME, but any data directory with
@@ -40,7 +40,40 @@ OVERLAPS = ("ignored", "scored")
 
 @dataclass(frozen=True)
 class Config(ModelSettings, ClusterSettings, BackendFiles):
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    data : str
+        Data directory; wav.scp is enough.
+    channel : int
+        Channel of recordings with several, counted from 1; 0 if there is only one.
+    allow_commands : bool
+        Run commands in wav.scp. sph2pipe and flac never need it.
+    reference : str
+        RTTM file, or a folder of RTTM files.
+    uem : str
+        UEM file with the regions to score; empty: all of each recording.
+    collar : float
+        Seconds on each side of a reference boundary that are not scored.
+    overlap : str
+        Overlapping speech is "ignored" or "scored".
+    speech : str
+        Source of the speech regions: "reference", "labels" (files RECORDING.lab in
+        `vad_labels`), "energy" or "neural" (needs the extra "vad").
+    vad_labels : str
+        Folder of the files RECORDING.lab, whose lines have a start, an end and the
+        word speech; only if `speech` is "labels".
+    speakers : str
+        Number of speakers: "found" by the method, or the true number of the
+        "reference" (an oracle).
+    max_gap : float
+        Bridge pauses of one speaker up to this many seconds.
+    windows : WindowLayout
+        Windows.
+    vad : SpeechSettings
+        Speech detection.
+    """
 
     data: str
     channel: int

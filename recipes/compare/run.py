@@ -1,10 +1,10 @@
-"""Who is best with nothing to tune: all methods on all conditions, then a test.
+"""All clustering methods, without tuning, on all conditions, then a test.
 
 Simulated worlds need no data; conditions on real speech need the corpora at
 ../shared/data or $SMS_DIAR_DATA and are left out without them. Less than half an hour
 on two idle cores::
 
-    sms-diar run compare --conf conf/compare-small.toml     # seconds, simulated
+    sms-diar run compare --conf compare-small               # seconds, simulated
     sms-diar run compare                                    # development only
     sms-diar run compare --set until=freeze                 # freeze all settings
     sms-diar run compare --set until=test                   # touch the test corpus

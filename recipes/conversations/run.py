@@ -1,4 +1,4 @@
-"""Who spoke when in a corpus of conversations, by its own rules, with oracles.
+"""Diarization of a corpus of conversations by its usual rules, with oracles.
 
 Any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME and MSDWild
 in the layouts in which they are distributed::
@@ -45,7 +45,57 @@ from sms_diar.studies.conversations.simulated import Meetings, write_meetings
 
 @dataclass(frozen=True)
 class Config:
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    layout : str
+        Layout of the corpus: "folder" (recordings and RTTM, or a Kaldi data directory
+        with ref.rttm), "ami", "voxconverse", "dihard", "callhome", "msdwild", or
+        "simulated" (meetings are made first). README.md draws them.
+    data : str
+        Folder of the corpus; empty: `conversations` in the folder of the corpora.
+    audio : str
+        Folder of the recordings, if it is not `data`.
+    split : str
+        Part of the corpus; empty: the usual one.
+    microphone : str
+        Microphone of AMI: "Mix-Headset" or "Array1-01".
+    only : tuple of str
+        Names of the recordings to take; empty: all.
+    channel : int
+        Channel of recordings with several, counted from 1; 0: the mix of all.
+    allow_commands : bool
+        Run commands in wav.scp. sph2pipe and flac never need it.
+    collar : float
+        Seconds on each side of a reference boundary that are not scored; negative:
+        the usual value of the layout.
+    overlap : str
+        Overlapping speech is "scored" or "ignored"; empty: as usual for the layout.
+    uem : str
+        UEM files are "used" or "ignored"; empty: as usual for the layout.
+    model : str
+        "neural", "embedded", a path, or "auto": neural if the networks are installed.
+    vad : str
+        Speech detector of i-vector models: "energy", "neural" or "none"; empty: the
+        default of the model.
+    method : str
+        Clustering method, as in `sms-diar diarize --method`.
+    step : float
+        Seconds between windows of the networks.
+    oracles : tuple of str
+        Additional rows for which part of the truth is given: "count" (of speakers),
+        "labels" (of voices), "speech" (regions; i-vector models only).
+    beside : tuple of str
+        Other models that get a row: "embedded", "neural".
+    figures : bool
+        Draw figures; needs the extra "plot".
+    meetings : Meetings
+        Meetings of the layout "simulated", one for each source, number of speakers
+        and overlap.
+    """
 
     seed: int
     layout: str

@@ -30,7 +30,23 @@ CANDIDATES = "candidates.json"
 
 @dataclass(frozen=True)
 class Config(SpeakerTable):
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    data : str
+        Folder of the corpora; empty: $SMS_DIAR_DATA, `data` in conf/site.toml, or
+        ../shared/data.
+    components : tuple of int
+        Components of the background model, one number per candidate extractor.
+    ranks : tuple of int
+        Ranks of the total variability matrix T, one per candidate extractor.
+    bands : tuple of str
+        Bands of the filters, one per candidate extractor: "telephone" (200 to
+        3700 Hz) or "full" (0 to 4000 Hz).
+    training : CrossValidation
+        Dimensions of the back end, chosen by cross-validation over training speakers.
+    """
 
     data: str
     components: tuple[int, ...]

@@ -4,7 +4,7 @@ Needs no data: sessions are simulated unless settings say otherwise. A few minut
 two cores::
 
     sms-diar run speakers --workers 2
-    sms-diar run speakers --conf conf/speakers-small.toml     # seconds
+    sms-diar run speakers --conf speakers-small             # seconds
     sms-diar run speakers --set source=digits --exp exp/speakers-digits
     sms-diar run speakers --set source=data --set embeddings=xvectors.ark \
         --set labels=utt2spk --set backend=backend.npz
@@ -44,7 +44,28 @@ PRINTED = Path(__file__).parent / "paper.csv"
 
 @dataclass(frozen=True)
 class Config(SpeakerTable, EmbeddingFiles):
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    source : str
+        "simulated", "bundled" (i-vectors that ship with the package), "data" (your
+        embeddings) or "digits" (audiomnist8k, neural embeddings).
+    data : str
+        Folder of the corpora for source "digits"; empty: $SMS_DIAR_DATA, `data` in
+        conf/site.toml, or ../shared/data.
+    draw_segments : bool
+        Draw the number of segments of each speaker of a corpus from the law below,
+        instead of taking all segments.
+    mean_segments : float
+        Mean number of segments per speaker.
+    std_segments : float
+        Standard deviation of the number of segments per speaker.
+    world : World
+        Simulated world.
+    training : BackendTraining
+        Training of the back ends of sources "simulated" and "digits".
+    """
 
     source: str
     data: str

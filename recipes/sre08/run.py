@@ -1,7 +1,7 @@
 """The paper's own corpus, NIST SRE 2008: its table of 3 to 60 speakers.
 
 Needs LDC2011S05, LDC2011S07 and LDC2011S08 with NIST's answer keys, or i-vectors
-that somebody made of them. See README.md for what must be where::
+made from them. See README.md for what must be where::
 
     sms-diar run sre08 --set 'corpus=["/ldc/LDC2011S05", "/ldc/LDC2011S08"]' \
         --set model=ivectors.npz --workers 8
@@ -36,14 +36,31 @@ PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 
 @dataclass(frozen=True)
 class DetectorSettings(SpeechSettings):
-    """Speech detection, with the detector itself."""
+    """Speech detection.
+
+    Parameters
+    ----------
+    method : str
+        "energy", or "neural" (needs the extra "vad").
+    """
 
     method: str
 
 
 @dataclass(frozen=True)
 class Config(SpeakerTable, EmbeddingFiles, extraction.ModelSettings, Tree):
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    draw_segments : bool
+        Draw the number of segments of each speaker from [law] instead of taking all.
+        Segments cut from `corpus` follow the law already.
+    vad : DetectorSettings
+        Speech detection in whole sides of conversations.
+    law : SegmentLaw
+        Lengths and numbers of segments, as in the paper.
+    """
 
     draw_segments: bool
     vad: DetectorSettings
@@ -105,7 +122,8 @@ def stages(config: Config) -> list[Stage]:
         )
 
     def report(run: StageRun) -> None:
-        write_report(run, PRINTED, asdict(config), corpus=run.before.get("corpus"))
+        choice = config.choice if config.corpus else None
+        write_report(run, PRINTED, asdict(config), choice)
 
     made = []
     if config.corpus:

@@ -4,7 +4,7 @@ Needs no data. All of it takes about half an hour on two cores, most of it for
 the largest sizes of the time sweep::
 
     sms-diar run synthetic --workers 2
-    sms-diar run synthetic --conf conf/small.toml      # a minute or so
+    sms-diar run synthetic --conf small                # a minute or so
 
 The answer is in exp/synthetic/report; RESULTS.md holds a copy of a full run.
 """
@@ -32,7 +32,15 @@ TIMED = ("points-ms", "points-bms", "points-sms")
 
 @dataclass(frozen=True)
 class Reading:
-    """How the spread of the table is understood."""
+    """Reading of the spread in the paper's table.
+
+    Parameters
+    ----------
+    std : float
+        Standard deviation of the clusters.
+    bandwidth : float
+        Bandwidth of the methods.
+    """
 
     std: float
     bandwidth: float
@@ -40,7 +48,19 @@ class Reading:
 
 @dataclass(frozen=True)
 class BandwidthSearch:
-    """Bandwidths tried against the printed rows of one set."""
+    """Search for the paper's bandwidth.
+
+    Parameters
+    ----------
+    set_name : str
+        Data set.
+    runs : int
+        Repetitions at each bandwidth.
+    std : float
+        Standard deviation of the clusters.
+    bandwidths : tuple of float
+        Bandwidths to try.
+    """
 
     set_name: str
     runs: int
@@ -50,7 +70,28 @@ class BandwidthSearch:
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Values at which one property of the data varies."""
+    """Sweeps over one property of the data at a time.
+
+    Parameters
+    ----------
+    std : float
+        Standard deviation of the clusters.
+    bandwidth : float
+        Bandwidth of the methods.
+    per_cluster : int
+        Points per cluster.
+    ratios : tuple of float
+        Sizes of one cluster relative to the others.
+    dimensions : tuple of int
+        Numbers of dimensions.
+    clusters : tuple of int
+        Numbers of clusters.
+    sizes : tuple of int
+        Points per cluster in the time sweep.
+    time_points : int
+        Maximum number of points per size and method in the time sweep, summed over
+        the repetitions; 0: no limit, which takes a day.
+    """
 
     std: float
     bandwidth: float
@@ -64,7 +105,45 @@ class Sweeps:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    runs : int
+        Repetitions per row of the table; the paper makes 20.
+    run_points : int
+        Large sets get fewer repetitions: as many as cluster this many points, but at
+        least 20.
+    repetitions : int
+        Repetitions at each point of the sweeps.
+    sets : tuple of str
+        Data sets of the table.
+    methods : tuple of str
+        Methods of the mean-shift family.
+    kernel : str
+        Kernel of all methods.
+    tol : float
+        A point is at rest if it moves by less than this many bandwidths.
+    max_steps : int
+        Maximum number of moves of stochastic methods.
+    dsms_low : float
+        points-dsms draws its bandwidth from [`dsms_low`, `dsms_high`] times the
+        bandwidth.
+    dsms_high : float
+        Upper end of that range.
+    figures : bool
+        Draw figures; needs the extra "plot".
+    reproducing : Reading
+        Reading of the paper's spread that reproduces the printed purities.
+    literal : Reading
+        Reading of the paper's spread to the letter: covariance 0.64 I.
+    search : BandwidthSearch
+        Search for the bandwidth that comes closest to the printed rows of one set.
+    sweeps : Sweeps
+        Sweeps, each of which varies one property of the data.
+    """
 
     seed: int
     runs: int

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sms_diar.cli.front_end import (
+    CONFIG_HELP,
     CmvnMethod,
     VadMethod,
     changed_front_end,
@@ -49,7 +50,7 @@ def features(
     ] = False,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML with tables mfcc, cmvn, deltas and vad."),
+        typer.Option(help=CONFIG_HELP),
     ] = None,
     cmvn: Annotated[
         CmvnMethod | None,

@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from sms_diar.features.front_end import FrontEnd
 
 
+CONFIG_HELP = (
+    "Front end: a TOML file with tables mfcc, cmvn, deltas and vad, or the name of one "
+    "that ships with the package, such as mfcc_8k_full. The default is made for the "
+    "telephone band."
+)
+
+
 class VadMethod(StrEnum):
     """Detectors of speech: `sms_diar.features.vad.METHODS`, without loading it."""
 
@@ -29,12 +36,14 @@ class CmvnMethod(StrEnum):
 
 
 def read_front_end(path: Path | None) -> FrontEnd:
-    """Settings of a TOML file; the defaults without one."""
+    """Read settings from a TOML file, or a named one such as mfcc_8k_full."""
+    from sms_diar.experiment.config import find_conf
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.io.toml import read_toml
 
     if path is None:
         return FrontEnd()
+    path = find_conf(path)
     return FrontEnd.from_dict(read_toml(path), origin=str(path))
 
 

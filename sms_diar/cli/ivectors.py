@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sms_diar.cli.front_end import (
+    CONFIG_HELP,
     CmvnMethod,
     VadMethod,
     changed_front_end,
@@ -88,10 +89,7 @@ def train(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            help="Front end: TOML with tables mfcc, cmvn, deltas and vad; the default "
-            "is made for the telephone band."
-        ),
+        typer.Option(help=CONFIG_HELP),
     ] = None,
     vad: Annotated[
         VadMethod | None,

@@ -60,7 +60,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     name="sms-diar",
     cls=_Commands,
-    help="Speaker clustering and diarization by stochastic mean shift.",
+    help="Speaker diarization and clustering by stochastic mean shift.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -96,7 +96,7 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Speaker clustering and diarization by stochastic mean shift."""
+    """Speaker diarization and clustering by stochastic mean shift."""
 
 
 def main() -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import check_outputs, echo, echo_json
+from sms_diar.cli.output import JsonOption, check_outputs, echo, echo_json
 from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
+
+if TYPE_CHECKING:
+    from sms_diar.experiment.recipe import Recipe
+
+WIDTH = 88
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +33,19 @@ def run(
     ] = None,
     conf: Annotated[
         list[Path] | None,
-        typer.Option(help="TOML file that overrides the recipe's conf.toml."),
+        typer.Option(
+            metavar="FILE",
+            help="TOML file that overrides settings, or the name of one that ships "
+            "with the package, such as small.",
+        ),
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override one setting."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Override one setting; 'sms-diar recipes RECIPE' lists them.",
+        ),
     ] = None,
     first: Annotated[
         str | None,
@@ -85,22 +99,63 @@ def run(
 
 
 def recipes(
+    recipe: Annotated[
+        str | None,
+        typer.Argument(help="Name, folder or run.py of a recipe: list its settings."),
+    ] = None,
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a list for machines.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """List the recipes that can be run by name."""
-    from sms_diar.experiment.recipe import list_recipes
+    """List the recipes that can be run by name, or the settings of one.
 
-    found = list_recipes()
-    if as_json:
-        rows = [
-            {"name": r.name, "summary": r.summary, "folder": str(r.folder)}
-            for r in found
-        ]
-        echo_json(rows)
+    Examples: sms-diar recipes; sms-diar recipes synthetic
+    """
+    from sms_diar.experiment.recipe import find_recipe, list_recipes
+
+    if recipe is not None:
+        _show_settings(find_recipe(recipe), as_json=as_json)
         return
-    width = max((len(recipe.name) for recipe in found), default=0)
-    for recipe in found:
-        echo(f"{recipe.name.ljust(width)}  {recipe.summary}")
+    listed = list_recipes()
+    if as_json:
+        echo_json([_facts(known) for known in listed])
+        return
+    width = max((len(known.name) for known in listed), default=0)
+    for known in listed:
+        echo(f"{known.name.ljust(width)}  {known.summary}")
+
+
+def _facts(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "name": recipe.name,
+        "summary": recipe.summary,
+        "folder": str(recipe.folder),
+    }
+
+
+def _show_settings(recipe: Recipe, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from sms_diar.experiment.config import toml_value
+
+    settings = recipe.settings()
+    if as_json:
+        echo_json({**_facts(recipe), "settings": [asdict(s) for s in settings]})
+        return
+    echo(f"{recipe.name}: {recipe.summary}\n")
+    echo(
+        f"Change a setting with sms-diar run {recipe.name} --set KEY=VALUE, or several "
+        f"in a TOML file\nwith --conf FILE.\n"
+    )
+    for setting in settings:
+        value = f"{setting.key} = {toml_value(setting.default)}  ({setting.kind})"
+        echo(textwrap.fill(value, WIDTH, subsequent_indent="    "))
+        if setting.meaning:
+            indent = "    "
+            echo(
+                textwrap.fill(
+                    setting.meaning,
+                    WIDTH,
+                    initial_indent=indent,
+                    subsequent_indent=indent,
+                )
+            )

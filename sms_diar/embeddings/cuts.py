@@ -20,16 +20,19 @@ from sms_diar.types import Segment
 
 @dataclass(frozen=True, slots=True)
 class SegmentLaw:
-    """How long segments are, and how many a speaker has.
+    """Lengths and numbers of segments per speaker.
 
     Parameters
     ----------
     shortest : float, default=0.7
-        Seconds that every segment has.
+        Minimum length of a segment in seconds.
     mean_excess : float, default=1.8
-        Mean of the exponential part on top.
-    mean_count, std_count : float, default=34 and 6
-        Number of segments ~ N(mean, std^2), rounded, at least 1.
+        Mean of the exponential part that is added to it, in seconds.
+    mean_count : float, default=34
+        Mean number of segments per speaker; drawn from a normal distribution, rounded,
+        at least 1.
+    std_count : float, default=6
+        Standard deviation of that number.
     """
 
     shortest: float = 0.7

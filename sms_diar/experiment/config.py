@@ -9,13 +9,16 @@ complaint names the layer it is about.
 from __future__ import annotations
 
 import difflib
+import inspect
+import json
 import types
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from sms_diar.errors import ConfigError
+import sms_diar
+from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.io.toml import parse_toml, read_toml
 
 Settings = TypeVar("Settings")
@@ -26,6 +29,123 @@ _WORDS = {
     str: "a text",
     bool: "true or false",
 }
+
+_ASSIGNED = "--set"
+_SITE = ("site", "site.example")  # for corpora_place, not for recipes
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Description of one setting.
+
+    Parameters
+    ----------
+    key : str
+        Name, with dots for tables.
+    kind : str
+        Type of its values in words.
+    default : int, float, str, bool or list
+        Default value.
+    meaning : str
+        Text of the docstring of the class that declares it; empty if there is none.
+    """
+
+    key: str
+    kind: str
+    default: Any
+    meaning: str
+
+
+def describe_settings(kind: type, conf: Path | None = None) -> list[Setting]:
+    """List all settings of a dataclass, in the order of the file of defaults.
+
+    Parameters
+    ----------
+    kind : dataclass type
+        As in `load_config`.
+    conf : Path, optional
+        File of the defaults; without one, the defaults of the dataclass itself.
+    """
+    return list(_described(kind, read_toml(conf) if conf else {}))
+
+
+def _described(
+    kind: type, defaults: Mapping[str, Any], prefix: str = ""
+) -> Iterator[Setting]:
+    hints, meanings = get_type_hints(kind), _meanings(kind)
+    places = {key: place for place, key in enumerate(defaults)}
+    for field in sorted(fields(kind), key=lambda f: places.get(f.name, len(places))):
+        hint, key = hints[field.name], f"{prefix}{field.name}"
+        if is_dataclass(hint):
+            table = defaults.get(field.name, {})
+            yield from _described(hint, table, f"{key}.")  # type: ignore[arg-type]
+            continue
+        default = defaults.get(field.name, field.default)
+        yield Setting(
+            key,
+            _type_words(hint),
+            None if default is MISSING else default,
+            meanings.get(field.name, ""),
+        )
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as in TOML."""
+    if isinstance(value, str | list | bool):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def _type_words(hint: Any) -> str:
+    if get_origin(hint) is tuple:
+        return f"list of {_type_words(get_args(hint)[0])}s"
+    return _WORDS[hint].removeprefix("a ")
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """Read the section Parameters of a class and of its parents."""
+    texts: dict[str, list[str]] = {}
+    names: list[str] = []
+    for parent in reversed(kind.__mro__):
+        lines = inspect.cleandoc(parent.__doc__ or "").splitlines()
+        start = lines.index("Parameters") + 2 if "Parameters" in lines else len(lines)
+        for line in lines[start:]:
+            if line.startswith(" "):
+                for name in names:
+                    texts[name].append(line.strip())
+            else:  # a header such as "low, high : float"
+                names = line.partition(" : ")[0].split(", ")
+                texts |= {name: [] for name in names}
+    return {name: " ".join(text) for name, text in texts.items()}
+
+
+def conf_folders() -> list[Path]:
+    """Folders with named configurations: here, in the checkout, in the wheel."""
+    package = Path(sms_diar.__file__).parent
+    return [Path.cwd() / "conf", package.parent / "conf", package / "_conf"]
+
+
+def find_conf(name: str | Path) -> Path:
+    """Find a configuration file by its path or by a name such as "small".
+
+    A path is taken as it is if the file exists. A name without a folder, or with the
+    folder ``conf``, is also looked up in `conf_folders`.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    known: dict[str, Path] = {}
+    for folder in conf_folders():
+        for file in sorted(folder.glob("*.toml")):
+            if file.stem not in _SITE:
+                known.setdefault(file.stem, file)
+    stem = path.name.removesuffix(".toml")
+    if stem not in known or path.parent not in (Path(), Path("conf")):
+        raise MissingFileError(
+            f"{name}: no such file, and not one of the configurations "
+            f"{', '.join(sorted(known)) or '(none found)'}"
+        )
+    return known[stem]
 
 
 def load_config(
@@ -44,16 +164,16 @@ def load_config(
     conf : Path
         Complete defaults.
     extra : sequence of Path
-        Further files, each overriding what it names.
+        Further files, or names for `find_conf`; each overrides the settings in it.
     assignments : sequence of str
-        ``key=value`` with dots for tables and values as in TOML; a value that is
-        not TOML is taken as text.
+        ``key=value`` with dots for tables and values as in TOML. A value that is
+        not TOML is taken as text. A list may be a single value without brackets.
     """
     merged: dict[str, Any] = {}
-    for path in (conf, *extra):
+    for path in (conf, *map(find_conf, extra)):
         _merge(merged, _checked(kind, read_toml(path), str(path)))
     for assignment in assignments:
-        _merge(merged, _checked(kind, parse_assignment(assignment), "--set"))
+        _merge(merged, _checked(kind, parse_assignment(assignment), _ASSIGNED))
     return _build(kind, merged, str(conf))
 
 
@@ -66,7 +186,7 @@ def parse_assignment(assignment: str) -> dict[str, Any]:
             f"--set {assignment}: must look like key=value, for instance runs=5"
         )
     try:
-        value = parse_toml(f"value = {text}".encode(), "--set")["value"]
+        value = parse_toml(f"value = {text}".encode(), _ASSIGNED)["value"]
     except (ConfigError, UnicodeEncodeError):
         value = text
     for name in reversed(names):
@@ -102,6 +222,9 @@ def _convert(hint: Any, value: Any, origin: str, key: str) -> Any:
         return _checked(hint, value, origin, f"{key}.")  # type: ignore[arg-type]
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
+        numbers = (int, float) if inner is float else inner
+        if origin == _ASSIGNED and isinstance(value, numbers):
+            value = [value]
         if not isinstance(value, list):
             raise ConfigError(
                 f"{origin}: '{key}' must be a list, each entry {_WORDS[inner]}, "

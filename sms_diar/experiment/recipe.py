@@ -22,7 +22,7 @@ import sms_diar
 from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
-from sms_diar.experiment.config import load_config
+from sms_diar.experiment.config import Setting, describe_settings, load_config
 from sms_diar.experiment.stages import Stage, run_stages
 from sms_diar.report.figures import check_drawing
 from sms_diar.report.provenance import stamp
@@ -61,10 +61,14 @@ class Recipe:
                 raise ExperimentError(f"{path}: a recipe must define {name}")
         return module
 
+    def settings(self) -> list[Setting]:
+        """List the settings of the recipe, with their defaults."""
+        return describe_settings(self.load().Config, self.folder / "conf.toml")
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of a recipe left behind."""
+    """Folder and stages of a finished run."""
 
     folder: Path
     ran: tuple[str, ...]

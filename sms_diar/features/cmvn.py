@@ -25,18 +25,18 @@ _ROWS = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class CmvnConfig:
-    """How cepstra are normalised.
+    """Normalisation of the cepstra.
 
     Parameters
     ----------
     method : str, default="session"
-        ``"session"``, ``"recording"`` and ``"segment"`` take mean and variance
-        over all (speech) frames of these, ``"sliding"`` over a window around
-        each frame, ``"none"`` leaves the cepstra as they are.
+        "session", "recording" and "segment" take mean and variance over all (speech)
+        frames of a session, recording or segment; "sliding" over a window around each
+        frame; "none" leaves the cepstra unchanged.
     variance : bool, default=True
-        Scale to unit variance too; otherwise only the mean is taken off.
+        Also scale to unit variance; otherwise only the mean is subtracted.
     window : float, default=3.0
-        Seconds of the sliding window, as in Kaldi's speaker recipes.
+        Length of the sliding window in seconds; only for "sliding".
     """
 
     method: str = "session"

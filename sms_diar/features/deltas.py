@@ -13,7 +13,7 @@ from sms_diar.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class DeltaConfig:
-    """Which derivatives are appended.
+    """Derivatives that are appended to the cepstra.
 
     Parameters
     ----------

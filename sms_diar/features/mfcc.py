@@ -40,30 +40,34 @@ _MOST = {
 
 @dataclass(frozen=True, slots=True)
 class MfccConfig:
-    """What the cepstra are computed with.
+    """Mel-frequency cepstral coefficients.
 
     Parameters
     ----------
     rate : int, default=8000
         Samples per second; audio of another rate is resampled.
-    length, shift : float, default=0.025 and 0.01
-        Of the frames, in seconds.
+    length : float, default=0.025
+        Length of a frame in seconds.
+    shift : float, default=0.01
+        Seconds from one frame to the next.
     n_cepstra : int, default=19
-        Coefficients besides the log energy.
+        Number of coefficients besides the log energy.
     n_filters : int, default=24
-        Mel filters.
-    low_hz, high_hz : float, default=200 and 3700
-        Band of the filters; the default is that of a telephone channel.
+        Number of mel filters.
+    low_hz : float, default=200
+        Lower edge of the filters in Hz; the default suits a telephone channel.
+    high_hz : float, default=3700
+        Upper edge of the filters in Hz.
     preemphasis : float, default=0.97
-        Share of the sample before that is taken off.
+        Share of the previous sample that is subtracted from each sample.
     lifter : int, default=22
         Sine lifter; 0 for none.
     n_fft : int, default=256
-        FFT length in samples, at least that of a frame.
+        FFT length in samples, at least the length of a frame.
     floor : float, default=0.001
-        Energies below this count as this much. The rounding noise of 16-bit
-        samples lies above, so only digital silence is touched, whose logarithm
-        would otherwise be an outlier.
+        Minimum energy; smaller energies are raised to it. The rounding noise of
+        16-bit samples lies above, so only digital silence is affected, whose
+        logarithm would otherwise be an outlier.
     """
 
     rate: int = 8000

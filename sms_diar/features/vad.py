@@ -43,14 +43,16 @@ _CONTRAST = 3.0  # nats (13 dB) without which there is nothing to separate
 
 @dataclass(frozen=True, slots=True)
 class VadConfig:
-    """How speech is found.
+    """Speech detection.
 
     Parameters
     ----------
     method : {"energy", "neural", "none"}, default="energy"
-        The neural detector needs ``pip install 'sms-diar[vad]'``.
-    constant, mean_scale : float, default=5.5 and 0.5
-        Energy threshold: ``constant + mean_scale * mean log energy``.
+        Detector: "energy", "neural" (needs the extra "vad") or "none".
+    constant : float, default=5.5
+        Energy threshold: `constant` + `mean_scale` * mean log energy.
+    mean_scale : float, default=0.5
+        Weight of the mean log energy in that threshold.
     adaptive : bool, default=False
         Place the threshold by `share` instead.
     share : float, default=0.35
@@ -62,14 +64,16 @@ class VadConfig:
         rooms (14 clips of AMI meetings) this took false alarms from 38 % of the
         speech to 22 %, and misses from 6 % to 14 %.
     context : int, default=2
-        Frames on each side that vote.
+        Number of frames on each side that vote.
     proportion : float, default=0.12
-        Share of the votes that makes a frame speech.
+        Minimum share of speech votes that makes a frame speech.
     probability : float, default=0.5
-        Neural detector: speech begins at this probability and lasts until it
-        falls 0.15 below.
-    min_speech, min_pause : float, default=0.1
-        Seconds; shorter stretches of speech and pauses do not count.
+        Neural detector: speech begins at this probability and ends when the
+        probability falls 0.15 below it.
+    min_speech : float, default=0.1
+        Seconds; shorter stretches of speech are dropped.
+    min_pause : float, default=0.1
+        Seconds; shorter pauses are bridged.
     padding : float, default=0.0
         Seconds added on each side of speech.
     """

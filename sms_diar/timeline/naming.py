@@ -166,4 +166,5 @@ def _check_speakers(
 
 def name_in_recording(recording: str, name: str) -> str:
     """Name of a speaker among speakers of other recordings, with one prefix at most."""
-    return name if name.startswith(f"{recording}-") else f"{recording}-{name}"
+    begins = name == recording or name.startswith(f"{recording}-")
+    return name if begins else f"{recording}-{name}"

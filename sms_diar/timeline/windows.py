@@ -38,7 +38,19 @@ _ID_PATTERN = re.compile(r"(.+)-(\d{8})-(\d{8})")
 
 @dataclass(frozen=True)
 class WindowLayout:
-    """How windows lie over speech, in seconds; see `windows_of_regions`."""
+    """Layout of windows over speech, in seconds; see `windows_of_regions`.
+
+    Parameters
+    ----------
+    length : float, default=1.5
+        Length of a window.
+    shift : float, default=0.75
+        Distance from one window to the next.
+    shortest : float, default=0.5
+        A shorter rest of a region is covered by a whole window.
+    least : float, default=0.1
+        Shorter regions are dropped.
+    """
 
     length: float = 1.5
     shift: float = 0.75

@@ -60,6 +60,30 @@ def test_recipes_are_listed_for_people_and_machines():
     assert "synthetic" in {row["name"] for row in rows}
 
 
+def test_settings_of_a_recipe_are_shown_for_people_and_machines():
+    shown = runner.invoke(app, ["recipes", "synthetic"]).stdout
+    assert "runs = 200  (whole number)\n    Repetitions per row" in shown
+    assert "sweeps.ratios = [0.1, 0.2, 0.35, 0.6, 1, 1.7, 3, 5.5, 10]" in shown
+    assert max(map(len, shown.splitlines())) <= 88
+    record = json.loads(runner.invoke(app, ["recipes", "synthetic", "--json"]).stdout)
+    assert record["name"] == "synthetic"
+    first = record["settings"][0]
+    assert (first["key"], first["kind"], first["default"], first["meaning"]) == (
+        "seed",
+        "whole number",
+        1,
+        "Random seed.",
+    )
+    for setting in record["settings"]:
+        assert f"{setting['key']} = " in shown
+
+
+def test_settings_of_an_unknown_recipe_are_an_error(run_cli):
+    result = run_cli("recipes", "nonsense")
+    assert result.returncode == 1
+    assert result.stderr.startswith("sms-diar: no recipe named 'nonsense'")
+
+
 def test_our_errors_are_one_line_and_exit_code_1(run_cli):
     result = run_cli("run", "nonsense")
     assert result.returncode == 1

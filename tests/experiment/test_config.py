@@ -1,22 +1,66 @@
 """Strict settings."""
 
+import tomllib
 from dataclasses import dataclass
 
 import pytest
 
 from sms_diar.errors import ConfigError, MissingFileError
-from sms_diar.experiment.config import load_config, parse_assignment
+from sms_diar.experiment.config import (
+    Setting,
+    conf_folders,
+    describe_settings,
+    find_conf,
+    load_config,
+    parse_assignment,
+)
+from sms_diar.experiment.recipe import recipe_folders
 
 
 @dataclass(frozen=True)
 class Inner:
+    """A table.
+
+    Parameters
+    ----------
+    std, names : float, tuple of str
+        Shared meaning, which
+        goes on.
+    """
+
     std: float
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Config:
+class Counted:
+    """Base.
+
+    Parameters
+    ----------
+    runs : int
+        Repetitions.
+    """
+
     runs: int
+
+
+@dataclass(frozen=True)
+class Config(Counted):
+    """Settings.
+
+    Parameters
+    ----------
+    ratio : float
+        A ratio.
+    inner : Inner
+        A table.
+
+    Notes
+    -----
+    Nothing about name and fast.
+    """
+
     ratio: float
     name: str
     fast: bool
@@ -129,3 +173,96 @@ def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(MissingFileError) as caught:
         load_config(Config, tmp_path / "none.toml")
     assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such file"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "names"),
+    [
+        ("inner.names=/a path/x", ("/a path/x",)),
+        ("inner.names='y'", ("y",)),
+        ("inner.names=['y', 'z']", ("y", "z")),
+    ],
+)
+def test_a_single_value_may_be_assigned_to_a_list(conf, assignment, names):
+    assert load_config(Config, conf, (), [assignment]).inner.names == names
+
+
+def test_a_whole_number_may_be_assigned_to_a_list_of_numbers(tmp_path):
+    @dataclass(frozen=True)
+    class Ratios:
+        ratios: tuple[float, ...]
+
+    conf = tmp_path / "conf.toml"
+    conf.write_text("ratios = []\n")
+    assert load_config(Ratios, conf, (), ["ratios=3"]).ratios == (3.0,)
+
+
+def test_a_file_must_write_a_list_as_a_list(conf, tmp_path):
+    extra = tmp_path / "extra.toml"
+    extra.write_text("[inner]\nnames = 'a'\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(Config, conf, [extra])
+    assert str(caught.value) == (
+        f"{extra}: 'inner.names' must be a list, each entry a text, got 'a'"
+    )
+
+
+def test_settings_are_described_with_type_default_and_meaning(conf):
+    assert describe_settings(Config, conf) == [
+        Setting("runs", "whole number", 3, "Repetitions."),
+        Setting("ratio", "number", 1.0, "A ratio."),
+        Setting("name", "text", "x", ""),
+        Setting("fast", "true or false", False, ""),
+        Setting("inner.std", "number", 0.5, "Shared meaning, which goes on."),
+        Setting(
+            "inner.names", "list of texts", ["a", "b"], "Shared meaning, which goes on."
+        ),
+    ]
+
+
+def test_settings_are_listed_in_the_order_of_the_file(conf):
+    conf.write_text(
+        COMPLETE.replace("runs = 3", "").replace("[inner]", "runs = 3\n[inner]")
+    )
+    keys = [setting.key for setting in describe_settings(Config, conf)]
+    assert keys == ["ratio", "name", "fast", "runs", "inner.std", "inner.names"]
+
+
+def test_configurations_and_recipes_ship_in_the_wheel(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    shipped = {root / source: root / target for source, target in wheel.items()}
+    _, recipes, installed = recipe_folders()
+    assert shipped.pop(recipes) == installed
+    _, confs, installed = conf_folders()
+    assert shipped == {
+        file: installed / file.name
+        for file in confs.glob("*.toml")
+        if not file.name.startswith("site.")  # for one machine
+    }
+
+
+def test_a_named_configuration_is_found_without_a_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    packaged = find_conf("small")
+    assert packaged.is_file()
+    for name in ("small.toml", "conf/small.toml"):
+        assert find_conf(name) == packaged
+    (tmp_path / "conf").mkdir()
+    mine = tmp_path / "conf" / "small.toml"
+    mine.write_text("runs = 1\n")
+    assert find_conf("small").samefile(mine)
+    assert find_conf("conf/small.toml").samefile(mine)
+
+
+@pytest.mark.parametrize("name", ["smal", "other/small.toml", "../conf/small.toml"])
+def test_an_unknown_configuration_is_named_with_the_known_ones(
+    name, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MissingFileError) as caught:
+        find_conf(name)
+    message = str(caught.value)
+    assert message.startswith(f"{name}: no such file, and not one of the ")
+    assert "compare-small, mfcc_8k, mfcc_8k_full, small" in message
+    assert "site" not in message

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from sms_diar.errors import ExperimentError
+from sms_diar.experiment.config import describe_settings, load_config
 from sms_diar.experiment.recipe import find_recipe, list_recipes, run_recipe
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.io.toml import read_toml
 
 RUN = '''"""Says hello. In one line."""
 import json
@@ -84,3 +87,40 @@ def test_names_win_over_folders_in_the_current_directory(hello, monkeypatch):
     monkeypatch.chdir(hello.parent)
     (Path("synthetic")).mkdir()
     assert find_recipe("synthetic").folder.parent.name == "recipes"
+
+
+RECIPES = pytest.mark.parametrize("recipe", list_recipes(), ids=lambda r: r.name)
+
+
+@RECIPES
+def test_every_setting_of_every_recipe_has_a_meaning_of_its_own(recipe):
+    settings = recipe.settings()
+    assert [s.key for s in settings if not s.meaning] == []
+    tables = {s.key.rpartition(".")[0] for s in settings}
+    for table in tables:
+        meanings = [s.meaning for s in settings if s.key.rpartition(".")[0] == table]
+        assert len(set(meanings)) == len(meanings), table
+
+
+def test_every_setting_of_the_front_end_has_a_meaning_of_its_own():
+    settings = describe_settings(FrontEnd)
+    assert {s.key.partition(".")[0] for s in settings} == set(FrontEnd().as_dict())
+    assert [s.key for s in settings if not s.meaning] == []
+    assert len({s.meaning for s in settings}) == len(settings)
+    default = {s.key: s.default for s in settings}
+    assert default["mfcc.rate"] == 8000
+    assert default["vad.method"] == "energy"
+
+
+def test_configuration_files_of_the_checkout_can_be_read(root):
+    """Each is for one recipe, or for the front end."""
+    recipes = {"small": "synthetic", "speakers-small": "speakers"}
+    recipes["compare-small"] = "compare"
+    for path in sorted((root / "conf").glob("*.toml")):
+        if path.stem in recipes:
+            recipe = find_recipe(recipes[path.stem])
+            load_config(recipe.load().Config, recipe.folder / "conf.toml", [path])
+        elif path.stem.startswith("mfcc"):
+            FrontEnd.from_dict(read_toml(path))
+        else:
+            assert path.stem in ("site", "site.example"), path

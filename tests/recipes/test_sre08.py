@@ -8,6 +8,7 @@ import pytest
 import soundfile
 
 from sms_diar._random import named_generator
+from sms_diar.datasets import default_model_path
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings import read_embeddings, write_embeddings
@@ -158,12 +159,44 @@ def test_goes_from_sphere_files_to_the_table(outcome):
     assert results["prepare"]["backend"].startswith("plda from ")
 
 
-def test_the_report_says_that_rows_may_be_compared(outcome):
+def report_of(outcome):
+    """Text of the report on one line, and the text for the terminal."""
     text = (outcome.folder / "report" / "report.md").read_text()
-    assert "6 speakers here and 198 in the paper): the rows may be compared" in text
-    assert "orientation" not in text + outcome.summary
+    return " ".join(text.split()), " ".join(outcome.summary.split())
+
+
+def test_the_report_names_the_model_and_when_rows_are_comparable(outcome, training):
+    text, summary = report_of(outcome)
+    model = f"Extractor: model trained on {training}."
+    assert model in text
+    assert model in summary
+    assert "(6 speakers here, 198 in the paper)" in text
+    assert (
+        "comparable with the paper's only if that model was trained on comparable data"
+        in text
+    )
+    assert "orientation" not in text + summary
     assert "condition 7, male: 12 sides with 0.1 h of speech" in text
-    assert "(NIST SRE 2008, the same corpus)" in outcome.summary
+    assert "(NIST SRE 2008, the same corpus)" in summary
+
+
+def test_figures_of_the_embedded_model_are_a_check_that_the_recipe_runs(
+    root, tree, tmp_path
+):
+    given = (f"corpus=['{tree}']", *TINY, "speakers=[3]")
+    plain = run(root, tmp_path / "exp", *given)
+    copy = tmp_path / "mine.npz"
+    copy.write_bytes(default_model_path().read_bytes())
+    copied = run(root, tmp_path / "copied", *given, f"model={copy}")
+    for outcome in (plain, copied):
+        text, summary = report_of(outcome)
+        assert "the demonstration model of this package" in text
+        assert "the demonstration model of this package" in summary
+        assert "a check that the recipe runs" in text
+        assert "do not compare them with the paper's rows" in text
+        assert "may be compared" not in text
+        assert "a check that the recipe runs" in summary
+        assert "the same corpus)" not in summary
 
 
 def test_the_data_directory_is_valid_and_follows_the_law(outcome):
@@ -260,6 +293,7 @@ def test_runs_on_precomputed_vectors(root, tmp_path):
     assert outcome.results["prepare"]["corpus_speakers"] == 6
     assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.9
     assert "the same corpus" in outcome.summary
+    assert "Extractor: unknown, the vectors were given." in report_of(outcome)[0]
 
 
 @pytest.mark.parametrize(

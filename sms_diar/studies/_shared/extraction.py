@@ -44,16 +44,23 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class ExtractorTraining:
-    """How an i-vector model is trained on the spot.
+    """Training of an i-vector model, if `train` is given.
 
     Parameters
     ----------
     vad : {"energy", "neural", "none"}
-        How speech is found in the training segments.
+        Speech detector in the training segments.
     cmvn : str
-        Over what their cepstra are normalised; see `CmvnConfig`.
-    components, rank, ubm_iter, tv_iter : int
-        Sizes and iterations; see `IvectorSettings`.
+        Normalisation of the cepstra: "session" (over each training directory),
+        "recording", "segment", "sliding" or "none".
+    components : int
+        Components of the background model.
+    rank : int
+        Rank of the total variability matrix T, the dimension of the i-vectors.
+    ubm_iter : int
+        Iterations for the background model.
+    tv_iter : int
+        Iterations for T.
     """
 
     vad: str
@@ -128,6 +135,25 @@ class ModelChoice:
             )
         return path
 
+    @property
+    def embedded(self) -> bool:
+        """Whether the model file is the one of this package, or a copy of it."""
+        packaged = embedded_model_path()
+        return (
+            self.file is not None
+            and packaged is not None
+            and file_digest(self.file) == file_digest(packaged)
+        )
+
+    @property
+    def description(self) -> str:
+        """Name of the model for reports."""
+        if self.file is None:
+            return f"model trained on {', '.join(self.train)}"
+        if self.embedded:
+            return f"the demonstration model of this package ({self.file})"
+        return f"model {self.file}"
+
     def inputs(self) -> dict[str, Any]:
         """What the vectors depend on, the contents of a model file included."""
         settings: dict[str, Any] = {"cmvn": self.cmvn}
@@ -148,13 +174,13 @@ class ModelChoice:
         problems: list[Problem],
         workers: int,
         progress: Progress,
-    ) -> tuple[IvectorModel, str]:
-        """Read the model, or train it and keep it in `folder`; say which it is.
+    ) -> IvectorModel:
+        """Read the model, or train it and write it to `folder`.
 
-        Training goes on without what cannot be read, and hands it to `problems`.
+        Training continues without unreadable input, which is added to `problems`.
         """
         if self.file is not None:
-            return read_ivector_model(self.file), f"model {self.file}"
+            return read_ivector_model(self.file)
         front_end = self.training.front_end
         speech = [Speech(DataDir(Path(path)), front_end) for path in self.train]
         labelled = all(part.data.has("utt2spk") for part in speech)
@@ -167,12 +193,28 @@ class ModelChoice:
             progress=progress,
         )
         write_ivector_model(folder / MODEL, model)
-        return model, f"model trained on {', '.join(self.train)}"
+        return model
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Settings of a recipe that makes i-vectors; see `ModelChoice`."""
+    """Settings of a recipe that makes i-vectors; see `ModelChoice`.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    model : str
+        I-vector model, a file of `sms-diar ivectors train`. Without `model` and
+        `train`, the demonstration model of this package is used.
+    train : tuple of str
+        Data directories to train a model on; they must not contain speakers of the
+        test.
+    cmvn : str
+        Normalisation of the cepstra at extraction; empty: as the model was trained.
+    training : ExtractorTraining
+        Training of a model.
+    """
 
     seed: int
     model: str
@@ -221,9 +263,7 @@ def write_ivectors(
     for name in (BACKEND, MODEL):  # of an earlier run with another model
         (folder / name).unlink(missing_ok=True)
     unused: list[Problem] = []
-    model, words = choice.obtain(
-        folder, problems=unused, workers=workers, progress=progress
-    )
+    model = choice.obtain(folder, problems=unused, workers=workers, progress=progress)
     tell_problems([f"{problem} (training)" for problem in unused], progress)
     # Speech was found before, in whole recordings; segments are too short for it.
     front_end = replace(front_end_of(model.extractor), vad=VadConfig(method="none"))
@@ -247,7 +287,7 @@ def write_ivectors(
     if model.backend is not None:
         write_model(folder / BACKEND, backend_to_model(model.backend))
     record = {
-        "model": words,
+        "model": choice.description,
         "extractor": model.extractor.fingerprint,
         "dim": vectors.dim,
         "cmvn": front_end.cmvn.method,

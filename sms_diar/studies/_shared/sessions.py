@@ -43,19 +43,19 @@ CRUMB = 5
 
 @dataclass(frozen=True)
 class ShiftSettings:
-    """Settings of the paper's family; methods that do not have one go without.
+    """Settings of the paper's methods; other methods ignore those they do not have.
 
     Parameters
     ----------
     k : int
-        Neighbours.
+        Number of neighbours. dsms draws it within 40 %.
     tol : float
-        A move below this is rest.
+        A point is at rest if it moves by less than this.
     merge_threshold : float
-        Distance below which resting points are one cluster; 0 leaves it to the
-        estimators.
+        Distance below which resting points are one cluster; 0: the default of the
+        method, 0.2 for vectors of unit length.
     steps_per_segment : int
-        Most moves of stochastic methods, for each segment of the session.
+        Maximum number of moves of stochastic methods, per segment of the session.
     """
 
     k: int

@@ -24,14 +24,16 @@ Part = TypeVar("Part", bound="DataclassInstance")
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """How the dimensions of a back end are chosen.
+    """Choice of the dimensions of a back end.
 
     Parameters
     ----------
     candidates : tuple of int
         Dimensions after the PCA to choose from.
-    folds, rounds : int
-        Cross-validation over training speakers.
+    folds : int
+        Folds of the cross-validation over training speakers.
+    rounds : int
+        Random splits into folds.
     """
 
     candidates: tuple[int, ...]
@@ -41,12 +43,14 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class BackendTraining(CrossValidation):
-    """How a back end is trained, on simulated speakers if it has to be.
+    """Training of a back end, on simulated speakers if necessary.
 
     Parameters
     ----------
-    speakers, segments : int
-        Simulated training speakers, and segments of each.
+    speakers : int
+        Simulated training speakers.
+    segments : int
+        Segments of each simulated training speaker.
     """
 
     speakers: int
@@ -55,7 +59,21 @@ class BackendTraining(CrossValidation):
 
 @dataclass(frozen=True)
 class SpeechSettings:
-    """Decisions of a speech detector; see `sms_diar.features.vad.VadConfig`."""
+    """Speech detection; see `sms_diar.features.vad.VadConfig`.
+
+    Parameters
+    ----------
+    adaptive : bool
+        Place the energy threshold between the quietest and the loudest frames.
+    speech_band : bool
+        Measure energy between 300 and 3400 Hz only.
+    min_speech : float
+        Seconds; shorter stretches of speech are dropped.
+    min_pause : float
+        Seconds; shorter pauses are bridged.
+    padding : float
+        Seconds added on each side of speech.
+    """
 
     adaptive: bool
     speech_band: bool
@@ -77,14 +95,17 @@ class SpeechSettings:
 
 @dataclass(frozen=True)
 class BackendFiles:
-    """Files of a back end; empty where there is none.
+    """Files of a back end; empty if there is none.
 
     Parameters
     ----------
     backend : str
-        Model file of this package.
-    plda, transform : str
-        Files of another toolkit instead.
+        Back end: a model file of this package. Without `backend` and `plda`, the back
+        end of the i-vector model scores, or else cosine scoring fitted to each session.
+    plda : str
+        PLDA model of Kaldi, instead of `backend`.
+    transform : str
+        Transform that belongs to `plda`, if it needs one.
     """
 
     backend: str
@@ -109,14 +130,14 @@ class BackendFiles:
 
 @dataclass(frozen=True)
 class EmbeddingFiles(BackendFiles):
-    """Embeddings of known speakers, and what scores them.
+    """Embeddings of known speakers, and their back end.
 
     Parameters
     ----------
     embeddings : str
-        Any format of `sms_diar.io.embeddings`.
+        File of embeddings, in any format of `sms-diar cluster`.
     labels : str
-        A table utt2spk; empty for an npz that names the speakers itself.
+        Table utt2spk; empty for an npz file that has the speakers in it.
     """
 
     embeddings: str
@@ -134,24 +155,24 @@ class EmbeddingFiles(BackendFiles):
 
 @dataclass(frozen=True)
 class SpeakerTable(ShiftSettings):
-    """The paper's table of speakers: what is clustered how often, and how.
+    """The paper's table of speakers.
 
     Parameters
     ----------
     seed : int
-        Of everything that is drawn.
+        Random seed.
     runs : int
         Sessions at each number of speakers.
     speakers : tuple of int
         Numbers of speakers.
     methods : tuple of str
-        Names of the registry, `sms_diar.clustering.methods`.
+        Clustering methods, as in `sms-diar cluster --method`.
     merge_thresholds : tuple of float
-        Further thresholds at which K and G are computed.
+        Further merging thresholds at which K and G are computed.
     view_speakers : int
-        Speakers in the picture.
+        Number of speakers in the picture.
     figures : bool
-        Whether curves and the picture are drawn.
+        Draw figures; needs the extra "plot".
     """
 
     seed: int

@@ -137,8 +137,9 @@ def write_report(
 ) -> None:
     """Write results.json, the tables, the curves and the text for the terminal.
 
-    `words` may hold a "title" and, for a corpus that can be compared with the
-    paper's, the sentence on its "comparison" with the printed rows.
+    `words` may hold a "title" and the name of the "extractor". For the paper's own
+    corpus it holds a sentence on the "comparison" with the printed rows, and in short
+    the "kinship" of both for the terminal.
     """
     record = {**read_record(run.before["prepare"]), **(words or {})}
     summary = read_json(run.before["sessions"] / SUMMARY)

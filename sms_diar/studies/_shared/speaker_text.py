@@ -20,6 +20,7 @@ NOT_COMPARABLE = (
     "printed rows stand beside these figures for orientation only: other speakers, "
     "other recordings and other embeddings make them incomparable."
 )
+NO_KINSHIP = "for orientation only"
 
 
 def _source_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
@@ -45,7 +46,13 @@ def _source_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str
         f"{drawn}"
     )
     if record["source"] == "data":
-        return f"{settings['embeddings']}: {corpus}. Back end: {record['backend']}."
+        extractor = (
+            f" Extractor: {record['extractor']}." if "extractor" in record else ""
+        )
+        return (
+            f"{settings['embeddings']}: {corpus}.{extractor} Back end: "
+            f"{record['backend']}."
+        )
     return (
         f"Neural embeddings (GE2E, 256 dimensions) of spoken digits, audiomnist8k: "
         f"{corpus}. The back end is trained on {' and '.join(record['training'])} "
@@ -155,10 +162,6 @@ def _neighbours(settings: Mapping[str, Any]) -> str:
     return f"{text}."
 
 
-def _kinship(record: Mapping[str, Any]) -> str:
-    return "the same corpus" if "comparison" in record else "for orientation only"
-
-
 def _threshold_words(settings: Mapping[str, Any]) -> str:
     value = settings["merge_threshold"]
     return f"{value:g}" if value else "0.2, for vectors of unit length"
@@ -168,11 +171,12 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
     """Text of summary.txt, narrow enough for a terminal."""
     groups, total = results["sessions"], results["total"]
     settings = results["stamp"]["settings"]
+    kinship = results["prepare"].get("kinship", NO_KINSHIP)
     lines = [
         *textwrap.wrap(_source_words(results["prepare"], settings), 88),
         "",
         speaker_tables.measured(groups).plain(),
-        f"Printed in the paper (NIST SRE 2008, {_kinship(results['prepare'])}):",
+        f"Printed in the paper (NIST SRE 2008, {kinship}):",
         "",
         speaker_tables.printed(groups).plain(),
     ]

@@ -58,21 +58,21 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """How the windows of a recording are clustered.
+    """Clustering of the windows of a recording.
 
     Parameters
     ----------
     method : str
-        A name of the registry, `sms_diar.clustering.methods`.
+        Clustering method, as in `sms-diar diarize --method`.
     k : int
-        Neighbours; 0 leaves it to the method, and so it is for the next two. As in
-        the command, a method that does not have one of them refuses it.
+        Number of neighbours; 0: the default of the method. This setting and the next
+        two are for sms-paper, ms, bms and dsms; other methods refuse them.
     tol : float
-        A move below this is rest.
+        A point is at rest if it moves by less than this; 0: the default.
     merge_threshold : float
-        Distance below which resting points are one cluster.
+        Distance below which resting points are one cluster; 0: the default.
     seed : int
-        Of methods that draw; every recording starts from it.
+        Random seed; every recording starts from it.
     """
 
     method: str

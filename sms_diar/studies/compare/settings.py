@@ -31,22 +31,32 @@ TEST_CORPORA = (TEST, *DEVELOPMENT, "simulated")
 
 @dataclass(frozen=True)
 class Worlds:
-    """The simulated worlds; see `sms_diar.synthetic.PldaWorld`.
+    """Simulated worlds; see `sms_diar.synthetic.PldaWorld`.
 
     Parameters
     ----------
-    dim, decay, duration_share
-        Of all worlds.
+    dim : int
+        Dimensions of the vectors.
+    decay : float
+        Ratio of the smallest to the largest variance between speakers.
+    duration_share : float
+        Share of the variance within speakers that is due to short segments.
     eers : tuple of float
-        Error rates.
+        Equal error rates.
     base_eer : float
-        Error rate of the world in which numbers of speakers and segments vary.
+        Equal error rate while the numbers of speakers and segments vary.
     base_speakers : int
-        Speakers where the number does not vary.
-    speakers, each : tuple of int
-        Numbers of speakers, and of segments of each, to be tried.
-    other_eer, other_decay, other_duration_share : float
-        World on which the mismatched back end is trained.
+        Number of speakers while other settings vary.
+    speakers : tuple of int
+        Numbers of speakers.
+    each : tuple of int
+        Numbers of segments per speaker.
+    other_eer : float
+        Equal error rate of the world that trains the mismatched back end.
+    other_decay : float
+        Its `decay`.
+    other_duration_share : float
+        Its `duration_share`.
     """
 
     dim: int
@@ -83,7 +93,61 @@ class Worlds:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything a run depends on; defaults are in conf.toml, not here."""
+    """Settings of the recipe; the defaults are in conf.toml.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    until : str
+        Last step: "develop", "freeze" (record everything the test depends on) or
+        "test" (open the test corpus, if nothing has changed since the freeze).
+    runs : int
+        Sessions of each condition of the test.
+    runs_corpora : int
+        Sessions of each condition of a development corpus.
+    runs_simulated : int
+        Sessions of each simulated condition.
+    runs_large : int
+        Sessions of conditions with at least `large` speakers.
+    runs_meeting : int
+        Random seeds of the meeting.
+    large : int
+        Number of speakers from which `runs_large` holds.
+    methods : tuple of str
+        Methods to compare.
+    limited : tuple of str
+        Slow methods, skipped for sessions with more than `limit` segments.
+    limit : int
+        Maximum number of segments for the methods of `limited`.
+    limit_pairs : int
+        Maximum number of segments for methods that score all pairs.
+    groups : tuple of str
+        Groups of development conditions to run.
+    test_corpus : str
+        Corpus of the test. A development corpus, or "simulated", may replace it in
+        trials.
+    test_speakers : tuple of int
+        Numbers of speakers in the test.
+    test_uneven : tuple of int
+        Numbers of speakers of test sessions in which speakers talk unevenly.
+    test_base : int
+        Number of speakers of test sessions under the law "zipf", and with 5 and 10
+        segments per speaker.
+    figures : bool
+        Draw figures; needs the extra "plot".
+    data : str
+        Folder of the corpora; empty: $SMS_DIAR_DATA, `data` in conf/site.toml, or
+        ../shared/data. Corpora that are missing there are skipped.
+    world : Worlds
+        Simulated worlds.
+    training : SourceTraining
+        Training of back ends and extractors.
+    untrained : UntrainedSettings
+        Sessions without a PLDA model.
+    timed : TimedSettings
+        Windows in time.
+    """
 
     seed: int
     until: str

@@ -66,16 +66,18 @@ Catalogue = dict[str, Source]
 
 @dataclass(frozen=True)
 class SourceTraining(BackendTraining):
-    """How back ends and extractors are trained.
+    """Training of back ends and extractors.
 
     Cross-validation chooses the dimensions of neural vectors.
 
     Parameters
     ----------
-    components, rank : int
-        Sizes of the i-vector extractor.
+    components : int
+        Components of the background model of the i-vector extractor.
+    rank : int
+        Rank of its total variability matrix T.
     band : str
-        Of its filters: "full" or "telephone".
+        Band of its filters: "full" or "telephone".
     """
 
     components: int

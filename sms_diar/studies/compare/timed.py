@@ -31,34 +31,34 @@ _MEAN_WINDOWS = 180  # of a whole conversation, about
 
 @dataclass(frozen=True)
 class TimedSettings:
-    """What is compared on windows in time.
+    """Windows in time: conversations, cuts of them, and spliced recordings.
 
     Parameters
     ----------
     stand_in : int
-        Simulated conversations of each number of speakers, in place of the corpus;
-        0 for the corpus.
+        Simulated conversations per number of speakers that replace the corpus; 0: use
+        the corpus.
     cuts : tuple of float
-        Seconds of cuts of conversations.
+        Lengths of cuts of conversations, in seconds.
     crowded : float
-        Seconds from which cuts may be of any conversation.
+        Seconds; cuts of at least this length come from any conversation.
     most : int
-        Speakers of conversations that are cut shorter than that, at most: in half a
-        minute, more of them would say next to nothing.
+        Maximum number of speakers of a conversation with shorter cuts: in half a
+        minute, more speakers would say almost nothing.
     runs_cuts : int
         Cuts of each recording.
     repeated : float
-        Seconds of the cut that is repeated; one of `cuts`.
+        Length of the cut that is repeated, in seconds; one of `cuts`, or 0 for none.
     repeats : int
-        How often.
+        Number of repetitions of that cut.
     minutes : tuple of float
         Lengths of spliced recordings, in minutes of speech.
     speakers : tuple of int
-        Their speakers.
+        Numbers of speakers of spliced recordings.
     runs : int
         Spliced recordings of each kind.
     longest : float
-        Minutes from which there is one only.
+        Minutes; of recordings at least this long there is only one of each kind.
     """
 
     stand_in: int

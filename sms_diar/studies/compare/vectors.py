@@ -49,27 +49,36 @@ _STAND_IN_SPEAKERS = 12
 
 @dataclass(frozen=True)
 class UntrainedSettings:
-    """What is compared without a PLDA model.
+    """Sessions without a PLDA model.
 
     Parameters
     ----------
     methods : tuple of str
-        Peers, here and on windows in time.
+        Methods to compare, here and on windows in time.
     kinds : tuple of str
-        Of `KINDS`.
+        Kinds of vectors: "campplus", "ge2e", "ivectors".
     laws : tuple of str
-        Laws of talk.
-    arabic, testother, pool, crowd, test : tuple of int
-        Speakers of sessions of a corpus, of several (`POOLS`), and of the test.
+        Amount of talk per speaker: "all" segments, "uneven" or "zipf".
+    arabic : tuple of int
+        Numbers of speakers in sessions of arabic8k.
+    testother : tuple of int
+        Numbers of speakers in sessions of libri-testother10-8k.
+    pool : tuple of int
+        Numbers of speakers in sessions of both corpora together.
+    crowd : tuple of int
+        Numbers of speakers in sessions of these two and libri251-8k, whose speakers
+        have five segments.
     stand_in : tuple of int
-        Speakers of sessions of a simulated corpus, in place of those of development;
-        empty for these.
+        Numbers of speakers of a simulated corpus that replaces these corpora; empty:
+        use the corpora.
+    test : tuple of int
+        Numbers of speakers in sessions of the test corpus.
     runs : int
-        Sessions of each condition.
+        Sessions of each condition; `runs_large` holds from `large` speakers.
     doubled : tuple of int
-        Speakers of sessions that are doubled, where the corpus has more.
+        Numbers of speakers of sessions that are doubled, if the corpus has more.
     runs_doubled : int
-        Sessions of each of those conditions.
+        Sessions of each doubled condition.
     """
 
     methods: tuple[str, ...]

@@ -25,22 +25,26 @@ TABLES = ("wav.scp", "segments", "utt2spk")
 
 @dataclass(frozen=True)
 class Meetings:
-    """What is simulated; defaults are in conf.toml of the recipe.
+    """Simulated meetings.
 
     Parameters
     ----------
     sources : tuple of str
         Data directories: paths, or names below the folder of the corpora.
-    speakers, overlap : tuple
-        Numbers of speakers, and shares of the talk in which two speak.
+    speakers : tuple of int
+        Numbers of speakers.
+    overlap : tuple of float
+        Shares of the speech time in which two people speak.
     seconds : float
         Length of a meeting.
-    rt60, snr : float
-        Reverberation time in seconds, and level of speech over the noise in dB.
+    rt60 : float
+        Reverberation time in seconds.
+    snr : float
+        Signal-to-noise ratio in dB.
     noise : str
-        "white" or "pink".
+        "pink" or "white".
     vad : str
-        Detector that finds the pauses in the speech of the sources.
+        Detector of pauses in the speech of the sources: "energy" or "none".
     """
 
     sources: tuple[str, ...]

@@ -43,7 +43,19 @@ SOURCES = ("simulated", "bundled", "data", "digits")
 
 @dataclass(frozen=True)
 class World:
-    """The simulated world; see `sms_diar.synthetic.PldaWorld`."""
+    """Simulated world; see `sms_diar.synthetic.PldaWorld`.
+
+    Parameters
+    ----------
+    dim : int
+        Dimensions of the vectors.
+    eer : float
+        Equal error rate of the true model over all pairs of segments.
+    decay : float
+        Ratio of the smallest to the largest variance between speakers.
+    duration_share : float
+        Share of the variance within speakers that is due to short segments.
+    """
 
     dim: int
     eer: float

@@ -1,8 +1,10 @@
 """The paper's corpus: from an LDC tree to a data directory of short segments.
 
 Keys say who speaks on which side of which conversation, a speech detector says
-when, and the paper's law says how much of it makes a segment. The report is that
-of the speaker experiment; but here the printed rows are for the same corpus.
+when, and the paper's law says how much of it makes a segment. The report has the
+tables of the speaker experiment. Its printed rows are for the same corpus, so the
+report also states which i-vector model made the vectors: that decides whether rows may
+be compared.
 """
 
 from __future__ import annotations
@@ -36,18 +38,36 @@ from sms_diar.io.kaldi.tables import (
 from sms_diar.io.sre08 import Corpus, collect_corpus
 from sms_diar.io.sre08_keys import Side
 from sms_diar.studies._shared import speaker_report
-from sms_diar.studies._shared.extraction import tell_problems
+from sms_diar.studies._shared.extraction import ModelChoice, tell_problems
 from sms_diar.studies._shared.prepared import read_record
 from sms_diar.types import Problem, Segment
 
 DATA = "data"
 RECORD = "corpus.json"
 PAPER_SPEAKERS = 198
+GIVEN = "unknown, the vectors were given"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What to take from which folders; see `collect_corpus`."""
+    """Selection from the folders of the corpus; see `collect_corpus`.
+
+    Parameters
+    ----------
+    corpus : tuple of str
+        Folders of LDC's SRE 2008, searched to any depth. If two of them hold a file
+        of one name, the first folder counts, so list unpacked copies first.
+    keys : str
+        Folder with NIST_SRE08_KEYS.v0.1, if it is not in `corpus`.
+    condition : int
+        Common condition; 7 is English telephone speech in training and test.
+    gender : str
+        "m" or "f".
+    sides : str
+        "training" (short2), "test" (short3, target trials) or "both".
+    allow_missing : bool
+        Continue without files that are missing or unreadable.
+    """
 
     corpus: tuple[str, ...]
     keys: str
@@ -138,27 +158,39 @@ def write_report(
     run: StageRun,
     printed: Path,
     settings: Mapping[str, Any],
-    *,
-    corpus: Path | None,
+    choice: ModelChoice | None,
 ) -> None:
     """Write the report of the speaker experiment, with words for this corpus.
 
     Parameters
     ----------
     run : StageRun
-        The stage "report", after "prepare" and "sessions".
+        The stage "report", after "corpus" (if i-vectors are made), "prepare" and
+        "sessions".
     printed : Path
         The paper's rows.
     settings : mapping
         All settings of the run.
-    corpus : Path or None
-        Folder with the record of the corpus; None for embeddings of the user's.
+    choice : ModelChoice or None
+        The i-vector model; None if the vectors were given.
     """
-    named = dict(settings)
-    if corpus is not None:
-        named["embeddings"] = _corpus_words(read_corpus_record(corpus), settings)
+    named, extractor, embedded = dict(settings), GIVEN, False
+    if choice is not None:
+        corpus = read_corpus_record(run.before["corpus"])
+        named["embeddings"] = _corpus_words(corpus, settings)
+        extractor, embedded = choice.description, choice.embedded
     n_speakers = read_record(run.before["prepare"])["corpus_speakers"]
-    words = {"title": "NIST SRE 2008", "comparison": _comparison(n_speakers)}
+    words = {
+        "title": "NIST SRE 2008",
+        "extractor": extractor,
+        "comparison": _comparison(n_speakers, embedded=embedded),
+        "kinship": (
+            "the same corpus, but the demonstration model: our figures are a check "
+            "that the recipe runs"
+            if embedded
+            else "the same corpus"
+        ),
+    }
     speaker_report.write_report(run, printed, named, words)
 
 
@@ -243,16 +275,27 @@ def _corpus_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str
     )
 
 
-def _comparison(n_speakers: int) -> str:
-    who = (
+def _comparison(n_speakers: int, *, embedded: bool) -> str:
+    speakers = (
         f"the paper's {PAPER_SPEAKERS} speakers"
         if n_speakers == PAPER_SPEAKERS
-        else f"{n_speakers} speakers here and {PAPER_SPEAKERS} in the paper"
+        else f"{n_speakers} speakers here, {PAPER_SPEAKERS} in the paper"
     )
+    same = f"The paper's corpus is NIST SRE 2008, and so is this one ({speakers})."
+    if embedded:
+        return (
+            f"{same} But the i-vectors come from the demonstration model of this "
+            f"package, which is small and was trained on 1.6 hours of read speech and "
+            f"isolated words. The figures are a check that the recipe runs; do not "
+            f"compare them with the paper's rows. For figures that can be compared, "
+            f"train a model on telephone speech (--set train=DATA_DIR) or give one "
+            f"(--set model=FILE)."
+        )
     return (
-        f"The paper's corpus is NIST SRE 2008, and so is this one ({who}): the rows "
-        f"may be compared. They cannot be expected to agree to the digit. The paper "
-        f"does not say which sides it cut, how it found speech, on what it trained, "
-        f"the rank of T, the dimensions after the PCA, or how close resting points "
-        f"must be to count as one cluster."
+        f"{same} The figures depend on the i-vector model: they are comparable with "
+        f"the paper's only if that model was trained on comparable data (many hours of "
+        f"telephone speech of other speakers). Even then exact agreement cannot be "
+        f"expected. The paper does not state which sides it cut, how it found speech, "
+        f"its training data, the rank of T, the dimensions after the PCA, or how close "
+        f"resting points must be to count as one cluster."
     )

@@ -152,7 +152,11 @@ def test_without_a_choice_the_model_of_the_package_is_used(
     monkeypatch.setattr(extraction, "embedded_model_path", lambda: path)
     assert choice().file == path
     extract(tmp_path / "exp", speech, choice())
-    assert read_ivectors_record(tmp_path / "exp")["model"] == f"model {path}"
+    assert read_ivectors_record(tmp_path / "exp")["model"] == (
+        f"the demonstration model of this package ({path})"
+    )
+    assert choice().embedded
+    assert not choice(train=[speech]).embedded
 
 
 def test_an_installation_without_a_model_says_what_to_give(monkeypatch):
