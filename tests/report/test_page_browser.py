@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -411,10 +412,11 @@ def test_a_phone_shows_it_all_in_either_theme(visit, scheme):
     assert page.evaluate("document.documentElement.hasAttribute('data-dark')")
 
 
-def test_on_a_phone_times_of_turns_stay_on_one_line(visit):
+def test_on_a_phone_headings_and_times_of_turns_stay_on_one_line(visit):
     page = visit("hostile", viewport={"width": 320, "height": 740})
     lines_of_cells = page.evaluate(
-        """() => [...document.querySelectorAll("#turns td:nth-child(-n+3)")]
+        """() => [...document.querySelectorAll(
+            "#turns th:not(:last-child), #turns td:nth-child(-n+3)")]
             .filter(one => one.offsetParent)
             .map(one => {
                 const range = document.createRange();
@@ -422,7 +424,8 @@ def test_on_a_phone_times_of_turns_stay_on_one_line(visit):
                 return new Set([...range.getClientRects()].map(box => box.top)).size;
             })"""
     )
-    assert len(lines_of_cells) == 2 * len(HOSTILE)  # the end is not shown there
+    # The column of ends is hidden on a phone.
+    assert len(lines_of_cells) == 4 + 2 * len(HOSTILE)
     assert set(lines_of_cells) == {1}
 
 
@@ -438,6 +441,107 @@ def test_thousands_of_small_turns_are_all_painted(browser, tmp_path):
     colours = [colour_at(page, x, lane_of(page, "spk0")) for x in (50, 400)]
     page.close()
     assert colours == [[0x00, 0x72, 0xB2]] * 2
+
+
+def crowd(path, n_speakers):
+    """Write a page of speakers with two turns each, one after the other."""
+    names = [f"speaker{i:04d}" for i in range(n_speakers)] * 2
+    turns = [turn(2.0 * i, 2.0 * i + 1.5, name) for i, name in enumerate(names)]
+    report_page(turns, reference=turns).write(path)
+    return path.as_uri()
+
+
+def open_ready(context, address):
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    view_of(page)
+    return page
+
+
+def test_a_page_grows_in_proportion_to_the_number_of_speakers(browser, tmp_path):
+    sizes = []
+    for n_speakers in (50, 100, 150):
+        page = open_ready(browser, crowd(tmp_path / "crowd.html", n_speakers))
+        for i in range(0, n_speakers, 5):
+            page.locator("#speakers .speaker").nth(i).scroll_into_view_if_needed()
+            view_of(page)
+        sizes.append(
+            page.evaluate(
+                """() => [document.querySelectorAll("body *").length,
+                    document.querySelector("main").outerHTML.length]"""
+            )
+        )
+        page.close()
+    first, second = np.diff(sizes, axis=0)
+    # A menu of all names in every row adds 2 * 50 * 50 elements to the second step.
+    assert second == pytest.approx(first, rel=0.05)
+
+
+def test_a_menu_names_all_other_speakers_when_it_comes_into_view(browser, tmp_path):
+    page = open_ready(browser, crowd(tmp_path / "crowd.html", 40))
+    menu = page.get_by_label("Merge speaker0039 into another speaker")
+    menu.scroll_into_view_if_needed()
+    menu.select_option(label="speaker0007")
+    assert page.get_by_label("Name of speaker0039").count() == 0
+    names = [name for _, _, name in lines(downloaded(page)[0])]
+    assert names.count("speaker0007") == 4
+    page.close()
+
+
+def test_lanes_of_hundreds_of_speakers_scroll_below_the_axis(browser, tmp_path):
+    # Browsers limit the height of a canvas; these are 700 lanes on a fine screen.
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, device_scale_factor=3
+    )
+    page = open_ready(context, crowd(tmp_path / "crowd.html", 350))
+    height = page.locator("#timeline").bounding_box()["height"]
+    assert height < 844
+    page.click("#turns tbody tr:nth-child(1)")
+    for _ in range(8):
+        page.click("#zoom-in")
+    y = lane_of(page, "speaker0000")
+    assert 0 < y < height
+    assert colour_at(page, place_of(page, 0.75), y) == [0x00, 0x72, 0xB2]
+    page.locator("#filter").select_option(label="speaker0315")
+    page.click("#turns tbody tr:nth-child(2)")  # from 2 * (350 + 315) s
+    y = lane_of(page, "speaker0315")
+    assert 0 < y < height
+    assert colour_at(page, place_of(page, 1330.75), y) == [0x00, 0x72, 0xB2]
+    page.locator("#turn-speaker").select_option(label="speaker0001")
+    assert 0 < lane_of(page, "speaker0001") < height
+    page.click("#undo")
+    y = lane_of(page, "speaker0315")
+    assert 0 < y < height
+    page.locator("#timeline").click(
+        position={"x": place_of(page, 1328.75), "y": y - 16}
+    )
+    assert page.inner_text("#turn-name") == "Turn 665 of 700"
+    context.close()
+
+
+@pytest.mark.parametrize("hours", [0.01, 1, 24, 200])
+def test_labels_of_the_time_axis_do_not_overlap(browser, tmp_path, hours):
+    path = tmp_path / "long.html"
+    report_page([turn(0.0, 3600.0 * hours, "ann")]).write(path)
+    context = browser.new_context(viewport={"width": 320, "height": 740})
+    context.add_init_script(
+        """window.labels = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            if (y < 20) window.labels.push([x, x + this.measureText(text).width]);
+            return write.call(this, text, x, y);
+        };"""
+    )
+    page = open_ready(context, path.as_uri())
+    page.evaluate("window.labels.length = 0")
+    page.click("#zoom-all")
+    view_of(page)
+    labels = page.evaluate("window.labels")
+    context.close()
+    assert len(labels) >= 2
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(labels)]
+    assert min(gaps) >= 4
 
 
 def test_everything_that_can_be_used_has_a_name(visit):

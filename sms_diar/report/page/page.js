@@ -45,15 +45,13 @@
 
   // --- colours and patterns ------------------------------------------------------------
 
-  // Seven colours that colour-blind readers tell apart; the eighth speaker has the first
-  // one again, with a pattern and another marker.
-  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5f6368"];
-  const DARK = ["#3a9be0", "#ee7b30", "#18b98c", "#d990b8", "#f0b32e", "#86cbf2", "#a0a6ad"];
+  // The style sheet has seven colours that colour-blind readers can distinguish. The eighth
+  // speaker gets the first colour again, with a pattern and another marker.
   const KINDS = ["missed", "false alarm", "confusion"];
   const patterns = new Map();
   let dark = false;
 
-  const colourOf = (style) => (dark ? DARK : LIGHT)[style % 7];
+  const patternOf = (style) => Math.floor(style / 7) % 5;
   const known = new Map(); // asking for a computed style thousands of times is slow
   function css(name) {
     if (!known.has(name)) {
@@ -62,6 +60,7 @@
     }
     return known.get(name);
   }
+  const colourOf = (style) => css(`--c${style % 7}`);
 
   function tile(key, paint) {
     const name = `${key}/${dark}`;
@@ -88,12 +87,12 @@
   const FALLING = [[-2, -2, 10, 10], [-2, 6, 2, 10], [6, -2, 10, 2]];
   function fillOf(style) {
     const colour = colourOf(style);
-    const turn = Math.floor(style / 7) % 5;
+    const turn = patternOf(style);
     if (!turn) return colour;
-    return tile(`speaker ${style}`, (pen) => {
+    return tile(`speaker ${style % 35}`, (pen) => {
       pen.fillStyle = colour;
       pen.fillRect(0, 0, 8, 8);
-      const over = dark ? "rgba(0,0,0,.6)" : "rgba(255,255,255,.8)";
+      const over = css("--over");
       if (turn === 1) strokes(pen, over, 2, RISING);
       if (turn === 2) strokes(pen, over, 1.4, [...RISING, ...FALLING]);
       if (turn === 3) strokes(pen, over, 2, [[4, 0, 4, 8]]);
@@ -122,12 +121,10 @@
     canvas.paint();
     return canvas;
   }
-  function speakerChip(style) {
-    return chip((pen) => {
-      pen.fillStyle = fillOf(style);
-      pen.fillRect(0, 0, 16, 16);
-    });
-  }
+  // Lists of speakers are coloured by classes: a canvas for each entry takes seconds to make.
+  const classOf = (style) => `c${style % 7} p${patternOf(style)}`;
+  const speakerChip = (style) =>
+    el("span", { className: `chip ${classOf(style)}`, "aria-hidden": "true" });
   function errorChip(kind) {
     return chip((pen) => {
       pen.fillStyle = errorFill(kind);
@@ -139,7 +136,6 @@
 
   // --- the recording that is shown, and what was changed ---------------------------------
 
-  const PREFIX = (recording) => `${recording.name}-`;
   const works = data.recordings.map((recording) => {
     const speakers = recording.speakers.map((name, style) => ({ name, style }));
     const turns = recording.turns.map(([start, end, place, sure]) => ({
@@ -147,8 +143,10 @@
     }));
     const work = {
       recording, speakers, turns, undone: [], done: [], edited: false, saved: true,
-      styles: speakers.length, peaks: null, url: null,
+      styles: speakers.length, peaks: null, url: null, prefix: "",
     };
+    const prefix = `${recording.name}-`;
+    if (recording.speakers.every((name) => name.startsWith(prefix))) work.prefix = prefix;
     if (recording.wave) work.peaks = bytesOf(recording.wave.peaks);
     if (recording.score) {
       const mine = new Map(recording.score.pairs.map(([theirs, true_]) => [true_, theirs]));
@@ -165,7 +163,7 @@
         start, end, kind,
         ref: ref.map((place) => recording.score.speakers[place]),
         hyp: hyp.map((place) => recording.speakers[place]),
-        wrong: new Set([...ref.map((place) => work.reference[place]), ...hyp.map((place) => speakers[place])]),
+        wrong: [...ref.map((place) => work.reference[place]), ...hyp.map((place) => speakers[place])],
       }));
     }
     return work;
@@ -176,13 +174,10 @@
   let lanes = [];
   let figures = null;
   let longestError = 0;
-  let errorsInView = [];
 
   function shown(name) {
-    const prefix = PREFIX(work.recording);
-    const all = work.recording.speakers.every((one) => one.startsWith(prefix));
-    return all && name.startsWith(prefix) && name.length > prefix.length
-      ? name.slice(prefix.length) : name;
+    const { prefix } = work;
+    return name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
   }
   const isDoubtful = (turn) => turn.sure != null && turn.sure < data.doubtful;
   const duration = () => work.recording.duration;
@@ -375,7 +370,10 @@
 
   // --- lanes -------------------------------------------------------------------------------
 
+  // Long lists of lanes scroll. The canvas is only as high as the part in view, because
+  // browsers limit the size of a canvas; the axis stays at the top.
   const canvas = $("timeline");
+  const stage = $("stage");
   const AXIS = 24;
   const WAVE = 56;
   const GROUP = 22;
@@ -387,18 +385,20 @@
     if (work.peaks) lanes.push({ kind: "wave", height: WAVE, label: "" });
     if (work.reference) {
       lanes.push({ kind: "group", height: GROUP, label: "Reference" });
-      for (const one of work.reference) {
-        const turns = work.truth.filter((turn) => turn.speaker === one);
-        lanes.push({ kind: "truth", height, speaker: one, turns, longest: longestOf(turns) });
+      const truth = bySpeaker(work.reference, work.truth);
+      for (const [speaker, turns] of truth) {
+        lanes.push({ kind: "truth", height, speaker, turns, longest: longestOf(turns) });
       }
       lanes.push({ kind: "group", height: GROUP, label: "Found" });
     }
-    for (const one of work.speakers) {
-      const turns = work.turns.filter((turn) => turn.speaker === one);
-      lanes.push({ kind: "found", height, speaker: one, turns, longest: longestOf(turns) });
+    for (const [speaker, turns] of bySpeaker(work.speakers, work.turns)) {
+      lanes.push({ kind: "found", height, speaker, turns, longest: longestOf(turns) });
     }
     if (work.errors) {
       longestError = longestOf(work.errors);
+      const errors = new Map(lanes.map((lane) => [lane.speaker, []]));
+      for (const error of work.errors) for (const speaker of error.wrong) errors.get(speaker)?.push(error);
+      for (const lane of lanes) lane.errors = errors.get(lane.speaker);
       lanes.push({ kind: "errors", height: 38, turns: work.errors, longest: longestError });
     }
     let top = 0;
@@ -420,7 +420,12 @@
       } else row.append(lane.label);
       return row;
     }));
-    canvas.style.height = `${top}px`;
+    canvas.parentElement.style.height = `${top}px`;
+  }
+  function bySpeaker(speakers, turns) {
+    const groups = new Map(speakers.map((speaker) => [speaker, []]));
+    for (const turn of turns) groups.get(turn.speaker).push(turn);
+    return groups;
   }
   const longestOf = (turns) => turns.reduce((most, turn) => Math.max(most, turn.end - turn.start), 0);
 
@@ -523,12 +528,25 @@
     const [ink, soft, line, lane_] = ["--ink", "--soft", "--line", "--lane"].map(css);
     pen.font = FONT;
     pen.textBaseline = "middle";
-    const step = STEPS.find((one) => one * scale >= 70) || 7200;
-    for (const lane of lanes) {
-      if (!["truth", "found", "errors"].includes(lane.kind)) continue;
+    // The label at either edge is moved inwards by half its width, towards its neighbour.
+    const least = Math.max(70, 12 + 1.5 * pen.measureText(clock(to)).width) / scale;
+    const step = STEPS.find((one) => one >= least) || 3600 * Math.ceil(least / 3600);
+    const below = stage.scrollTop;
+    const visible = lanes.filter((lane) => lane.top + lane.height > below + AXIS && lane.top < below + height);
+    const scrolled = (act) => {
+      pen.save();
+      pen.beginPath();
+      pen.rect(0, AXIS, width, height - AXIS);
+      pen.clip();
+      pen.translate(0, -below);
+      visible.forEach(act);
+      pen.restore();
+    };
+    scrolled((lane) => {
+      if (!lane.turns) return;
       pen.fillStyle = lane_;
       pen.fillRect(0, lane.top + 2, width, lane.height - 4);
-    }
+    });
     pen.fillStyle = soft;
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
       const place = Math.round(x(at)) + 0.5;
@@ -540,17 +558,16 @@
       pen.stroke();
       const text = clock(at, step < 1 ? 1 : 0);
       const wide = pen.measureText(text).width;
-      pen.fillText(text, clamp(place - wide / 2, 0, width - wide), 9);
+      pen.fillText(text, clamp(place - wide / 2, 4, width - wide - 4), 9);
     }
-    errorsInView = work.errors ? inView(work.errors, longestError, from, to) : [];
-    for (const lane of lanes) {
+    scrolled((lane) => {
       if (lane.kind === "wave") drawWave(pen, 0, width, lane.top, lane.height, from, to);
       if (lane.kind === "truth" || lane.kind === "found") {
         drawLane(pen, lane, x, width);
         if (work.errors && !work.edited) underline(pen, lane, x);
       }
       if (lane.kind === "errors") drawErrors(pen, lane, x);
-    }
+    });
     const now = x(head());
     if (now >= -1 && now <= width + 1) {
       pen.fillStyle = ink;
@@ -623,13 +640,13 @@
     sure.end();
     unsure.end();
   }
-  // Whoever is wrong has a line below, in the lane itself.
+  // Mark the errors of a speaker by a line at the bottom of the lane.
   function underline(pen, lane, x) {
     const line = row(pen, lane.top + lane.height - 4, 3, () => {
       pen.fillStyle = css("--bad");
     });
-    for (const error of errorsInView) {
-      if (error.wrong.has(lane.speaker)) line.add(x(error.start), x(error.end));
+    for (const error of inView(lane.errors, longestError, view.from, view.to)) {
+      line.add(x(error.start), x(error.end));
     }
     line.end();
   }
@@ -649,7 +666,9 @@
         pen.fillStyle = fill;
       });
     });
-    for (const error of errorsInView) rows[error.kind].add(x(error.start), x(error.end));
+    for (const error of inView(lane.turns, lane.longest, view.from, view.to)) {
+      rows[error.kind].add(x(error.start), x(error.end));
+    }
     for (const one of rows) one.end();
   }
 
@@ -922,10 +941,17 @@
     if (start >= view.from && end <= view.to) return;
     setView((start + end) / 2 - width / 2, (start + end) / 2 + width / 2);
   }
+  // Scroll to the lane of a turn.
+  function reveal(turn) {
+    const lane = lanes.find((one) => one.speaker === turn.speaker && one.kind === "found");
+    const [low, high] = [lane.top + lane.height - canvas.clientHeight, lane.top - AXIS];
+    stage.scrollTop = clamp(stage.scrollTop, low, high);
+  }
   function choose(turn, quiet) {
     chosen = turn;
     if (turn) {
       show(turn.start, turn.end);
+      reveal(turn);
       if (!hasSound || sound.paused) seek(turn.start);
       if (!quiet) {
         const sure = turn.sure == null ? "" : `, confidence ${percent(turn.sure, 0)}`;
@@ -972,18 +998,19 @@
     const box = canvas.getBoundingClientRect();
     const [px, py] = [event.clientX - box.left, event.clientY - box.top];
     const time = view.from + ((view.to - view.from) * px) / box.width;
-    const lane = lanes.find((one) => py >= one.top && py < one.top + one.height);
+    const y = py < AXIS ? py : py + stage.scrollTop;
+    const lane = lanes.find((one) => y >= one.top && y < one.top + one.height);
     const slack = (3 * (view.to - view.from)) / box.width;
     let thing = null;
     if (lane && lane.turns) {
       const near = inView(lane.turns, lane.longest, time - slack, time + slack);
       thing = near.find((turn) => turn.start <= time && turn.end > time) || near[0] || null;
       if (thing && lane.kind === "errors") {
-        const kind = Math.floor((3 * (py - lane.top)) / lane.height);
+        const kind = Math.floor((3 * (y - lane.top)) / lane.height);
         thing = near.find((error) => error.kind === kind) || thing;
       }
     }
-    return { time, lane, thing, px, py };
+    return { time, lane, thing };
   }
 
   const fingers = new Map();
@@ -1031,8 +1058,12 @@
   });
   canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
   canvas.addEventListener("pointerleave", () => ($("hint").hidden = true));
+  stage.addEventListener("scroll", () => {
+    $("hint").hidden = true;
+    draw();
+  });
   function hint(event) {
-    const { lane, thing, px, py } = hit(event);
+    const { lane, thing } = hit(event);
     const box = $("hint");
     box.hidden = !thing;
     if (!thing) return;
@@ -1041,8 +1072,8 @@
       const sure = thing.sure == null ? "" : `\nconfidence ${percent(thing.sure, 0)}${isDoubtful(thing) ? ", doubtful" : ""}`;
       box.textContent = `${thing.speaker.name}\n${clock(thing.start, 2)} – ${clock(thing.end, 2)} (${(thing.end - thing.start).toFixed(2)} s)${sure}`;
     }
-    box.style.left = `${clamp(px + 14, 0, Math.max(canvas.clientWidth - 240, 0))}px`;
-    box.style.top = `${py + 16}px`;
+    box.style.left = `${clamp(event.clientX + 14, 0, Math.max(window.innerWidth - 290, 0))}px`;
+    box.style.top = `${event.clientY + 16}px`;
   }
   canvas.addEventListener("wheel", (event) => {
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;
@@ -1152,24 +1183,39 @@
       el("div", { className: "tile" }, el("b", {}, String(value)), el("span", {}, name))));
     const notes = [...work.recording.notes];
     if (work.edited && work.recording.score) {
-      notes.push("Scores and marks of errors are those of the turns as they came, without your changes.");
+      notes.push("Scores and error marks refer to the original turns, without your changes.");
     }
     $("notes").hidden = !notes.length;
     $("notes").replaceChildren(...notes.map((note) => el("p", {}, note)));
   }
 
+  // A menu holds the names of all speakers only while it is on the screen, so that the
+  // size of the page stays proportional to the number of speakers.
+  const menus = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) target.fill(isIntersecting ? work.speakers : []);
+  });
+  function mergeMenu(speaker) {
+    const menu = el("select", {
+      "aria-label": `Merge ${shown(speaker.name)} into another speaker`,
+      onchange: () => merge(speaker, work.speakers[Number(menu.value)]),
+    });
+    menu.fill = (speakers) => menu.replaceChildren(
+      el("option", { value: "" }, "Merge into…"),
+      ...speakers.map((one, place) => one === speaker ? null
+        : el("option", { value: place }, shown(one.name))).filter(Boolean));
+    menu.fill([]);
+    menus.observe(menu);
+    return menu;
+  }
   function fillSpeakers() {
+    menus.disconnect();
+    const partners = new Map((work.reference || []).map((one) => [one.partner, one]));
     const most = Math.max(...[...figures.per.values()].map((one) => one.time), 1e-9);
     $("speakers").replaceChildren(...work.speakers.map((speaker) => {
       const mine = figures.per.get(speaker);
-      const bar = el("canvas", { className: "bar", width: 400, height: 8, "aria-hidden": "true" });
-      bar.paint = () => {
-        const pen = bar.getContext("2d");
-        pen.clearRect(0, 0, 400, 8);
-        pen.fillStyle = fillOf(speaker.style);
-        pen.fillRect(0, 0, (400 * mine.time) / most, 8);
-      };
-      bar.paint();
+      const part = el("div", { className: classOf(speaker.style) });
+      part.style.width = `${(100 * mine.time) / most}%`;
+      const bar = el("div", { className: "bar", "aria-hidden": "true" }, part);
       const name = el("input", {
         type: "text", value: shown(speaker.name), maxlength: 200, spellcheck: "false",
         "aria-label": `Name of ${shown(speaker.name)}`, title: speaker.name,
@@ -1179,13 +1225,8 @@
         },
         onkeydown: (event) => event.key === "Enter" && event.target.blur(),
       });
-      const others = work.speakers.filter((one) => one !== speaker);
-      const into = others.length ? el("select", {
-        "aria-label": `Merge ${shown(speaker.name)} into another speaker`,
-        onchange: (event) => merge(speaker, others[Number(event.target.value)]),
-      }, el("option", { value: "" }, "Merge into…"),
-      ...others.map((one, place) => el("option", { value: place }, shown(one.name)))) : null;
-      const partner = (work.reference || []).find((one) => one.partner === speaker);
+      const into = work.speakers.length > 1 ? mergeMenu(speaker) : null;
+      const partner = partners.get(speaker);
       const words = [
         `${mine.turns} ${mine.turns === 1 ? "turn" : "turns"}`,
         `${(mine.time / mine.turns).toFixed(1)} s each`,
@@ -1350,6 +1391,7 @@
     figures = measure();
     backdrop = null;
     layOut();
+    if (chosen) reveal(chosen);
     ownWindows();
     fillTiles();
     fillSpeakers();
@@ -1376,6 +1418,7 @@
     $("title").textContent = works.length > 1 ? work.recording.name : data.title;
     loadSound();
     view = { from: 0, to: duration() };
+    stage.scrollTop = 0;
     refresh();
   }
 
@@ -1456,9 +1499,8 @@
   });
   for (const one of [canvas, overview, map]) sizes.observe(one);
 
-  dark = system.matches;
   fillMade();
-  open(0);
   paintTheme();
+  open(0);
   document.documentElement.dataset.ready = "yes";
 })();
