@@ -104,6 +104,10 @@ def convert(
     chosen = None if write_format is None else write_format.value
     groups = [_names(text) for text in merge or []]
     new_names = _renamed(rename or [])
+    inputs = [] if source == "-" else find_files(source)
+    audio = None if split is None else split[0]
+    is_file = str(target) != "-" and not target.is_dir()
+    check_outputs(target if is_file else None, inputs=[*inputs, audio])
     annotation = read_annotation(source, read_format and read_format.value)
     note_each(summarised([*annotation.problems, *_lost(annotation, source)]))
     turns = _changed(annotation, groups, new_names)
@@ -112,9 +116,7 @@ def convert(
         printed, texts = turns_text(turns, chosen or "rttm"), {}
     else:
         printed, texts = "", turn_files(target, turns, chosen)
-    inputs = [] if source == "-" else find_files(source)
-    audio = None if split is None else split[0]
-    check_outputs(*texts, inputs=[*inputs, audio])
+        check_outputs(*texts)
     if split is not None:
         _split(turns, source, *split, allow_commands=allow_commands)
     for path, text in texts.items():

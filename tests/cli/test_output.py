@@ -58,6 +58,7 @@ COMMANDS = [
     ("ivectors train data --config front.toml -o OUT", "data/utt2spk front.toml"),
     ("ivectors extract data --model t.npz -o OUT", "t.npz"),
     ("plda train x.ark labels -o OUT", "x.ark labels"),
+    ("convert r.rttm OUT --split call.wav parts", "r.rttm call.wav"),
     ("plda train x.ark labels --raw -o x.out --kaldi-plda OUT", "x.ark labels"),
     ("plda adapt p.plda x.ark --transform t.npz -o OUT", "p.plda x.ark t.npz"),
     (

@@ -416,7 +416,7 @@ def test_a_table_of_columns_that_unpacks_without_end_is_refused(tmp_path):
 def test_columns_of_anything_are_our_errors(tmp_path):
     pytest.importorskip("pyarrow")
     frames = [
-        pd.DataFrame({"id": ["a"], "x": [[1.0]]}),
+        pd.DataFrame({"id": ["a"], "x": [["b"]]}),
         pd.DataFrame({"id": ["a"], "x": [{"y": 1}]}),
         pd.DataFrame({"id": ["a"], "x": pd.to_datetime(["2020-01-01"])}),
         pd.DataFrame({"id": pd.Categorical(["a"]), "x": pd.Categorical(["b"])}),

@@ -70,7 +70,9 @@ def test_turns_as_a_table(found):
     assert list(table.columns) == [
         "recording", "start", "end", "duration", "speaker", "confidence",
     ]  # fmt: skip
-    assert table["speaker"].tolist() == ["a", HOSTILE, "b", "c"]
+    assert table["speaker"].tolist() == [
+        "call-a", f"call-{HOSTILE}", "call-b", "other-c",
+    ]  # fmt: skip
     assert table["duration"].tolist() == [2.0, 1.0, 2.0, 1.0]
     assert table["confidence"].isna().tolist() == [False, True, False, True]
     assert table["confidence"][2] == 0.6
