@@ -1,16 +1,17 @@
-"""What all mean-shift estimators share: checks, units, labels and prediction.
+"""Common part of the mean-shift estimators: checks, units, labels and prediction.
 
-Work is done on a lattice whose unit is a power of two far below the bandwidth
-(``_lattice``), so that sums are exact, and squares neither overflow nor vanish
-whatever the scale of the data.
+Points move on a lattice whose unit is a power of two far below the bandwidth
+(``_lattice``), so that sums are exact, and squares neither overflow nor vanish for any
+scale of the data.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,28 +27,34 @@ from sms_diar._validation import (
     check_rows_finite,
 )
 from sms_diar.clustering._found import FoundMixin
-from sms_diar.clustering._modes import average_clusters, merge_resting_points
-from sms_diar.clustering.points._index.costs import ALGORITHMS, Costs
-from sms_diar.clustering.points._index.standing import StandingPoints
-from sms_diar.clustering.points._kernels import objective
+from sms_diar.clustering._modes import (
+    average_clusters,
+    distinct_rows,
+    merge_resting_points,
+)
+from sms_diar.clustering.points._grid import MAX_DIMS, Grid
+from sms_diar.clustering.points._kernels import move_plainly, objective
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
-from sms_diar.clustering.points._leaders import Leaders
 from sms_diar.clustering.points.bandwidth import estimate_bandwidth
 from sms_diar.clustering.points.history import Recorder
 from sms_diar.clustering.points.profiles import KERNELS
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
+Mover = Callable[..., tuple[int, int]]
 Bandwidth = float | Literal["auto"]
 Record = Literal["objective", "states"] | None
 Algorithm = Literal["auto", "plain", "indexed"]
 
+ALGORITHMS: Final = ("auto", "plain", "indexed")
+"""Names accepted as ``algorithm``; "plain" compares all points."""
+
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended, in lattice units."""
+    """End of a run, in lattice units."""
 
-    coords: FloatArray  # (d, n) resting points
+    coords: FloatArray  # shape: (d, n), resting points
     n_steps: int  # moves of single points
     longest_move: float  # the longest last move among all points
     converged: bool
@@ -55,32 +62,76 @@ class Run:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run needs to know, in lattice units."""
+    """Data and parameters of a run, in lattice units."""
 
-    coords: FloatArray  # (d, n), never written to
+    coords: FloatArray  # shape: (d, n), never written to
     lattice: Lattice
     bandwidth: float
     shortest: float  # ends of the range of bandwidths
     longest: float
     code: int  # position of the kernel in KERNELS
-    levels: float  # steps into which weights are rounded
+    levels: float  # number of steps to which weights are rounded
     tol: float
     recorder: Recorder | None
     algorithm: str
 
-    def costs(self) -> Costs:
-        """What finding neighbours costs, as far as can be known beforehand."""
-        return Costs(
-            self.coords.shape,
-            shortest=self.shortest,
-            longest=self.longest,
-            code=self.code,
-            algorithm=self.algorithm,
-        )
+    def mover(self, data: FloatArray, weights: FloatArray | None = None) -> Mover:
+        """Return a function that moves points to the means of their neighbours.
 
-    def standing(self, coords: FloatArray, costs: Costs) -> StandingPoints:
-        """Make ready to move past points that stay where they are."""
-        return StandingPoints(coords, costs, code=self.code, levels=self.levels)
+        Parameters
+        ----------
+        data : ndarray of shape (d, n)
+            Points that attract.
+        weights : ndarray of shape (n,) or None
+            Weight of each of them; None means equal weights.
+
+        Returns
+        -------
+        move : callable
+            ``move(coords, moving, bandwidths, tol, lengths, resting, n_at_rest)`` with
+            arguments and result as of ``_kernels.move_plainly``. If `coords` is the
+            array `data`, every later move is computed from the changed state.
+        """
+        if weights is None:
+            weights = np.ones(data.shape[1])
+        is_plain = self.algorithm == "plain" or self.code != 0
+        if not is_plain and len(data) <= MAX_DIMS:
+            return Grid(data, weights, self.shortest).move
+
+        def move(
+            coords: FloatArray, moving: IntArray, bandwidths: FloatArray, *rest: Any
+        ) -> tuple[int, int]:
+            kernel = (self.code, self.levels)
+            return move_plainly(
+                coords, data, weights, moving, bandwidths, *kernel, *rest
+            )
+
+        return move
+
+    def move_once(
+        self, move: Mover, coords: FloatArray, moving: IntArray, lengths: FloatArray
+    ) -> None:
+        """Move some points once, in place; equal points are moved together.
+
+        Parameters
+        ----------
+        move : callable
+            Result of ``mover`` for other points, which stay where they are.
+        coords : ndarray of shape (d, n)
+            Points to move.
+        moving : ndarray of shape (m,)
+            Columns of `coords` that move.
+        lengths : ndarray of shape (n,)
+            Length of the last move of each point, updated in place.
+        """
+        numbers, firsts = np.arange(len(moving)), np.arange(len(moving))
+        if self.algorithm != "plain":
+            numbers, firsts = distinct_rows(coords[:, moving].T)
+        leaders = moving[firsts]
+        bandwidths = np.full(len(leaders), self.bandwidth)
+        move(coords, leaders, bandwidths, 0.0, lengths, 0, 1)  # no early end
+        coords[:, moving] = coords[:, leaders[numbers]]
+        lengths[moving] = lengths[leaders[numbers]]
 
 
 class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -315,18 +366,14 @@ def climb(
     n = queries.shape[1]
     lengths = np.full(n, np.inf)
     moving = np.arange(n)
-    leaders = Leaders(n)
-    data = setup.standing(setup.coords, setup.costs())
+    move = setup.mover(setup.coords)
     n_steps = 0
     for iteration in range(max_iter):
         if setup.recorder is not None:
-            setup.recorder.offer(iteration * n, leaders.spread(queries))
-        data.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
-        n_steps += leaders.n_led(moving)
+            setup.recorder.offer(iteration * n, queries)
+        setup.move_once(move, queries, moving, lengths)
+        n_steps += len(moving)
         moving = moving[lengths[moving] >= setup.tol]
         if not len(moving):
             break
-        if setup.algorithm != "plain":
-            moving = leaders.join(queries, moving)
-    queries[:] = leaders.spread(queries)
-    return iteration + 1, n_steps, leaders.spread(lengths)
+    return iteration + 1, n_steps, lengths

@@ -17,7 +17,6 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._kernels import weighted_steps
 from sms_diar.types import FloatArray, IntArray, RandomState
 
 _CHUNK = 4096
@@ -101,7 +100,7 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
     kernel = "uniform"
     record: Record = None
     max_records = 3
-    algorithm: Algorithm = "plain"
+    algorithm: Algorithm = "auto"
 
     def __init__(
         self,
@@ -140,14 +139,15 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
         n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or max(10_000_000, 1000 * n)
         last_move = np.full(n, np.inf)
+        move = setup.mover(state, weights)
+        bandwidths = np.full(_CHUNK, setup.bandwidth)
         step = resting = 0
         while step < limit and resting < n_at_rest:
             draws = rng.integers(n, size=min(_CHUNK, limit - step))
-            done, resting = weighted_steps(
+            done, resting = move(
                 state,
-                weights,
                 draws,
-                setup.bandwidth,
+                bandwidths[: len(draws)],
                 setup.tol,
                 last_move,
                 resting,

@@ -13,7 +13,6 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._leaders import Leaders
 
 
 class BlurringMeanShift(MeanShiftEstimator):
@@ -118,19 +117,13 @@ class BlurringMeanShift(MeanShiftEstimator):
     def _run(self, setup: Setup) -> Run:
         state = setup.coords.copy()
         n = state.shape[1]
-        moving = np.arange(n)
         lengths = np.full(n, np.inf)
-        leaders = Leaders(n)
-        costs = setup.costs()
         for iteration in range(self.max_iter):
             if setup.recorder is not None:
                 setup.recorder.offer(iteration * n, state)
-            standing = setup.standing(state.copy(), costs)
-            standing.move(state, moving, lengths, is_trial=iteration % 4 == 0)
-            longest = float(np.max(lengths[moving]))
-            if setup.algorithm != "plain":
-                moving = leaders.join(state, moving)
-                state = leaders.spread(state)
+            move = setup.mover(state.copy())
+            setup.move_once(move, state, np.arange(n), lengths)
+            longest = float(np.max(lengths))
             if longest < setup.tol:
                 break
         self.n_iter_ = iteration + 1

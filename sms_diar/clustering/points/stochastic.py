@@ -24,7 +24,6 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._index.moving import MovingPoints
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, RandomState
 
@@ -159,15 +158,11 @@ class StochasticMeanShift(MeanShiftEstimator):
         rng = as_generator(self.random_state)
         # A stream of its own, so that SMS and DSMS draw the same indices.
         bandwidth_rng = rng.spawn(1)[0]
-        n = setup.coords.shape[1]
-        points = MovingPoints(
-            setup.coords,
-            setup.costs(),
-            code=setup.code,
-            levels=setup.levels,
-            tol=setup.tol,
-            n_at_rest=math.ceil(self.rest_share * n),
-        )
+        coords = setup.coords.copy()
+        n = coords.shape[1]
+        move = setup.mover(coords)
+        last_move = np.full(n, np.inf)
+        n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or max(10_000_000, 1000 * n)
         chunk = min(max(_CHUNK, 8 * n), _LONG_CHUNK)
         if isinstance(self.random_state, np.random.Generator | np.random.BitGenerator):
@@ -176,17 +171,26 @@ class StochasticMeanShift(MeanShiftEstimator):
         if has_one_bandwidth:
             bandwidths = self._draw_bandwidths(setup, bandwidth_rng, min(chunk, limit))
         recorder = setup.recorder
-        step = 0
-        while step < limit and not points.is_over:
+        step = resting = 0
+        while step < limit and resting < n_at_rest:
             size = min(chunk, limit - step)
             if recorder is not None:
-                recorder.offer(step, points.coords)
+                recorder.offer(step, coords)
                 size = min(size, recorder.steps_to_next(step))
             draws = rng.integers(n, size=size)
             if not has_one_bandwidth:
                 bandwidths = self._draw_bandwidths(setup, bandwidth_rng, size)
-            step += points.advance(draws, bandwidths[:size])
-        return Run(points.coords, step, float(np.max(points.last_move)), points.is_over)
+            done, resting = move(
+                coords,
+                draws,
+                bandwidths[:size],
+                setup.tol,
+                last_move,
+                resting,
+                n_at_rest,
+            )
+            step += done
+        return Run(coords, step, float(np.max(last_move)), resting >= n_at_rest)
 
 
 class DoublyStochasticMeanShift(StochasticMeanShift):
