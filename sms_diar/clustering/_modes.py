@@ -10,7 +10,6 @@ cells whose points might be close are compared, and one close pair joins two cel
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from sms_diar._numba import inlined, kernel
@@ -67,8 +66,16 @@ def _join_all(points: FloatArray, threshold: float) -> IntArray:
     squared = np.zeros((len(points), len(points)))
     for column in points.T:
         squared += (column - column[:, None]) ** 2
-    components = connected_components(squared < threshold * threshold)[1]
-    return components.astype(np.int64)
+    is_far = squared >= threshold * threshold
+    labels = np.arange(len(points))
+    while True:
+        # Each point takes the least label among its neighbours, then the label of the
+        # point with that number, so that even long chains need few rounds.
+        least = np.where(is_far, labels[:, None], labels).min(axis=1)
+        least = least[least]
+        if np.array_equal(least, labels):
+            return by_first_appearance(labels)
+        labels = least
 
 
 def _cells(points: FloatArray, threshold: float) -> IntArray:
@@ -191,12 +198,12 @@ def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
     for column in bits.T:
         keys = (keys ^ column ^ (column >> np.uint64(32))) * _FACTOR
         keys ^= keys >> np.uint64(29)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     if not _has_equal_runs(bits[order], keys[order]):  # two rows share a key
         order = np.lexsort(bits.T)
     is_new = np.ones(len(bits), dtype=bool)
     is_new[1:] = np.any(np.diff(bits[order], axis=0) != 0, axis=1)
-    firsts = order[is_new]  # sorting is stable
+    firsts = np.minimum.reduceat(order, np.flatnonzero(is_new))
     rank = np.empty(len(firsts), dtype=np.int64)
     rank[np.argsort(firsts)] = np.arange(len(firsts))
     numbers = np.empty(len(bits), dtype=np.int64)

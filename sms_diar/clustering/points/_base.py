@@ -49,6 +49,8 @@ Algorithm = Literal["auto", "plain", "indexed"]
 ALGORITHMS: Final = ("auto", "plain", "indexed")
 """Names accepted as ``algorithm``; "plain" compares all points."""
 
+_JOIN_EVERY = 4  # iterations; looking for equal points costs as much as some moves
+
 
 @dataclass(frozen=True)
 class Run:
@@ -108,30 +110,9 @@ class Setup:
 
         return move
 
-    def move_once(
-        self, move: Mover, coords: FloatArray, moving: IntArray, lengths: FloatArray
-    ) -> None:
-        """Move some points once, in place; equal points are moved together.
-
-        Parameters
-        ----------
-        move : callable
-            Result of ``mover`` for other points, which stay where they are.
-        coords : ndarray of shape (d, n)
-            Points to move.
-        moving : ndarray of shape (m,)
-            Columns of `coords` that move.
-        lengths : ndarray of shape (n,)
-            Length of the last move of each point, updated in place.
-        """
-        numbers, firsts = np.arange(len(moving)), np.arange(len(moving))
-        if self.algorithm != "plain":
-            numbers, firsts = distinct_rows(coords[:, moving].T)
-        leaders = moving[firsts]
-        bandwidths = np.full(len(leaders), self.bandwidth)
-        move(coords, leaders, bandwidths, 0.0, lengths, 0, 1)  # no early end
-        coords[:, moving] = coords[:, leaders[numbers]]
-        lengths[moving] = lengths[leaders[numbers]]
+    def joins_after(self, iteration: int) -> bool:
+        """Return whether to look now for points at one position, to move them once."""
+        return self.algorithm != "plain" and iteration % _JOIN_EVERY == _JOIN_EVERY - 1
 
 
 class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -365,15 +346,24 @@ def climb(
     """
     n = queries.shape[1]
     lengths = np.full(n, np.inf)
-    moving = np.arange(n)
+    bandwidths = np.full(n, setup.bandwidth)
     move = setup.mover(setup.coords)
+    leader = np.arange(n)  # shape: (n,), the query that moves for each query
+    moving = leader
     n_steps = 0
     for iteration in range(max_iter):
         if setup.recorder is not None:
-            setup.recorder.offer(iteration * n, queries)
-        setup.move_once(move, queries, moving, lengths)
-        n_steps += len(moving)
+            setup.recorder.offer(iteration * n, queries[:, leader])
+        move(queries, moving, bandwidths[: len(moving)], 0.0, lengths, 0, 1)
+        n_steps += int(np.sum(np.bincount(leader, minlength=n)[moving]))
         moving = moving[lengths[moving] >= setup.tol]
         if not len(moving):
             break
-    return iteration + 1, n_steps, lengths
+        if setup.joins_after(iteration):
+            numbers, firsts = distinct_rows(queries[:, moving].T)
+            joined = np.arange(n)
+            joined[moving] = moving[firsts[numbers]]
+            leader = joined[leader]
+            moving = moving[firsts]
+    queries[:] = queries[:, leader]
+    return iteration + 1, n_steps, lengths[leader]

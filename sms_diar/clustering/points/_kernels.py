@@ -18,8 +18,6 @@ from sms_diar.clustering.points.profiles import GAUSSIAN_RATE, GAUSSIAN_TERMS
 from sms_diar.types import FloatArray, IntArray
 
 _BLOCK = 1024  # points compared at a time: their distances fit in the first cache
-# Sums of weight times difference stay below 2**53 for this many points.
-_WEIGHTED_BLOCK = 64
 
 
 @inlined
@@ -94,6 +92,17 @@ def _dot(
     return along
 
 
+@inlined
+def _long_dot(
+    data: FloatArray, a: int, begin: int, here: float, near: FloatArray, size: int
+) -> int:
+    """Return the same sum for weights that are so large that it exceeds ``2**53``."""
+    along = 0
+    for p in range(size):
+        along += np.int64(near[p]) * np.int64(data[a, begin + p] - here)
+    return along
+
+
 @kernel
 def move_plainly(
     coords: FloatArray,
@@ -118,7 +127,7 @@ def move_plainly(
         Points that attract them. If this is the same array as `coords`, every later
         move is computed from the changed state.
     weights : ndarray of shape (n,)
-        Weight of each point of `data`.
+        Whole-numbered weight of each point of `data`; the sum is below ``2**23``.
     moving : ndarray of shape (n_steps,)
         Column of `coords` that moves at each step.
     bandwidths : ndarray of shape (n_steps,)
@@ -144,7 +153,6 @@ def move_plainly(
         Number of points at rest.
     """
     n_dims, n = data.shape
-    block = _WEIGHTED_BLOCK if code else _BLOCK
     near = np.empty(_BLOCK)
     x = np.empty(n_dims)
     total = np.empty(1 + n_dims, dtype=np.int64)
@@ -154,12 +162,15 @@ def move_plainly(
         total[:] = 0
         for a in range(n_dims):
             x[a] = coords[a, i]
-        for begin in range(0, n, block):
-            size = min(block, n - begin)
+        for begin in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - begin)
             _weigh(data, weights, begin, size, x, limit, code, levels, near)
             total[0] += np.int64(_sum(near, size))
             for a in range(n_dims):
-                total[1 + a] += np.int64(_dot(data, a, begin, x[a], near, size))
+                if code == 0:
+                    total[1 + a] += np.int64(_dot(data, a, begin, x[a], near, size))
+                else:
+                    total[1 + a] += _long_dot(data, a, begin, x[a], near, size)
         squared = 0.0
         if total[0] > 0:
             for a in range(n_dims):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sms_diar._validation import check_count
+from sms_diar.clustering._modes import distinct_rows
 from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
@@ -115,16 +116,24 @@ class BlurringMeanShift(MeanShiftEstimator):
         return f"raise max_iter (now {self.max_iter}) or tol"
 
     def _run(self, setup: Setup) -> Run:
-        state = setup.coords.copy()
-        n = state.shape[1]
+        n = setup.coords.shape[1]
+        state, weights = setup.coords.copy(), np.ones(n)
+        member = np.arange(n)  # shape: (n,), column of `state` for each point
         lengths = np.full(n, np.inf)
+        bandwidths = np.full(n, setup.bandwidth)
         for iteration in range(self.max_iter):
             if setup.recorder is not None:
-                setup.recorder.offer(iteration * n, state)
-            move = setup.mover(state.copy())
-            setup.move_once(move, state, np.arange(n), lengths)
-            longest = float(np.max(lengths))
+                setup.recorder.offer(iteration * n, state[:, member])
+            move = setup.mover(state.copy(), weights)
+            m = len(weights)
+            move(state, np.arange(m), bandwidths[:m], 0.0, lengths, 0, 1)
+            longest = float(np.max(lengths[:m]))
             if longest < setup.tol:
                 break
+            if setup.joins_after(iteration):
+                numbers, firsts = distinct_rows(state.T)
+                member = numbers[member]
+                weights = np.bincount(numbers, weights)
+                state = np.ascontiguousarray(state[:, firsts])
         self.n_iter_ = iteration + 1
-        return Run(state, self.n_iter_ * n, longest, longest < setup.tol)
+        return Run(state[:, member], self.n_iter_ * n, longest, longest < setup.tol)
