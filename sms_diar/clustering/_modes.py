@@ -1,4 +1,4 @@
-"""Merge resting points into clusters: connected components of "closer than a threshold".
+"""Merge resting points: clusters are components of "closer than a threshold".
 
 Thousands of points rest at almost the same position, so comparing all pairs would cost
 more than the clustering. Equal points are compared once. Usually only a few positions

@@ -80,9 +80,7 @@ class Grid:
         Shortest bandwidth of the moves to come.
     """
 
-    def __init__(
-        self, data: FloatArray, weights: FloatArray, bandwidth: float
-    ) -> None:
+    def __init__(self, data: FloatArray, weights: FloatArray, bandwidth: float) -> None:
         n = data.shape[1]
         self._data = data
         self._weights = weights
@@ -106,15 +104,16 @@ class Grid:
         self._sort()
 
     def _sort(self) -> None:
-        self._side = self._finest
+        """Sort the points; use the finest cells that make few enough groups."""
         self._budget = _BUDGET * self._data.shape[1]
-        while True:
-            self._n_groups = _sort(
-                self._data, self._weights, self._side, self._most, self._groups
-            )
-            if self._n_groups >= 0:
-                break
+        self._side = self._finest
+        self._n_groups = self._try_to_sort()
+        while self._n_groups < 0:
             self._side *= 1.5
+            self._n_groups = self._try_to_sort()
+
+    def _try_to_sort(self) -> int:
+        return _sort(self._data, self._weights, self._side, self._most, self._groups)
 
     def move(
         self,
@@ -153,14 +152,14 @@ class Grid:
 
 @inlined
 def _slot(
-    x: float, y: float, z: float, per_side: float, keys: IntArray, numbers: IntArray
+    x: tuple[float, float, float], per_side: float, keys: IntArray, numbers: IntArray
 ) -> int:
-    """Find the slot of the cell of a position; its number is -1 if it has no group."""
-    key = mix(0, math.floor(x * per_side))
-    key = mix(key, math.floor(y * per_side))
-    key = mix(key, math.floor(z * per_side))
+    """Return the slot of a position's cell; its number is -1 if it has no group."""
+    key = 0
+    for a in range(3):
+        key = mix(key, math.floor(x[a] * per_side))
     mask = keys.shape[0] - 1
-    slot = key & mask
+    slot: int = key & mask
     while numbers[slot] >= 0 and keys[slot] != key:
         slot = (slot + 1) & mask
     keys[slot] = key
@@ -180,7 +179,7 @@ def _sort(
     for i in range(n):
         y = data[1, i] if n_dims > 1 else 0.0
         z = data[2, i] if n_dims > 2 else 0.0
-        slot = _slot(data[0, i], y, z, per_side, keys, numbers)
+        slot = _slot((data[0, i], y, z), per_side, keys, numbers)
         if numbers[slot] < 0:
             if n_groups == most:
                 return -1
@@ -227,7 +226,7 @@ def _compare(
     limit: float,
     reach: IntArray,
 ) -> None:
-    """Write for each box whether it is outside the ball (0), meets it (1), or inside (2)."""
+    """Mark boxes outside the ball with 0, across the sphere with 1, inside with 2."""
     beyond = limit * (1.0 + _MARGIN)
     within = limit * (1.0 - _MARGIN)
     for g in range(np.uintp(n_groups)):  # unsigned, or it is not vectorised
@@ -299,26 +298,22 @@ def _move(
     per_side = 1.0 / side
     reach[n_groups] = 1
     spent = 0
-    y = 0.0
-    z = 0.0
     step = 0
     while step < moving.shape[0] and resting < n_at_rest:
         if follows and spent > budget:
             break
         i = moving[step]
         x = coords[0, i]
-        if n_dims > 1:
-            y = coords[1, i]
-        if n_dims > 2:
-            z = coords[2, i]
+        y = coords[1, i] if n_dims > 1 else 0.0
+        z = coords[2, i] if n_dims > 2 else 0.0
         limit = bandwidths[step] * bandwidths[step]
         _compare(box, n_groups, x, y, z, limit, reach)
         spent += n_groups
-        inside = 0
-        along_x = 0
-        along_y = 0
-        along_z = 0
-        weight = 0
+        inside = np.int64(0)
+        along_x = np.int64(0)
+        along_y = np.int64(0)
+        along_z = np.int64(0)
+        weight = np.int64(0)
         for g in range(n_groups + 1):
             if reach[g] == 2:
                 inside += tally[g, 0]
@@ -344,35 +339,31 @@ def _move(
             move_z = np.rint(float(along_z - inside * np.int64(z)) / total)
         length = math.sqrt(move_x * move_x + move_y * move_y + move_z * move_z)
         if follows and length > 0.0:
-            g = group[i]
+            before = (x, y, z)
+            after = (x + move_x, y + move_y, z + move_z)
+            old = group[i]
+            new = numbers[_slot(after, per_side, keys, numbers)]
+            if new < 0 or (new != old and end[new] == first[new + 1]):
+                new = n_groups
+            if new != old and end[new] + _PACK > store.shape[1]:
+                break
             p = place[i]
             own = store[3, p]
-            slot = _slot(
-                x + move_x, y + move_y, z + move_z, per_side, keys, numbers
-            )
-            to = numbers[slot]
-            if to < 0 or (to != g and end[to] == first[to + 1]):
-                to = n_groups
-            if to != g:
-                if end[to] + _PACK > store.shape[1]:
-                    break
+            if new != old:
                 store[3, p] = 0.0
-                p = end[to]
-                end[to] += 1
+                p = end[new]
+                end[new] += 1
                 store[3, p] = own
-                group[i] = to
+                group[i] = new
                 place[i] = p
-            tally[g, 0] -= np.int64(own)
-            tally[to, 0] += np.int64(own)
+            tally[old, 0] -= np.int64(own)
+            tally[new, 0] += np.int64(own)
             for a in range(3):
-                was = x if a == 0 else (y if a == 1 else z)
-                step_a = move_x if a == 0 else (move_y if a == 1 else move_z)
-                here = was + step_a
-                store[a, p] = here
-                tally[g, 1 + a] -= np.int64(own) * np.int64(was)
-                tally[to, 1 + a] += np.int64(own) * np.int64(here)
-                box[a, to] = min(box[a, to], here)
-                box[3 + a, to] = max(box[3 + a, to], here)
+                store[a, p] = after[a]
+                tally[old, 1 + a] -= np.int64(own) * np.int64(before[a])
+                tally[new, 1 + a] += np.int64(own) * np.int64(after[a])
+                box[a, new] = min(box[a, new], after[a])
+                box[3 + a, new] = max(box[3 + a, new], after[a])
         coords[0, i] = x + move_x
         if n_dims > 1:
             coords[1, i] = y + move_y

@@ -95,9 +95,9 @@ def _dot(
 @inlined
 def _long_dot(
     data: FloatArray, a: int, begin: int, here: float, near: FloatArray, size: int
-) -> int:
+) -> np.int64:
     """Return the same sum for weights that are so large that it exceeds ``2**53``."""
-    along = 0
+    along = np.int64(0)
     for p in range(size):
         along += np.int64(near[p]) * np.int64(data[a, begin + p] - here)
     return along

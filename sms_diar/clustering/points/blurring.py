@@ -133,7 +133,7 @@ class BlurringMeanShift(MeanShiftEstimator):
             if setup.joins_after(iteration):
                 numbers, firsts = distinct_rows(state.T)
                 member = numbers[member]
-                weights = np.bincount(numbers, weights)
+                weights = np.asarray(np.bincount(numbers, weights), dtype=np.float64)
                 state = np.ascontiguousarray(state[:, firsts])
         self.n_iter_ = iteration + 1
         return Run(state[:, member], self.n_iter_ * n, longest, longest < setup.tol)
