@@ -2,9 +2,9 @@
 
 Thousands of points rest at almost the same position, so comparing all pairs would cost
 more than the clustering. Equal points are compared once. Usually only a few positions
-remain, and all pairs of them are compared. If there are many, they are first sorted
-into cells that are so small that any two points of one cell are neighbours; then only
-cells whose points might be close are compared, and one close pair joins two cells.
+remain, and all pairs of them are compared. A larger number is first sorted into cells
+so small that any two points of one cell are neighbours; then only cells whose points
+might be close are compared, and one close pair joins two cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where each point came to rest.
+        Resting position of each point.
     threshold : float
         Points strictly closer than this belong together, and so do the ends of
         any chain of such points.
@@ -83,7 +83,7 @@ def _cells(points: FloatArray, threshold: float) -> IntArray:
     side = threshold / (2.0 * np.sqrt(points.shape[1]))
     # Relative to one corner, so that far-away data do not lose the grid's digits;
     # floor() of numbers beyond 2**53 is still a valid, if coarser, grouping only
-    # when the points are equal, hence the fall-back to the points themselves.
+    # when the points are equal; in this case the points themselves are numbered.
     corner = points.min(axis=0)
     with np.errstate(over="ignore"):
         grid = np.floor((points - corner) / side)
@@ -112,7 +112,7 @@ def _join_near(grouped: FloatArray, starts: IntArray, threshold: float) -> IntAr
 
 @inlined
 def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) -> bool:
-    """Tell whether some pair of points of two cells is near."""
+    """Return whether some pair of points of two cells is near."""
     for i in range(starts[a], starts[a + 1]):
         for j in range(starts[b], starts[b + 1]):
             squared = 0.0
@@ -126,7 +126,7 @@ def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) 
 
 @inlined
 def root_of(parents: IntArray, cell: int) -> int:
-    """Least cell known to be of the same component; paths to it are halved."""
+    """Return the first cell known to be in the same component; halve the path to it."""
     while parents[cell] != cell:
         parents[cell] = parents[parents[cell]]
         cell = parents[cell]

@@ -116,7 +116,7 @@ class Setup:
 
 
 class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Skeleton of ``fit`` and ``predict``; subclasses supply the run itself."""
+    """Implement ``fit`` and ``predict``; subclasses implement the run."""
 
     # Constructor arguments of every subclass.
     bandwidth: Any
@@ -133,7 +133,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
 
     @abstractmethod
     def _remedy(self) -> str:
-        """Name the parameter that ends runs, for the warning that it did."""
+        """Return advice for the warning that a run did not converge."""
 
     @abstractmethod
     def _check_limits(self) -> None:
@@ -149,10 +149,10 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            One point per row. Computation is in float64 whatever the input;
-            float32 input gets float32 centres back.
+            One point per row. All computations are in float64; for float32 input the
+            centres are converted to float32.
         y : Ignored
-            Present so that the estimator fits scikit-learn pipelines.
+            For compatibility with scikit-learn pipelines.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
             check_positive(self._name, "merge_threshold", self.merge_threshold)
         self._check_limits()
         given = self._take(X)
-        if not np.isfinite(given).all():  # far cheaper than finding the first row
+        if not np.isfinite(given).all():  # faster than a search for the first row
             check_rows_finite(self._name, given)
         data = np.asarray(given, dtype=np.float64)
         self.bandwidth_ = self._resolve_bandwidth(data)
@@ -194,14 +194,12 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return self
 
     def predict(self, X: npt.ArrayLike) -> IntArray:
-        """Tell which cluster new points climb to.
+        """Assign new points to clusters.
 
-        A new point climbs the density of the points given to ``fit``, which stay
-        where they were, and takes the label of the resting point nearest to
-        where it stops. This is exactly what `MeanShift` does to its own points.
-        The other members of the family move the data while they climb, so for
-        points seen in ``fit`` their ``labels_`` are the answer, and this is an
-        approximation for new ones.
+        A new point climbs the density of the points of ``fit``, which do not move,
+        and takes the label of the resting point nearest to its final position. This
+        is exactly how `MeanShift` labels the points of ``fit``. The other estimators
+        move the data, so this is an approximation of their ``labels_``.
 
         Parameters
         ----------
@@ -230,9 +228,9 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return labels
 
     def _take(self, X: npt.ArrayLike) -> AnyArray:
-        """Turn what was given to ``fit`` into an array; remember its columns."""
-        # Converting and naming columns costs as much as clustering fifty points, and
-        # an array of floats asks for neither.
+        """Convert the argument of ``fit`` to an array and store its columns."""
+        # The conversion costs as much as clustering fifty points, and an array of
+        # floats does not need it.
         if (
             type(X) is np.ndarray
             and X.dtype in (np.float64, np.float32)
@@ -254,11 +252,11 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return check_positive(self._name, "bandwidth", self.bandwidth)
 
     def _central_bandwidth(self) -> float:
-        """Bandwidth that stands for the run where one number is needed."""
+        """Return the bandwidth, or the middle of the range of bandwidths."""
         return float(self.bandwidth_)
 
     def _bandwidth_range(self) -> tuple[float, float]:
-        """Shortest and longest bandwidth of the run."""
+        """Return the shortest and longest bandwidth of the run."""
         return self._central_bandwidth(), self._central_bandwidth()
 
     def _setup(self, data: FloatArray) -> Setup:
@@ -288,7 +286,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         )
 
     def _record_interval(self, n_points: int) -> int:
-        """Steps between recorded moments at first: one move of every point."""
+        """Return the initial number of steps between recorded moments."""
         return n_points
 
     def _store(
@@ -301,7 +299,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         self._resting = np.ascontiguousarray(run.coords.T)
         self._fit_X = data
         self.labels_ = merge_resting_points(self._resting, threshold)
-        # Points that never moved are where they were, to the last digit.
+        # Points that did not move keep their exact position.
         resting = np.ascontiguousarray(lattice.restore(run.coords.T))
         has_stayed = np.all(run.coords == setup.coords, axis=0)
         resting[has_stayed] = data[has_stayed]
@@ -319,7 +317,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
 
     @property
     def objective_(self) -> float:
-        """L of the resting points; computed when asked for, comparing all pairs."""
+        """L of the resting points, computed at first use by comparing all pairs."""
         check_is_fitted(self)
         if self._objective is None:
             coords = np.ascontiguousarray(self._resting.T)
@@ -333,16 +331,16 @@ def climb(
 ) -> tuple[int, int, FloatArray]:
     """Iterate the mean-shift operator on `queries`, in place, against fixed data.
 
-    Each query stops for itself, at its first move below the tolerance.
+    Each query stops at its first move below the tolerance.
 
     Returns
     -------
     n_iter : int
-        Iterations of the query that took longest.
+        Largest number of moves of a query.
     n_steps : int
-        Moves of single queries in total.
+        Total number of moves of queries.
     lengths : ndarray of shape (n_queries,)
-        Last move of each query.
+        Length of the last move of each query.
     """
     n = queries.shape[1]
     lengths = np.full(n, np.inf)

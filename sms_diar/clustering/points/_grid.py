@@ -15,13 +15,13 @@ kernel all neighbours have the same weight, so whole groups can be added at once
    the store. If there are none, or if the new cell has no group, the point becomes
    *loose*: loose points are compared at every step.
 4. Boxes grow and groups empty. When the comparisons since the last sorting have cost
-   several times as much as sorting, or when there is no place for loose points, all
-   points are sorted again.
+   several times as much as sorting, or when the places for loose points are used up,
+   all points are sorted again.
 
 Results do not depend on the groups. Coordinates are whole numbers (``_lattice.py``), so
 sums are exact in any order (of 64-bit integers, where an overflow cancels when the
 position is subtracted), and boxes are compared with a margin far above the rounding
-of squared distances. Hence states are equal to the plain loop's to the last bit.
+of squared distances. States are therefore equal to the plain loop's to the last bit.
 
 Cells are found by a hash table, so memory is proportional to the number of points
 and does not depend on the extent of the data. Cells start at an eighth of the
@@ -281,8 +281,8 @@ def _move(
 ) -> tuple[int, int, int]:
     """Move points one after the other until the points have to be sorted again.
 
-    The first arguments are those of ``move_plainly``. If `follows`, `coords` are the
-    points of the grid, whose groups follow the moves.
+    Parameters up to `n_at_rest` are as in ``move_plainly``. If `follows`, `coords` are
+    the points of the grid, and the groups are updated after each move.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sms_diar.clustering import (
     KERNELS,
+    BinnedStochasticMeanShift,
     BlurringMeanShift,
     DoublyStochasticMeanShift,
     MeanShift,
@@ -175,15 +176,16 @@ def test_groups_describe_their_points_before_and_after_moves(problem):
 
 
 def test_sums_of_coordinates_may_overflow():
-    # 5,000 points at 2**52 have a sum of 2**64, the moves are as small as ever.
-    rng = np.random.default_rng(0)
-    points = 2.0**52 + np.rint(2.0**27 * rng.standard_normal((5000, 2)))
+    # The sum of 3,000 coordinates of 2**52 exceeds 2**63; the moves are small.
+    points = np.full((3000, 2), 2.0**52 + 2.0**25)
+    points += np.rint(2.0**15 * np.random.default_rng(0).standard_normal((3000, 2)))
     points[0] = 0.0
-    queries = np.array(points[:20].T)
-    grid = Grid(np.array(points.T), np.ones(5000), 2.0**29)
+    coords = np.ascontiguousarray(points.T)
+    queries = coords[:, :20].copy()
+    grid = Grid(coords, np.ones(3000), 2.0**29)
+    assert np.any(grid._groups.tally[: grid._n_groups, 1] < 0)
     rest = (np.arange(20), np.full(20, 2.0**29))
     grid.move(queries, *rest, 0.0, np.zeros(20), 0, 1)
-    assert np.any(grid._groups.tally[:, 1] < 0)
     for x, moved in zip(points, queries.T, strict=False):
         want = x + _reference.move(x, points, 2.0**29, "uniform")
         np.testing.assert_array_equal(moved, want)
@@ -246,6 +248,23 @@ def test_joining_equal_points_changes_no_state_of_the_run(model, kernel):
     np.testing.assert_array_equal(model.history_.states, states)
     assert (model.n_steps_, model.n_iter_) == (steps, iterations)
     model.set_params(record=None)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_each_loop_is_compiled_once_for_all_estimators_and_dimensions():
+    loops = (_grid._sort, _grid._move, move_plainly)
+    for loop in loops:
+        loop._reset_overloads()
+    for dim in (1, 2, 3, 5):
+        X = np.random.default_rng(dim).standard_normal((30, dim))
+        for model in [*ESTIMATORS, BinnedStochasticMeanShift(random_state=3)]:
+            for name in ("auto", "plain"):
+                model.set_params(bandwidth=1.0)
+                if "algorithm" in model.get_params():
+                    model.set_params(algorithm=name)
+                model.fit(X).predict(X[:3])
+    for loop in loops:
+        assert len(loop.signatures) == 1
 
 
 @pytest.mark.soak
