@@ -118,7 +118,6 @@ PAGES = {
     "SECURITY.md": "/promises.md",
     "CHANGELOG.md": "/changes.md",
     "sms_diar/clustering/speakers/EVIDENCE.md": "/how/evidence.md",
-    "sms_diar/clustering/points/_index/README.md": "/how/neighbours.md",
     "sms_diar/metrics/diarization/CONVENTIONS.md": "/how/conventions.md",
     "sms_diar/pipeline/NEURAL.md": "/how/neural.md",
     "sms_diar/pipeline/LINKING.md": "/how/linking.md",

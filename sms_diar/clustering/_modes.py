@@ -1,11 +1,10 @@
-"""Resting points to clusters: connected components of "closer than a threshold".
+"""Merge resting points: clusters are components of "closer than a threshold".
 
-Thousands of points rest at almost the same place, so comparing all pairs would
-cost more than the clustering. Equal points are looked at once; as a rule a handful
-of places is left, and these are compared directly. Where many are left, they are
-first sorted into cells so small that any two points of one cell are neighbours;
-only cells whose points might touch are then compared, and one touching pair
-decides.
+Thousands of points rest at almost the same position, so comparing all pairs would cost
+more than the clustering. Equal points are compared once. Usually only a few positions
+remain, and all pairs of them are compared. A larger number is first sorted into cells
+so small that any two points of one cell are neighbours; then only cells whose points
+might be close are compared, and one close pair joins two cells.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from sms_diar._numba import inlined, kernel
-from sms_diar.clustering._hash import mix
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 _BLOCK = 2048  # cells whose candidate neighbours are listed at a time
-_FEW = 1024  # places or cells that are faster compared all with all
-_TABLE = 256  # entries of a hash table at first
+_FEW = 256  # positions of which all pairs are compared
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits well spread
 
 
 def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
@@ -28,7 +26,7 @@ def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Where each point came to rest.
+        Resting position of each point.
     threshold : float
         Points strictly closer than this belong together, and so do the ends of
         any chain of such points.
@@ -38,45 +36,46 @@ def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
     labels : ndarray of shape (n,)
         Clusters, numbered from 0 by first appearance.
     """
-    points = np.ascontiguousarray(points)
-    at, firsts = distinct_rows(points)
-    places = points[firsts]
-    # Places and cells are numbered by first appearance, and so are components.
+    position, firsts = distinct_rows(points)
+    distinct = points[firsts]
+    # Positions and cells are numbered by first appearance, and so are components.
     labels: IntArray
-    if len(places) <= _FEW:
-        labels = _join_all(places, np.arange(len(places) + 1), threshold)[at]
+    if len(distinct) <= _FEW:
+        labels = _join_all(distinct, threshold)[position]
         return labels
-    cells = _cells(places, threshold)
+    cells = _cells(distinct, threshold)
     order = np.argsort(cells, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells))]).astype(np.int64)
-    join = _join_all if len(starts) <= _FEW else _join_near
-    labels = join(places[order], starts, threshold)[cells][at]
+    labels = _join_near(distinct[order], starts, threshold)[cells][position]
     return labels
 
 
 def average_clusters(points: FloatArray, labels: IntArray) -> FloatArray:
-    """Mean of the points of each cluster, labels being 0, 1, ..."""
-    return _average(points, labels, int(labels.max()) + 1)
-
-
-@kernel
-def _average(points: FloatArray, labels: IntArray, n_clusters: int) -> FloatArray:
-    n, n_dims = points.shape
-    sizes = np.zeros(n_clusters, dtype=np.int64)
-    anchors = np.zeros(n_clusters, dtype=np.int64)
-    means = np.zeros((n_clusters, n_dims))
-    # Averaging offsets from one member keeps equal points exactly where they are.
-    for i in range(n):
-        label = labels[i]
-        if sizes[label] == 0:
-            anchors[label] = i
-        sizes[label] += 1
-        for d in range(n_dims):
-            means[label, d] += points[i, d] - points[anchors[label], d]
-    for label in range(n_clusters):
-        for d in range(n_dims):
-            means[label, d] = points[anchors[label], d] + means[label, d] / sizes[label]
+    """Return the mean of the points of each cluster, for labels 0, 1, ..."""
+    sizes = np.bincount(labels)
+    anchors = points[np.unique(labels, return_index=True)[1]]
+    # Averaging offsets from one member leaves equal points exactly where they are.
+    offsets = points - anchors[labels]
+    sums = [np.bincount(labels, column) for column in offsets.T]
+    means: FloatArray = anchors + np.transpose(sums) / sizes[:, None]
     return means
+
+
+def _join_all(points: FloatArray, threshold: float) -> IntArray:
+    """Return the component of each point, comparing all pairs."""
+    squared = np.zeros((len(points), len(points)))
+    for column in points.T:
+        squared += (column - column[:, None]) ** 2
+    is_far = squared >= threshold * threshold
+    labels = np.arange(len(points))
+    while True:
+        # Each point takes the least label among its neighbours, then the label of the
+        # point with that number, so that even long chains need few rounds.
+        least = np.where(is_far, labels[:, None], labels).min(axis=1)
+        least = least[least]
+        if np.array_equal(least, labels):
+            return by_first_appearance(labels)
+        labels = least
 
 
 def _cells(points: FloatArray, threshold: float) -> IntArray:
@@ -84,7 +83,7 @@ def _cells(points: FloatArray, threshold: float) -> IntArray:
     side = threshold / (2.0 * np.sqrt(points.shape[1]))
     # Relative to one corner, so that far-away data do not lose the grid's digits;
     # floor() of numbers beyond 2**53 is still a valid, if coarser, grouping only
-    # when the points are equal, hence the fall-back to the points themselves.
+    # when the points are equal; in this case the points themselves are numbered.
     corner = points.min(axis=0)
     with np.errstate(over="ignore"):
         grid = np.floor((points - corner) / side)
@@ -113,7 +112,7 @@ def _join_near(grouped: FloatArray, starts: IntArray, threshold: float) -> IntAr
 
 @inlined
 def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) -> bool:
-    """Tell whether some pair of points of two cells is near."""
+    """Return whether some pair of points of two cells is near."""
     for i in range(starts[a], starts[a + 1]):
         for j in range(starts[b], starts[b + 1]):
             squared = 0.0
@@ -127,7 +126,7 @@ def _touch(grouped: FloatArray, starts: IntArray, a: int, b: int, limit: float) 
 
 @inlined
 def root_of(parents: IntArray, cell: int) -> int:
-    """Least cell known to be of the same component; paths to it are halved."""
+    """Return the first cell known to be in the same component; halve the path to it."""
     while parents[cell] != cell:
         parents[cell] = parents[parents[cell]]
         cell = parents[cell]
@@ -160,28 +159,6 @@ def _join_pairs(
 
 
 @kernel
-def _join_all(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArray:
-    """Do what `_join_near` does by comparing each cell with each."""
-    limit = threshold * threshold
-    reach = 4.0 * limit * (1.0 + 1e-8)
-    parents = np.arange(starts.shape[0] - 1)
-    for a in range(parents.shape[0]):
-        for b in range(a):
-            # Written out here as well: most pairs are out of reach, and a call for
-            # each of them takes five times as long.
-            squared = 0.0
-            for d in range(grouped.shape[1]):
-                gap = grouped[starts[a], d] - grouped[starts[b], d]
-                squared += gap * gap
-            if squared > reach:
-                continue
-            root, other = root_of(parents, a), root_of(parents, b)
-            if root != other and _touch(grouped, starts, a, b, limit):
-                parents[max(root, other)] = min(root, other)
-    return _components(parents)
-
-
-@kernel
 def _components(parents: IntArray) -> IntArray:
     """Number the trees of a forest in which no cell comes before its parent."""
     components = np.empty_like(parents)
@@ -201,54 +178,43 @@ def number_rows(rows: FloatArray) -> IntArray:
 
 
 def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
-    """Numbers of the rows, as `number_rows`, and where each number first occurs."""
-    return _number_rows(_bits(rows))
+    """Number distinct rows.
 
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Finite numbers.
 
-def _bits(rows: FloatArray) -> IntArray:
+    Returns
+    -------
+    numbers : ndarray of shape (n,)
+        As `number_rows` returns.
+    firsts : ndarray of shape (n_distinct,)
+        First row with each number.
+    """
     # Adding zero makes -0.0 and 0.0 the same bits.
-    return np.ascontiguousarray(rows + 0.0).view(np.int64)
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
+    keys = np.zeros(len(bits), dtype=np.uint64)
+    for column in bits.T:
+        keys = (keys ^ column ^ (column >> np.uint64(32))) * _FACTOR
+        keys ^= keys >> np.uint64(29)
+    order = np.argsort(keys)
+    if not _has_equal_runs(bits[order], keys[order]):  # two rows share a key
+        order = np.lexsort(bits.T)
+    is_new = np.ones(len(bits), dtype=bool)
+    is_new[1:] = np.any(np.diff(bits[order], axis=0) != 0, axis=1)
+    firsts = np.minimum.reduceat(order, np.flatnonzero(is_new))
+    rank = np.empty(len(firsts), dtype=np.int64)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    numbers = np.empty(len(bits), dtype=np.int64)
+    numbers[order] = rank[np.cumsum(is_new) - 1]
+    return numbers, np.sort(firsts)
 
 
-@inlined
-def _key(bits: IntArray, row: int) -> int:
-    key = 0
-    for c in range(bits.shape[1]):
-        key = mix(key, int(bits[row, c]))
-    return key
-
-
-@kernel
-def _number_rows(bits: IntArray) -> tuple[IntArray, IntArray]:
-    n, n_columns = bits.shape
-    numbers = np.empty(n, dtype=np.int64)
-    firsts = np.empty(n, dtype=np.int64)
-    # Few distinct rows are the rule, and a small table stays in the cache.
-    table = np.full(_TABLE, -1, dtype=np.int64)
-    count = 0
-    for i in range(n):
-        if 2 * count >= table.shape[0]:
-            table = np.full(4 * table.shape[0], -1, dtype=np.int64)
-            for number in range(count):
-                at = _key(bits, firsts[number]) & (table.shape[0] - 1)
-                while table[at] >= 0:
-                    at = (at + 1) & (table.shape[0] - 1)
-                table[at] = number
-        mask = table.shape[0] - 1
-        at = _key(bits, i) & mask
-        while table[at] >= 0:
-            same = True
-            for c in range(n_columns):
-                same &= bits[firsts[table[at]], c] == bits[i, c]
-            if same:
-                break
-            at = (at + 1) & mask
-        if table[at] < 0:
-            table[at] = count
-            firsts[count] = i
-            count += 1
-        numbers[i] = table[at]
-    return numbers, firsts[:count]
+def _has_equal_runs(rows: AnyArray, keys: AnyArray) -> bool:
+    """Return whether neighbouring rows are equal wherever their keys are."""
+    is_same = keys[1:] == keys[:-1]
+    return bool(np.all(rows[1:][is_same] == rows[:-1][is_same]))
 
 
 def by_first_appearance(values: IntArray) -> IntArray:

@@ -13,8 +13,8 @@ from sms_diar.clustering.points import _reference
 
 pytestmark = pytest.mark.compiled
 
-# Places compared all with all; cells compared so; cells that a tree finds.
-WAYS = {"places": 1024, "cells": 100, "tree": 0}
+# Most positions of which all pairs are compared: all of them, or none.
+WAYS = {"pairs": 1024, "tree": 0}
 
 
 def chains_and_crowds(seed):
@@ -58,6 +58,16 @@ def test_rows_are_numbered_by_first_appearance_however_many_there_are():
     rows = rng.normal(size=(700, 3))
     order = np.concatenate([np.arange(700), rng.integers(700, size=700)])
     np.testing.assert_array_equal(number_rows(rows[order]), order)
+
+
+def test_rows_with_equal_keys_still_get_different_numbers(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 3))
+    order = np.concatenate([np.arange(50), rng.integers(50, size=50)])
+    monkeypatch.setattr(_modes, "_FACTOR", np.uint64(0))  # all keys are equal
+    numbers, firsts = _modes.distinct_rows(rows[order])
+    np.testing.assert_array_equal(numbers, order)
+    np.testing.assert_array_equal(firsts, np.arange(50))
 
 
 def test_means_of_equal_points_are_these_points():

@@ -1,16 +1,17 @@
-"""What all mean-shift estimators share: checks, units, labels and prediction.
+"""Common part of the mean-shift estimators: checks, units, labels and prediction.
 
-Work is done on a lattice whose unit is a power of two far below the bandwidth
-(``_lattice``), so that sums are exact, and squares neither overflow nor vanish
-whatever the scale of the data.
+Points move on a lattice whose unit is a power of two far below the bandwidth
+(``_lattice``), so that sums are exact, and squares neither overflow nor vanish for any
+scale of the data.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,28 +27,36 @@ from sms_diar._validation import (
     check_rows_finite,
 )
 from sms_diar.clustering._found import FoundMixin
-from sms_diar.clustering._modes import average_clusters, merge_resting_points
-from sms_diar.clustering.points._index.costs import ALGORITHMS, Costs
-from sms_diar.clustering.points._index.standing import StandingPoints
-from sms_diar.clustering.points._kernels import objective
+from sms_diar.clustering._modes import (
+    average_clusters,
+    distinct_rows,
+    merge_resting_points,
+)
+from sms_diar.clustering.points._grid import MAX_DIMS, Grid
+from sms_diar.clustering.points._kernels import move_plainly, objective
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
-from sms_diar.clustering.points._leaders import Leaders
 from sms_diar.clustering.points.bandwidth import estimate_bandwidth
 from sms_diar.clustering.points.history import Recorder
 from sms_diar.clustering.points.profiles import KERNELS
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
+Mover = Callable[..., tuple[int, int]]
 Bandwidth = float | Literal["auto"]
 Record = Literal["objective", "states"] | None
 Algorithm = Literal["auto", "plain", "indexed"]
 
+ALGORITHMS: Final = ("auto", "plain", "indexed")
+"""Names accepted as ``algorithm``; "plain" compares all points."""
+
+_JOIN_EVERY = 4  # iterations; looking for equal points costs as much as some moves
+
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended, in lattice units."""
+    """End of a run, in lattice units."""
 
-    coords: FloatArray  # (d, n) resting points
+    coords: FloatArray  # shape: (d, n), resting points
     n_steps: int  # moves of single points
     longest_move: float  # the longest last move among all points
     converged: bool
@@ -55,36 +64,59 @@ class Run:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run needs to know, in lattice units."""
+    """Data and parameters of a run, in lattice units."""
 
-    coords: FloatArray  # (d, n), never written to
+    coords: FloatArray  # shape: (d, n), never written to
     lattice: Lattice
     bandwidth: float
     shortest: float  # ends of the range of bandwidths
     longest: float
     code: int  # position of the kernel in KERNELS
-    levels: float  # steps into which weights are rounded
+    levels: float  # number of steps to which weights are rounded
     tol: float
     recorder: Recorder | None
     algorithm: str
 
-    def costs(self) -> Costs:
-        """What finding neighbours costs, as far as can be known beforehand."""
-        return Costs(
-            self.coords.shape,
-            shortest=self.shortest,
-            longest=self.longest,
-            code=self.code,
-            algorithm=self.algorithm,
-        )
+    def mover(self, data: FloatArray, weights: FloatArray | None = None) -> Mover:
+        """Return a function that moves points to the means of their neighbours.
 
-    def standing(self, coords: FloatArray, costs: Costs) -> StandingPoints:
-        """Make ready to move past points that stay where they are."""
-        return StandingPoints(coords, costs, code=self.code, levels=self.levels)
+        Parameters
+        ----------
+        data : ndarray of shape (d, n)
+            Points that attract.
+        weights : ndarray of shape (n,) or None
+            Weight of each of them; None means equal weights.
+
+        Returns
+        -------
+        move : callable
+            ``move(coords, moving, bandwidths, tol, lengths, resting, n_at_rest)`` with
+            arguments and result as of ``_kernels.move_plainly``. If `coords` is the
+            array `data`, every later move is computed from the changed state.
+        """
+        if weights is None:
+            weights = np.ones(data.shape[1])
+        is_plain = self.algorithm == "plain" or self.code != 0
+        if not is_plain and len(data) <= MAX_DIMS:
+            return Grid(data, weights, self.shortest).move
+
+        def move(
+            coords: FloatArray, moving: IntArray, bandwidths: FloatArray, *rest: Any
+        ) -> tuple[int, int]:
+            kernel = (self.code, self.levels)
+            return move_plainly(
+                coords, data, weights, moving, bandwidths, *kernel, *rest
+            )
+
+        return move
+
+    def joins_after(self, iteration: int) -> bool:
+        """Return whether to look now for points at one position, to move them once."""
+        return self.algorithm != "plain" and iteration % _JOIN_EVERY == _JOIN_EVERY - 1
 
 
 class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Skeleton of ``fit`` and ``predict``; subclasses supply the run itself."""
+    """Implement ``fit`` and ``predict``; subclasses implement the run."""
 
     # Constructor arguments of every subclass.
     bandwidth: Any
@@ -101,7 +133,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
 
     @abstractmethod
     def _remedy(self) -> str:
-        """Name the parameter that ends runs, for the warning that it did."""
+        """Return advice for the warning that a run did not converge."""
 
     @abstractmethod
     def _check_limits(self) -> None:
@@ -117,10 +149,10 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            One point per row. Computation is in float64 whatever the input;
-            float32 input gets float32 centres back.
+            One point per row. All computations are in float64; for float32 input the
+            centres are converted to float32.
         y : Ignored
-            Present so that the estimator fits scikit-learn pipelines.
+            For compatibility with scikit-learn pipelines.
 
         Returns
         -------
@@ -143,7 +175,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
             check_positive(self._name, "merge_threshold", self.merge_threshold)
         self._check_limits()
         given = self._take(X)
-        if not np.isfinite(given).all():  # far cheaper than finding the first row
+        if not np.isfinite(given).all():  # faster than a search for the first row
             check_rows_finite(self._name, given)
         data = np.asarray(given, dtype=np.float64)
         self.bandwidth_ = self._resolve_bandwidth(data)
@@ -162,14 +194,12 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return self
 
     def predict(self, X: npt.ArrayLike) -> IntArray:
-        """Tell which cluster new points climb to.
+        """Assign new points to clusters.
 
-        A new point climbs the density of the points given to ``fit``, which stay
-        where they were, and takes the label of the resting point nearest to
-        where it stops. This is exactly what `MeanShift` does to its own points.
-        The other members of the family move the data while they climb, so for
-        points seen in ``fit`` their ``labels_`` are the answer, and this is an
-        approximation for new ones.
+        A new point climbs the density of the points of ``fit``, which do not move,
+        and takes the label of the resting point nearest to its final position. This
+        is exactly how `MeanShift` labels the points of ``fit``. The other estimators
+        move the data, so this is an approximation of their ``labels_``.
 
         Parameters
         ----------
@@ -198,9 +228,9 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return labels
 
     def _take(self, X: npt.ArrayLike) -> AnyArray:
-        """Turn what was given to ``fit`` into an array; remember its columns."""
-        # Converting and naming columns costs as much as clustering fifty points, and
-        # an array of floats asks for neither.
+        """Convert the argument of ``fit`` to an array and store its columns."""
+        # The conversion costs as much as clustering fifty points, and an array of
+        # floats does not need it.
         if (
             type(X) is np.ndarray
             and X.dtype in (np.float64, np.float32)
@@ -222,11 +252,11 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         return check_positive(self._name, "bandwidth", self.bandwidth)
 
     def _central_bandwidth(self) -> float:
-        """Bandwidth that stands for the run where one number is needed."""
+        """Return the bandwidth, or the middle of the range of bandwidths."""
         return float(self.bandwidth_)
 
     def _bandwidth_range(self) -> tuple[float, float]:
-        """Shortest and longest bandwidth of the run."""
+        """Return the shortest and longest bandwidth of the run."""
         return self._central_bandwidth(), self._central_bandwidth()
 
     def _setup(self, data: FloatArray) -> Setup:
@@ -256,7 +286,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         )
 
     def _record_interval(self, n_points: int) -> int:
-        """Steps between recorded moments at first: one move of every point."""
+        """Return the initial number of steps between recorded moments."""
         return n_points
 
     def _store(
@@ -269,7 +299,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         self._resting = np.ascontiguousarray(run.coords.T)
         self._fit_X = data
         self.labels_ = merge_resting_points(self._resting, threshold)
-        # Points that never moved are where they were, to the last digit.
+        # Points that did not move keep their exact position.
         resting = np.ascontiguousarray(lattice.restore(run.coords.T))
         has_stayed = np.all(run.coords == setup.coords, axis=0)
         resting[has_stayed] = data[has_stayed]
@@ -287,7 +317,7 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
 
     @property
     def objective_(self) -> float:
-        """L of the resting points; computed when asked for, comparing all pairs."""
+        """L of the resting points, computed at first use by comparing all pairs."""
         check_is_fitted(self)
         if self._objective is None:
             coords = np.ascontiguousarray(self._resting.T)
@@ -301,32 +331,37 @@ def climb(
 ) -> tuple[int, int, FloatArray]:
     """Iterate the mean-shift operator on `queries`, in place, against fixed data.
 
-    Each query stops for itself, at its first move below the tolerance.
+    Each query stops at its first move below the tolerance.
 
     Returns
     -------
     n_iter : int
-        Iterations of the query that took longest.
+        Largest number of moves of a query.
     n_steps : int
-        Moves of single queries in total.
+        Total number of moves of queries.
     lengths : ndarray of shape (n_queries,)
-        Last move of each query.
+        Length of the last move of each query.
     """
     n = queries.shape[1]
     lengths = np.full(n, np.inf)
-    moving = np.arange(n)
-    leaders = Leaders(n)
-    data = setup.standing(setup.coords, setup.costs())
+    bandwidths = np.full(n, setup.bandwidth)
+    move = setup.mover(setup.coords)
+    leader = np.arange(n)  # shape: (n,), the query that moves for each query
+    moving = leader
     n_steps = 0
     for iteration in range(max_iter):
         if setup.recorder is not None:
-            setup.recorder.offer(iteration * n, leaders.spread(queries))
-        data.move(queries, moving, lengths, is_trial=iteration % 4 == 0)
-        n_steps += leaders.n_led(moving)
+            setup.recorder.offer(iteration * n, queries[:, leader])
+        move(queries, moving, bandwidths[: len(moving)], 0.0, lengths, 0, 1)
+        n_steps += int(np.sum(np.bincount(leader, minlength=n)[moving]))
         moving = moving[lengths[moving] >= setup.tol]
         if not len(moving):
             break
-        if setup.algorithm != "plain":
-            moving = leaders.join(queries, moving)
-    queries[:] = leaders.spread(queries)
-    return iteration + 1, n_steps, leaders.spread(lengths)
+        if setup.joins_after(iteration):
+            numbers, firsts = distinct_rows(queries[:, moving].T)
+            joined = np.arange(n)
+            joined[moving] = moving[firsts[numbers]]
+            leader = joined[leader]
+            moving = moving[firsts]
+    queries[:] = queries[:, leader]
+    return iteration + 1, n_steps, lengths[leader]

@@ -1,10 +1,10 @@
-"""Plain loops of the mean-shift family: every point is compared with every other.
+"""Plain loops: every point is compared with every other, for any kernel and dimension.
 
-Rules of this file: every loop repeats its namesake in ``_reference.py``; arguments
-arrive validated, on the lattice, and transposed to one row per coordinate, so that
-the distances of one point to all others are straight runs through memory; nothing
-is drawn at random here. The indexed loops (``_index``) are held to the states of
-these.
+Coordinates are whole numbers (``_lattice``) with one row per axis, so that a run of
+points is contiguous in memory. Every loop repeats an operation of ``_reference.py``,
+and its result is equal to the last bit, except for the objective, whose exponential
+function may differ in the last digit. ``_grid.py`` is the fast path for the uniform
+kernel and gives the same states.
 """
 
 from __future__ import annotations
@@ -13,171 +13,193 @@ import math
 
 import numpy as np
 
-from sms_diar._numba import kernel, whole_sums
-from sms_diar.clustering.points._scan import BLOCK, add_run, mean_move
-from sms_diar.clustering.points.profiles import GAUSSIAN_RATE
+from sms_diar._numba import inlined, kernel, whole_sums
+from sms_diar.clustering.points.profiles import GAUSSIAN_RATE, GAUSSIAN_TERMS
 from sms_diar.types import FloatArray, IntArray
 
+_BLOCK = 1024  # points compared at a time: their distances fit in the first cache
 
-@kernel
-def _profile(code: int, t: float) -> float:
+
+@inlined
+def _weight(code: int, t: float) -> float:
+    """Return ``-k'(t)`` up to a constant, for `t` in [0, 1)."""
     rest = 1.0 - t
-    if code == 0:
-        return rest
     if code == 1:
-        return rest * rest
+        return rest
     if code == 2:
-        return rest * rest * rest
+        return rest * rest
     if code == 3:
-        return rest * rest * rest * rest
-    return math.exp(-GAUSSIAN_RATE * t) - math.exp(-GAUSSIAN_RATE)
+        return rest * rest * rest
+    u = t * (-GAUSSIAN_RATE / 16.0)
+    root = 1.0
+    for term in range(GAUSSIAN_TERMS, 0, -1):
+        root = 1.0 + root * (u / term)
+    for _ in range(4):
+        root = root * root
+    return root
 
 
-@kernel
-def shift_points(
-    queries: FloatArray,
-    moving: IntArray,
-    coords: FloatArray,
-    bandwidth: float,
+@inlined
+def _weigh(
+    data: FloatArray,
+    weights: FloatArray,
+    begin: int,
+    size: int,
+    x: FloatArray,
+    limit: float,
     code: int,
     levels: float,
-    lengths: FloatArray,
+    near: FloatArray,
 ) -> None:
-    """Move the queries named in `moving` once, in place, against fixed `coords`."""
-    n_dims, n = coords.shape
-    squared = np.empty(BLOCK)
-    total = np.empty(1 + n_dims, dtype=np.int64)
-    move = np.empty(n_dims)
-    x = np.empty(n_dims)
-    limit = bandwidth * bandwidth
-    for m in range(moving.shape[0]):
-        q = moving[m]
-        for d in range(n_dims):
-            x[d] = queries[d, q]
-        for c in range(1 + n_dims):
-            total[c] = 0
-        add_run(coords, 0, n, x, limit, code, levels, squared, total)
-        lengths[q] = mean_move(total, move)
-        for d in range(n_dims):
-            queries[d, q] = x[d] + move[d]
+    """Write the weights of a block of points into `near`; distant points get zero."""
+    # Unsigned indices, because the compiler vectorises no others.
+    first = np.uintp(begin)
+    for p in range(np.uintp(size)):
+        gap = data[0, first + p] - x[0]
+        near[p] = gap * gap
+    for a in range(1, data.shape[0]):
+        for p in range(np.uintp(size)):
+            gap = data[a, first + p] - x[a]
+            near[p] += gap * gap
+    if code == 0:
+        for p in range(np.uintp(size)):
+            weight = weights[first + p]
+            near[p] = weight if near[p] < limit else 0.0
+    else:
+        for p in range(size):
+            weight = 0.0
+            if near[p] < limit:
+                weight = np.rint(_weight(code, near[p] / limit) * levels)
+                weight *= weights[begin + p]
+            near[p] = weight
+
+
+@whole_sums
+def _sum(near: FloatArray, size: int) -> float:
+    total = 0.0
+    for p in range(np.uintp(size)):
+        total += near[p]
+    return total
+
+
+@whole_sums
+def _dot(
+    data: FloatArray, a: int, begin: int, here: float, near: FloatArray, size: int
+) -> float:
+    along = 0.0
+    for p in range(np.uintp(size)):
+        along += near[p] * (data[a, np.uintp(begin) + p] - here)
+    return along
+
+
+@inlined
+def _long_dot(
+    data: FloatArray, a: int, begin: int, here: float, near: FloatArray, size: int
+) -> np.int64:
+    """Return the same sum for weights that are so large that it exceeds ``2**53``."""
+    along = np.int64(0)
+    for p in range(size):
+        along += np.int64(near[p]) * np.int64(data[a, begin + p] - here)
+    return along
 
 
 @kernel
-def stochastic_steps(
+def move_plainly(
     coords: FloatArray,
-    draws: IntArray,
+    data: FloatArray,
+    weights: FloatArray,
+    moving: IntArray,
     bandwidths: FloatArray,
     code: int,
     levels: float,
     tol: float,
-    last_move: FloatArray,
+    lengths: FloatArray,
     resting: int,
     n_at_rest: int,
 ) -> tuple[int, int]:
-    """Move one drawn point after the other; return steps made and points at rest.
+    """Move points one after the other to the weighted means of their neighbours.
 
-    A move is seen by every later step, so this loop is serial by definition.
-    `resting` is the number of entries of `last_move` below `tol`; the loop ends
-    early once there are `n_at_rest` of them.
+    Parameters
+    ----------
+    coords : ndarray of shape (d, m)
+        Points that move, in place.
+    data : ndarray of shape (d, n)
+        Points that attract them. If this is the same array as `coords`, every later
+        move is computed from the changed state.
+    weights : ndarray of shape (n,)
+        Whole-numbered weight of each point of `data`; the sum is below ``2**23``.
+    moving : ndarray of shape (n_steps,)
+        Column of `coords` that moves at each step.
+    bandwidths : ndarray of shape (n_steps,)
+        Bandwidth of each step.
+    code : int
+        Position of the kernel in ``KERNELS``.
+    levels : float
+        Kernel weights are rounded to multiples of one over this number.
+    tol : float
+        A point is at rest while its last move was shorter than this.
+    lengths : ndarray of shape (m,)
+        Length of the last move of each point, updated in place.
+    resting : int
+        Number of points at rest, that is, of `lengths` below `tol`.
+    n_at_rest : int
+        The loop ends early when this many points are at rest.
+
+    Returns
+    -------
+    n_steps : int
+        Number of moves.
+    resting : int
+        Number of points at rest.
     """
-    n_dims, n = coords.shape
-    squared = np.empty(BLOCK)
-    total = np.empty(1 + n_dims, dtype=np.int64)
-    move = np.empty(n_dims)
+    n_dims, n = data.shape
+    near = np.empty(_BLOCK)
     x = np.empty(n_dims)
-    for step in range(draws.shape[0]):
-        i = draws[step]
-        for d in range(n_dims):
-            x[d] = coords[d, i]
-        for c in range(1 + n_dims):
-            total[c] = 0
+    total = np.empty(1 + n_dims, dtype=np.int64)
+    for step in range(moving.shape[0]):
+        i = moving[step]
         limit = bandwidths[step] * bandwidths[step]
-        add_run(coords, 0, n, x, limit, code, levels, squared, total)
-        length = mean_move(total, move)
-        for d in range(n_dims):
-            coords[d, i] = x[d] + move[d]
-        if last_move[i] < tol:
-            resting -= 1
-        if length < tol:
-            resting += 1
-        last_move[i] = length
+        total[:] = 0
+        for a in range(n_dims):
+            x[a] = coords[a, i]
+        for begin in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - begin)
+            _weigh(data, weights, begin, size, x, limit, code, levels, near)
+            total[0] += np.int64(_sum(near, size))
+            for a in range(n_dims):
+                if code == 0:
+                    total[1 + a] += np.int64(_dot(data, a, begin, x[a], near, size))
+                else:
+                    total[1 + a] += _long_dot(data, a, begin, x[a], near, size)
+        squared = 0.0
+        if total[0] > 0:
+            for a in range(n_dims):
+                move = np.rint(float(total[1 + a]) / float(total[0]))
+                squared += move * move
+                coords[a, i] = x[a] + move
+        length = math.sqrt(squared)
+        resting += (1 if length < tol else 0) - (1 if lengths[i] < tol else 0)
+        lengths[i] = length
         if resting >= n_at_rest:
             return step + 1, resting
-    return len(draws), resting
+    return len(moving), resting
 
 
-@whole_sums
-def _weighted_sum(
-    coords: FloatArray,
-    d: int,
-    here: float,
-    weights: FloatArray,
-    squared: FloatArray,
-    limit: float,
-) -> float:
-    along = 0.0
-    for j in range(weights.shape[0]):
-        inside = 1.0 if squared[j] < limit else 0.0
-        along += weights[j] * ((coords[d, j] - here) * inside)
-    return along
-
-
-@whole_sums
-def _total_weight(weights: FloatArray, squared: FloatArray, limit: float) -> float:
-    total = 0.0
-    for j in range(weights.shape[0]):
-        inside = 1.0 if squared[j] < limit else 0.0
-        total += weights[j] * inside
-    return total
-
-
-@kernel
-def weighted_steps(
-    coords: FloatArray,
-    weights: FloatArray,
-    draws: IntArray,
-    bandwidth: float,
-    tol: float,
-    last_move: FloatArray,
-    resting: int,
-    n_at_rest: int,
-) -> tuple[int, int]:
-    """As ``stochastic_steps`` with the uniform kernel, points counting by weight.
-
-    Weights are whole numbers whose sum is below ``2**23``, so that sums are exact.
-    """
-    n_dims, n = coords.shape
-    squared = np.empty(n)
-    limit = bandwidth * bandwidth
-    for step in range(draws.shape[0]):
-        i = draws[step]
-        for d in range(n_dims):
-            here = coords[d, i]
-            for j in range(n):
-                gap = coords[d, j] - here
-                squared[j] = gap * gap + (squared[j] if d > 0 else 0.0)
-        total = _total_weight(weights, squared, limit)
-        length = 0.0
-        for d in range(n_dims):
-            here = coords[d, i]
-            along = _weighted_sum(coords, d, here, weights, squared, limit)
-            move = np.rint(along / total)
-            length += move * move
-            coords[d, i] = here + move
-        length = math.sqrt(length)
-        if last_move[i] < tol:
-            resting -= 1
-        if length < tol:
-            resting += 1
-        last_move[i] = length
-        if resting >= n_at_rest:
-            return step + 1, resting
-    return len(draws), resting
+@inlined
+def _profile(code: int, t: float) -> float:
+    """Return ``k(t)`` for `t` in [0, 1)."""
+    if code == 4:
+        return math.exp(-GAUSSIAN_RATE * t) - math.exp(-GAUSSIAN_RATE)
+    rest = 1.0 - t
+    value = rest
+    for _ in range(code):
+        value *= rest
+    return value
 
 
 @kernel
 def objective(coords: FloatArray, bandwidth: float, code: int) -> float:
-    """L(X), the sum of K over all pairs i <= j."""
+    """Return L(X), the sum of K over all pairs i <= j, for `coords` of shape (d, n)."""
     n_dims, n = coords.shape
     limit = bandwidth * bandwidth
     squared = np.empty(n)
@@ -186,15 +208,13 @@ def objective(coords: FloatArray, bandwidth: float, code: int) -> float:
         for j in range(i, n):
             gap = coords[0, j] - coords[0, i]
             squared[j] = gap * gap
-        for d in range(1, n_dims):
-            row = coords[d]
-            here = row[i]
+        for a in range(1, n_dims):
             for j in range(i, n):
-                gap = row[j] - here
+                gap = coords[a, j] - coords[a, i]
                 squared[j] += gap * gap
         along = 0.0
         for j in range(i, n):
-            if squared[j] < limit:  # beyond, the quotient may overflow
+            if squared[j] < limit:  # otherwise the quotient may overflow
                 along += _profile(code, squared[j] / limit)
         total += along
     return total

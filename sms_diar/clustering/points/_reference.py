@@ -1,11 +1,11 @@
-"""The mean-shift family as the paper writes it, in plain NumPy.
+"""Reference of the mean-shift family: the paper's equations in plain NumPy.
 
-Slow, short, and the definition: when a compiled loop and its reference here
-disagree, the loop is wrong. Points are rows of whole numbers (see ``_lattice``),
-weights are whole numbers, and so are all sums over neighbours, which are exact
-in whatever order they are made. What is rounded is rounded once and alike
-everywhere: squared distances, summed over the coordinates in their order, the
-weight of a neighbour, and the mean. Compiled loops are held to the same bits.
+This slow and short code is the definition: if a compiled loop disagrees with it, the
+loop is wrong. Points are rows of whole numbers (see ``_lattice``), weights are whole
+numbers, and so are all sums over neighbours, which are exact in any order. Three
+quantities are rounded, each once and in the same way everywhere: squared distances,
+which are summed over the coordinates in order, weights, and means. Tests compare
+compiled loops with this module to the last bit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 def profile(kernel: str, t: FloatArray) -> FloatArray:
-    """``k(t)`` for squared distances `t` in units of the bandwidth."""
+    """Return ``k(t)`` for squared distances `t` in units of the bandwidth."""
     inside = np.minimum(t, 1.0)
     if kernel == "gaussian":
         lowered: FloatArray = np.exp(-GAUSSIAN_RATE * inside) - np.exp(-GAUSSIAN_RATE)
@@ -31,7 +31,7 @@ def profile(kernel: str, t: FloatArray) -> FloatArray:
 
 
 def weight(kernel: str, t: FloatArray) -> FloatArray:
-    """``-k'(t)`` up to a constant, for `t` in [0, 1)."""
+    """Return ``-k'(t)`` up to a constant, for `t` in [0, 1)."""
     rest = 1.0 - t
     if kernel == "uniform":
         return np.ones_like(t)
@@ -45,9 +45,9 @@ def weight(kernel: str, t: FloatArray) -> FloatArray:
 
 
 def _gaussian(t: FloatArray) -> FloatArray:
-    """``exp(-a t)`` by additions and products alone, which all machines do alike.
+    """Return ``exp(-a t)`` by additions and products, which are equal on all machines.
 
-    The sixteenth root by its power series, then squared four times.
+    This is the sixteenth root by its power series, squared four times.
     """
     u = t * (-GAUSSIAN_RATE / 16.0)
     root = np.ones_like(t)
@@ -63,7 +63,7 @@ def _running_sum(rows: FloatArray) -> Any:
 
 
 def squared_distances(x: FloatArray, points: FloatArray) -> FloatArray:
-    """``|x - x_j|**2`` for each row of `points`."""
+    """Return ``|x - x_j|**2`` for each row of `points`."""
     squared: FloatArray = _running_sum(((points - x) ** 2).T)
     return squared
 
@@ -71,11 +71,11 @@ def squared_distances(x: FloatArray, points: FloatArray) -> FloatArray:
 def move(
     x: FloatArray, points: FloatArray, bandwidth: float, kernel: str
 ) -> FloatArray:
-    """``S_h(x; X) - x``: where the mean of its neighbours lies, seen from `x`.
+    """Return ``S_h(x; X) - x``, the mean of the neighbours of `x` minus `x`.
 
-    A neighbour is strictly closer than the bandwidth. Averaging differences
-    instead of positions keeps full precision however far from zero the data
-    lie, and makes the move of coinciding points exactly zero.
+    A neighbour is strictly closer than the bandwidth. Averaging differences instead of
+    positions keeps full precision for data far from zero, and makes the move of
+    coinciding points exactly zero.
     """
     squared = squared_distances(x, points)
     limit = bandwidth * bandwidth
@@ -92,12 +92,12 @@ def move(
 
 
 def length(vector: FloatArray) -> float:
-    """Euclidean length."""
+    """Return the Euclidean length."""
     return float(np.sqrt(_running_sum(vector**2)))
 
 
 def objective(points: FloatArray, bandwidth: float, kernel: str) -> float:
-    """``L(X)``, the sum of K over all pairs i <= j, each point with itself too."""
+    """Return ``L(X)``, the sum of K over all pairs i <= j."""
     total = 0.0
     for i, x in enumerate(points):
         t = squared_distances(x, points[i:]) / (bandwidth * bandwidth)
@@ -106,7 +106,7 @@ def objective(points: FloatArray, bandwidth: float, kernel: str) -> float:
 
 
 def density(x: FloatArray, points: FloatArray, bandwidth: float, kernel: str) -> float:
-    """``D(x)``, the kernel density estimate (K not normalised)."""
+    """Return ``D(x)``, the kernel density estimate (K not normalised)."""
     t = squared_distances(x, points) / (bandwidth * bandwidth)
     n, d = points.shape
     return float(np.sum(profile(kernel, t)) / (n * bandwidth**d))
@@ -115,7 +115,7 @@ def density(x: FloatArray, points: FloatArray, bandwidth: float, kernel: str) ->
 def mean_shift(
     points: FloatArray, bandwidth: float, kernel: str, tol: float, max_iter: int
 ) -> FloatArray:
-    """MS: every point climbs on its own; the data stay where they are."""
+    """Run MS: every point climbs on its own, and the data do not move."""
     resting = points.copy()
     for i in range(len(points)):
         for _ in range(max_iter):
@@ -129,7 +129,7 @@ def mean_shift(
 def blurring_mean_shift(
     points: FloatArray, bandwidth: float, kernel: str, tol: float, max_iter: int
 ) -> FloatArray:
-    """BMS: all points move together, and the data with them."""
+    """Run BMS: all points move at the same time."""
     state = points.copy()
     for _ in range(max_iter):
         steps = np.array([move(x, state, bandwidth, kernel) for x in state])
@@ -147,9 +147,9 @@ def stochastic_mean_shift(
     tol: float,
     n_at_rest: int,
 ) -> tuple[FloatArray, int]:
-    """SMS: at step t the drawn point alone moves, by the mean of the current state.
+    """Run SMS: at each step one drawn point moves to the mean in the current state.
 
-    Ends when `n_at_rest` points have made a last move shorter than `tol`. With
+    The run ends when the last moves of `n_at_rest` points are shorter than `tol`. With
     bandwidths that vary from step to step this is DSMS.
     """
     state = points.copy()

@@ -1,10 +1,10 @@
-"""A bandwidth where none was given.
+"""Estimate of the bandwidth.
 
-Mean shift works when the ball around a point holds a fair share of that
-point's own cluster and little of the others. Without knowing the clusters, the
-share of *all* points is what can be set: the typical distance to the neighbour
-that completes this share. On the paper's Gaussian sets a fifth of the points
-gives bandwidths close to the ones that reproduce its tables.
+Mean shift works if the ball around a point contains a large share of the cluster of
+that point and few other points. The clusters are unknown, so the estimate is based on
+the share of *all* points: the typical distance within which a ball contains this share.
+For the Gaussian sets of the paper a fifth of the points gives bandwidths close to the
+values that reproduce its tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sms_diar._random import as_generator
 from sms_diar._validation import check_count, check_share
 from sms_diar.types import FloatArray, RandomState
 
-_QUERIES = 500  # points whose neighbourhoods are looked at; the median needs no more
+_QUERIES = 500  # balls that are measured; more do not change the median much
 
 
 def estimate_bandwidth(
@@ -27,25 +27,25 @@ def estimate_bandwidth(
     max_points: int = 5000,
     random_state: RandomState = 0,
 ) -> float:
-    """Median distance at which a ball holds a given share of the points.
+    """Return the median radius of balls that contain a given share of the points.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The data.
     share : float, default=0.2
-        Share of the points a typical ball shall hold. Aim at a bit more than
-        half of the share of a typical cluster.
+        Share of the points in a typical ball. A good value is slightly more than half
+        of the share of a typical cluster.
     max_points : int, default=5000
-        Larger sets are represented by a random sample of this size, so the cost
-        does not grow with the square of the number of points.
+        Size of the random sample that is used instead of larger sets, so that the
+        cost does not grow with the square of the number of points.
     random_state : int, Generator or None, default=0
-        Source of the sample.
+        Random generator of the sample, or its seed.
 
     Returns
     -------
     bandwidth : float
-        Positive; 1.0 when all points coincide, for then any value will do.
+        Positive; 1.0 if all points coincide.
 
     Examples
     --------

@@ -17,7 +17,6 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._kernels import weighted_steps
 from sms_diar.types import FloatArray, IntArray, RandomState
 
 _CHUNK = 4096
@@ -26,31 +25,31 @@ _CHUNK = 4096
 class BinnedStochasticMeanShift(MeanShiftEstimator):
     """Cluster by moving bins of points, one randomly drawn bin at a time.
 
-    Points in one cell of a grid are replaced by their mean, which pulls with the
-    weight of all of them and moves for all of them. This is *not* stochastic mean
-    shift but an approximation: points of one bin always end in one cluster, and
-    every bin is drawn equally often, however many points it holds. With bins so
-    small that no two points share one, it is stochastic mean shift.
+    Points in one cell of a grid are replaced by their mean, with their number as its
+    weight. This is an approximation of stochastic mean shift: points of one bin
+    always end in one cluster, and every bin is drawn equally often, independent of
+    its number of points. With bins so small that no two points share one, it is
+    stochastic mean shift.
 
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        Bins strictly closer than this pull on a bin; "auto" estimates it with
+        Bins strictly closer than this are neighbours; "auto" estimates it with
         :func:`~sms_diar.clustering.estimate_bandwidth`.
     bins : int, default=12
-        Cells of the grid for each bandwidth and coordinate.
+        Number of grid cells per bandwidth along each axis.
     tol : float, default=1e-6
-        A bin rests while its last move was shorter than ``tol`` bandwidths.
+        A bin is at rest while its last move was shorter than ``tol`` bandwidths.
     rest_share : float, default=1.0
-        The run ends when this share of the bins rests.
+        The run ends when this share of the bins is at rest.
     max_steps : int or None, default=None
-        Most moves of single bins; None means ten million, or a thousand for each
-        bin if that is more. A warning says when the limit was hit.
+        Maximum number of moves; None means ten million, or a thousand for each bin
+        if that is more. A warning is issued if the limit is reached.
     merge_threshold : float or None, default=None
-        Resting bins closer than this, in units of the data, are one cluster; None
+        Resting bins closer than this, in units of the data, form one cluster; None
         means a third of the bandwidth.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the draws. An int makes the labels reproducible.
+        Random generator or its seed. An int makes the labels reproducible.
 
     Attributes
     ----------
@@ -59,36 +58,34 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Mean of the resting points of each cluster.
     resting_points_ : ndarray of shape (n_samples, n_features)
-        Where the bin of each point came to rest.
+        Resting position of the bin of each point.
     n_clusters_ : int
-        Clusters found.
+        Number of clusters.
     n_bins_ : int
-        Bins that hold points.
+        Number of bins that contain points.
     n_steps_ : int
-        Moves of single bins.
+        Number of moves of single bins.
     converged_ : bool
-        Whether the required share of the bins came to rest.
+        True if the required share of the bins came to rest.
     bandwidth_ : float
-        The bandwidth used.
+        Bandwidth of the run.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     See Also
     --------
-    StochasticMeanShift : The algorithm itself.
+    StochasticMeanShift : The exact algorithm.
 
     Notes
     -----
-    A step costs O(n_bins * n_features). In the plane the number of bins does not
-    grow with that of the points; in more than three dimensions there are soon as
-    many bins as points, and nothing is gained. Below some 50,000 points of the plane
-    `StochasticMeanShift` is the faster of the two.
+    In the plane the number of bins is bounded for any number of points. In more than
+    three dimensions there are soon as many bins as points, so that nothing is saved.
 
-    How far results differ was measured on three clusters of 10,000 points each (3 data
-    seeds, 4 run seeds). On average G is within 0.006 of that of stochastic mean shift,
-    at most 0.016 off in a run, while clusters clearly stay apart or clearly merge.
-    Near the bandwidth at which they begin to merge, a bin more or less on the way
-    decides: there single runs differ by a whole cluster (``benchmarks/RESULTS.md``).
+    The difference was measured on three clusters of 10,000 points each (3 data seeds,
+    4 run seeds). If clusters clearly stay apart or clearly merge, G differs from
+    stochastic mean shift by 0.006 on average and by at most 0.016 in one run. Near the
+    bandwidth at which clusters begin to merge, single bins decide, and single runs
+    differ by a whole cluster (``benchmarks/RESULTS.md``).
 
     Examples
     --------
@@ -101,7 +98,7 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
     kernel = "uniform"
     record: Record = None
     max_records = 3
-    algorithm: Algorithm = "plain"
+    algorithm: Algorithm = "auto"
 
     def __init__(
         self,
@@ -140,14 +137,15 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
         n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or max(10_000_000, 1000 * n)
         last_move = np.full(n, np.inf)
+        move = setup.mover(state, weights)
+        bandwidths = np.full(_CHUNK, setup.bandwidth)
         step = resting = 0
         while step < limit and resting < n_at_rest:
             draws = rng.integers(n, size=min(_CHUNK, limit - step))
-            done, resting = weighted_steps(
+            done, resting = move(
                 state,
-                weights,
                 draws,
-                setup.bandwidth,
+                bandwidths[: len(draws)],
                 setup.tol,
                 last_move,
                 resting,
@@ -160,7 +158,7 @@ class BinnedStochasticMeanShift(MeanShiftEstimator):
 
 
 def _bin_means(coords: FloatArray, bin_of: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Mean of each bin, on the lattice, and how many points it stands for."""
+    """Return the means of the bins, of shape (d, n_bins), and their sizes."""
     weights = np.bincount(bin_of).astype(np.float64)
     # Offsets from one member are small, so that their sums are exact.
     anchors = coords[:, np.unique(bin_of, return_index=True)[1]]

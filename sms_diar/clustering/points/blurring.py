@@ -1,10 +1,11 @@
-"""Blurring mean shift: all points move together, and the data with them."""
+"""Blurring mean shift: all points move at the same time."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sms_diar._validation import check_count
+from sms_diar.clustering._modes import distinct_rows
 from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
@@ -13,7 +14,6 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._leaders import Leaders
 
 
 class BlurringMeanShift(MeanShiftEstimator):
@@ -22,7 +22,7 @@ class BlurringMeanShift(MeanShiftEstimator):
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        Points strictly closer than this pull on a point; "auto" estimates it
+        Points strictly closer than this are neighbours; "auto" estimates it
         with :func:`~sms_diar.clustering.estimate_bandwidth`.
     kernel : str, default="uniform"
         One of "uniform" (Epanechnikov density), "biweight", "triweight",
@@ -30,18 +30,19 @@ class BlurringMeanShift(MeanShiftEstimator):
     tol : float, default=1e-6
         The run ends when the longest move is shorter than ``tol`` bandwidths.
     max_iter : int, default=1000
-        Most iterations; a warning says when points still moved.
+        Maximum number of iterations; a warning is issued if points still move.
     merge_threshold : float or None, default=None
-        Resting points closer than this, in units of the data, are one cluster;
+        Resting points closer than this, in units of the data, form one cluster;
         None means a third of the bandwidth.
     record : {"objective", "states"} or None, default=None
-        What to keep in ``history_`` along the run.
+        Values to record in ``history_`` during the run.
     max_records : int, default=200
-        Most moments kept in ``history_``.
+        Maximum number of moments in ``history_``.
     algorithm : {"auto", "plain", "indexed"}, default="auto"
-        How neighbours are found. All give the same states to the last bit: "plain"
-        compares all points, "indexed" never does (uniform kernel only), "auto"
-        takes what is faster at the moment.
+        Search for neighbours; the choice does not change any result. "plain" compares
+        all points. "indexed" sorts points into groups and adds whole groups (uniform
+        kernel only; with more than three features it compares all points). "auto"
+        uses groups wherever "indexed" does, and compares all points otherwise.
 
     Attributes
     ----------
@@ -50,23 +51,23 @@ class BlurringMeanShift(MeanShiftEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Mean of the resting points of each cluster.
     resting_points_ : ndarray of shape (n_samples, n_features)
-        Where each point came to rest.
+        Resting position of each point.
     n_clusters_ : int
-        Clusters found.
+        Number of clusters.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     n_steps_ : int
-        Moves of single points in total.
+        Total number of moves of single points.
     converged_ : bool
-        Whether all points came to rest.
+        True if all points came to rest.
     objective_ : float
-        L of the resting points, which no iteration lowers.
+        L of the resting points; an iteration never lowers it.
     bandwidth_ : float
-        The bandwidth used.
+        Bandwidth of the run.
     history_ : History
-        Moments of the run, if `record` was set.
+        Recorded moments of the run, if `record` is set.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     See Also
     --------
@@ -76,9 +77,9 @@ class BlurringMeanShift(MeanShiftEstimator):
     -----
     Data and means are rounded to a lattice of about ``2**-30`` bandwidths, so that
     sums are exact in any order. An iteration that compares all points costs
-    O(n_samples**2 * n_features) time; with an index (uniform kernel) about
-    O(n_samples**1.5) in the plane. Points that have come to the same place move as
-    one, unless `algorithm` is "plain". Memory is O(n_samples * n_features).
+    O(n_samples**2 * n_features) time; with groups (uniform kernel) about
+    O(n_samples**1.5) in the plane. Points at the same position are moved together
+    unless `algorithm` is "plain". Memory is O(n_samples * n_features).
 
     Examples
     --------
@@ -116,22 +117,24 @@ class BlurringMeanShift(MeanShiftEstimator):
         return f"raise max_iter (now {self.max_iter}) or tol"
 
     def _run(self, setup: Setup) -> Run:
-        state = setup.coords.copy()
-        n = state.shape[1]
-        moving = np.arange(n)
+        n = setup.coords.shape[1]
+        state, weights = setup.coords.copy(), np.ones(n)
+        member = np.arange(n)  # shape: (n,), column of `state` for each point
         lengths = np.full(n, np.inf)
-        leaders = Leaders(n)
-        costs = setup.costs()
+        bandwidths = np.full(n, setup.bandwidth)
         for iteration in range(self.max_iter):
             if setup.recorder is not None:
-                setup.recorder.offer(iteration * n, state)
-            standing = setup.standing(state.copy(), costs)
-            standing.move(state, moving, lengths, is_trial=iteration % 4 == 0)
-            longest = float(np.max(lengths[moving]))
-            if setup.algorithm != "plain":
-                moving = leaders.join(state, moving)
-                state = leaders.spread(state)
+                setup.recorder.offer(iteration * n, state[:, member])
+            move = setup.mover(state.copy(), weights)
+            m = len(weights)
+            move(state, np.arange(m), bandwidths[:m], 0.0, lengths, 0, 1)
+            longest = float(np.max(lengths[:m]))
             if longest < setup.tol:
                 break
+            if setup.joins_after(iteration):
+                numbers, firsts = distinct_rows(state.T)
+                member = numbers[member]
+                weights = np.asarray(np.bincount(numbers, weights), dtype=np.float64)
+                state = np.ascontiguousarray(state[:, firsts])
         self.n_iter_ = iteration + 1
-        return Run(state, self.n_iter_ * n, longest, longest < setup.tol)
+        return Run(state[:, member], self.n_iter_ * n, longest, longest < setup.tol)

@@ -1,9 +1,8 @@
-"""What happened along a run, in bounded memory.
+"""History of a run in bounded memory.
 
-A run may take ten steps or ten million, and nobody knows beforehand. The
-recorder keeps at most ``limit`` moments: when it is full it forgets every
-second one and from then on looks half as often. Moments are therefore evenly
-spaced over the whole run, however long it became.
+The number of steps of a run is not known in advance; it may be ten or ten million. The
+recorder keeps at most ``limit`` moments. When it is full it drops every second one and
+doubles the interval. Moments are therefore evenly spaced over a run of any length.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ class History:
     Parameters
     ----------
     steps : ndarray of shape (m,)
-        Point moves made before each moment; the first is 0, the last the end.
+        Number of moves before each moment, from 0 to the end of the run.
     objective : ndarray of shape (m,)
         L at each moment.
     states : ndarray of shape (m, n, d) or None
-        Where the points were; None unless the estimator was asked for states.
+        Positions of the points; None unless ``record="states"``.
     """
 
     steps: IntArray
@@ -36,18 +35,18 @@ class History:
 
 
 class Recorder:
-    """Collects moments for a :class:`History`.
+    """Collect moments for a :class:`History`.
 
     Parameters
     ----------
     measure : callable
         Objective of a state given as (d, n) coordinates.
     interval : int
-        Steps between two moments at first; doubles whenever `limit` is reached.
+        Number of steps between two moments; doubled whenever `limit` is reached.
     limit : int
-        Most moments kept, at least 2.
+        Maximum number of moments, at least 2.
     keep_states : bool
-        Whether states are kept beside the objective.
+        True to record states in addition to the objective.
     """
 
     def __init__(
@@ -65,14 +64,14 @@ class Recorder:
         self._moments: list[tuple[int, float, FloatArray | None]] = []
 
     def steps_to_next(self, step: int) -> int:
-        """Steps from `step` to the next moment that will be kept."""
+        """Return the number of steps from `step` to the next recorded moment."""
         return self._interval - step % self._interval
 
     def offer(self, step: int, coords: FloatArray) -> None:
-        """Keep this moment if it is due."""
+        """Record this moment if it is due."""
         if step % self._interval:
             return
-        if len(self._moments) >= self._limit - 1:  # one place is for the end
+        if len(self._moments) >= self._limit - 1:  # one is for the end
             self._moments = self._moments[::2]
             self._interval *= 2
             if step % self._interval:
@@ -85,9 +84,9 @@ class Recorder:
         coords: FloatArray,
         restore: Callable[[FloatArray], FloatArray],
     ) -> History:
-        """Add the end of the run and hand everything over.
+        """Add the end of the run and return all moments.
 
-        `restore` turns states, one point per row, into data units.
+        `restore` converts states, one point per row, into data units.
         """
         if not self._moments or self._moments[-1][0] != step:
             self._keep(step, coords)

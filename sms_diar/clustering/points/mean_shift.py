@@ -1,4 +1,4 @@
-"""Mean shift: every point climbs the density of the data, which stay in place."""
+"""Mean shift: every point climbs the density of the data, which do not move."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ class MeanShift(MeanShiftEstimator):
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        Points strictly closer than this pull on a point; "auto" estimates it
+        Points strictly closer than this are neighbours; "auto" estimates it
         with :func:`~sms_diar.clustering.estimate_bandwidth`.
     kernel : str, default="uniform"
         One of "uniform" (Epanechnikov density), "biweight", "triweight",
         "quadweight" and "gaussian" (truncated at three standard deviations).
     tol : float, default=1e-6
-        A point rests after a move shorter than ``tol`` bandwidths.
+        A point is at rest after a move shorter than ``tol`` bandwidths.
     max_iter : int, default=1000
-        Most moves of a point; a warning says when points still moved.
+        Maximum number of moves per point; a warning is issued if points still move.
     merge_threshold : float or None, default=None
-        Resting points closer than this, in units of the data, are one cluster;
+        Resting points closer than this, in units of the data, form one cluster;
         None means a third of the bandwidth.
     record : {"objective", "states"} or None, default=None
-        What to keep in ``history_`` along the run.
+        Values to record in ``history_`` during the run.
     max_records : int, default=200
-        Most moments kept in ``history_``.
+        Maximum number of moments in ``history_``.
     algorithm : {"auto", "plain", "indexed"}, default="auto"
-        How neighbours are found. All give the same states to the last bit: "plain"
-        compares all points, "indexed" never does (uniform kernel only), "auto"
-        takes what is faster at the moment.
+        Search for neighbours; the choice does not change any result. "plain" compares
+        all points. "indexed" sorts points into groups and adds whole groups (uniform
+        kernel only; with more than three features it compares all points). "auto"
+        uses groups wherever "indexed" does, and compares all points otherwise.
 
     Attributes
     ----------
@@ -50,23 +51,23 @@ class MeanShift(MeanShiftEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Mean of the resting points of each cluster.
     resting_points_ : ndarray of shape (n_samples, n_features)
-        Where each point came to rest.
+        Resting position of each point.
     n_clusters_ : int
-        Clusters found.
+        Number of clusters.
     n_iter_ : int
-        Moves of the point that took longest.
+        Largest number of moves of a point.
     n_steps_ : int
-        Moves of single points in total.
+        Total number of moves of single points.
     converged_ : bool
-        Whether all points came to rest.
+        True if all points came to rest.
     objective_ : float
         L of the resting points, the sum of K over all pairs i <= j.
     bandwidth_ : float
-        The bandwidth used.
+        Bandwidth of the run.
     history_ : History
-        Moments of the run, if `record` was set.
+        Recorded moments of the run, if `record` is set.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     See Also
     --------
@@ -76,9 +77,9 @@ class MeanShift(MeanShiftEstimator):
     -----
     Data and means are rounded to a lattice of about ``2**-30`` bandwidths, so that
     sums are exact in any order. An iteration that compares all points costs
-    O(n_samples**2 * n_features) time; with an index (uniform kernel) about
-    O(n_samples**1.5) in the plane. Points that have come to the same place move as
-    one, unless `algorithm` is "plain". Memory is O(n_samples * n_features).
+    O(n_samples**2 * n_features) time; with groups (uniform kernel) about
+    O(n_samples**1.5) in the plane. Points at the same position are moved together
+    unless `algorithm` is "plain". Memory is O(n_samples * n_features).
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The kernels of the mean-shift family and what theory needs to know of them.
+"""Kernels of the mean-shift family and their constants.
 
-A kernel is ``K(u) = k(|u|**2)`` with a profile ``k`` on [0, 1] that falls,
-is convex and ends in zero; the mean-shift operator weighs a neighbour by
-``G = -k'``. Only the ratio of weights matters to a move, so weights are used
-without their constant factor, which is ``slope`` below.
+A kernel is ``K(u) = k(|u|**2)`` with a decreasing, convex profile ``k`` on [0, 1] that
+ends in zero; the mean-shift operator gives a neighbour the weight ``G = -k'``. Only the
+ratio of weights matters to a move, so weights are used without their constant factor,
+which is ``slope`` below.
 
 ============  =========================  ===============  ==========
 name          k(t), 0 <= t < 1           weight           slope G(0)
@@ -16,7 +16,7 @@ gaussian      exp(-a t) - exp(-a)        exp(-a t)        a = 4.5
 ============  =========================  ===============  ==========
 
 The Gaussian is truncated at three standard deviations (``h = 3 sigma`` makes
-``a = 4.5``) and lowered so that it, too, ends in zero.
+``a = 4.5``) and lowered so that it also ends in zero.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GAUSSIAN_RATE: Final = 4.5
 """Half of three standard deviations squared."""
 
 GAUSSIAN_TERMS: Final = 11
-"""Terms of the power series behind the Gaussian: exact to ``1e-13``."""
+"""Number of terms of the power series of the Gaussian; its error is ``1e-13``."""
 
 SLOPE: Final = {
     "uniform": 1.0,

@@ -1,10 +1,9 @@
 """Stochastic mean shift: one randomly drawn point moves at a time.
 
-Blurring mean shift moves all points at once, each towards a picture of the
-data that is already out of date. Here each move is seen by the next draw. The
-price is an inner loop that is serial by definition and labels that need a
-seed. Letting chance draw the bandwidth as well gives the doubly stochastic
-variant.
+Blurring mean shift computes all moves from the same state, which is out of date after
+the first of them. Here every move is computed from the current state. The price is an
+inner loop that is serial by definition and labels that depend on a seed. The doubly
+stochastic variant also draws the bandwidth.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ from sms_diar.clustering.points._base import (
     Run,
     Setup,
 )
-from sms_diar.clustering.points._index.moving import MovingPoints
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, RandomState
 
-_CHUNK = 4096  # least and most draws made at a time; states do not depend on them
+_CHUNK = 4096  # minimum and maximum number of draws at a time; states do not change
 _LONG_CHUNK = 65536
 
 
@@ -42,31 +40,32 @@ class StochasticMeanShift(MeanShiftEstimator):
     Parameters
     ----------
     bandwidth : float or "auto", default="auto"
-        Points strictly closer than this pull on a point; "auto" estimates it
+        Points strictly closer than this are neighbours; "auto" estimates it
         with :func:`~sms_diar.clustering.estimate_bandwidth`.
     kernel : str, default="uniform"
         One of "uniform" (Epanechnikov density), "biweight", "triweight",
         "quadweight" and "gaussian" (truncated at three standard deviations).
     tol : float, default=1e-6
-        A point rests while its last move was shorter than ``tol`` bandwidths.
+        A point is at rest while its last move was shorter than ``tol`` bandwidths.
     rest_share : float, default=1.0
-        The run ends when this share of the points rests.
+        The run ends when this share of the points is at rest.
     max_steps : int or None, default=None
-        Most moves of single points; None means ten million, or a thousand for
-        each point if that is more. A warning says when the limit was hit.
+        Maximum number of moves; None means ten million, or a thousand for each
+        point if that is more. A warning is issued if the limit is reached.
     merge_threshold : float or None, default=None
-        Resting points closer than this, in units of the data, are one cluster;
+        Resting points closer than this, in units of the data, form one cluster;
         None means a third of the bandwidth.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the draws. An int makes the labels reproducible.
+        Random generator or its seed. An int makes the labels reproducible.
     record : {"objective", "states"} or None, default=None
-        What to keep in ``history_`` along the run.
+        Values to record in ``history_`` during the run.
     max_records : int, default=200
-        Most moments kept in ``history_``.
+        Maximum number of moments in ``history_``.
     algorithm : {"auto", "plain", "indexed"}, default="auto"
-        How neighbours are found. All give the same states to the last bit: "plain"
-        compares all points, "indexed" never does (uniform kernel only), "auto"
-        takes what is faster at the moment.
+        Search for neighbours; the choice does not change any result. "plain" compares
+        all points. "indexed" sorts points into groups and adds whole groups (uniform
+        kernel only; with more than three features it compares all points). "auto"
+        uses groups wherever "indexed" does, and compares all points otherwise.
 
     Attributes
     ----------
@@ -75,35 +74,35 @@ class StochasticMeanShift(MeanShiftEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Mean of the resting points of each cluster.
     resting_points_ : ndarray of shape (n_samples, n_features)
-        Where each point came to rest.
+        Resting position of each point.
     n_clusters_ : int
-        Clusters found.
+        Number of clusters.
     n_steps_ : int
-        Moves of single points.
+        Number of moves of single points.
     converged_ : bool
-        Whether the required share of the points came to rest.
+        True if the required share of the points came to rest.
     objective_ : float
-        L of the resting points, which no step lowers.
+        L of the resting points; a step never lowers it.
     bandwidth_ : float
-        The bandwidth used.
+        Bandwidth of the run.
     history_ : History
-        Moments of the run, if `record` was set.
+        Recorded moments of the run, if `record` is set.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     See Also
     --------
-    BlurringMeanShift : All points move together.
-    DoublyStochasticMeanShift : The bandwidth, too, is drawn at each step.
+    BlurringMeanShift : All points move at the same time.
+    DoublyStochasticMeanShift : The bandwidth is also drawn at each step.
 
     Notes
     -----
-    Points live on a lattice: data are rounded to about ``2**-30`` bandwidths, and
-    so is every mean. Sums over neighbours are then exact in any order, which lets
-    an index add groups of points at once without changing a state. 15 to 50 steps
-    for each point are usual. With the uniform kernel a step costs about
-    O(sqrt(n_samples)) while points are spread out in the plane, and next to nothing
-    once they have drawn together; with other kernels it costs O(n_samples).
+    Data and means are rounded to a lattice of about ``2**-30`` bandwidths. Sums over
+    neighbours are then exact in any order, so that groups of points can be added at
+    once without changing the result. Runs of 15 to 50 steps per point are typical.
+    With the uniform kernel and up to three features a step costs about
+    O(sqrt(n_samples)) while points are spread out in the plane, and very little
+    after they have contracted; otherwise it costs O(n_samples * n_features).
 
     Examples
     --------
@@ -152,62 +151,66 @@ class StochasticMeanShift(MeanShiftEstimator):
     def _draw_bandwidths(
         self, setup: Setup, rng: np.random.Generator, size: int
     ) -> FloatArray:
-        """Bandwidth of each of the next steps; here it never changes."""
+        """Return the bandwidths of the next steps, which are all equal here."""
         return np.full(size, setup.bandwidth)
 
     def _run(self, setup: Setup) -> Run:
         rng = as_generator(self.random_state)
-        # A stream of its own, so that SMS and DSMS draw the same indices.
+        # A separate stream, so that SMS and DSMS draw the same indices.
         bandwidth_rng = rng.spawn(1)[0]
-        n = setup.coords.shape[1]
-        points = MovingPoints(
-            setup.coords,
-            setup.costs(),
-            code=setup.code,
-            levels=setup.levels,
-            tol=setup.tol,
-            n_at_rest=math.ceil(self.rest_share * n),
-        )
+        coords = setup.coords.copy()
+        n = coords.shape[1]
+        move = setup.mover(coords)
+        last_move = np.full(n, np.inf)
+        n_at_rest = math.ceil(self.rest_share * n)
         limit = self.max_steps or max(10_000_000, 1000 * n)
         chunk = min(max(_CHUNK, 8 * n), _LONG_CHUNK)
         if isinstance(self.random_state, np.random.Generator | np.random.BitGenerator):
-            chunk = _CHUNK  # its owner sees how many draws were made
+            chunk = _CHUNK  # the caller may rely on how far the generator advances
         has_one_bandwidth = setup.shortest == setup.longest
         if has_one_bandwidth:
             bandwidths = self._draw_bandwidths(setup, bandwidth_rng, min(chunk, limit))
         recorder = setup.recorder
-        step = 0
-        while step < limit and not points.is_over:
+        step = resting = 0
+        while step < limit and resting < n_at_rest:
             size = min(chunk, limit - step)
             if recorder is not None:
-                recorder.offer(step, points.coords)
+                recorder.offer(step, coords)
                 size = min(size, recorder.steps_to_next(step))
             draws = rng.integers(n, size=size)
             if not has_one_bandwidth:
                 bandwidths = self._draw_bandwidths(setup, bandwidth_rng, size)
-            step += points.advance(draws, bandwidths[:size])
-        return Run(points.coords, step, float(np.max(points.last_move)), points.is_over)
+            done, resting = move(
+                coords,
+                draws,
+                bandwidths[:size],
+                setup.tol,
+                last_move,
+                resting,
+                n_at_rest,
+            )
+            step += done
+        return Run(coords, step, float(np.max(last_move)), resting >= n_at_rest)
 
 
 class DoublyStochasticMeanShift(StochasticMeanShift):
-    """Stochastic mean shift whose bandwidth, too, is drawn at each step.
+    """Cluster by stochastic mean shift with a bandwidth that is drawn at each step.
 
     Parameters
     ----------
     bandwidth : pair of floats, float or "auto", default="auto"
-        Ends of the range from which the bandwidth is drawn uniformly. One
-        number stands for a range of that width only, which is
-        `StochasticMeanShift`; "auto" means half to three halves of
-        :func:`~sms_diar.clustering.estimate_bandwidth`.
+        Range from which the bandwidth is drawn uniformly. A single number is a
+        constant bandwidth, as in `StochasticMeanShift`; "auto" means 0.5 to 1.5 times
+        the result of :func:`~sms_diar.clustering.estimate_bandwidth`.
     kernel, tol, rest_share, max_steps, random_state, record, max_records, algorithm
-        As for `StochasticMeanShift`; `tol` counts in mean bandwidths.
+        As for `StochasticMeanShift`; the unit of `tol` is the mean bandwidth.
     merge_threshold : float or None, default=None
-        As there; None means a third of the mean bandwidth.
+        As for `StochasticMeanShift`; None means a third of the mean bandwidth.
 
     Attributes
     ----------
     bandwidth_ : tuple of two floats
-        The range used.
+        Range of bandwidths.
     objective_ : float
         L of the resting points at the mean bandwidth.
     labels_, cluster_centers_, resting_points_, n_clusters_, n_steps_

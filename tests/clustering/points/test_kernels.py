@@ -32,6 +32,24 @@ def transposed(points):
     return np.array(points.T, order="C")
 
 
+def shift_points(queries, data, bandwidth, kernel, lengths):
+    """Move all queries once, in place; the data stay where they are."""
+    m, n = queries.shape[1], data.shape[1]
+    _kernels.move_plainly(
+        queries,
+        data,
+        np.ones(n),
+        np.arange(m),
+        np.full(m, bandwidth),
+        KERNELS.index(kernel),
+        weight_levels(n),
+        0.0,
+        lengths,
+        0,
+        1,
+    )
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_move_equals_the_reference(kernel, shape):
@@ -39,15 +57,7 @@ def test_one_move_equals_the_reference(kernel, shape):
     bandwidth = 2.0**30 * np.sqrt(shape[1])
     queries = transposed(points)
     lengths = np.zeros(shape[0])
-    _kernels.shift_points(
-        queries,
-        np.arange(shape[0]),
-        transposed(points),
-        bandwidth,
-        KERNELS.index(kernel),
-        weight_levels(shape[0]),
-        lengths,
-    )
+    shift_points(queries, transposed(points), bandwidth, kernel, lengths)
     moves = [_reference.move(x, points, bandwidth, kernel) for x in points]
     np.testing.assert_array_equal(queries.T, points + moves)
     np.testing.assert_array_equal(lengths, [_reference.length(m) for m in moves])
@@ -65,7 +75,7 @@ def test_a_move_by_hand():
 def test_a_query_without_neighbours_stays():
     queries = np.array([[5.0]])
     lengths = np.ones(1)
-    _kernels.shift_points(queries, np.arange(1), np.zeros((1, 3)), 1.0, 0, 1.0, lengths)
+    shift_points(queries, np.zeros((1, 3)), 1.0, "uniform", lengths)
     assert (queries[0, 0], lengths[0]) == (5.0, 0.0)
     assert _reference.move(np.array([5.0]), np.zeros((3, 1)), 1.0, "uniform") == 0.0
 
@@ -78,10 +88,7 @@ def test_neighbours_whose_weights_round_to_nothing_do_not_pull():
     assert _reference.move(x, points, 1e5, "quadweight").tolist() == [0.0]
     lengths = np.ones(1)
     queries = np.zeros((1, 1))
-    code = KERNELS.index("quadweight")
-    _kernels.shift_points(
-        queries, np.arange(1), points, 1e5, code, weight_levels(1), lengths
-    )
+    shift_points(queries, points, 1e5, "quadweight", lengths)
     assert (queries[0, 0], lengths[0]) == (0.0, 0.0)
 
 
@@ -93,8 +100,10 @@ def test_stochastic_states_equal_the_reference(kernel, shape):
     draws = rng.integers(shape[0], size=300)
     bandwidths = 2.0**30 * rng.uniform(0.5, 1.5, 300) * np.sqrt(shape[1])
     coords = transposed(points)
-    steps, resting = _kernels.stochastic_steps(
+    steps, resting = _kernels.move_plainly(
         coords,
+        coords,
+        np.ones(shape[0]),
         draws,
         bandwidths,
         KERNELS.index(kernel),

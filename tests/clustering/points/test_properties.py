@@ -21,7 +21,7 @@ from sms_diar.clustering import (
 )
 from sms_diar.clustering._modes import average_clusters, merge_resting_points
 from sms_diar.clustering.points import _reference
-from sms_diar.clustering.points._kernels import stochastic_steps
+from sms_diar.clustering.points._kernels import move_plainly
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 from sms_diar.clustering.points.profiles import SLOPE
 
@@ -185,8 +185,10 @@ def test_permuting_rows_and_draws_alike_permutes_the_states(X, h, kernel, seed):
     states = []
     for points, indices in ((X, draws), (X[order], moved_to[draws])):
         coords = lattice.place(points)
-        stochastic_steps(
+        move_plainly(
             coords,
+            coords,
+            np.ones(n),
             indices,
             np.full(30, lattice.measure(h)),
             KERNELS.index(kernel),

@@ -1,1 +1,0 @@
-"""Exact sums over neighbours without looking at every point."""
