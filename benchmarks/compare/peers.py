@@ -1,4 +1,4 @@
-"""The peers that ``recipes/compare`` compares: methods of the registry, and two extras.
+"""The peers that are compared: methods of the registry, and two extras.
 
 Every method runs with its defaults, the same ones everywhere. "ahc-oracle" is `ahc`
 with, session by session, the threshold of highest G, which no user can know;

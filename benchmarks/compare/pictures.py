@@ -1,4 +1,4 @@
-"""Pictures of the report of ``recipes/compare``.
+"""Pictures of the report of ``benchmarks/compare``.
 
 A method looks the same in every panel and every picture, whoever else is there.
 """

@@ -1,4 +1,4 @@
-"""What the settings of ``recipes/compare`` ask for: sources, and rows of the tables."""
+"""Sources and rows of the tables that the settings ask for."""
 
 from __future__ import annotations
 

@@ -4,10 +4,9 @@ Simulated worlds need no data; conditions on real speech need the corpora at
 ../shared/data or $SMS_DIAR_DATA and are left out without them. Less than half an hour
 on two idle cores::
 
-    sms-diar run compare --conf conf/compare-small.toml     # seconds, simulated
-    sms-diar run compare                                    # development only
-    sms-diar run compare --set until=freeze                 # freeze all settings
-    sms-diar run compare --set until=test                   # touch the test corpus
+    sms-diar run benchmarks/compare --conf benchmarks/compare/small.toml   # seconds
+    sms-diar run benchmarks/compare                        # development only
+    sms-diar run benchmarks/compare --set until=test       # and the test corpus
 
 The answer is in exp/compare/report.
 """
@@ -18,7 +17,6 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.compare import steps as compare
-from benchmarks.compare.freeze import program_digests
 from benchmarks.compare.plan import (
     HARD,
     conditions_of_development,
@@ -27,6 +25,7 @@ from benchmarks.compare.plan import (
     untrained_of_development,
     untrained_of_test,
 )
+from benchmarks.compare.program import program_digests
 from benchmarks.compare.settings import Config
 from benchmarks.compare.sources import development_digests
 from sms_diar.experiment.stages import Stage, StageRun
@@ -42,9 +41,6 @@ def stages(config: Config) -> list[Stage]:
 
     def develop(run: StageRun) -> None:
         compare.run_develop(run, config)
-
-    def freeze(run: StageRun) -> None:
-        compare.run_freeze(run, config)
 
     def test(run: StageRun) -> None:
         compare.run_test(run, config)
@@ -84,14 +80,8 @@ def stages(config: Config) -> list[Stage]:
     test_rows = [
         asdict(row) for row in (*conditions_of_test(config), *untrained_of_test(config))
     ]
-    if config.until in ("freeze", "test"):
-        declared.append(
-            Stage("freeze", freeze, {"rows": test_rows}, ("prepare", "develop"))
-        )
     if config.until == "test":
-        declared.append(
-            Stage("test", test, {"rows": test_rows}, after=("prepare", "freeze"))
-        )
+        declared.append(Stage("test", test, {**work, "rows": test_rows}, ("prepare",)))
     done = tuple(stage.name for stage in declared)
     declared.append(Stage("report", report, {"config": asdict(config)}, after=done))
     return declared

@@ -1,4 +1,4 @@
-"""One session, all methods: the unit of work of ``recipes/compare``."""
+"""One session, all methods: the unit of work of ``benchmarks/compare``."""
 
 from __future__ import annotations
 

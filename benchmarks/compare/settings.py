@@ -1,4 +1,4 @@
-"""Settings of ``recipes/compare``."""
+"""Settings of ``benchmarks/compare``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS = (
     "windows",
     "lengths",
 )
-UNTIL = ("develop", "freeze", "test")
+UNTIL = ("develop", "test")
 TEST_CORPORA = (TEST, *DEVELOPMENT, "simulated")
 
 

@@ -1,4 +1,4 @@
-"""Where the sessions of ``recipes/compare`` come from, and what scores them.
+"""Where the sessions of ``benchmarks/compare`` come from, and what scores them.
 
 A source is a corpus of vectors, or a simulated world, with a back end whose training
 speakers are in none of its sessions. Each is prepared by one task, which leaves its

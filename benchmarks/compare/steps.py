@@ -1,8 +1,8 @@
-"""All methods on all conditions: the work behind ``recipes/compare``.
+"""All methods on all conditions: the work behind ``benchmarks/compare``.
 
 Everything is chosen on development data: simulated worlds, `arabic8k`,
 `libri-testother10-8k`, disturbed copies of the first, conversations, and one meeting.
-Then all that figures depend on is frozen, and only then the test corpus is opened.
+Only the stage "test" opens the test corpus.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare import freeze as frozen
 from benchmarks.compare import sources
 from benchmarks.compare.conditions import Condition, fitting, world_name
 from benchmarks.compare.conversations import LEAST_WINDOWS
@@ -39,14 +38,10 @@ from benchmarks.compare.summary import summarise_meeting, summarise_parts
 from benchmarks.compare.timed import TimedCondition, runnable_timed
 from benchmarks.compare.vectors import FILES, KINDS, STAND_IN, raw_name
 from recipes._common.corpora import DEVELOPMENT, TEST, VECTORS
-from recipes._common.digests import file_digest
 from sms_diar._json import read_json, write_json
-from sms_diar.datasets import default_model_path
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.io.model import read_model
 from sms_diar.report.provenance import stamp
-from sms_diar.scoring.backend_training import KIND
 
 CATALOGUE = "sources.json"
 RESULTS = "sessions.json"
@@ -87,21 +82,9 @@ def run_develop(run: StageRun, config: Config) -> None:
     _write_results(run, [*rows, *untrained, *timed], run.map(compare_one, tasks))
 
 
-def run_freeze(run: StageRun, config: Config) -> None:
-    """Freeze what the figures of the test depend on."""
-    frozen.freeze(run.folder, settings_now(config, run.before["prepare"]))
-    record = frozen.read_frozen(run.folder / frozen.SETTINGS)
-    run.progress.say(f"frozen: fingerprint {record['fingerprint']}")
-
-
 def run_test(run: StageRun, config: Config) -> None:
-    """Run all methods on the test corpus, if nothing has changed since the freeze."""
+    """Run all methods on the test corpus."""
     prepared = run.before["prepare"]
-    settings = settings_now(config, prepared)
-    record = frozen.check_frozen(run.before["freeze"] / frozen.SETTINGS, settings)
-    root = run.folder.parent
-    number = frozen.start_test(root, record["fingerprint"], config.test_corpus)
-    run.progress.say(f"test: run {number} on {config.test_corpus} in {root}")
     catalogue = _test_sources(config, read_json(prepared / CATALOGUE), run.folder)
     write_json(run.folder / CATALOGUE, catalogue)
     rows = _runnable(conditions_of_test(config), catalogue)
@@ -115,7 +98,6 @@ def run_test(run: StageRun, config: Config) -> None:
     tasks = session_tasks(rows, catalogue, **config.work)
     tasks |= session_tasks(untrained, catalogue, **config.untrained_work)
     _write_results(run, [*rows, *untrained], run.map(compare_one, tasks))
-    frozen.finish_test(root)
 
 
 def run_report(run: StageRun, config: Config) -> None:
@@ -134,13 +116,8 @@ def run_report(run: StageRun, config: Config) -> None:
         **summarise_parts(develop, config.seed),
         "meeting": summarise_meeting(meeting),
         "test": None,
-        "test_runs": frozen.read_runs(run.folder.parent),
-        "frozen": None,
     }
     results["development"] = results.pop("trained")
-    if "freeze" in run.before:
-        record = frozen.read_frozen(run.before["freeze"] / frozen.SETTINGS)
-        results["frozen"] = record
     if "test" in run.before:
         test = read_json(run.before["test"] / RESULTS)
         found = summarise_parts(test, config.seed)
@@ -157,30 +134,6 @@ def run_report(run: StageRun, config: Config) -> None:
             )
     results |= {"left_out": left_out, "sources": catalogue}
     write_report(run.folder, results, draw=config.figures)
-
-
-def settings_now(config: Config, prepared: Path) -> dict[str, Any]:
-    """What would be frozen now; the test corpus is not looked at."""
-    files = {"embedded model": file_digest(default_model_path())}
-    for name, source in sorted(read_json(prepared / CATALOGUE).items()):
-        if source["backend"]:
-            model = read_model(source["backend"], KIND)
-            files[f"back end of {name}"] = model.fingerprint
-    if config.test_corpus == TEST:
-        for corpus in DEVELOPMENT:
-            path = config.root / corpus / VECTORS
-            files[f"{corpus} neural"] = file_digest(path) if path.exists() else "none"
-    test = {
-        "corpus": config.test_corpus,
-        "conditions": {
-            condition.name: asdict(condition)
-            for condition in (*conditions_of_test(config), *untrained_of_test(config))
-        },
-        "training": asdict(config.training),
-        "methods_untrained": config.untrained.methods,
-        **config.work,
-    }
-    return frozen.settings_to_freeze(config.methods, files, test)
 
 
 def _test_sources(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compare.goals import summarise_drift, summarise_goals
 from benchmarks.compare.intervals import stratified_interval
 from benchmarks.compare.peers import OURS
 from benchmarks.compare.reliability import summarise_reliability
@@ -110,7 +109,7 @@ def summarise_parts(content: Mapping[str, Any], seed: int) -> dict[str, Any]:
     Returns
     -------
     results : dict
-        A summary for each of `PARTS`, "goals", "drift", and "reliability" by part.
+        A summary for each of `PARTS`, "drift", and "reliability" by part.
     """
     described = {entry["name"]: entry for entry in content["conditions"]}
     sessions = collect(content["sessions"], list(described))
@@ -124,10 +123,53 @@ def summarise_parts(content: Mapping[str, Any], seed: int) -> dict[str, Any]:
         )
     return {
         **found,
-        "goals": summarise_goals(sessions, described, seed),
         "drift": summarise_drift(sessions, described),
         "reliability": {part: own for part, own in told.items() if own},
     }
+
+
+def summarise_drift(
+    sessions: Mapping[str, Sequence[Mapping[str, Any]]],
+    conditions: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
+    """How the number of speakers moves when a session is doubled or repeated.
+
+    Returns
+    -------
+    drift : dict
+        By condition, and "all" for all that are doubled: "pairs", and by method the
+        speakers found "before" and "after", their mean difference "drift", and the
+        share of pairs with the "same" number.
+    """
+    found: dict[str, Any] = {}
+    pooled: dict[str, list[tuple[float, float]]] = {}
+    for name, after in sessions.items():
+        before = sessions.get(conditions[name]["doubles"])
+        if not before:
+            continue
+        # A cut may have been drawn more often than it was repeated.
+        pairs = list(zip(before, after, strict=False))
+        each = {
+            method: [
+                (one["methods"][method]["found"], two["methods"][method]["found"])
+                for one, two in pairs
+            ]
+            for method in after[0]["methods"]
+            if all(method in one["methods"] for pair in pairs for one in pair)
+        }
+        found[name] = {
+            "pairs": len(pairs),
+            "methods": {method: _drift(own) for method, own in each.items()},
+        }
+        if conditions[name]["part"] == "doubled":
+            for method, own in each.items():
+                pooled.setdefault(method, []).extend(own)
+    if pooled:
+        found["all"] = {
+            "pairs": max(map(len, pooled.values())),
+            "methods": {method: _drift(own) for method, own in pooled.items()},
+        }
+    return found
 
 
 def summarise_meeting(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,6 +188,16 @@ def summarise_meeting(results: Mapping[str, Any]) -> dict[str, Any]:
             },
         }
     return rows
+
+
+def _drift(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
+    before, after = np.array(pairs).T
+    return {
+        "before": float(before.mean()),
+        "after": float(after.mean()),
+        "drift": float((after - before).mean()),
+        "same": float(np.mean(before == after)),
+    }
 
 
 def _values(sessions: Sequence[Mapping[str, Any]]) -> Values:

@@ -1,16 +1,13 @@
-"""The recipe `compare` in a size for tests, without data."""
-
-import json
+"""The comparison in a size for tests, without data."""
 
 import pytest
 
-from benchmarks.compare import freeze as compare_freeze
 from benchmarks.compare import sources as compare_sources
 from benchmarks.compare.plan import corpora_of
 from benchmarks.compare.vectors import FILES
 from recipes._common.corpora import TEST
 from sms_diar.datasets import DigitsIvectors
-from sms_diar.errors import ConfigError, ExperimentError
+from sms_diar.errors import ConfigError
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.arrays import write_npz
@@ -55,7 +52,6 @@ def test_development_does_not_go_on_to_the_test_by_itself(root, tmp_path):
     )
     assert outcome.ran == ("prepare", "develop", "report")
     assert outcome.results["test"] is None
-    assert outcome.results["test_runs"] == []
     rows = outcome.results["development"]["conditions"]
     assert rows["sim 1 spk"]["methods"]["sms"]["found"] == 1.0
     assert set(rows["sim 3 uneven"]["paired"]) == {"ahc", "ahc-oracle", "nme-sc"}
@@ -80,7 +76,6 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
         for kind in ("CAM++", "GE2E", "i-vectors")
         for law in ("even", "zipf")
     }
-    assert set(results["test_goals"]) == {"trained", "untrained", "no PLDA"}
     # Only the default says how sure it is.
     assert {name for part in results["reliability"].values() for name in part} == {
         "sms"
@@ -89,7 +84,7 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
 
 
 def test_writes_every_kind_of_output(tested):
-    assert tested.ran == ("prepare", "develop", "freeze", "test", "report")
+    assert tested.ran == ("prepare", "develop", "test", "report")
     written = {path.name for path in (tested.folder / "report").iterdir()}
     assert written >= {
         "results.json",
@@ -105,83 +100,33 @@ def test_writes_every_kind_of_output(tested):
         "test-untrained.png",
         "lengths.png",
     }
-    lines = tested.summary.splitlines()
-    assert max(len(line) for line in lines if "Tables" not in line) <= 100
 
 
-def test_the_report_begins_with_the_test_and_ends_with_settings(tested):
+def test_the_report_has_a_table_of_every_part(tested):
     text = (tested.folder / "report" / "report.md").read_text()
     heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert heads == [
-        "Test: simulated",
+    assert heads[0].startswith("Test with a PLDA model, K / speakers found")
+    titles = list(dict.fromkeys(head.partition(",")[0] for head in heads))
+    assert titles == [
+        "Test with a PLDA model",
         "Test without a PLDA model",
-        "Goals on the test",
-        "Development",
-        "Goals",
-        "Without a PLDA model",
+        "Development with a PLDA model",
+        "Development without a PLDA model",
+        "Doubled sessions",
         "Windows in time",
         "Lengths and repetitions",
+        "Doubled or repeated: speakers before > after / number stays in %",
         "Reliability",
-        "Sources",
+        "Sources: equal error rate of all pairs",
+        "Parameters of the methods",
         "Settings",
     ]
-    assert "has been run once in this folder" in text
     assert "stand-in iv 3 uneven" in text
 
 
-def test_what_was_frozen_is_what_was_tested(tested):
-    record = json.loads((tested.folder / "freeze" / "settings.json").read_text())
-    runs = tested.results["test_runs"]
-    assert [entry["fingerprint"] for entry in runs] == [record["fingerprint"]]
-    assert runs[0]["corpus"] == "simulated"
-    assert runs[0]["finished"]
-    assert "stand-in CAM++ 3 zipf" in record["settings"]["test"]["conditions"]
-    assert record["settings"]["test"]["methods_untrained"] == ["sms", "ahc"]
-    assert record["settings"]["test"]["seed"] == 1
-    assert "back end of heavy" in record["settings"]["files"]
-
-
-def test_a_second_run_repeats_nothing_and_is_not_counted(tested, root):
+def test_a_second_run_repeats_nothing(tested, root):
     again = run(root, tested.folder, "until=test", "figures=true")
     assert again.ran == ()
-    assert len(again.results["test_runs"]) == 1
-
-
-def test_a_changed_program_is_refused_until_frozen_anew(root, tmp_path, monkeypatch):
-    folder = tmp_path / "exp"
-    small = (
-        *TRAINED_ONLY,
-        "world.each=[]",
-        "test_speakers=[3]",
-        "test_uneven=[]",
-        'methods=["ahc"]',
-        "runs=1",
-        "runs_simulated=1",
-    )
-    run(root, folder, "until=freeze", *small)
-    real = compare_freeze.program_digests
-
-    def changed():
-        return {**real(), "clustering/speakers/vb.py": "another"}
-
-    # As if somebody had improved a method after the freeze.
-    monkeypatch.setattr(compare_freeze, "program_digests", changed)
-    with pytest.raises(
-        ExperimentError, match=r"program / clustering/speakers/vb\.py: was '"
-    ):
-        run(root, folder, "until=test", *small)
-    assert compare_freeze.read_runs(folder) == []
-    assert not (folder / "test" / "sessions.json").exists()
-    # Other conditions are a change like others.
-    monkeypatch.undo()
-    with pytest.raises(ExperimentError, match="test / conditions / stand-in iv 4 spk"):
-        run(root, folder, "until=test", *small, "test_speakers=[4]")
-    outcome = run(root, folder, "until=test", *small, first="freeze")
-    assert outcome.ran == ("freeze", "test", "report")
-    assert len(outcome.results["test_runs"]) == 1
-    # Testing once more is possible, and taken down.
-    outcome = run(root, folder, "until=test", *small, first="test")
-    assert len(outcome.results["test_runs"]) == 2
 
 
 def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
@@ -200,7 +145,7 @@ def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("until=end", "'until' must be one of develop, freeze, test, got 'end'"),
+        ("until=end", "'until' must be one of develop, test, got 'end'"),
         (
             "test_corpus=mine",
             "'test_corpus' must be one of audiomnist8k, arabic8k, "
@@ -293,8 +238,3 @@ def test_the_way_to_the_real_corpus_on_simulated_vectors(root, tmp_path, monkeyp
     assert results["sources"][f"{TEST}-neural"]["words"].startswith(
         "back end of arabic8k and libri-testother10-8k"
     )
-    frozen = results["frozen"]["settings"]["files"]
-    assert {"embedded model", "arabic8k neural", "libri-testother10-8k neural"} <= set(
-        frozen
-    )
-    assert results["test_runs"][0]["corpus"] == TEST

@@ -1,10 +1,19 @@
-"""Means, paired differences and their texts."""
+"""Means, paired differences and their tables."""
 
 import pytest
 
-from benchmarks.compare import text as compare_text
-from benchmarks.compare.summary import summarise_conditions, summarise_meeting
-from benchmarks.compare.words import signed
+from benchmarks.compare.report import (
+    average_table,
+    condition_table,
+    difference_table,
+    meeting_table,
+    signed,
+)
+from benchmarks.compare.summary import (
+    summarise_conditions,
+    summarise_drift,
+    summarise_meeting,
+)
 
 CONDITIONS = [
     {"name": "a 3 spk", "group": "one", "speakers": 3, "law": "all", "source": "s"},
@@ -75,55 +84,46 @@ def test_differences_are_paired(results):
     assert every["kmeans"]["g"]["conditions"] == 1
 
 
-def test_the_overview_has_a_row_per_condition_and_a_column_per_method(results):
-    table = compare_text.overview(summarise_conditions(results, CONDITIONS, 1))
-    assert table.columns == ("condition", "EER %", "sms", "ahc", "kmns")
-    assert table.rows[0] == (
-        "a 3 spk",
-        "10",
-        ".800 / .850 / 3.5",
-        ".800 / .700 / 5.0",
-        "**1.00 / 1.00 / 3.0**",
-    )
+def test_a_table_has_a_row_per_condition_and_a_column_per_method(results):
+    table = condition_table(summarise_conditions(results, CONDITIONS, 1), "k")
+    assert table.columns == ("condition", "spk", "rows", "sms", "ahc", "kmns")
+    # Right in one session of two, in none, in both.
+    cells = (".800 / 3.5 / 50", ".800 / 5.0 / 0", "**1.00 / 3.0 / 100**")
+    assert table.rows[0] == ("a 3 spk", "3.0", "90", *cells)
     assert table.rows[1][-1] == "-"
-    # One condition of two: marked.
-    assert table.rows[-1][-1] == "1.00 / 1.00 / 0 %+"
 
 
-def test_differences_read_as_numbers_with_signs(results):
-    table = compare_text.differences(summarise_conditions(results, CONDITIONS, 1), "g")
-    assert table.columns == ("condition", "ahc", "kmns")
+def test_means_and_differences_have_a_row_per_group(results):
+    summary = summarise_conditions(results, CONDITIONS, 1)
+    assert average_table(summary, "k").rows[0] == (
+        *("one", ".800 / 50 %", ".800 / 0 %", "1.00 / 100 %"),
+    )
+    table = difference_table(summary, "g")
+    assert table.columns == ("mean of", "ahc", "kmns")
     assert table.rows[0][1].startswith("+.150 [")
     assert table.rows[1][2] == "-"
 
 
-def test_headlines_say_the_worst_and_how_often_the_number_is_right():
-    conditions = [
-        {"name": "a", "group": "one", "speakers": 3, "law": "all", "source": "s"},
-        {"name": "b", "group": "one", "speakers": 3, "law": "zipf", "source": "s"},
-        {"name": "c", "group": "one", "speakers": 1, "law": "all", "source": "s"},
-    ]
-    one = {**figures(1, 1, 3), "exact": 1.0}
-    pair = {"sms": figures(0.9, 0.9, 4), "nme-sc": figures(0.8, 0.8, 3)}
-    worse = {"sms": figures(0.5, 0.5, 3), "nme-sc": figures(0.7, 0.7, 3)}
-    results = {
-        "a/0": session(**pair),
-        "b/0": session(**worse),
-        "c/0": session(**{"sms": one, "nme-sc": one}),
+def test_drift_is_the_number_after_doubling_minus_the_number_before():
+    def found(*numbers):
+        return [{"methods": {"sms": {"found": float(n)}}} for n in numbers]
+
+    conditions = {
+        "half": {"part": "doubled", "doubles": ""},
+        "double": {"part": "doubled", "doubles": "half"},
+        "cut": {"part": "lengths", "doubles": ""},
+        "cut x 10": {"part": "lengths", "doubles": "cut"},
     }
-    # Differences +.1, -.2 and 0; a has four speakers for three, c one for one.
-    k, g, even, single = compare_text.headlines(
-        summarise_conditions(results, conditions, 1)
-    )
-    assert k == (
-        "K of sms minus that of nme-sc: -.033 [-.033, -.033] on average over 3 "
-        "conditions; at least -.200 (b)."
-    )
-    assert g.startswith("G of sms")
-    assert even == (
-        "sms: 0 of 1 balanced sessions of 2 to 30 speakers with the right number (0 %)."
-    )
-    assert single == "sms: 1 of 1 sessions of one speaker found as one (100 %)."
+    sessions = {"half": found(3, 2), "double": found(3, 4)}
+    # A cut may have been drawn more often than it was repeated; it is not pooled.
+    sessions |= {"cut": found(1, 5), "cut x 10": found(8)}
+    drift = summarise_drift(sessions, conditions)
+    assert set(drift) == {"double", "cut x 10", "all"}
+    assert drift["double"]["methods"]["sms"] == {
+        **{"before": 2.5, "after": 3.5, "drift": 1.0, "same": 0.5},
+    }
+    assert drift["cut x 10"]["methods"]["sms"]["drift"] == 7.0
+    assert drift["all"]["pairs"] == 2
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_meetings_are_summarised_by_error_rate():
 
     rows = summarise_meeting({"known/0": one(0.1), "known/1": one(0.3)})
     assert rows["known"]["methods"]["sms"]["der"] == pytest.approx(0.2)
-    table = compare_text.meeting(rows)
+    table = meeting_table(rows)
     assert table.columns == ("DER % / speakers", "known")
     assert table.rows == (("sms", "20.00 / 4.0"),)
     assert summarise_meeting({}) == {}
