@@ -27,7 +27,7 @@ def config(root, tmp_path):
         "ami-es2005a",
     ):
         (tmp_path / name).mkdir()
-    conf = Path(root) / "recipes" / "compare" / "conf.toml"
+    conf = Path(root) / "benchmarks" / "compare" / "conf.toml"
 
     def load(*assignments):
         return load_config(Config, conf, (), [f"data={tmp_path}", *assignments])

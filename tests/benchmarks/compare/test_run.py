@@ -39,7 +39,7 @@ def config_of(root, *assignments):
     return load_config(kind, recipe.folder / "conf.toml", (), assignments)
 
 
-# Both stages with pictures: some seconds, shared by the tests that look at them.
+# Both stages with pictures, shared by the tests that look at them.
 @pytest.fixture(scope="module")
 def tested(pytestconfig, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare") / "exp"
@@ -57,6 +57,7 @@ def test_development_does_not_go_on_to_the_test_by_itself(root, tmp_path):
     assert set(rows["sim 3 uneven"]["paired"]) == {"ahc", "ahc-oracle", "nme-sc"}
 
 
+@pytest.mark.soak
 def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     results = tested.results
     rows = results["untrained"]["conditions"]
@@ -83,6 +84,7 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     assert {"untrained", "windows", "lengths"} <= set(results["reliability"])
 
 
+@pytest.mark.soak
 def test_writes_every_kind_of_output(tested):
     assert tested.ran == ("prepare", "develop", "test", "report")
     written = {path.name for path in (tested.folder / "report").iterdir()}
@@ -102,6 +104,7 @@ def test_writes_every_kind_of_output(tested):
     }
 
 
+@pytest.mark.soak
 def test_the_report_has_a_table_of_every_part(tested):
     text = (tested.folder / "report" / "report.md").read_text()
     heads = [line[3:] for line in text.splitlines() if line.startswith("## ")]
@@ -124,6 +127,7 @@ def test_the_report_has_a_table_of_every_part(tested):
     assert "stand-in iv 3 uneven" in text
 
 
+@pytest.mark.soak
 def test_a_second_run_repeats_nothing(tested, root):
     again = run(root, tested.folder, "until=test", "figures=true")
     assert again.ran == ()
@@ -187,6 +191,7 @@ def speakers_of(world, n_speakers, seed, prefix):
     return EmbeddingSet(ids, drawn.X), names
 
 
+@pytest.mark.soak
 def test_the_way_to_the_real_corpus_on_simulated_vectors(root, tmp_path, monkeypatch):
     # The files and the loader of the test corpus are replaced, so that all of the
     # stage runs but nothing of the corpus is read.

@@ -33,7 +33,7 @@ STAND_INS = (
 
 @pytest.fixture
 def drawn(root, tmp_path):
-    conf = root / "recipes" / "compare" / "conf.toml"
+    conf = root / "benchmarks" / "compare" / "conf.toml"
     config = load_config(Config, conf, (), STAND_INS)
     world = {"dim": 16, "eer": 0.05}
     catalogue = prepare_stand_in(world=world, folder=str(tmp_path), seed=1)
