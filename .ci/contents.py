@@ -12,6 +12,7 @@ NEEDED = (
     "sms_diar/datasets/ivectors_8k.npz",
     "sms_diar/report/page/page.js",
 )
+CHECKOUT_ONLY = ("recipes/", "benchmarks/", "tests/")
 UNWANTED = (".nbi", ".nbc", ".pyc", ".log", "/.venv/", "/exp/", "/.lock", "/site.toml")
 
 
@@ -22,15 +23,18 @@ def problems(path: Path) -> list[str]:
             names = archive.namelist()
         shipped = ("_recipes/synthetic/run.py", "_conf/small.toml")
         needed = (*NEEDED, *(f"sms_diar/{name}" for name in shipped))
+        unwanted = tuple(f"/{folder}" for folder in CHECKOUT_ONLY)
     else:
         with tarfile.open(path) as archive:
             names = [name.partition("/")[2] for name in archive.getnames()]
         needed = (*NEEDED, "recipes/synthetic/run.py", "tests/conftest.py", "LICENSE")
+        unwanted = ()
     found = [f"{path.name}: lacks {name}" for name in needed if name not in names]
     found += [
         f"{path.name}: should not have {name}"
         for name in names
         if any(part in f"/{name}" for part in UNWANTED)
+        or f"/{name}".startswith(unwanted)
     ]
     return found
 

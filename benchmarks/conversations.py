@@ -21,7 +21,7 @@ import soundfile
 from benchmarks._environment import ONE_THREAD, ROOT
 from benchmarks._records import Measurement, Options
 from benchmarks._runner import tell
-from sms_diar.datasets.corpora import corpora_folder
+from recipes._common.corpora import corpora_folder
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.rttm import read_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from benchmarks._crowd import draw_crowd
 from benchmarks._environment import ONE_THREAD, ROOT
 from benchmarks._indexes import INDEXES, measure_index
 from benchmarks._records import Measurement, Options
@@ -42,7 +43,6 @@ from sms_diar.io.embeddings import read_embeddings
 from sms_diar.metrics import score_clustering
 from sms_diar.pipeline.models import read_backend
 from sms_diar.scoring.model_space import model_space
-from sms_diar.synthetic.crowd import draw_crowd
 from sms_diar.types import IntArray
 
 SEED = 0  # of the draws, and of the runs

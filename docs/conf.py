@@ -127,15 +127,17 @@ PAGES = {
     "benchmarks/RESULTS.md": "/results/speed.md",
     "benchmarks/RESULTS-features.md": "/results/speed-features.md",
     "benchmarks/RESULTS-scoring.md": "/results/speed-scoring.md",
+    "benchmarks/compare/RESULTS.md": "/results/compare.md",
+    "benchmarks/compare": "/results/compare-sessions.md",
     "recipes/README.md": "/use/recipes.md",
     **{
         f"recipes/{name}/RESULTS.md": f"/results/{name}.md"
-        for name in ("compare", "conversations", "digits", "speakers", "synthetic")
+        for name in ("conversations", "digits", "speakers", "synthetic")
     },
     **{
         f"recipes/{name}": f"/use/recipe-{name}.md"
         for name in (
-            *("callhome", "compare", "conversations", "digits"),
+            *("callhome", "conversations", "digits"),
             *("speakers", "sre08", "synthetic"),
         )
     },

@@ -22,7 +22,7 @@ from sms_diar.features.front_end import FrontEnd
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "sms"
-NAMES = {"paper": "sms-paper", "nme": "nme-sc", "hdb": "hdbscan"}  # short in tables
+NAMES = {"paper": "sms-paper"}  # short in tables
 
 
 def write_pages(folder: Path) -> None:
@@ -99,18 +99,17 @@ def settings_page() -> str:
 
 
 def headline_page() -> str:
-    """Main figures of the reports in ``recipes``, in a few lines."""
-    majority = _majorities()
-    others = {name: g for name, g in majority.items() if name != OURS}
+    """Main figures of the reports, in a few lines."""
+    mean_k = _mean_k()
+    others = {name: k for name, k in mean_k.items() if name != OURS}
     best = max(others, key=lambda name: others[name])
-    recording = _rows("conversations", "given")[0]
-    *clips, total = _rows("conversations", "recording")
-    printed = [row["K"] for row in _rows("synthetic", "set") if "(" in row["K"]]
+    recording = _rows("recipes/conversations", "given")[0]
+    *clips, total = _rows("recipes/conversations", "recording")
+    printed = [row["K"] for row in _rows("recipes/synthetic", "set") if "(" in row["K"]]
     gaps = [abs(float(cell.rstrip(")").split()[-1])) for cell in printed]
     return (
-        f"- Speakers from embeddings of spoken digits: G is {majority[OURS]:.3f} on "
-        f"average over all conditions of the test; the best other method, {best}, "
-        f"reaches {others[best]:.3f}.\n"
+        f"- Speakers from i-vectors of spoken digits: K is {mean_k[OURS]:.3f} on "
+        f"average; the best other method, {best}, reaches {others[best]:.3f}.\n"
         f"- {len(clips)} clips of AMI meetings ({float(total['scored s']):.0f} s of "
         f"scored speech), with the networks: DER {recording['DER %']} %, collar "
         f"0.25 s, overlap scored.\n"
@@ -120,37 +119,36 @@ def headline_page() -> str:
 
 
 def draw_headline(path: Path) -> None:
-    """Draw G of every method, averaged over all conditions of the test."""
+    """Draw K of every method: i-vectors of the test speakers, with a PLDA model."""
     from matplotlib.figure import Figure  # noqa: PLC0415 only when pages are built
 
-    values = sorted(_majorities().items(), key=lambda item: item[1])
+    values = sorted(_mean_k().items(), key=lambda item: item[1])
     figure = Figure(figsize=(7, 3.2), layout="constrained")
     axes = figure.subplots()
-    for row, (name, g) in enumerate(values):
-        axes.barh(row, g, color="#0072B2" if name == OURS else "#999999")
-        axes.text(g + 0.01, row, f"{g:.3f}", va="center", fontsize=11)
+    for row, (name, k) in enumerate(values):
+        axes.barh(row, k, color="#0072B2" if name == OURS else "#999999")
+        axes.text(k + 0.01, row, f"{k:.3f}", va="center", fontsize=11)
     axes.set_yticks(range(len(values)), [name for name, _ in values], fontsize=12)
     axes.set_xlim(0, 1.1)
-    axes.set_xlabel("G, mean over all conditions of the test", fontsize=12)
+    axes.set_xlabel("mean K, i-vectors of the test, with a PLDA model", fontsize=12)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})
 
 
-def _majorities() -> dict[str, float]:
-    """G of each method, from the row of means over all conditions."""
-    [row] = [
-        r for r in _rows("compare", "condition") if r["condition"] == "*mean, all*"
-    ]
+def _mean_k() -> dict[str, float]:
+    """K of each method: i-vectors of the test speakers, with a PLDA model."""
+    rows = _rows("benchmarks/compare", "conditions")
+    row = next(row for row in rows if row["conditions"] == "i-vectors")
     return {
-        NAMES.get(name, name): float(cell.split(" / ")[1])
+        NAMES.get(name, name): float(cell.split(" / ")[0])
         for name, cell in row.items()
         if " / " in cell
     }
 
 
-def _rows(recipe: str, first: str) -> list[dict[str, str]]:
+def _rows(folder: str, first: str) -> list[dict[str, str]]:
     """Read the first table of a report whose first column has the head `first`."""
-    lines = (ROOT / "recipes" / recipe / "RESULTS.md").read_text("utf-8").splitlines()
+    lines = (ROOT / folder / "RESULTS.md").read_text("utf-8").splitlines()
     table = [_cells(line) if line.startswith("|") else [] for line in lines]
     start = next(i for i, cells in enumerate(table) if cells[:1] == [first])
     end = next(i for i in range(start, len(table)) if not table[i])

@@ -14,6 +14,9 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import sms_diar
+from recipes._common.paper import paper_name
+from recipes.synthetic.printed import read_printed
+from recipes.synthetic.repetitions import table_repetition
 from sms_diar.datasets import sample_conversation
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe
@@ -21,9 +24,6 @@ from sms_diar.networks.catalogue import NETWORKS
 from sms_diar.networks.fetching import fetch
 from sms_diar.networks.store import look_up
 from sms_diar.report.tables import Table
-from sms_diar.studies._shared.paper import paper_name
-from sms_diar.studies.gaussians.printed import read_printed
-from sms_diar.studies.gaussians.repetitions import table_repetition
 from sms_diar.types import Turn
 
 COLUMNS = 42  # of the timeline

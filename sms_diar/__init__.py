@@ -18,7 +18,7 @@ Behind them is a pipeline, and the folders are its stages in order::
 
     timeline -> io -> networks -> features -> embeddings -> preprocessing -> scoring
              -> synthetic, datasets -> clustering -> metrics -> report
-             -> pipeline -> experiment -> studies -> cli
+             -> pipeline -> experiment -> cli
 
 A module may import from stages to its left, never from stages to its right.
 Start reading at :mod:`sms_diar.types`, the few values that travel along, and

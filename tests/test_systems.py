@@ -83,7 +83,7 @@ def test_what_only_one_system_has_is_recognised(text, found):
 
 
 def test_the_package_asks_for_no_system_without_a_way_around():
-    assert len(SOURCES) > 300
+    assert len(SOURCES) > 0
     wrong = {
         path.relative_to(PACKAGE).as_posix(): found
         for path in SOURCES

@@ -50,6 +50,16 @@ def test_a_small_npz_is_clustered(tmp_path):
     assert len(set(zip(truth, found, strict=True))) == 2
 
 
+def test_a_recipe_runs_in_worker_processes(tmp_path):
+    small = {"runs": 2, "repetitions": 2, "figures": "false", "search.runs": 1}
+    small |= {"sets": '["set1"]', "sweeps.sizes": "[20, 40]", "sweeps.clusters": "[3]"}
+    small |= {"sweeps.dimensions": "[2]", "sweeps.ratios": "[2.0]"}
+    words = [part for key in small for part in ("--set", f"{key}={small[key]}")]
+    done = command("run", "synthetic", "--exp", tmp_path, "--workers", 2, *words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "results.json").is_file()
+
+
 def test_our_recipes_come_along():
     done = command("recipes")
     assert done.returncode == 0, done.stderr

@@ -21,19 +21,20 @@ from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.studies._shared.digests import file_digest
-from sms_diar.studies._shared.extraction import (
+from sms_diar.timeline.windows import WindowLayout
+from sms_diar.types import Turn
+
+from .._common.digests import file_digest
+from .._common.extraction import (
     BACKEND,
     IVECTORS,
     ModelSettings,
     write_ivectors,
 )
-from sms_diar.studies._shared.settings import BackendFiles, SpeechSettings, part_of
-from sms_diar.studies.callhome import report as diarization_report
-from sms_diar.studies.callhome import steps as diarization
-from sms_diar.studies.callhome.steps import COUNTS, SPEECH, ClusterSettings
-from sms_diar.timeline.windows import WindowLayout
-from sms_diar.types import Turn
+from .._common.settings import BackendFiles, SpeechSettings, part_of
+from . import report as diarization_report
+from . import steps as diarization
+from .steps import COUNTS, SPEECH, ClusterSettings
 
 OVERLAPS = ("ignored", "scored")
 

@@ -23,15 +23,16 @@ from typing import Any
 
 from sms_diar._json import json_line
 from sms_diar.clustering.methods import METHODS
-from sms_diar.datasets.corpora import corpora_folder
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.pipeline.diarize_models import EMBEDDED, NEURAL
-from sms_diar.studies._shared.digests import file_digest
-from sms_diar.studies.conversations import report as conversation_report
-from sms_diar.studies.conversations import steps
-from sms_diar.studies.conversations.corpus import Conversation, Place
-from sms_diar.studies.conversations.layouts import (
+
+from .._common.corpora import corpora_folder
+from .._common.digests import file_digest
+from . import report as conversation_report
+from . import steps
+from .corpus import Conversation, Place
+from .layouts import (
     LAYOUTS,
     MICROPHONES,
     OVERLAPS,
@@ -39,8 +40,8 @@ from sms_diar.studies.conversations.layouts import (
     UEMS,
     Rules,
 )
-from sms_diar.studies.conversations.report import SIMULATE
-from sms_diar.studies.conversations.simulated import Meetings, write_meetings
+from .report import SIMULATE
+from .simulated import Meetings, write_meetings
 
 
 @dataclass(frozen=True)

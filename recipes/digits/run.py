@@ -17,12 +17,13 @@ from pathlib import Path
 
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.studies._shared import speaker_report
-from sms_diar.studies._shared.corpora import TEST, TRAINING
-from sms_diar.studies._shared.digests import listing_digest
-from sms_diar.studies._shared.settings import CrossValidation, SpeakerTable
-from sms_diar.studies._shared.speaker_stages import table_stages
-from sms_diar.studies.digits import steps as digits
+
+from .._common import speaker_report
+from .._common.corpora import TEST, TRAINING
+from .._common.digests import listing_digest
+from .._common.settings import CrossValidation, SpeakerTable
+from .._common.speaker_stages import table_stages
+from . import steps as digits
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 CANDIDATES = "candidates.json"

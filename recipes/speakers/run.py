@@ -20,16 +20,17 @@ from typing import Any
 
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.studies._shared import speaker_report
-from sms_diar.studies._shared.digests import file_digest
-from sms_diar.studies._shared.prepared import clear, prepare_data
-from sms_diar.studies._shared.settings import (
+
+from .._common import speaker_report
+from .._common.digests import file_digest
+from .._common.prepared import clear, prepare_data
+from .._common.settings import (
     BackendTraining,
     EmbeddingFiles,
     SpeakerTable,
 )
-from sms_diar.studies._shared.speaker_stages import table_stages
-from sms_diar.studies.speakers.sources import (
+from .._common.speaker_stages import table_stages
+from .sources import (
     SOURCES,
     World,
     bundled_files,

@@ -16,20 +16,21 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sms_diar.embeddings.cuts import SegmentLaw
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.studies._shared import extraction
-from sms_diar.studies._shared.prepared import clear, prepare_data
-from sms_diar.studies._shared.settings import (
+
+from .._common import extraction
+from .._common.prepared import clear, prepare_data
+from .._common.settings import (
     EmbeddingFiles,
     SpeakerTable,
     SpeechSettings,
     part_of,
 )
-from sms_diar.studies._shared.speaker_stages import table_stages
-from sms_diar.studies.sre08.steps import DATA, Tree, write_data, write_report
+from .._common.speaker_stages import table_stages
+from .cuts import SegmentLaw
+from .steps import DATA, Tree, write_data, write_report
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 

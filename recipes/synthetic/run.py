@@ -17,14 +17,15 @@ from typing import Any
 
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.studies.gaussians import report as gaussian_report
-from sms_diar.studies.gaussians.repetitions import (
+from sms_diar.synthetic import PAPER_SETS
+
+from . import report as gaussian_report
+from .repetitions import (
     METHODS,
     PointSettings,
     sweep_repetition,
     table_repetition,
 )
-from sms_diar.synthetic import PAPER_SETS
 
 PRINTED = Path(__file__).parent / "paper.csv"
 TIMED = ("points-ms", "points-bms", "points-sms")

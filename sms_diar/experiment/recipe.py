@@ -4,11 +4,15 @@
 dataclass ``Config``, and a function ``stages(config)``. Complete defaults for
 ``Config`` are in ``conf.toml`` beside it. The last stage is called ``report``; it
 writes ``results.json`` for machines and ``summary.txt`` for the terminal.
+
+A folder with an ``__init__.py`` is a package: its modules import each other by relative
+names (``from .steps import measure``), and worker processes find what they are to call.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import os
 import sys
@@ -49,13 +53,8 @@ class Recipe:
     def load(self) -> ModuleType:
         """Import ``run.py`` (recipes are programs: run those you trust)."""
         path = self.folder / "run.py"
-        spec = importlib.util.spec_from_file_location(f"recipe_{self.name}", path)
-        if spec is None or spec.loader is None:
-            raise ExperimentError(f"{path}: cannot be loaded as a Python file")
-        module = importlib.util.module_from_spec(spec)
-        # dataclasses look their module up while the recipe is being executed.
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        packaged = (self.folder / "__init__.py").is_file()
+        module = _import_packaged(path) if packaged else _import_alone(path)
         for name in ("Config", "stages"):
             if not hasattr(module, name):
                 raise ExperimentError(f"{path}: a recipe must define {name}")
@@ -141,6 +140,40 @@ def run_recipe(
     write_json(exp / "run.json", record)
     ran = run_stages(stages, exp, first=first, workers=workers, progress=progress)
     return Outcome(exp, tuple(ran))
+
+
+def _import_packaged(path: Path) -> ModuleType:
+    """Import a file by its dotted name, so that worker processes can do the same."""
+    names = [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        names.insert(0, folder.name)
+        folder = folder.parent
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))  # at the end, where it hides no other package
+        importlib.invalidate_caches()
+    name = ".".join(names)
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or not spec.origin or not path.samefile(spec.origin):
+        raise ExperimentError(
+            f"{path}: Python finds another package named '{names[0]}' before this one; "
+            f"rename the folder '{folder / names[0]}', or remove its __init__.py"
+        )
+    return importlib.import_module(name)
+
+
+def _import_alone(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"recipe_{path.parent.name}", path)
+    if spec is None or spec.loader is None:
+        raise ExperimentError(f"{path}: cannot be loaded as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # dataclasses look their module up while the recipe is being executed.
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def _describe(folder: Path) -> Recipe:

@@ -264,5 +264,5 @@ def test_an_unknown_configuration_is_named_with_the_known_ones(
         find_conf(name)
     message = str(caught.value)
     assert message.startswith(f"{name}: no such file, and not one of the ")
-    assert "compare-small, mfcc_8k, mfcc_8k_full, small" in message
+    assert "mfcc_8k, mfcc_8k_full, small" in message
     assert "site" not in message

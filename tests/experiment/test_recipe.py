@@ -1,5 +1,7 @@
 """Finding and loading recipes."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,11 @@ def hello(tmp_path):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _path_is_restored(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
 def test_the_synthetic_recipe_is_known_by_name():
     names = {recipe.name: recipe for recipe in list_recipes()}
     assert "paper's table" in names["synthetic"].summary
@@ -61,6 +68,49 @@ def test_a_recipe_runs_and_leaves_its_provenance(hello, tmp_path):
     assert record["settings"] == {"seed": 1, "word": "bye"}
     assert record["seed"] == 1
     assert {"sms_diar", "git", "machine", "date"} <= set(record)
+
+
+PACKAGED = (
+    RUN.replace("import json\n", "import json\nfrom .steps import shout\n")
+    .replace('{"word": config.word}))', '{"word": run.map(shout, tasks)["a"]}))')
+    .replace(
+        "    def report",
+        '    tasks = {name: {"word": config.word} for name in "ab"}\n    def report',
+    )
+)
+
+
+def test_a_recipe_that_is_a_package_has_modules_that_workers_find(hello, tmp_path):
+    """Its folder is on no path, as with a folder of a user's own."""
+    packaged = hello.rename(tmp_path / "own_recipe")
+    (packaged / "__init__.py").write_text("")
+    (packaged / "run.py").write_text(PACKAGED)
+    (packaged / "steps.py").write_text("def shout(word):\n    return word.upper()\n")
+    outcome = run_recipe(find_recipe(str(packaged)), tmp_path / "exp", workers=2)
+    assert outcome.results == {"word": "HELLO"}
+
+
+def test_a_packaged_recipe_with_the_name_of_another_package_is_named(hello, tmp_path):
+    packaged = hello.rename(tmp_path / "json")
+    (packaged / "__init__.py").write_text("")
+    with pytest.raises(ExperimentError) as caught:
+        find_recipe(str(packaged)).load()
+    assert str(caught.value) == (
+        f"{packaged / 'run.py'}: Python finds another package named 'json' before this "
+        f"one; rename the folder '{packaged}', or remove its __init__.py"
+    )
+
+
+@pytest.mark.parametrize("recipe", list_recipes(), ids=lambda recipe: recipe.name)
+def test_work_of_a_shipped_recipe_is_importable_by_name(recipe):
+    module = recipe.load()
+    assert module is importlib.import_module(f"recipes.{recipe.name}.run")
+
+
+def test_a_folder_of_benchmarks_is_a_recipe_as_well(root):
+    assert find_recipe(str(root / "benchmarks" / "compare")).load().__name__ == (
+        "benchmarks.compare.run"
+    )
 
 
 def test_an_unknown_recipe_is_named():
@@ -115,7 +165,6 @@ def test_every_setting_of_the_front_end_has_a_meaning_of_its_own():
 def test_configuration_files_of_the_checkout_can_be_read(root):
     """Each is for one recipe, or for the front end."""
     recipes = {"small": "synthetic", "speakers-small": "speakers"}
-    recipes["compare-small"] = "compare"
     for path in sorted((root / "conf").glob("*.toml")):
         if path.stem in recipes:
             recipe = find_recipe(recipes[path.stem])

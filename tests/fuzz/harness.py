@@ -75,6 +75,7 @@ class Reader:
 
 def readers() -> dict[str, Reader]:
     """All readers by name; imported late, so that atheris can watch them."""
+    from recipes.sre08.keys import read_model_key, read_trial_key
     from sms_diar.embeddings.extractor import KIND as IVECTORS
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
@@ -90,7 +91,6 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.sniff import is_label_table
-    from sms_diar.io.sre08_keys import read_model_key, read_trial_key
     from sms_diar.io.toml import read_toml
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from recipes.sre08.keys import read_model_key
 from sms_diar.embeddings.extractor import KIND, IvectorExtractor
 from sms_diar.errors import ConfigError, DataFormatError, SmsDiarError
 from sms_diar.features.front_end import FrontEnd
@@ -34,7 +35,6 @@ from sms_diar.io.kaldi.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
 from sms_diar.io.sniff import is_label_table
-from sms_diar.io.sre08_keys import read_model_key
 from sms_diar.io.toml import read_toml
 from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.models import read_backend, read_ivector_model

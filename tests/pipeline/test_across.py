@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sms_diar
+from benchmarks._crowd import draw_crowd
 from sms_diar import _scheduler
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
@@ -13,7 +14,6 @@ from sms_diar.errors import InvalidParameterError, MissingExtraError
 from sms_diar.pipeline import across, cluster
 from sms_diar.pipeline.appearances import appearance_lines, appearances
 from sms_diar.pipeline.models import read_backend
-from sms_diar.synthetic.crowd import draw_crowd
 from sms_diar.types import EmbeddingSet, Segment
 
 

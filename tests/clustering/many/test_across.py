@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks._crowd import draw_crowd
 from sms_diar.clustering.many import fragments, nearest
 from sms_diar.clustering.many.across import (
     STAGES,
@@ -14,7 +15,6 @@ from sms_diar.datasets import load_digits_ivectors, voice_backend_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.pipeline.models import choose_backend, read_backend
-from sms_diar.synthetic.crowd import draw_crowd
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Measurements of speed and of methods, and what fits shipped weights."""

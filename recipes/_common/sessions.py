@@ -1,0 +1,250 @@
+"""The speaker experiment of the paper: one session of drawn speakers at a time.
+
+A repetition is a pure function of its arguments, the seed among them: it draws a
+session, from a simulated world or from a corpus of embeddings, clusters it with
+every method, and returns plain numbers. Arrays are named by path and loaded once
+in each process.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sms_diar._random import named_generator
+from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.clustering.speakers.knn import KnnMeanShift
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.arrays import load_arrays
+from sms_diar.io.model import read_model
+from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.backend_training import KIND, backend_from_model, session_backend
+from sms_diar.synthetic import PldaWorld
+from sms_diar.types import AnyArray, FloatArray, RandomState
+
+from .paper import paper_name
+from .statistics import Figures
+from .threads import one_thread
+
+CRUMB = 5
+"""A cluster of fewer segments is a crumb; "n_solid" counts the others."""
+
+
+@dataclass(frozen=True)
+class ShiftSettings:
+    """Settings of the paper's methods; other methods ignore those they do not have.
+
+    Parameters
+    ----------
+    k : int
+        Number of neighbours. dsms draws it within 40 %.
+    tol : float
+        A point is at rest if it moves by less than this.
+    merge_threshold : float
+        Distance below which resting points are one cluster; 0: the default of the
+        method, 0.2 for vectors of unit length.
+    steps_per_segment : int
+        Maximum number of moves of stochastic methods, per segment of the session.
+    """
+
+    k: int
+    tol: float
+    merge_threshold: float
+    steps_per_segment: int
+
+    def build(
+        self, name: str, backend: BackEnd | None, n_segments: int, seed: RandomState
+    ) -> SpeakerEstimator:
+        """Make the estimator of a method of the registry."""
+        options = MethodOptions(
+            k=self.k,
+            tol=self.tol,
+            merge_threshold=self.merge_threshold or None,
+            max_steps=self.steps_per_segment * n_segments,
+        )
+        return build_method(name, backend, options=options.taken_by(name), seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A session: one vector per segment, and who speaks."""
+
+    X: FloatArray
+    speakers: AnyArray
+
+
+@one_thread
+def session_repetition(
+    *,
+    n_speakers: int,
+    run: int,
+    source: Mapping[str, Any],
+    backend: str,
+    methods: Sequence[str],
+    shift: Mapping[str, Any],
+    merge_thresholds: Sequence[float],
+    seed: int,
+) -> dict[str, Any]:
+    """Draw one session and cluster it with every method.
+
+    Parameters
+    ----------
+    n_speakers, run : int
+        Which repetition; its random numbers follow from both and the seed.
+    source : mapping
+        Where sessions come from; see `draw_session`.
+    backend : str
+        Model file of the back end; empty for the one that the estimators fit to
+        a session.
+    methods : sequence of str
+        Names of the registry, `sms_diar.clustering.methods`.
+    shift : mapping
+        Fields of `ShiftSettings`.
+    merge_thresholds : sequence of float
+        Further thresholds at which K and G are computed, as "k@0.1" and "g@0.1",
+        of methods that have resting points.
+    seed : int
+        Seed of the whole experiment.
+
+    Returns
+    -------
+    figures : dict
+        "session" (segments, equal error rate) and "methods", by name.
+    """
+    warm_up(tuple(methods))
+    session = draw_session(n_speakers, run, source, seed)
+    scorer = load_backend(backend)
+    key = f"{n_speakers}/{run}"
+    figures: dict[str, Figures] = {}
+    for name in methods:
+        rng = named_generator(seed, "cluster", key, paper_name(name))
+        model = ShiftSettings(**shift).build(name, scorer, len(session.X), rng)
+        figures[name] = _cluster(model, session, merge_thresholds)
+    # Without a back end, that of the paper's family: one fitted to the session.
+    scores = (scorer or session_backend(session.X)).score_matrix(session.X)
+    described = {
+        "n_segments": float(len(session.X)),
+        "eer": equal_error_rate(*all_pairs(scores, session.speakers)),
+    }
+    return {"session": described, "methods": figures}
+
+
+def draw_session(
+    n_speakers: int, run: int, source: Mapping[str, Any], seed: int
+) -> Drawn:
+    """Draw the speakers, and segments, of one repetition.
+
+    Parameters
+    ----------
+    n_speakers, run, seed : int
+        See `session_repetition`.
+    source : mapping
+        ``{"world": fields of PldaWorld}``, or ``{"corpus": npz of ids, vectors
+        and spk, "law": [] or [mean, std]}``. Without a law all segments of a drawn
+        speaker are taken, with one a Gaussian number of them, as far as they go.
+    """
+    rng = named_generator(seed, "session", n_speakers, run)
+    if "world" in source:
+        session = PldaWorld(**source["world"]).draw_session(n_speakers, rng)
+        return Drawn(session.X, session.speakers)
+    corpus = load_corpus(source["corpus"])
+    names = np.unique(corpus.speakers)
+    if n_speakers > len(names):
+        raise InvalidParameterError(
+            f"draw_session: speakers must be at most the {len(names)} of the corpus, "
+            f"got {n_speakers}"
+        )
+    chosen = rng.choice(names, size=n_speakers, replace=False)
+    rows = []
+    for name in chosen:
+        own = rng.permutation(np.flatnonzero(corpus.speakers == name))
+        if source["law"]:
+            own = own[: max(1, round(rng.normal(*source["law"])))]
+        rows.append(own)
+    taken = np.concatenate(rows)
+    return Drawn(corpus.X[taken], corpus.speakers[taken])
+
+
+def load_backend(path: str) -> BackEnd | None:
+    """Read a back end once per process; an empty path means none."""
+    if not path:
+        return None
+    return _load_backend(path, Path(path).stat().st_mtime_ns)
+
+
+def load_corpus(path: str) -> Drawn:
+    """Read vectors and speakers once per process."""
+    return _load_corpus(path, Path(path).stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _load_backend(path: str, _modified: int) -> BackEnd:
+    return backend_from_model(read_model(path, KIND))
+
+
+@functools.lru_cache(maxsize=4)
+def _load_corpus(path: str, _modified: int) -> Drawn:
+    arrays = load_arrays(path)
+    return Drawn(arrays["vectors"].astype(np.float64), arrays["spk"])
+
+
+def _cluster(
+    model: SpeakerEstimator, session: Drawn, thresholds: Sequence[float]
+) -> Figures:
+    with warnings.catch_warnings():
+        # Counted below: a table of averages says how many runs did not rest.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        start = time.process_time()
+        labels = model.fit_predict(session.X)
+        seconds = time.process_time() - start
+    return {
+        **score_clustering(session.speakers, labels).as_dict(),
+        "n_solid": int(np.count_nonzero(np.bincount(labels) >= CRUMB)),
+        "n_steps": model.n_steps_,
+        "converged": float(model.converged_),
+        "seconds": seconds,
+        **_sensitivity(model, session, thresholds),
+    }
+
+
+def _sensitivity(
+    model: SpeakerEstimator, session: Drawn, thresholds: Sequence[float]
+) -> Figures:
+    """K and G at further merging thresholds, where there are resting points."""
+    if not isinstance(model, KnnMeanShift):
+        return {}
+    points = model.resting_points_
+    if model.backend_.normalize_state:
+        points = scale_rows(points)
+    figures = {}
+    for threshold in thresholds:
+        merged = merge_resting_points(points, threshold)
+        scores = score_clustering(session.speakers, merged)
+        figures[f"k@{threshold:g}"] = scores.purity.k
+        figures[f"g@{threshold:g}"] = scores.majority.g
+    return figures
+
+
+@functools.cache
+def warm_up(methods: tuple[str, ...]) -> None:
+    """Compile, or load from the disk cache, before anything is timed."""
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    for name in methods:
+        if METHODS[name].needs_plda:
+            continue
+        rng = np.random.default_rng(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            ShiftSettings(3, 1e-3, 0.0, 50).build(name, None, len(X), rng).fit(X)

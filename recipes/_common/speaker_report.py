@@ -1,0 +1,231 @@
+"""From sessions of speakers to tables, curves and pictures."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
+from sms_diar._random import named_generator
+from sms_diar.errors import DataFormatError
+from sms_diar.experiment.stages import StageRun
+from sms_diar.preprocessing import Pca, scale_rows
+from sms_diar.report import figures
+from sms_diar.report.provenance import stamp
+from sms_diar.report.styles import AXES, match_labels
+
+from . import speaker_tables, speaker_text
+from .paper import SPEAKER_METHODS, paper_name
+from .prepared import read_record
+from .sessions import ShiftSettings, draw_session, load_backend
+from .speaker_tables import RIVALS
+from .statistics import count_wins, sign_test, summarise
+
+SUMMARY = "summary.json"
+PRINTED = ("acp", "alp", "k", "n_clusters")
+COLUMNS = {"acp": "acp", "alp": "asp", "k": "k", "n_clusters": "ands"}
+CURVES = ("k", "g", "n_clusters")
+
+
+def read_printed(path: Path) -> dict[str, Any]:
+    """Read the paper's rows: by number of speakers, methods and wins of SMS.
+
+    Methods have the paper's names in the file and those of the registry here.
+    """
+    rows: dict[str, Any] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        for row in reader:
+            try:
+                entry = rows.setdefault(row["speakers"], {"methods": {}, "wins": None})
+                entry["methods"][SPEAKER_METHODS[row["method"]]] = {
+                    measure: {
+                        "mean": float(row[column]),
+                        "std": float(row[f"{column}_std"]),
+                    }
+                    for measure, column in COLUMNS.items()
+                }
+                if row["wins"]:
+                    entry["wins"] = int(row["wins"])
+            except (KeyError, TypeError, ValueError) as error:
+                columns = ", ".join(f"{c}, {c}_std" for c in COLUMNS.values())
+                raise DataFormatError(
+                    f"expected the columns speakers, method, {columns} and wins with "
+                    f"numbers ({error})",
+                    path=path,
+                    line=reader.line_num,
+                ) from error
+    return rows
+
+
+def write_sessions(run: StageRun, results: Mapping[str, Any]) -> None:
+    """Summarise repetitions; ``15/3`` is repetition 3 with 15 speakers."""
+    groups: dict[str, list[Any]] = {}
+    for key, result in results.items():
+        groups.setdefault(key.partition("/")[0], []).append(result)
+    summary = {}
+    for speakers, repetitions in groups.items():
+        methods = [repetition["methods"] for repetition in repetitions]
+        described = [{"session": repetition["session"]} for repetition in repetitions]
+        both = set(RIVALS) <= set(methods[0])
+        summary[speakers] = {
+            "runs": len(repetitions),
+            "session": summarise(described)["session"],
+            "methods": summarise(methods),
+            "wins": count_wins(methods, *RIVALS) if both else {},
+            "wins_at": {
+                name: count_wins(methods, *RIVALS, name)
+                for name in (methods[0][RIVALS[0]] if both else ())
+                if name.startswith(("k@", "g@"))
+            },
+        }
+    write_json(run.folder / SUMMARY, summary)
+
+
+def draw_view(
+    run: StageRun,
+    n_speakers: int,
+    source: Mapping[str, Any],
+    backend: str,
+    shift: Mapping[str, Any],
+    seed: int,
+) -> None:
+    """Draw one session before and after, by true speaker and by cluster."""
+    session = draw_session(n_speakers, 0, source, seed)
+    truth = np.unique(session.speakers, return_inverse=True)[1]
+    figure, axes = figures.new_figure(2, 3, width=12, height=8)
+    scorer = load_backend(backend)
+    for row, name in enumerate(reversed(RIVALS)):
+        rng = named_generator(seed, "view", paper_name(name))
+        model = ShiftSettings(**shift).build(name, scorer, len(session.X), rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(session.X)
+        states, resting = model.backend_.prepare(session.X), model.resting_points_
+        if model.backend_.normalize_state:
+            resting = scale_rows(resting)
+        plane = Pca(n_components=2).fit(states)
+        start, rest = plane.transform(states), plane.transform(resting)
+        figures.draw_points(axes[row, 0], start, truth, "before: true speakers")
+        figures.draw_points(
+            axes[row, 1], rest, truth, f"{name}, at rest: true speakers"
+        )
+        alike = match_labels(model.labels_, truth)
+        count = f"{model.n_clusters_} clusters of {n_speakers} speakers"
+        figures.draw_points(axes[row, 2], start, alike, f"{name}: {count}")
+    for panel in axes.flat:
+        panel.set(xlabel="first principal component", ylabel="second")
+    figures.explain(
+        figure,
+        "a dot is a segment; clusters have the colour and the mark of the speaker that "
+        "they are mostly, those without one have others",
+    )
+    figures.save_figure(figure, run.folder, "view")
+
+
+def write_report(
+    run: StageRun,
+    printed_path: Path,
+    settings: dict[str, Any],
+    words: Mapping[str, str] | None = None,
+) -> None:
+    """Write results.json, the tables, the curves and the text for the terminal.
+
+    `words` may hold a "title" and the name of the "extractor". For the paper's own
+    corpus it holds a sentence on the "comparison" with the printed rows, and in short
+    the "kinship" of both for the terminal.
+    """
+    record = {**read_record(run.before["prepare"]), **(words or {})}
+    summary = read_json(run.before["sessions"] / SUMMARY)
+    groups = _with_printed(summary, read_printed(printed_path), record)
+    results: dict[str, Any] = {
+        "stamp": stamp(seed=settings["seed"], settings=settings),
+        "prepare": record,
+        "sessions": groups,
+        "total": _total(groups),
+        "total_at": _total_at(groups),
+    }
+    write_json(run.folder / "results.json", results)
+    write_text(run.folder / "table.csv", speaker_tables.tidy(groups).csv())
+    write_text(run.folder / "table.tex", speaker_tables.measured(groups).latex())
+    write_text(run.folder / "report.md", speaker_text.markdown(results))
+    write_text(run.folder / "summary.txt", speaker_text.terminal(results, run.folder))
+    if settings["figures"]:
+        _draw_curves(run.folder, groups)
+
+
+def _with_printed(
+    summary: Mapping[str, Any], printed: Mapping[str, Any], record: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Groups with the paper's rows and the p-values of the contests."""
+    groups: dict[str, Any] = {}
+    for speakers, entry in summary.items():
+        paper = printed.get(speakers, {"methods": {}, "wins": None})
+        wins = dict(entry["wins"])
+        if wins:
+            # With every speaker of the corpus in every session the repetitions are
+            # one session over and over, and no test may count them.
+            repeated = record.get("corpus_speakers") == int(speakers)
+            p = None if repeated else sign_test(wins["wins"], wins["losses"])
+            wins |= {"p": p, "printed": paper["wins"]}
+        groups[speakers] = {**entry, "printed": paper["methods"], "wins": wins}
+    return groups
+
+
+def _total(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """Contests of all sizes together, those without a p-value left out."""
+    counted = [g["wins"] for g in groups.values() if g["wins"]]
+    counted = [wins for wins in counted if wins["p"] is not None]
+    total: dict[str, Any] = {
+        name: sum(wins[name] for wins in counted) for name in ("wins", "ties", "losses")
+    }
+    papers = [wins["printed"] for wins in counted]
+    total["p"] = sign_test(total["wins"], total["losses"])
+    total["printed"] = None if None in papers else sum(papers)
+    return total
+
+
+def _total_at(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """The same at every merging threshold, in K ("k@0.1") and in G ("g@0.1")."""
+    totals: dict[str, Any] = {}
+    for group in groups.values():
+        if group["wins"] and group["wins"]["p"] is not None:
+            for name, wins in group["wins_at"].items():
+                entry = totals.setdefault(name, dict.fromkeys(wins, 0))
+                for outcome, count in wins.items():
+                    entry[outcome] += count
+    for entry in totals.values():
+        entry |= {"p": sign_test(entry["wins"], entry["losses"]), "printed": None}
+    return totals
+
+
+def _draw_curves(folder: Path, groups: Mapping[str, Any]) -> None:
+    x = [float(speakers) for speakers in groups]
+    methods = list(next(iter(groups.values()))["methods"])
+    figure, axes = figures.new_figure(1, 3, width=13, height=4.4)
+    for panel, measure in zip(axes.flat, CURVES, strict=True):
+        curves = {
+            method: [group["methods"][method][measure] for group in groups.values()]
+            for method in methods
+        }
+        figures.draw_bands(panel, x, curves)
+        if measure == "n_clusters":
+            figures.draw_truth(panel, x, x, "true number of speakers")
+            panel.set_yscale("log")
+            most = max(point["high"] for points in curves.values() for point in points)
+            marks = [n for n in (*x, 100, 200, 500, 1000, 2000) if n <= 1.2 * most]
+            panel.set_yticks(marks, [f"{mark:g}" for mark in marks])
+        panel.set(xlabel="true number of speakers", ylabel=AXES[measure])
+        panel.set_xscale("log")
+        panel.set_xticks(x, [f"{value:g}" for value in x])
+        panel.minorticks_off()
+        panel.grid(visible=True, alpha=0.25)
+        panel.legend(fontsize=8)
+    figures.save_figure(figure, folder, "curves")

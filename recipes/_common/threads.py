@@ -1,0 +1,27 @@
+"""Computing in one thread, so that figures do not depend on their number."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def one_thread(function: Callable[P, R]) -> Callable[P, R]:
+    """Let `function` compute in one thread.
+
+    Matrices are small in recipes: threads cost more than they gain, and how they
+    split a product changes its last bit, which figures must not depend on.
+    """
+
+    @functools.wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> R:
+        with threadpool_limits(limits=1):
+            return function(*args, **kwargs)
+
+    return limited

@@ -1,0 +1,321 @@
+"""Diarization of recordings, one by one: speech, windows, clusters, turns, score.
+
+Each stage leaves a file that other tools read: `segments` of the windows, an ark of
+their vectors, labels, RTTM.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sms_diar._json import write_json
+from sms_diar._progress import Progress
+from sms_diar.clustering.methods import (
+    METHODS,
+    MethodOptions,
+    build_method,
+    check_options,
+)
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.errors import ConfigError, DataFormatError
+from sms_diar.features.extract import speech_of_recordings
+from sms_diar.features.vad import VadConfig
+from sms_diar.io.annotation import read_annotation
+from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.tables import (
+    read_segments,
+    write_segments,
+    write_utt2spk,
+)
+from sms_diar.io.rttm import write_rttm
+from sms_diar.io.uem import read_uem
+from sms_diar.io.vad_lab import read_vad_lab
+from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
+from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.clustering import Clustering
+from sms_diar.pipeline.models import choose_backend
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.timeline.regions import speech_of_turns
+from sms_diar.timeline.windows import WindowLayout, windows_of_regions
+from sms_diar.types import Problem, Segment, Turn
+
+from .._common.extraction import tell_problems
+
+SPEECH = ("reference", "labels", "energy", "neural")
+COUNTS = ("found", "reference")
+
+WINDOWS = "segments"
+SPEECH_RECORD = "speech.json"
+LABELS = "labels"
+RTTM = "hypothesis.rttm"
+CLUSTERS = "clusters.json"
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """Clustering of the windows of a recording.
+
+    Parameters
+    ----------
+    method : str
+        Clustering method, as in `sms-diar diarize --method`.
+    k : int
+        Number of neighbours; 0: the default of the method. This setting and the next
+        two are for sms-paper, ms, bms and dsms; other methods refuse them.
+    tol : float
+        A point is at rest if it moves by less than this; 0: the default.
+    merge_threshold : float
+        Distance below which resting points are one cluster; 0: the default.
+    seed : int
+        Random seed; every recording starts from it.
+    """
+
+    method: str
+    k: int
+    tol: float
+    merge_threshold: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ConfigError(
+                f"'method' must be one of {', '.join(METHODS)}, got {self.method!r}"
+            )
+        check_options(self.method, self.options)
+
+    @property
+    def options(self) -> MethodOptions:
+        """What is not left to the method."""
+        return MethodOptions(
+            k=self.k or None,
+            tol=self.tol or None,
+            merge_threshold=self.merge_threshold or None,
+        )
+
+    def build(
+        self, backend: BackEnd | None, num_speakers: int | None = None
+    ) -> SpeakerEstimator:
+        """Make the estimator."""
+        return build_method(
+            self.method,
+            backend,
+            options=self.options,
+            seed=self.seed,
+            num_speakers=num_speakers,
+        )
+
+
+def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
+    """Reference turns of the given recordings.
+
+    Parameters
+    ----------
+    reference : str
+        RTTM, or whatever else `read_annotation` reads.
+    recordings : iterable of str
+        Others are left out, so that a part of a corpus can be scored against the
+        reference of all of it. Every one of these must have a turn.
+    """
+    known = set(recordings)
+    turns = [
+        turn for turn in read_annotation(reference) if turn.segment.recording in known
+    ]
+    missing = sorted(known - {turn.segment.recording for turn in turns})
+    if missing:
+        raise DataFormatError(
+            f"no turn of {len(missing)} of {len(known)} recordings: {_some(missing)}",
+            path=reference,
+        )
+    return turns
+
+
+def speech_of_labels(folder: str, recordings: Iterable[str]) -> list[Segment]:
+    """Speech by ``<folder>/<recording>.lab``: start, end and "speech" per line."""
+    names = list(recordings)
+    files = {name: Path(folder) / f"{name}.lab" for name in names}
+    missing = [str(path) for path in files.values() if not path.is_file()]
+    if missing:
+        raise DataFormatError(
+            f"{len(missing)} of {len(names)} recordings have no file: {_some(missing)}",
+            path=folder,
+        )
+    return [region for name in names for region in read_vad_lab(files[name], name)]
+
+
+def write_windows(
+    folder: Path,
+    data: DataDir,
+    windows: WindowLayout,
+    *,
+    speech: str,
+    turns: Sequence[Turn],
+    labels: str,
+    vad: VadConfig,
+    channel: int | None,
+    allow_commands: bool,
+    progress: Progress,
+) -> None:
+    """Find speech and lay windows over it.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets the table `segments` and a record.
+    data : DataDir
+        The recordings.
+    windows : WindowLayout
+        Lengths.
+    speech : {"reference", "labels", "energy", "neural"}
+        Who says where speech is.
+    turns : sequence of Turn
+        The reference.
+    labels : str
+        Folder of vad.lab files.
+    vad : VadConfig
+        Settings of the detectors.
+    channel, allow_commands
+        As in `speech_of_recordings`.
+    progress : Progress
+        Receives progress.
+    """
+    problems: list[Problem] = []
+    if speech == "reference":
+        regions = speech_of_turns(turns)
+    elif speech == "labels":
+        regions = speech_of_labels(labels, data.audio)
+    else:
+        regions = []
+        with progress.track("speech", len(data.audio)) as advance:
+            for _, found in speech_of_recordings(
+                data,
+                vad,
+                channel=channel,
+                allow_commands=allow_commands,
+                problems=problems,
+            ):
+                regions += found
+                advance()
+    segments = windows_of_regions(regions, **asdict(windows))
+    if not segments:
+        raise DataFormatError("no speech was found in any recording", path=data.path)
+    write_segments(folder / WINDOWS, segments)
+    record = {
+        "recordings": len(data.audio),
+        "hours_of_speech": sum(region.duration for region in regions) / 3600.0,
+        "windows": len(segments),
+        "problems": [str(problem) for problem in problems],
+    }
+    write_json(folder / SPEECH_RECORD, record)
+    tell_problems([str(problem) for problem in problems], progress)
+
+
+def write_clusters(
+    folder: Path,
+    embeddings: Path,
+    segments: Path,
+    settings: ClusterSettings,
+    *,
+    backend: Path | None,
+    plda: str = "",
+    transform: str = "",
+    counts: Mapping[str, int] | None = None,
+    max_gap: float = 0.0,
+    progress: Progress,
+) -> None:
+    """Cluster every recording on its own, and write labels and turns.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets labels, RTTM and a record.
+    embeddings, segments : Path
+        Vectors and windows.
+    settings : ClusterSettings
+        The method.
+    backend, plda, transform
+        A model file, or Kaldi's files instead; without them one is fitted to each
+        recording.
+    counts : mapping from str to int, optional
+        Number of speakers of each recording, where it is an oracle's.
+    max_gap : float, default=0.0
+        Pauses of one speaker up to this many seconds are bridged.
+    progress : Progress
+        Receives progress.
+    """
+    vectors, windows = read_embeddings(embeddings), read_segments(segments)
+    scorer = choose_backend(
+        vectors, plda or backend, transform if plda and transform else None, models=()
+    )
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(vectors.ids):
+        rows.setdefault(windows[name].recording, []).append(row)
+    parts: list[Clustering] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for recording in sorted(rows):
+            number = None if counts is None else counts[recording]
+            parts.append(
+                cluster_embeddings(
+                    vectors.select(rows[recording]),
+                    settings.build(scorer, number),
+                    segments=windows,
+                    per_recording=True,
+                    progress=progress,
+                )
+            )
+    labels = {name: label for part in parts for name, label in part.labels.items()}
+    write_utt2spk(folder / LABELS, labels)
+    turns = [turn for part in parts for turn in part.turns(max_gap)]
+    write_rttm(folder / RTTM, turns)
+    remarks = list(dict.fromkeys(str(warning.message) for warning in caught))
+    record = {
+        "backend": "cosine, fitted to each recording"
+        if scorer is None
+        else scorer.kind,
+        "sessions": {
+            session.session: asdict(session)
+            for part in parts
+            for session in part.sessions
+        },
+        "warnings": remarks,
+    }
+    write_json(folder / CLUSTERS, record)
+    for remark in remarks[:_SHOWN]:
+        progress.say(f"warning: {remark}")
+
+
+def count_speakers(turns: Iterable[Turn]) -> dict[str, int]:
+    """Number of speakers of each recording."""
+    names: dict[str, set[str]] = {}
+    for turn in turns:
+        names.setdefault(turn.segment.recording, set()).add(turn.speaker)
+    return {recording: len(speakers) for recording, speakers in names.items()}
+
+
+def score_turns(
+    turns: Sequence[Turn],
+    hypothesis: Path,
+    *,
+    uem: str,
+    collar: float,
+    overlap: str,
+) -> Evaluation:
+    """Score an RTTM file; recordings that it lacks are missed altogether."""
+    return score_diarization(
+        turns,
+        read_annotation(hypothesis),
+        read_uem(uem) if uem else None,
+        collar=collar,
+        ignore_overlap=overlap == "ignored",
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

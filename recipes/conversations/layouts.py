@@ -1,0 +1,100 @@
+"""Layouts by name, each with the rules by which the field scores it.
+
+>>> LAYOUTS["callhome"].rules
+Rules(collar=0.25, overlap='ignored', uem='ignored')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sms_diar.errors import ConfigError
+
+from .corpus import Conversation, Place
+from .readers import (
+    read_ami,
+    read_dihard,
+    read_folder,
+    read_msdwild,
+    read_voxconverse,
+)
+from .simulated import read_simulated
+
+SIMULATED = "simulated"
+OVERLAPS = ("scored", "ignored")
+UEMS = ("used", "ignored")
+MICROPHONES = ("Mix-Headset", "Array1-01")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How turns are scored.
+
+    Parameters
+    ----------
+    collar : float
+        Seconds left out on each side of a reference boundary.
+    overlap : {"scored", "ignored"}
+        What becomes of time in which several people speak in the reference.
+    uem : {"used", "ignored"}
+        Whether regions of the corpus say what is scored.
+    """
+
+    collar: float
+    overlap: str
+    uem: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A way to keep a corpus.
+
+    Parameters
+    ----------
+    read : callable
+        Finds the conversations.
+    rules : Rules
+        Those that are customary.
+    splits : tuple of str
+        Parts of the corpus; the first is taken where none is named.
+    """
+
+    read: Callable[[Place], list[Conversation]]
+    rules: Rules
+    splits: tuple[str, ...] = ("",)
+
+    def split(self, name: str, wanted: str) -> str:
+        """The part that is wanted, or the usual one; `name` is that of the layout."""
+        if not wanted:
+            return self.splits[0]
+        if wanted not in self.splits:
+            known = [split for split in self.splits if split]
+            expected = f"one of {', '.join(known)}" if known else "left empty"
+            raise ConfigError(
+                f"'split' must be {expected} with layout {name!r}, got {wanted!r}"
+            )
+        return wanted
+
+
+LAYOUTS = MappingProxyType(
+    {
+        "folder": Layout(read_folder, Rules(0.25, "scored", "used")),
+        "ami": Layout(read_ami, Rules(0.0, "scored", "used"), ("test", "dev", "train")),
+        "voxconverse": Layout(
+            read_voxconverse, Rules(0.25, "scored", "ignored"), ("test", "dev")
+        ),
+        "dihard": Layout(
+            read_dihard, Rules(0.0, "scored", "used"), ("", "core", "full")
+        ),
+        "callhome": Layout(read_folder, Rules(0.25, "ignored", "ignored")),
+        "msdwild": Layout(
+            read_msdwild,
+            Rules(0.25, "scored", "ignored"),
+            ("few.val", "many.val", "few.train", "all"),
+        ),
+        SIMULATED: Layout(read_simulated, Rules(0.25, "scored", "ignored")),
+    }
+)
+"""What the setting ``layout`` may be."""

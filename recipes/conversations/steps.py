@@ -1,0 +1,277 @@
+"""The work behind ``recipes/conversations``: prepare, diarize, score.
+
+Whatever the layout of a corpus, `prepare` leaves a Kaldi data directory with
+``ref.rttm`` and, where regions are scored, ``all.uem``, which other tools read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sms_diar._json import read_json, write_json
+from sms_diar.experiment.stages import StageRun
+from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.kaldi.tables import write_wav_scp
+from sms_diar.io.rttm import read_rttm, write_rttm
+from sms_diar.io.uem import read_uem, write_uem
+from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
+from sms_diar.networks.store import is_stored
+from sms_diar.pipeline.diarize import diarize
+from sms_diar.pipeline.diarize_models import (
+    AUTO,
+    EMBEDDED,
+    NEEDED,
+    NEURAL,
+    ChosenModel,
+    choose_model,
+)
+from sms_diar.pipeline.ivector_diarize import DiarizeSettings
+from sms_diar.pipeline.neural_diarize import Networks
+from sms_diar.pipeline.neural_turns import NeuralSettings
+from sms_diar.pipeline.sources import open_channels, recordings_of
+from sms_diar.timeline.regions import speech_of_turns
+from sms_diar.types import Problem, Segment, Turn
+
+from .._common.extraction import tell_problems
+from .corpus import Conversation
+from .layouts import Rules
+from .true_labels import truly_labelled
+
+FOUND, COUNT, SPEECH, LABELS = "found", "count", "speech", "labels"
+ORACLES = (COUNT, SPEECH, LABELS)
+"""What may be told to the system: how many speak, where speech is, whose it is."""
+
+BESIDE = (EMBEDDED, NEURAL)
+"""Other models that may have a row of their own, named like the model."""
+
+PREPARED = "prepared.json"
+DIARIZED = "diarized.json"
+RTTM = "hypothesis.rttm"
+SCORES = "scores.json"
+REFERENCE = "ref.rttm"
+UEM = "all.uem"
+
+_SLACK = 0.5
+"""Seconds by which a reference may outlast its audio: annotators round."""
+
+
+def stage_of(system: str) -> str:
+    """Name of the stage that diarizes: each oracle and other model has its own."""
+    if system in BESIDE:
+        return f"diarize-{system}"
+    return "diarize" if system == FOUND else f"oracle-{system}"
+
+
+def resolve_model(model: str, vad: str) -> str:
+    """The model that "auto" stands for on this machine; any other as it is."""
+    if model != AUTO:
+        return model
+    return NEURAL if not vad and all(map(is_stored, NEEDED)) else EMBEDDED
+
+
+def write_prepared(
+    run: StageRun,
+    conversations: Sequence[Conversation],
+    *,
+    channel: int | None,
+    allow_commands: bool,
+) -> None:
+    """Check every recording and write the data directory."""
+    folder = run.folder
+    problems: list[str] = []
+    records: dict[str, Any] = {}
+    (folder / "tables").mkdir(exist_ok=True)
+    with run.progress.track("recordings", len(conversations)) as advance:
+        for number, one in enumerate(conversations):
+            seconds, problem = _check(one, channel, allow_commands=allow_commands)
+            problems += [f"{one.recording}: {problem}"] if problem else []
+            table = folder / "tables" / f"{number:05d}.scp"
+            write_wav_scp(table, {one.recording: one.audio})
+            write_uem(table.with_suffix(".uem"), speech_of_turns(one.turns))
+            write_rttm(table.with_suffix(".rttm"), one.turns)
+            records[one.recording] = {
+                "table": table.name,
+                "seconds": seconds,
+                "speakers": one.n_speakers,
+            }
+            advance()
+    write_wav_scp(
+        folder / "wav.scp", {one.recording: one.audio for one in conversations}
+    )
+    write_rttm(
+        folder / REFERENCE, [turn for one in conversations for turn in one.turns]
+    )
+    regions = [region for one in conversations for region in one.regions or ()]
+    (folder / UEM).unlink(missing_ok=True)
+    if regions:
+        write_uem(folder / UEM, regions)
+    write_json(folder / PREPARED, {"recordings": records, "problems": problems})
+    for line in problems:
+        run.progress.say(f"problem: {line}")
+
+
+def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> None:
+    """Diarize every recording.
+
+    Parameters
+    ----------
+    run : StageRun
+        Its folder gets RTTM and a record.
+    system : {"found", "count", "speech", "labels", "embedded", "neural"}
+        What is told to the system: nothing, or what an oracle knows. Another model is
+        told nothing either.
+    settings : mapping
+        Arguments of `diarize_one` that are the same for all recordings.
+    """
+    prepared = run.before["prepare"]
+    records = read_json(prepared / PREPARED)["recordings"]
+    tasks = {
+        name: {
+            "table": str(prepared / "tables" / record["table"]),
+            "num_speakers": record["speakers"] if system == COUNT else None,
+            "oracle_speech": system == SPEECH,
+            **settings,
+        }
+        for name, record in records.items()
+    }
+    if system == LABELS:
+        outcomes = run.map(
+            label_one,
+            {name: {"table": tasks[name]["table"], **settings} for name in tasks},
+        )
+    else:
+        outcomes = run.map(diarize_one, tasks)
+    turns = [
+        Turn(Segment(name, start, end), speaker)
+        for name, outcome in outcomes.items()
+        for start, end, speaker in outcome.pop("turns")
+    ]
+    write_rttm(run.folder / RTTM, turns)
+    write_json(run.folder / DIARIZED, outcomes)
+    problems = [outcome["problem"] for outcome in outcomes.values()]
+    tell_problems([problem for problem in problems if problem], run.progress)
+
+
+def diarize_one(
+    *,
+    table: str,
+    model: str,
+    vad: str,
+    method: str,
+    step: float,
+    seed: int,
+    num_speakers: int | None,
+    oracle_speech: bool,
+    channel: int | None,
+    allow_commands: bool,
+) -> dict[str, Any]:
+    """Diarize the one recording of a table; what is wrong with it is in the result."""
+    # With everything taken for speech, the bounds alone say where it is.
+    detector = "none" if oracle_speech else vad or None
+    result = diarize(
+        table,
+        model=_model(model, vad).model,
+        vad=detector,
+        method=method,
+        step=step,
+        seed=seed,
+        num_speakers=num_speakers,
+        uem=Path(table).with_suffix(".uem") if oracle_speech else None,
+        channel=channel,
+        allow_commands=allow_commands,
+    )
+    if result.problems:
+        return _outcome(problem=str(result.problems[0]))
+    return _outcome(result.turns, result.notes)
+
+
+def label_one(
+    *,
+    table: str,
+    model: str,
+    vad: str,
+    step: float,
+    channel: int | None,
+    allow_commands: bool,
+    **_: Any,
+) -> dict[str, Any]:
+    """As `diarize_one`, with true labels; there is nothing to cluster."""
+    chosen = _model(model, vad).model
+    settings: DiarizeSettings | NeuralSettings = (
+        NeuralSettings(step=step)
+        if isinstance(chosen, Networks)
+        else DiarizeSettings().with_vad(vad or "energy")
+    )
+    settings = replace(settings, channel=channel, allow_commands=allow_commands)
+    [recording] = recordings_of(table)
+    truth = list(read_rttm(Path(table).with_suffix(".rttm")))
+    try:
+        return _outcome(truly_labelled(recording, truth, chosen, settings))
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        return _outcome(problem=f"{recording.id}: {Problem.of(error).text}")
+
+
+def _outcome(
+    turns: Iterable[Turn] = (), notes: Iterable[str] = (), problem: str = ""
+) -> dict[str, Any]:
+    rows = [[turn.segment.start, turn.segment.end, turn.speaker] for turn in turns]
+    return {"turns": rows, "notes": list(notes), "problem": problem}
+
+
+def write_scores(run: StageRun, systems: Iterable[str], rules: Rules) -> None:
+    """Score every system; recordings without turns are missed altogether."""
+    regions = run.before["prepare"] / UEM
+    uem = read_uem(regions) if regions.is_file() else None
+    reference = read_rttm(run.before["prepare"] / REFERENCE)
+    record: dict[str, Any] = {"systems": {}}
+    for system in systems:
+        evaluation = score_diarization(
+            reference,
+            read_rttm(run.before[stage_of(system)] / RTTM),
+            uem,
+            collar=rules.collar,
+            ignore_overlap=rules.overlap == "ignored",
+        )
+        record["rules"] = evaluation.settings.sentences()
+        record["systems"][system] = _figures(evaluation)
+    write_json(run.folder / SCORES, record)
+
+
+def _figures(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "overall": evaluation.overall,
+        "macro": evaluation.macro,
+        "recordings": {
+            name: score.figures for name, score in evaluation.recordings.items()
+        },
+    }
+
+
+def _check(
+    one: Conversation, channel: int | None, *, allow_commands: bool
+) -> tuple[float | None, str]:
+    """Seconds of a recording, and what is wrong with it, if anything."""
+    recording = Recording(one.recording, one.audio, Path(), ())
+    try:
+        with open_channels(
+            recording, channel=channel, allow_commands=allow_commands
+        ) as channels:
+            seconds = channels[0].n_samples / channels[0].rate
+    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        return None, Problem.of(error).text
+    last = max(turn.segment.end for turn in one.turns)
+    if last > seconds + _SLACK:
+        return seconds, (
+            f"the reference ends at {last:.1f} s, but the recording at {seconds:.1f} s"
+        )
+    return seconds, ""
+
+
+@functools.cache
+def _model(model: str, vad: str) -> ChosenModel:
+    """A model, read once in each process."""
+    return choose_model(model, vad=vad or None)

@@ -1,0 +1,289 @@
+"""Spoken digits from audio to speakers: the work behind ``recipes/digits``.
+
+Extractor and back end are trained on three corpora whose speakers are not among
+the test speakers, and every choice (sizes of the extractor, dimensions of the back
+end) is made by cross-validation over training speakers. The test corpus is read
+only after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sms_diar._files import write_text
+from sms_diar._json import read_json, write_json
+from sms_diar.errors import MissingFileError
+from sms_diar.experiment.stages import StageRun
+from sms_diar.io.arrays import load_arrays, write_npz
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.model import read_model, write_model
+from sms_diar.metrics import all_pairs, det_curve, equal_error_rate
+from sms_diar.pipeline.extraction import Speech, extract_ivectors
+from sms_diar.pipeline.models import (
+    IvectorModel,
+    front_end_of,
+    read_ivector_model,
+    write_ivector_model,
+)
+from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+from sms_diar.preprocessing import FoldedChain
+from sms_diar.report import figures
+from sms_diar.report.tables import Table
+from sms_diar.scoring import (
+    BackEnd,
+    backend_from_model,
+    backend_to_model,
+    build_backend,
+    session_backend,
+    train_backend,
+)
+from sms_diar.scoring.backend_training import KIND
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
+
+from .._common.components import choose_components
+from .._common.corpora import TEST, TRAINING, UNTRIMMED, corpora_place, speech_of
+from .._common.prepared import (
+    BACKEND,
+    CORPUS,
+    read_record,
+    write_record,
+)
+from .._common.threads import one_thread
+
+MODEL = "model.npz"
+VERIFICATION = "verification.json"
+
+
+def corpus_folders(folder: str) -> dict[str, Path]:
+    """Find the four corpora; all that are missing are named at once.
+
+    Parameters
+    ----------
+    folder : str
+        Where they are; empty to look for them, see `recipes._common.corpora`.
+    """
+    root = corpora_place(folder)
+    folders = {name: root / name for name in (*TRAINING, TEST)}
+    missing = [name for name, path in folders.items() if not path.is_dir()]
+    if missing:
+        raise MissingFileError(
+            f"{root}: no folder {', '.join(missing)}; the recipe needs "
+            f"{', '.join(folders)} there (set 'data', or SMS_DIAR_DATA)"
+        )
+    return folders
+
+
+@one_thread
+def train_candidate(
+    *,
+    n_components: int,
+    rank: int,
+    band: str,
+    folders: Mapping[str, str],
+    folder: str,
+    candidates: Sequence[int],
+    folds: int,
+    rounds: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Train one extractor and rate it by cross-validation over training speakers.
+
+    The extractor itself needs no labels and sees all training speech; the back
+    end, which does, never sees the speakers it is rated on.
+    """
+    # Extraction of the test corpus uses the front end of the first part, which is
+    # therefore one without speech detection.
+    order = sorted(folders, key=lambda name: name == UNTRIMMED)
+    speech = [speech_of(name, Path(folders[name]), band) for name in order]
+    settings = IvectorSettings(n_components=n_components, rank=rank, seed=seed)
+    # Some segments of the untrimmed corpus hold no speech; they are left out.
+    problems: list[Problem] = []
+    model = train_ivectors(speech, settings, problems=problems)
+    suffix = f"{n_components}-{rank}-{band}.npz"
+    name = f"extractor-{suffix}"
+    write_ivector_model(Path(folder) / name, model)
+    X, speakers, groups = [], [], []
+    for part, corpus in zip(speech, order, strict=True):
+        vectors = extract_ivectors(part, model.extractor, problems=[])
+        write_npz(
+            Path(folder) / f"{corpus}-{suffix}",
+            vectors,
+            speakers=part.data.utt2spk,
+        )
+        X.append(vectors.vectors)
+        speakers += [part.data.utt2spk[segment] for segment in vectors.ids]
+        groups += [corpus] * len(vectors)
+    choice = choose_components(
+        np.concatenate(X),
+        np.array(speakers),
+        candidates,
+        n_folds=folds,
+        n_rounds=rounds,
+        seed=seed,
+        groups=np.array(groups),
+    )
+    return {
+        "model": name,
+        "n_components": n_components,
+        "rank": rank,
+        "band": band,
+        "suffix": suffix,
+        "choice": asdict(choice),
+        "eer": min(choice.mean),
+        "left_out": [str(problem.segment) for problem in problems],
+    }
+
+
+@one_thread
+def prepare_test(
+    run: StageRun, candidates: Mapping[str, Any], folders: Mapping[str, Path]
+) -> None:
+    """Train the back end of the best extractor, then extract the test corpus.
+
+    Writes what the speaker experiment reads: corpus, back end and record; and the
+    model of extractor and back end in one file.
+    """
+    best = min(candidates.values(), key=lambda entry: entry["eer"])
+    source = run.before["extractors"]
+    model = read_ivector_model(source / best["model"])
+    training = [load_arrays(source / f"{name}-{best['suffix']}") for name in TRAINING]
+    X = np.concatenate([arrays["vectors"] for arrays in training]).astype(np.float64)
+    speakers = np.concatenate([arrays["spk"] for arrays in training])
+    chosen = best["choice"]["best"]
+    backend = train_backend(
+        X, speakers, n_components=chosen, extractor=model.extractor.fingerprint
+    )
+    write_model(run.folder / BACKEND, backend_to_model(backend))
+    fingerprint = write_ivector_model(
+        run.folder / MODEL, IvectorModel(model.extractor, backend)
+    )
+    data = DataDir(folders[TEST])
+    vectors = extract_ivectors(
+        Speech(data, front_end_of(model.extractor)),
+        model.extractor,
+        workers=run.workers,
+        progress=run.progress,
+    )
+    write_npz(run.folder / CORPUS, vectors, dtype="float", speakers=data.utt2spk)
+    record = {
+        "source": "i-vectors",
+        "words": (
+            f"I-vectors ({best['n_components']} components, rank {best['rank']}, "
+            f"{best['band']} band) of spoken digits, {TEST}: "
+            f"{len(set(data.utt2spk.values()))} speakers, {len(vectors)} segments; "
+            f"all segments of a drawn speaker are taken. "
+            f"Cepstra are normalised over the whole corpus, as one session. "
+            f"Extractor and back end are trained on {', '.join(TRAINING)} "
+            f"({len(set(speakers.tolist()))} speakers, {len(X)} segments). Sizes, band "
+            f"and dimensions were chosen among the candidates by held-out training "
+            f"speakers; that the band belongs among them was noticed on {TEST}."
+        ),
+        "model": fingerprint,
+        "extractor": model.extractor.fingerprint,
+        "backend": "plda, trained",
+        "corpus_speakers": len(set(data.utt2spk.values())),
+        "corpus_segments": len(vectors),
+        "training": list(TRAINING),
+        "training_speakers": len(set(speakers.tolist())),
+        "training_segments": len(X),
+        "choice": best["choice"],
+        "extractors": {
+            name: {"eer": entry["eer"], "dimensions": entry["choice"]["best"]}
+            for name, entry in candidates.items()
+        },
+    }
+    write_record(run.folder, record)
+
+
+@one_thread
+def verify(run: StageRun, *, draw: bool) -> None:
+    """Equal error rates of all pairs of the test corpus, and their DET curves."""
+    folder = run.before["prepare"]
+    arrays = load_arrays(folder / CORPUS)
+    X: FloatArray = arrays["vectors"].astype(np.float64)
+    speakers: AnyArray = arrays["spk"]
+    trained = backend_from_model(read_model(folder / BACKEND, KIND))
+    d = X.shape[1]
+    plain = FoldedChain(np.eye(d), np.zeros(d), in_length=1.0, out_length=1.0)
+    systems: dict[str, BackEnd] = {
+        "cosine": build_backend(plain),
+        "centred cosine": build_backend(plain, center=X.mean(axis=0)),
+        "cosine, session whitening": session_backend(X),
+        "PLDA": trained,
+    }
+    rates, curves = {}, {}
+    for name, backend in systems.items():
+        scores, same = all_pairs(backend.score_matrix(X), speakers)
+        rates[name] = equal_error_rate(scores, same)
+        if draw:
+            curves[name] = det_curve(scores, same)
+    result = {"corpus": TEST, "pairs": len(same), "eer": rates}
+    write_json(run.folder / VERIFICATION, result)
+    if draw:
+        figure, axes = figures.new_figure(1, 1, width=5.5, height=5)
+        figures.draw_det(axes[0, 0], curves)
+        figures.save_figure(figure, run.folder, "det")
+
+
+def add_verification(run: StageRun) -> None:
+    """Put error rates and the choice of the extractor into the report."""
+    record = read_record(run.before["prepare"])
+    rates = verification_table(run.before["verification"])
+    result = read_json(run.before["verification"] / VERIFICATION)
+    path = run.folder / "results.json"
+    write_json(path, {**read_json(path), "verification": result})
+    path = run.folder / "report.md"
+    text = path.read_text(encoding="utf-8")
+    text += (
+        f"\n## Verification\n\nEqual error rate of all {result['pairs']} pairs of "
+        f"segments of {TEST}:\n\n{rates.markdown()}\n"
+        f"## Extractor\n\nChosen (*) by cross-validation over the training speakers; "
+        f"pairs within one corpus only:\n\n"
+        f"{extractor_table(record['extractors']).markdown()}"
+    )
+    write_text(path, text)
+    path = run.folder / "summary.txt"
+    write_text(path, f"{rates.plain()}\n{path.read_text(encoding='utf-8')}")
+
+
+def verification_table(folder: Path) -> Table:
+    """Equal error rates as a table."""
+    result = read_json(folder / VERIFICATION)
+    rows = tuple((name, f"{100 * rate:.2f}") for name, rate in result["eer"].items())
+    return Table(("scores", "EER %"), rows)
+
+
+def extractor_table(candidates: Mapping[str, Any]) -> Table:
+    """Cross-validated error rates of the extractors that were tried."""
+    best = min(candidates, key=lambda name: candidates[name]["eer"])
+    rows = tuple(
+        (
+            f"{name}{' *' if name == best else ''}",
+            str(entry["dimensions"]),
+            f"{100 * entry['eer']:.2f}",
+        )
+        for name, entry in candidates.items()
+    )
+    return Table(
+        ("components/rank/band", "dimensions", "EER %, held-out speakers"), rows
+    )
+
+
+def write_sample(folder: Path, path: Path) -> None:
+    """Write the vectors of the test corpus, with speakers and extractor."""
+    arrays = load_arrays(folder / CORPUS)
+    record = read_record(folder)
+    ids = tuple(str(name) for name in arrays["ids"])
+    vectors = EmbeddingSet(
+        ids, arrays["vectors"].astype(np.float64), extractor=record["extractor"]
+    )
+    speakers = dict(zip(ids, arrays["spk"].tolist(), strict=True))
+    write_npz(path, vectors, dtype="float", speakers=speakers)
+    # As write_embeddings does: the extractor's name travels beside the file.
+    beside = path.with_name(path.name + ".json")
+    write_json(beside, {"extractor": record["extractor"]})

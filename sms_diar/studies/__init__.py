@@ -1,1 +1,0 @@
-"""Experiments of the paper and comparisons: what knows a corpus or a table."""

@@ -1,1 +1,0 @@
-"""The back end of neural vectors: trained, cross-validated and written."""

@@ -1,0 +1,332 @@
+"""The recipe `sre08` on a small tree that looks like LDC's, from SPHERE to table."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import soundfile
+
+from recipes.sre08.corpus import MODEL_KEY, TRIAL_KEY
+from sms_diar._random import named_generator
+from sms_diar.datasets import default_model_path
+from sms_diar.errors import ConfigError, MissingFileError
+from sms_diar.experiment.recipe import find_recipe, run_recipe
+from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.tables import write_utt2spk
+from sms_diar.io.kaldi.validate import validate_data_dir
+from sms_diar.synthetic import PldaWorld
+from sms_diar.synthetic.voices import Voice, converse
+from sms_diar.types import EmbeddingSet, Segment
+
+RATE = 8000
+SECONDS = 26.0
+SPEAKERS = [f"{500 + i}" for i in range(6)]
+C7, C6 = "N,N,N,N,N,Y,Y,N", "N,N,N,N,N,Y,N,N"
+
+TINY = (
+    "runs=2",
+    "speakers=[3, 6]",
+    'methods=["ms", "sms-paper"]',
+    "k=7",
+    "figures=false",
+    "law.mean_count=12",
+    "law.std_count=1",
+    "law.mean_excess=0.9",
+    "training.components=16",
+    "training.rank=12",
+    "training.ubm_iter=4",
+    "training.tv_iter=3",
+)
+"""Twelve segments of some 1.6 s of each speaker, a model trained in a second."""
+
+
+def phrases_of(name, part):
+    """Phrases of 2 to 4 s, with pauses between them."""
+    rng = named_generator(11, "phrases", name, part)
+    phrases, at = [], 0.5
+    while at < SECONDS - 4.5:
+        end = at + rng.uniform(2.0, 4.0)
+        phrases.append(Segment(part, at, end))
+        at = end + rng.uniform(0.5, 1.0)
+    return phrases
+
+
+def side_of(name, part):
+    """One side of a conversation."""
+    voice = Voice.draw(named_generator(11, "voice", name))
+    turns = [(phrase, voice) for phrase in phrases_of(name, part)]
+    return converse(turns, SECONDS, named_generator(11, name, part), rate=RATE)
+
+
+def write_sphere(path, samples, coding):
+    """Write two channels, the coding being "ulaw" or "pcm"."""
+    raw = path.with_suffix(".raw")
+    subtype, order = ("ULAW", None) if coding == "ulaw" else ("PCM_16", "BIG")
+    soundfile.write(raw, samples, RATE, subtype, endian=order, format="RAW")
+    width = 1 if coding == "ulaw" else 2
+    head = (
+        f"NIST_1A\n   1024\nchannel_count -i 2\nsample_count -i {len(samples)}\n"
+        f"sample_rate -i {RATE}\nsample_n_bytes -i {width}\n"
+        f"sample_byte_format -s{width} {'1' if width == 1 else '10'}\n"
+        f"sample_coding -s{len(coding)} {coding}\nend_head\n"
+    )
+    path.write_bytes(head.encode().ljust(1024) + raw.read_bytes())
+    raw.unlink()
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """Six men, each on channel a of one training and on b of one test file."""
+    root = tmp_path_factory.mktemp("ldc")
+    training = root / "LDC2011S05" / "data" / "train" / "data" / "short2"
+    test = root / "LDC2011S08" / "data" / "test" / "data" / "short3"
+    keys = root / "LDC2011S08" / "data" / "keys" / "NIST_SRE08_KEYS.v0.1"
+    for folder in (training, test, keys / "model-keys", keys / "trial-keys"):
+        folder.mkdir(parents=True)
+    models, trials = ["model,gender,segment,speaker"], ["model,segment,channel,key"]
+    for i, (speaker, other) in enumerate(pairwise([*SPEAKERS, SPEAKERS[0]])):
+        for folder, name, channel in ((training, "t", 0), (test, "x", 1)):
+            # The other channel is somebody whom the keys do not name.
+            sides = [side_of("stranger", f"{name}{i}")] * 2
+            sides[channel] = side_of(speaker, f"{name}{i}")
+            coding = "ulaw" if (i + channel) % 2 else "pcm"
+            write_sphere(folder / f"{name}aa{i}.sph", np.stack(sides, axis=1), coding)
+        models.append(f"{1000 + i},m,taa{i}:a,{speaker}")
+        trials.append(f"{1000 + i},xaa{i},b,target,{C7}")
+        trials.append(f"{1000 + SPEAKERS.index(other)},xaa{i},b,nontarget,{C7}")
+    models.append("2000,f,taa0:b,900")
+    trials += [f"2000,xaa0,a,target,{C7}", f"1000,xaa1,a,nontarget,{C6}"]
+    (keys / "model-keys" / MODEL_KEY).write_text("\n".join(models) + "\n")
+    (keys / "trial-keys" / TRIAL_KEY).write_text("\n".join(trials) + "\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    """A data directory of sixteen other voices, a WAV file for each."""
+    folder = tmp_path_factory.mktemp("training")
+    names = [f"train{i}" for i in range(16)]
+    lines = {"wav.scp": [], "segments": [], "utt2spk": []}
+    for name in names:
+        soundfile.write(folder / f"{name}.wav", side_of(name, "w"), RATE)
+        lines["wav.scp"].append(f"{name} {folder / name}.wav")
+        for i in range(6):
+            start = 1.0 + 3.5 * i
+            lines["segments"].append(f"{name}-{i} {name} {start} {start + 3.5}")
+            lines["utt2spk"].append(f"{name}-{i} {name}")
+    for table, rows in lines.items():
+        (folder / table).write_text("\n".join(rows) + "\n")
+    return folder
+
+
+def run(root, folder, *assignments, workers=1):
+    recipe = find_recipe(str(root / "recipes" / "sre08"))
+    return run_recipe(recipe, folder, assignments=assignments, workers=workers)
+
+
+def from_audio(tree, training):
+    return (
+        f"corpus=['{tree / 'LDC2011S05'}', '{tree / 'LDC2011S08'}']",
+        f"train=['{training}']",
+    )
+
+
+@pytest.fixture(scope="module")
+def outcome(pytestconfig, tree, training, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sre08") / "exp"
+    given = from_audio(tree, training)
+    return run(pytestconfig.rootpath, folder, *TINY, *given)
+
+
+def test_goes_from_sphere_files_to_the_table(outcome):
+    results = outcome.results
+    assert outcome.ran == (
+        "corpus",
+        "ivectors",
+        "prepare",
+        "sessions",
+        "view",
+        "report",
+    )
+    assert results["prepare"]["corpus_speakers"] == 6
+    figures = results["sessions"]["3"]
+    assert figures["methods"]["sms-paper"]["k"]["mean"] > 0.8
+    assert figures["session"]["eer"]["mean"] < 0.2
+    assert figures["printed"]["sms-paper"]["k"]["mean"] == 0.91
+    assert (outcome.folder / "ivectors" / "model.npz").exists()
+    assert results["prepare"]["backend"].startswith("plda from ")
+
+
+def report_of(outcome):
+    """Text of the report on one line, and the text for the terminal."""
+    text = (outcome.folder / "report" / "report.md").read_text()
+    return " ".join(text.split()), " ".join(outcome.summary.split())
+
+
+def test_the_report_names_the_model_and_when_rows_are_comparable(outcome, training):
+    text, summary = report_of(outcome)
+    model = f"Extractor: model trained on {training}."
+    assert model in text
+    assert model in summary
+    assert "(6 speakers here, 198 in the paper)" in text
+    assert (
+        "comparable with the paper's only if that model was trained on comparable data"
+        in text
+    )
+    assert "orientation" not in text + summary
+    assert "condition 7, male: 12 sides with 0.1 h of speech" in text
+    assert "(NIST SRE 2008, the same corpus)" in summary
+
+
+def test_figures_of_the_embedded_model_are_a_check_that_the_recipe_runs(
+    root, tree, tmp_path
+):
+    given = (f"corpus=['{tree}']", *TINY, "speakers=[3]")
+    plain = run(root, tmp_path / "exp", *given)
+    copy = tmp_path / "mine.npz"
+    copy.write_bytes(default_model_path().read_bytes())
+    copied = run(root, tmp_path / "copied", *given, f"model={copy}")
+    for outcome in (plain, copied):
+        text, summary = report_of(outcome)
+        assert "the demonstration model of this package" in text
+        assert "the demonstration model of this package" in summary
+        assert "a check that the recipe runs" in text
+        assert "do not compare them with the paper's rows" in text
+        assert "may be compared" not in text
+        assert "a check that the recipe runs" in summary
+        assert "the same corpus)" not in summary
+
+
+def test_the_data_directory_is_valid_and_follows_the_law(outcome):
+    path = outcome.folder / "corpus" / "data"
+    data = DataDir(path)
+    assert [p for p in validate_data_dir(path) if p.severity == "error"] == []
+    assert set(data.spk2gender.items()) == {(name, "m") for name in SPEAKERS}
+    assert len(data.audio) == 12
+    source = data.audio["taa3_A"].text
+    assert source.startswith("sph2pipe -f wav -p -c 1 /")
+    assert source.endswith("/short2/taa3.sph |")
+    assert data.audio["xaa3_B"].text.startswith("sph2pipe -f wav -p -c 2 /")
+    durations = [segment.duration for segment in data.segments.values()]
+    assert min(durations) >= 0.7
+    assert np.mean(durations) == pytest.approx(1.6, abs=0.2)
+    counts = [len(ids) for ids in data.spk2utt.values()]
+    assert np.mean(counts) == pytest.approx(12.0, abs=1.5)
+    record = json.loads((outcome.folder / "corpus" / "corpus.json").read_text())
+    assert record["speakers"] == 6
+    assert record["segments"] == len(durations)
+    assert record["missing"] == record["problems"] == []
+
+
+def test_segments_lie_in_the_phrases_of_their_own_channel(outcome):
+    # The other channel has other phrases; pauses are longer than what the detector
+    # bridges, and its frames of 25 ms blur a boundary by less than 0.05 s.
+    data = DataDir(outcome.folder / "corpus" / "data")
+    for name, segment in data.segments.items():
+        part = segment.recording[0] + segment.recording[3]
+        phrases = phrases_of(data.utt2spk[name], part)
+        assert any(
+            phrase.start - 0.05 <= segment.start and segment.end <= phrase.end + 0.05
+            for phrase in phrases
+        ), name
+    vectors = read_embeddings(outcome.folder / "ivectors" / "ivectors.ark")
+    assert set(vectors.ids) == set(data.segments)
+
+
+def test_a_second_run_repeats_nothing(outcome, root, tree, training):
+    given = (*TINY, *from_audio(tree, training))
+    assert run(root, outcome.folder, *given).ran == ()
+
+
+def test_a_broken_file_costs_only_its_own_speaker_if_allowed(
+    root, tree, training, outcome, tmp_path
+):
+    # A copy of the tree in which the training file of the last speaker is gone and
+    # the test file is compressed.
+    copy = tmp_path / "ldc"
+    for path in tree.rglob("*"):
+        target = copy / path.relative_to(tree)
+        if path.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+        elif path.name != "taa5.sph":
+            target.symlink_to(path)
+    packed = next(copy.rglob("xaa5.sph"))
+    content = packed.read_bytes()
+    packed.unlink()
+    for coding in (b"-s4 ulaw", b"-s3 pcm"):
+        longer = coding + b",embedded-shorten-v2.00"
+        content = content.replace(coding, longer)
+    packed.write_bytes(content)
+    model = outcome.folder / "ivectors" / "model.npz"
+    given = (f"corpus=['{copy}']", f"model={model}", *TINY)
+    with pytest.raises(MissingFileError) as caught:
+        run(root, tmp_path / "exp", *given)
+    message = str(caught.value)
+    assert "1 of 12 SPHERE files: taa5.sph" in message
+    assert "1 of 12 sides cannot be read: xaa5_B" in message
+    again = run(root, tmp_path / "exp", *given, "allow_missing=true", "speakers=[3]")
+    assert again.results["prepare"]["corpus_speakers"] == 5
+    # The others are cut as before: their draws do not depend on that one.
+    before, after = (
+        DataDir(folder / "corpus" / "data").segments
+        for folder in (outcome.folder, tmp_path / "exp")
+    )
+    assert dict(after) == {k: v for k, v in before.items() if not k.startswith("505")}
+
+
+def test_runs_on_precomputed_vectors(root, tmp_path):
+    session = PldaWorld(dim=8, eer=0.05).draw_session(6, 1)
+    ids = tuple(f"seg{i:04d}" for i in range(len(session.X)))
+    write_embeddings(tmp_path / "vectors.ark", EmbeddingSet(ids, session.X))
+    names = {i: f"spk{n}" for i, n in zip(ids, session.speakers, strict=True)}
+    write_utt2spk(tmp_path / "utt2spk", names)
+    given = (
+        f"embeddings={tmp_path / 'vectors.scp'}",
+        f"labels={tmp_path / 'utt2spk'}",
+        "speakers=[3, 4]",
+        "k=17",
+    )
+    outcome = run(root, tmp_path / "exp", *TINY, *given)
+    assert outcome.ran == ("prepare", "sessions", "view", "report")
+    assert outcome.results["prepare"]["corpus_speakers"] == 6
+    assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.9
+    assert "the same corpus" in outcome.summary
+    assert "Extractor: unknown, the vectors were given." in report_of(outcome)[0]
+
+
+@pytest.mark.parametrize(
+    ("assignments", "message"),
+    [
+        (
+            (),
+            "'corpus' must name the folders of LDC's SRE 2008, or 'embeddings' vectors "
+            "made of it, got neither",
+        ),
+        (
+            ("corpus=['a']", "embeddings=b"),
+            "'corpus' must name the folders of LDC's SRE 2008, or 'embeddings' vectors "
+            "made of it, got both",
+        ),
+        (("embeddings=b",), "'labels' must be a utt2spk for 'embeddings', got none"),
+        (
+            ("corpus=['a']", "model=m", "train=['d']"),
+            "'model' and 'train' must not both be given, got 'm' and ['d']",
+        ),
+        (
+            ("corpus=['a']", "methods=['X']"),
+            "'methods' must be some of sms, sms-paper, ms, bms, dsms, ahc, nme-sc, "
+            "spectral, kmeans, hdbscan, vbx, got X",
+        ),
+        (
+            ("corpus=['a']", "runs=0"),
+            "'speakers' must be numbers >= 2 and 'runs' one >= 1, got "
+            "[3, 7, 15, 22, 30, 60] and 0",
+        ),
+    ],
+)
+def test_wrong_settings_are_named(root, tmp_path, assignments, message):
+    with pytest.raises(ConfigError) as caught:
+        run(root, tmp_path / "exp", *assignments)
+    assert str(caught.value) == message
