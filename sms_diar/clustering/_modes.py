@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from sms_diar._numba import inlined, kernel
+from sms_diar._numba import inlined, kernel, part
 from sms_diar.clustering._hash import mix
 from sms_diar.types import FloatArray, IntArray
 
@@ -164,8 +164,9 @@ def _join_all(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArr
     """Do what `_join_near` does by comparing each cell with each."""
     limit = threshold * threshold
     reach = 4.0 * limit * (1.0 + 1e-8)
-    parents = np.arange(starts.shape[0] - 1)
+    parents = np.empty(starts.shape[0] - 1, dtype=np.int64)
     for a in range(parents.shape[0]):
+        parents[a] = a
         for b in range(a):
             # Written out here as well: most pairs are out of reach, and a call for
             # each of them takes five times as long.
@@ -184,7 +185,7 @@ def _join_all(grouped: FloatArray, starts: IntArray, threshold: float) -> IntArr
 @kernel
 def _components(parents: IntArray) -> IntArray:
     """Number the trees of a forest in which no cell comes before its parent."""
-    components = np.empty_like(parents)
+    components = np.empty(parents.shape[0], dtype=np.int64)
     n_components = 0
     for cell in range(parents.shape[0]):
         if parents[cell] == cell:
@@ -218,17 +219,25 @@ def _key(bits: IntArray, row: int) -> int:
     return key
 
 
+@part
+def _empty_table(size: int) -> IntArray:
+    table = np.empty(size, dtype=np.int64)
+    for at in range(size):
+        table[at] = -1
+    return table
+
+
 @kernel
 def _number_rows(bits: IntArray) -> tuple[IntArray, IntArray]:
     n, n_columns = bits.shape
     numbers = np.empty(n, dtype=np.int64)
     firsts = np.empty(n, dtype=np.int64)
     # Few distinct rows are the rule, and a small table stays in the cache.
-    table = np.full(_TABLE, -1, dtype=np.int64)
+    table = _empty_table(_TABLE)
     count = 0
     for i in range(n):
         if 2 * count >= table.shape[0]:
-            table = np.full(4 * table.shape[0], -1, dtype=np.int64)
+            table = _empty_table(4 * table.shape[0])
             for number in range(count):
                 at = _key(bits, firsts[number]) & (table.shape[0] - 1)
                 while table[at] >= 0:
