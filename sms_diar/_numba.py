@@ -10,9 +10,10 @@ any order: it lets the compiler reorder additions, which is what vectorising the
 needs, and nothing else.
 
 Compiling is most of the first run. What is cheap in NumPy may be expensive here: a loop
-over numbers compiles in 0.05 s, but assigning an array to a slice takes 1.8 s (it brings
-the text of an error message with it), ``sort`` 0.9 s, ``max`` 0.5 s, and ``full``,
-``arange`` and ``zeros`` 0.2 s each, once per program. Kernels spell these out as loops.
+over numbers compiles in 0.05 s, but assigning an array to a slice takes 1.8 s (it
+brings the text of an error message with it), ``sort`` 0.9 s, ``max`` 0.5 s, and
+``full``, ``arange`` and ``zeros`` 0.2 s each, once per program. Kernels spell these out
+as loops.
 
 Compiled kernels are kept on disk. numba takes a stored kernel for a fresh one as long
 as the file of the function itself is unchanged, wherever the helpers and constants are
@@ -66,7 +67,7 @@ def part(function: F) -> F:
     Such a function has no entry point from Python, which takes a fifth of the time of
     compiling, and literal arguments do not make more versions of it.
     """
-    return cast("F", _jitable(function))
+    return _jitable(function)
 
 
 def inlined(function: F) -> F:
@@ -76,7 +77,7 @@ def inlined(function: F) -> F:
     than the work. Without it, steps of stochastic mean shift take 1.3 times as long at
     4,500 and at 30,000 points.
     """
-    return cast("F", _jitable(function, forceinline=True))
+    return _jitable(function, forceinline=True)
 
 
 def whole_sums(function: F) -> F:
@@ -85,10 +86,10 @@ def whole_sums(function: F) -> F:
     Only for functions that add whole numbers below ``2**53``, and whose other sums have
     no more than two terms or are compared with a margin.
     """
-    return cast("F", _jitable(function, forceinline=True, fastmath={"reassoc", "nsz"}))
+    return _jitable(function, forceinline=True, fastmath={"reassoc", "nsz"})
 
 
-def _jitable(function: object, **options: Any) -> object:
+def _jitable(function: F, **options: Any) -> F:
     return register_jitable(no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
 
 
