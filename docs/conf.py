@@ -106,7 +106,7 @@ sphinx_gallery_conf = {
 }
 
 # Examples must show the same on a machine that has the networks and on one that lacks
-# them; matplotlib is asked for no window.
+# them; matplotlib opens no window.
 os.environ["MPLBACKEND"] = "agg"
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 

@@ -1,16 +1,16 @@
 """
-How sure is it?
-===============
+Confidence and accuracy
+=======================
 
 The default method gives a probability to every label and to every number of speakers.
-Are they worth anything? Real i-vectors, whose speakers are known, can tell.
+Real i-vectors of known speakers show how reliable they are.
 """
 
 # %%
 # Sessions of the i-vectors that come with the package: 6 of its 60 speakers, each
 # with 5 to 20 segments. Vectors of the package know their extractor, so that
 # ``sms_diar.cluster`` finds the PLDA model that belongs to them; an array knows
-# nothing, and the session alone must teach what tells speakers apart.
+# nothing, and the model is estimated from the session alone.
 
 from itertools import pairwise
 
@@ -74,7 +74,7 @@ from scipy.optimize import linear_sum_assignment
 
 
 def right_labels(truth, labels):
-    """Which labels are right under the best matching of clusters and speakers."""
+    """Return which labels are right if clusters and speakers are matched best."""
     _, true = np.unique(truth, return_inverse=True)
     _, own = np.unique(labels, return_inverse=True)
     table = np.zeros((true.max() + 1, own.max() + 1))

@@ -7,9 +7,9 @@ hypothesis are scored under many.
 """
 
 # %%
-# The reference is that of the conversation that comes with the package. The
+# The reference belongs to the conversation that ships with the package. The
 # hypothesis has the faults that systems have: boundaries late by a quarter of a
-# second, short turns lost, overlap unknown, one turn given to somebody else, and a
+# second, short turns lost, overlap unknown, one turn with the wrong speaker, and a
 # noise taken for speech at the end.
 
 import matplotlib.pyplot as plt

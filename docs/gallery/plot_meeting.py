@@ -40,7 +40,7 @@ lanes |= {name: len(names) + place for place, name in enumerate(extra)}
 
 
 def lane_of(turn, mapping):
-    """Lane of a turn: that of the true speaker it was mapped to."""
+    """Return the lane of the true speaker to which a turn is mapped."""
     return lanes[mapping.get(turn.speaker, turn.speaker)]
 
 
@@ -74,7 +74,7 @@ for one, title, listed, mapping in (
 
 
 def speaking(listed, time, mapping):
-    """Who speaks at a time, by the true names."""
+    """Return the true speakers at a time."""
     return {
         mapping.get(turn.speaker, turn.speaker)
         for turn in listed

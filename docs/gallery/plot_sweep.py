@@ -10,7 +10,7 @@ The recipe ``synthetic`` does it in full.
 # %%
 # Each method sees the same data. Means may be neighbours at a distance of 1, so the
 # bandwidth must stay below it: 0.7, with a standard deviation of 0.25. Clusters of
-# fewer than 5 points are crumbs and are left out of the first panel; K does not mind
+# fewer than 5 points are crumbs and are not counted in the first panel; K does not mind
 # them, because a crumb is perfectly pure.
 
 import matplotlib.pyplot as plt
@@ -96,7 +96,7 @@ one.legend(fontsize=12)
 plt.show()
 
 # %%
-# How good these clusters are, in K and in G.
+# Quality of these clusters, measured by K and G.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for one, measure in zip(axes, ("K", "G"), strict=True):

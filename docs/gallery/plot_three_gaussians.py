@@ -36,9 +36,9 @@ for model in models.values():
     model.fit(X)
 
 # %%
-# Where points come to rest. Points have the colour of the Gaussian they were drawn
+# Final positions of the points. Points have the colour of the Gaussian they were drawn
 # from; a cross is a cluster, as large as it has points. Small crosses at the rim are
-# crumbs: points that had nobody near them.
+# crumbs: points without near neighbours.
 
 figure, axes = plt.subplots(
     1, 3, figsize=(12, 5.2), sharex=True, sharey=True, layout="constrained"

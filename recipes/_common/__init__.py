@@ -3,7 +3,7 @@
 * ``paper.py``: the paper's names of methods, and ours.
 * ``settings.py``: settings that several recipes have, each declared once.
 * ``corpora.py``: corpora of read speech, as recipes use them.
-* ``digests.py``: what tells a stage that its input has changed.
+* ``digests.py``: digests that detect changes of the input of a stage.
 * ``extraction.py``: i-vectors within a recipe, and with which model.
 * ``components.py``: dimensions of a back end, by cross-validation over speakers.
 * ``prepared.py``: a corpus of embeddings and its back end, ready for sessions.

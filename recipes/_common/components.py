@@ -26,7 +26,7 @@ class ComponentChoice:
     candidates : tuple of int
         Dimensions after the PCA that were tried.
     mean, std : tuple of float
-        Of the equal error rate over folds and rounds.
+        Standard deviation of the equal error rate over folds and rounds.
     best : int
         The candidate of lowest mean; the smallest of equals.
     """
@@ -55,9 +55,9 @@ def choose_components(
     X : ndarray of shape (n, d)
         Training vectors.
     speakers : ndarray of shape (n,)
-        Who speaks in each.
+        Speaker of each row.
     candidates : sequence of int
-        Dimensions to try; those above d are left out.
+        Dimensions to try; values above d are ignored.
     n_folds : int, default=5
         Parts into which the speakers are split; each is held out once.
     n_rounds : int, default=1

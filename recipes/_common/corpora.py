@@ -1,7 +1,7 @@
 """Corpora of read speech at 8 kHz, and the folder that holds them.
 
 Each corpus is a data directory below that folder, with neural vectors beside its audio.
-Where the folder is differs from machine to machine. In this order: a setting of the
+The location of the folder depends on the machine. In this order: a setting of the
 recipe, the environment variable ``SMS_DIAR_DATA``, the key ``data`` of
 ``conf/site.toml`` in the working directory, and ``../shared/data`` beside it.
 """
@@ -62,7 +62,7 @@ def corpora_folder(setting: str = "") -> Path:
 
 
 def corpora_place(setting: str = "") -> Path:
-    """Where the corpora would be, whether or not they are; see `corpora_folder`."""
+    """Return the folder of the corpora, which need not exist; see `corpora_folder`."""
     named = setting or os.environ.get(VARIABLE) or _site()
     return Path(named) if named else BESIDE
 

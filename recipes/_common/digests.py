@@ -1,4 +1,4 @@
-"""Digests of files and folders, which tell a stage that its input has changed."""
+"""Digests of files and folders, to detect changes of the input of a stage."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class ExtractorTraining:
         )
 
     def settings(self, seed: int) -> IvectorSettings:
-        """What the trainer takes."""
+        """Arguments of the trainer."""
         return IvectorSettings(
             n_components=self.components,
             rank=self.rank,
@@ -91,7 +91,7 @@ class ExtractorTraining:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Where the i-vector model of a recipe comes from.
+    """Source of the i-vector model of a recipe.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class ModelChoice:
         Normalisation of cepstra where vectors are extracted; empty for that of the
         model.
     seed : int
-        Of the training.
+        Random seed of the training.
     """
 
     model: str
@@ -138,7 +138,7 @@ class ModelChoice:
 
     @property
     def embedded(self) -> bool:
-        """Whether the model file is the one of this package, or a copy of it."""
+        """Return whether the model file is the embedded model or a copy of it."""
         packaged = embedded_model_path()
         return (
             self.file is not None
@@ -156,7 +156,7 @@ class ModelChoice:
         return f"model {self.file}"
 
     def inputs(self) -> dict[str, Any]:
-        """What the vectors depend on, the contents of a model file included."""
+        """Return all inputs of the vectors, including the contents of a model file."""
         settings: dict[str, Any] = {"cmvn": self.cmvn}
         if self.file is not None:
             return {**settings, "model": f"{self.model} {file_digest(self.file)}"}
@@ -242,7 +242,7 @@ def write_ivectors(
 ) -> None:
     """Extract the i-vectors of segments that hold nothing but speech.
 
-    What cannot be read is left out and listed in the record; the rest is done.
+    Unreadable recordings are skipped and listed in the record.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def write_ivectors(
     choice : ModelChoice
         The model.
     segments : mapping, optional
-        In place of those of `data`.
+        Replacement for the segments of `data`.
     channel, allow_commands
         As in `features_of_segments`.
     workers : int
@@ -302,13 +302,13 @@ def write_ivectors(
 
 
 def read_ivectors_record(folder: Path) -> dict[str, Any]:
-    """What `write_ivectors` noted."""
+    """Record of `write_ivectors`."""
     record: dict[str, Any] = read_json(folder / RECORD)
     return record
 
 
 def tell_problems(problems: Sequence[str], progress: Progress) -> None:
-    """Say what was left out: all of it is in the record, the first lines here."""
+    """Print the first skipped recordings; the record lists all of them."""
     for line in problems[:_SHOWN]:
         progress.say(f"left out: {line}")
     if len(problems) > _SHOWN:

@@ -1,6 +1,6 @@
-"""The paper's names of methods, and those of the registry.
+"""Names of methods in the paper and in the registry.
 
-Its tables print MS and SMS; what is meant depends on whether points or speakers are
+Its tables print MS and SMS; the method depends on whether points or speakers are
 clustered. Measured rows carry names of `sms_diar.clustering.methods`, printed ones the
 paper's.
 """
@@ -24,7 +24,7 @@ _PAPER = {
 
 
 def paper_name(method: str) -> str:
-    """What the paper calls a method; others keep their names.
+    """Return the name of a method in the paper, or its own name.
 
     Streams of random numbers are called so, too: that is what figures of earlier
     versions were drawn with.

@@ -84,7 +84,7 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """How the back end and the corpus in `folder` came about."""
+    """Read the provenance of the back end and the corpus in `folder`."""
     record: dict[str, Any] = read_json(folder / RECORD)
     return record
 

@@ -102,9 +102,9 @@ def session_repetition(
     Parameters
     ----------
     n_speakers, run : int
-        Which repetition; its random numbers follow from both and the seed.
+        Number of the repetition. Its random numbers depend on both and on the seed.
     source : mapping
-        Where sessions come from; see `draw_session`.
+        Source of the sessions; see `draw_session`.
     backend : str
         Model file of the back end; empty for the one that the estimators fit to
         a session.
@@ -132,7 +132,7 @@ def session_repetition(
         rng = named_generator(seed, "cluster", key, paper_name(name))
         model = ShiftSettings(**shift).build(name, scorer, len(session.X), rng)
         figures[name] = _cluster(model, session, merge_thresholds)
-    # Without a back end, that of the paper's family: one fitted to the session.
+    # Without a back end, the model is fitted to the session as in the paper.
     scores = (scorer or session_backend(session.X)).score_matrix(session.X)
     described = {
         "n_segments": float(len(session.X)),

@@ -37,7 +37,7 @@ CURVES = ("k", "g", "n_clusters")
 def read_printed(path: Path) -> dict[str, Any]:
     """Read the paper's rows: by number of speakers, methods and wins of SMS.
 
-    Methods have the paper's names in the file and those of the registry here.
+    The file uses the names of the paper; they are converted to names of the registry.
     """
     rows: dict[str, Any] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -180,7 +180,7 @@ def _with_printed(
 
 
 def _total(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """Contests of all sizes together, those without a p-value left out."""
+    """Return the contests of all sizes that have a p-value."""
     counted = [g["wins"] for g in groups.values() if g["wins"]]
     counted = [wins for wins in counted if wins["p"] is not None]
     total: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the report of the speaker experiment says, in Markdown and on a terminal."""
+"""Text of the report of the speaker experiment, in Markdown and on a terminal."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def markdown(results: Mapping[str, Any]) -> str:
 
 
 def _names() -> str:
-    """How the paper calls what is measured above."""
+    """Names of the measures in the paper."""
     printed = {name: paper for paper, name in SPEAKER_METHODS.items()}
     return f"Its {printed[OTHER]} is {OTHER} here, its {printed[OURS]} is {OURS}."
 

@@ -1,1 +1,1 @@
-"""Who spoke when in each recording of a data directory, scored."""
+"""Diarize and score each recording of a data directory."""

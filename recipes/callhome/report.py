@@ -1,4 +1,4 @@
-"""What came out of diarizing recordings: a row for each, and all of them pooled."""
+"""Report of the diarization: one row per recording, and pooled results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADS = {
 
 
 def write_scores(folder: Path, evaluation: Evaluation) -> None:
-    """Keep the figures of all recordings and the rules behind them."""
+    """Store the figures of all recordings and the scoring rules."""
     record = {
         "rules": evaluation.settings.sentences(),
         "overall": evaluation.overall,

@@ -114,7 +114,7 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
 
     @property
     def source(self) -> dict[str, Any]:
-        """How recordings are opened."""
+        """Return the arguments that open recordings."""
         return {
             "channel": self.channel or None,
             "allow_commands": self.allow_commands,
@@ -202,7 +202,7 @@ def stages(config: Config) -> list[Stage]:
 
 
 def _inputs(config: Config) -> dict[str, dict[str, Any]]:
-    """What stages depend on, contents of files included."""
+    """Return everything that stages depend on, including contents of files."""
     return {
         "speech": {
             "wav.scp": file_digest(Path(config.data) / "wav.scp"),

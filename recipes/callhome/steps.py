@@ -91,7 +91,7 @@ class ClusterSettings:
 
     @property
     def options(self) -> MethodOptions:
-        """What is not left to the method."""
+        """Information that the method receives."""
         return MethodOptions(
             k=self.k or None,
             tol=self.tol or None,
@@ -117,10 +117,10 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
     Parameters
     ----------
     reference : str
-        RTTM, or whatever else `read_annotation` reads.
+        RTTM or another format of `read_annotation`.
     recordings : iterable of str
-        Others are left out, so that a part of a corpus can be scored against the
-        reference of all of it. Every one of these must have a turn.
+        Recordings to read; each must have a turn. Others are ignored, so that a part of
+        a corpus can be scored against the reference of the whole corpus.
     """
     known = set(recordings)
     turns = [
@@ -172,7 +172,7 @@ def write_windows(
     windows : WindowLayout
         Lengths.
     speech : {"reference", "labels", "energy", "neural"}
-        Who says where speech is.
+        Source of the speech regions.
     turns : sequence of Turn
         The reference.
     labels : str

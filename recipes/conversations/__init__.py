@@ -1,1 +1,1 @@
-"""Who spoke when in corpora of conversations, in the layouts of the field."""
+"""Diarization of corpora of conversations in common layouts."""

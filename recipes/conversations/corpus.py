@@ -29,9 +29,9 @@ class Conversation:
     audio : AudioSource
         Its file, as an absolute path, or a command of a `wav.scp`.
     turns : tuple of Turn
-        Who really spoke when; at least one.
+        Reference turns; at least one.
     regions : tuple of Segment, optional
-        What is scored; without it, from the first to the last boundary of `turns`.
+        Scored regions. By default, from the first to the last boundary of `turns`.
     """
 
     recording: str
@@ -47,7 +47,7 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a corpus is, and which part of it is wanted.
+    """Location of a corpus, and the selected part.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Place:
     microphone : str
         Of corpora that have several.
     use_uem : bool
-        Whether regions to score are wanted.
+        Whether to read the scored regions.
     only : tuple of str
         Recordings that are wanted; empty for all of them.
     """
@@ -73,7 +73,7 @@ class Place:
     only: tuple[str, ...] = ()
 
     def wanted(self, names: Iterable[str], path: Path) -> list[str]:
-        """Those of the names that are wanted, sorted; `path` is where they stand."""
+        """Return the selected names, sorted; `path` is their file."""
         known = sorted(names)
         missing = [name for name in self.only if name not in known]
         if missing:
@@ -125,9 +125,9 @@ def conversations_of(
     files : mapping
         Audio by recording.
     reference : Path or sequence of Path
-        RTTM files, or a folder of them; other recordings in them are left out.
+        RTTM files, or a folder of them; other recordings in them are ignored.
     audio : Path
-        Where audio was looked for, for messages.
+        Searched folder, for messages.
     """
     silent = [name for name in names if name not in files]
     if silent:

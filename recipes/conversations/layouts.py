@@ -30,16 +30,16 @@ MICROPHONES = ("Mix-Headset", "Array1-01")
 
 @dataclass(frozen=True)
 class Rules:
-    """How turns are scored.
+    """Scoring rules.
 
     Parameters
     ----------
     collar : float
-        Seconds left out on each side of a reference boundary.
+        Seconds that are not scored on each side of a reference boundary.
     overlap : {"scored", "ignored"}
-        What becomes of time in which several people speak in the reference.
+        Treatment of time with several reference speakers.
     uem : {"used", "ignored"}
-        Whether regions of the corpus say what is scored.
+        Whether the corpus defines the scored regions.
     """
 
     collar: float
@@ -66,7 +66,7 @@ class Layout:
     splits: tuple[str, ...] = ("",)
 
     def split(self, name: str, wanted: str) -> str:
-        """The part that is wanted, or the usual one; `name` is that of the layout."""
+        """Return the selected part, or the default of the layout `name`."""
         if not wanted:
             return self.splits[0]
         if wanted not in self.splits:
@@ -97,4 +97,4 @@ LAYOUTS = MappingProxyType(
         SIMULATED: Layout(read_simulated, Rules(0.25, "scored", "ignored")),
     }
 )
-"""What the setting ``layout`` may be."""
+"""Values of the setting ``layout``."""

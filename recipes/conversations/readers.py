@@ -33,7 +33,7 @@ _MSDWILD_SPLITS = ("few.val", "many.val", "few.train", "all")
 def read_folder(place: Place) -> list[Conversation]:
     """Recordings and RTTM in one folder, or a Kaldi data directory with ``ref.rttm``.
 
-    Audio lies in the folder, or in its folder ``audio``, ``wav`` or ``flac``; turns in
+    Audio is in the folder, or in its folder ``audio``, ``wav`` or ``flac``; turns in
     ``ref.rttm``, or one ``.rttm`` for each recording there or in ``rttm``. Regions, if
     any, are in ``.uem`` files there or in ``uem``.
     """
@@ -128,7 +128,7 @@ def read_dihard(place: Place) -> list[Conversation]:
     if not place.use_uem:
         return found
     existing(uems, "data/flac, data/rttm and data/uem", "dihard")
-    # DIHARD II has the regions of each domain beside those of all.
+    # DIHARD II has regions per domain and for all domains.
     every = uems / "all.uem"
     regions = [every] if every.is_file() else _each(uems, names, ".uem")
     return with_regions(found, regions, path=uems)

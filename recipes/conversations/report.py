@@ -1,4 +1,4 @@
-"""What came out: a row for each system, one for each recording, and a picture."""
+"""Report: a row per system, a row per recording, and a picture."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _markdown(results: Mapping[str, Any]) -> str:
 
 
 def _meetings(results: Mapping[str, Any], *, plain: bool = False) -> list[str]:
-    """What was simulated, and DER by condition; nothing for other corpora."""
+    """Return the simulated conditions with their DER; empty for other corpora."""
     meetings = results.get("meetings")
     if meetings is None:
         return []

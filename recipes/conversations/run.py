@@ -145,7 +145,7 @@ class Config:
             )
 
     def rules(self) -> Rules:
-        """How turns are scored."""
+        """Return the scoring rules."""
         usual = LAYOUTS[self.layout].rules
         return Rules(
             usual.collar if self.collar < 0.0 else self.collar,
@@ -154,7 +154,7 @@ class Config:
         )
 
     def place(self, simulated: Path | None = None) -> Place:
-        """Where the corpus is: in the folder of a stage, if it is simulated."""
+        """Return the folder of the corpus, or of the stage that simulates it."""
         data = simulated or self._data()
         return Place(
             data,
@@ -169,14 +169,14 @@ class Config:
         return Path(self.data) if self.data else corpora_folder() / "conversations"
 
     def source(self) -> dict[str, Any]:
-        """How recordings are opened: arguments of `steps.diarize_one`."""
+        """Return arguments of `steps.diarize_one` that open recordings."""
         return {
             "channel": self.channel or None,
             "allow_commands": self.allow_commands,
         }
 
     def diarizer(self) -> dict[str, Any]:
-        """What diarizes: arguments of `steps.diarize_one`."""
+        """Return arguments of `steps.diarize_one` that select the system."""
         model = steps.resolve_model(self.model, self.vad)
         if steps.SPEECH in self.oracles and (
             model == NEURAL or model.endswith(".toml")
@@ -202,7 +202,7 @@ def stages(config: Config) -> list[Stage]:
     systems = (steps.FOUND, *config.oracles, *others)
     read = LAYOUTS[config.layout].read
     made = [SIMULATE] if config.layout == SIMULATED else []
-    # What is simulated is read when it is there.
+    # Simulated data is read after it was written.
     conversations = [] if made else read(config.place())
 
     def simulate(run: StageRun) -> None:
@@ -270,7 +270,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 def _digest(conversations: Sequence[Conversation]) -> str:
-    """What is known of a corpus without listening to it."""
+    """Return the properties of a corpus that do not require its audio."""
     digest = hashlib.sha256()
     for one in conversations:
         digest.update(json_line(asdict(one)).encode())

@@ -1,6 +1,6 @@
-"""The work behind ``recipes/conversations``: prepare, diarize, score.
+"""Stages of ``recipes/conversations``: prepare, diarize, score.
 
-Whatever the layout of a corpus, `prepare` leaves a Kaldi data directory with
+For every layout of a corpus, `prepare` writes a Kaldi data directory with
 ``ref.rttm`` and, where regions are scored, ``all.uem``, which other tools read.
 """
 
@@ -43,7 +43,7 @@ from .true_labels import truly_labelled
 
 FOUND, COUNT, SPEECH, LABELS = "found", "count", "speech", "labels"
 ORACLES = (COUNT, SPEECH, LABELS)
-"""What may be told to the system: how many speak, where speech is, whose it is."""
+"""Oracle information: number of speakers, speech regions, speakers of regions."""
 
 BESIDE = (EMBEDDED, NEURAL)
 """Other models that may have a row of their own, named like the model."""
@@ -67,7 +67,7 @@ def stage_of(system: str) -> str:
 
 
 def resolve_model(model: str, vad: str) -> str:
-    """The model that "auto" stands for on this machine; any other as it is."""
+    """Resolve the model "auto" on this machine; return other models unchanged."""
     if model != AUTO:
         return model
     return NEURAL if not vad and all(map(is_stored, NEEDED)) else EMBEDDED
@@ -122,7 +122,7 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
     run : StageRun
         Its folder gets RTTM and a record.
     system : {"found", "count", "speech", "labels", "embedded", "neural"}
-        What is told to the system: nothing, or what an oracle knows. Another model is
+        Information given to the system: none, or from an oracle. Another model is
         told nothing either.
     settings : mapping
         Arguments of `diarize_one` that are the same for all recordings.

@@ -1,6 +1,6 @@
-"""Turns with the right names: what is left of the error is not that of clustering.
+"""Turns with the true names: the remaining error is not caused by clustering.
 
-Each window that would get a vector has the voice of whoever speaks most in it. With
+Each window that would get a vector has the voice of its main speaker. With
 networks, each local speaker becomes the person who really speaks then; two local
 speakers become two people, as they do otherwise.
 """
@@ -32,7 +32,7 @@ from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import AnyArray, IntArray, Segment, Turn
 
 UNKNOWN = "unknown"
-"""Name of windows in which nobody speaks."""
+"""Name of windows without speech."""
 
 
 def truly_labelled(
@@ -41,18 +41,18 @@ def truly_labelled(
     model: IvectorModel | Networks,
     settings: DiarizeSettings | NeuralSettings,
 ) -> list[Turn]:
-    """What `diarize` would find if it knew the voices.
+    """Diarize with the true speakers of windows.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
         It is decoded as `diarize` does.
     truth : sequence of Turn
-        Who really speaks when in this recording.
+        Reference turns of this recording.
     model : IvectorModel or Networks
-        What finds speech, and with networks changes and overlap.
+        Model that detects speech; networks also detect changes and overlap.
     settings : DiarizeSettings or NeuralSettings
-        Those of `diarize`.
+        As in `diarize`.
     """
     neural = isinstance(model, Networks)
     audio, _ = decode(
@@ -81,7 +81,7 @@ def truly_labelled(
 
 
 def true_activity(frames: Frames, truth: Sequence[Turn]) -> AnyArray:
-    """Who really speaks in each frame, shape (n_frames, n_speakers), 0 or 1."""
+    """Return the reference activity (0 or 1), shape (n_frames, n_speakers)."""
     speakers = sorted({turn.speaker for turn in truth})
     spoken = np.zeros((frames.count, len(speakers)), dtype=np.float32)
     for turn in truth:
@@ -91,14 +91,14 @@ def true_activity(frames: Frames, truth: Sequence[Turn]) -> AnyArray:
 
 
 def true_names(local: LocalActivity, spoken: AnyArray) -> IntArray:
-    """The speaker that each local speaker of each window really is, or `NOBODY`.
+    """Return the true speaker of each local speaker in each window, or `NOBODY`.
 
     Parameters
     ----------
     local : LocalActivity
         The windows.
     spoken : ndarray of shape (n_frames, n_speakers)
-        What `true_activity` gives.
+        Result of `true_activity`.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def true_names(local: LocalActivity, spoken: AnyArray) -> IntArray:
 
 
 def _fits(heard: Heard, spoken: AnyArray, settings: NeuralSettings) -> AnyArray:
-    """What `voices_in_frames` gives for windows whose voices are known."""
+    """Compute `voices_in_frames` for windows with known speakers."""
     frames = heard.local.frames
     regions = stretches_of(frames, heard.counts == 1, "")
     windows = list(windows_of_regions(regions, **vars(settings.windows)).values())

@@ -1,4 +1,4 @@
-"""Spoken digits from audio to speakers: the work behind ``recipes/digits``.
+"""Stages of ``recipes/digits``: spoken digits from audio to speakers.
 
 Extractor and back end are trained on three corpora whose speakers are not among
 the test speakers, and every choice (sizes of the extractor, dimensions of the back
@@ -65,7 +65,7 @@ def corpus_folders(folder: str) -> dict[str, Path]:
     Parameters
     ----------
     folder : str
-        Where they are; empty to look for them, see `recipes._common.corpora`.
+        Folder of the corpora; empty to search for them, see `recipes._common.corpora`.
     """
     root = corpora_place(folder)
     folders = {name: root / name for name in (*TRAINING, TEST)}
@@ -101,7 +101,7 @@ def train_candidate(
     order = sorted(folders, key=lambda name: name == UNTRIMMED)
     speech = [speech_of(name, Path(folders[name]), band) for name in order]
     settings = IvectorSettings(n_components=n_components, rank=rank, seed=seed)
-    # Some segments of the untrimmed corpus hold no speech; they are left out.
+    # Some segments of the untrimmed corpus contain no speech and are skipped.
     problems: list[Problem] = []
     model = train_ivectors(speech, settings, problems=problems)
     suffix = f"{n_components}-{rank}-{band}.npz"

@@ -1,1 +1,1 @@
-"""The paper's table of speakers on whatever is at hand: simulated, bundled, given."""
+"""The speaker table of the paper on simulated, bundled or user data."""

@@ -1,4 +1,4 @@
-"""Where the speakers of ``recipes/speakers`` come from, and what scores them.
+"""Sources of the speakers of ``recipes/speakers``, and their back ends.
 
 Four sources: a simulated world, i-vectors that come with the package, neural
 embeddings of spoken digits, and the user's own embeddings. Each is prepared once, into
@@ -69,7 +69,7 @@ def digits_files(folder: str) -> dict[str, Path]:
     Parameters
     ----------
     folder : str
-        Where the corpora are; empty to look for them, see
+        Folder of the corpora; empty to search for them, see
         `recipes._common.corpora`.
     """
     root = corpora_place(folder)

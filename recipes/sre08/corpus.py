@@ -4,7 +4,7 @@ The conversations of the condition short2-short3 are on LDC2011S05 and LDC2011S0
 (training) and LDC2011S08 (test), two-channel SPHERE files named after segments:
 ``data/train/data/short2/*.sph`` and ``data/test/data/short3/*.sph``. The keys came
 with the test set, in ``data/keys``, or from NIST by themselves. Files are looked for
-by name in whatever folders there are, so it does not matter how discs were copied.
+by name in all folders, so it does not matter how discs were copied.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sides that were asked for and found.
+    """Requested sides that exist.
 
     Parameters
     ----------
     selection : Selection
-        Who speaks in the sides that can be used.
+        Speakers of the usable sides.
     audio : mapping from Side to Path
         File of each of these sides.
     durations : mapping from Side to float
         Seconds of each.
     missing : tuple of str
-        What is not there, or cannot be read; empty unless the caller puts up
+        Missing or unreadable files; empty unless the caller puts up
         with it.
     """
 
@@ -57,7 +57,7 @@ class Corpus:
 def find_sphere(folders: Sequence[str | Path]) -> dict[str, Path]:
     """SPHERE files of folders and all folders in them, by name without suffix.
 
-    Where a name occurs twice the first folder wins, so unpacked copies of
+    If a name occurs twice, the first folder is used, so unpacked copies of
     compressed files are used if their folder is listed first.
     """
     files: dict[str, Path] = {}
@@ -86,18 +86,18 @@ def collect_corpus(
     sides: str = "both",
     allow_missing: bool = False,
 ) -> Corpus:
-    """Read the keys and find the audio; everything that is missing is said at once.
+    """Read the keys and find the audio; report all missing files at once.
 
     Parameters
     ----------
     folders : sequence of paths
-        Where LDC's corpora were unpacked, in any depth.
+        Folder of the unpacked LDC corpora, at any depth.
     keys : path, optional
         Folder with NIST's keys, if they are not in one of the others.
     condition, gender, sides
         As in `select_sides`.
     allow_missing : bool, default=False
-        Leave out sides without readable audio instead of raising; keys must be
+        Skip sides without readable audio instead of raising; keys must be
         there in any case.
 
     Raises

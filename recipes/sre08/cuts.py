@@ -106,7 +106,7 @@ def cut_segments(
 
 
 def _left(place: Segment, start: float, end: float, least: float) -> list[Segment]:
-    """What is left of a place on both sides, if it can still hold a segment."""
+    """Return the remaining parts on both sides that are long enough for a segment."""
     return [
         Segment(place.recording, first, last)
         for first, last in ((place.start, start), (end, place.end))

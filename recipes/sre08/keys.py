@@ -8,7 +8,7 @@ comma separated with a line of column names first:
 * ``model-keys/NIST_SRE08_short2.model.key``: model, gender, training segment and
   channel as ``segment:a``, speaker.
 
-The speaker of a training side is in the model key, that of a test side follows
+The speaker of a training side is in the model key; the speaker of a test side follows
 from its target trials. A test side without a target trial is not used: its speaker
 is no model's (only the segment keys, which are not read, name him).
 """
@@ -63,9 +63,9 @@ class Trial:
     model : str
         The target speaker asked about.
     side : Side
-        What is heard.
+        Test side.
     is_target : bool
-        Whether it is he.
+        Whether the speaker of the model speaks.
     conditions : frozenset of int
         Conditions to which the trial belongs, of 1 to 8.
     """
@@ -148,7 +148,7 @@ def select_sides(
         1 to 8: 6 is telephone speech only, 7 English telephone speech only and 8
         that of native speakers of U.S. English.
     gender : {"m", "f"}, default="m"
-        Gender of the models; there are no trials across.
+        Gender of the models; all trials are within one gender.
     sides : {"both", "training", "test"}, default="both"
         Sides on which models are trained, sides of target trials, or both.
     """

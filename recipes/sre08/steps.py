@@ -101,7 +101,7 @@ def write_data(
     law : SegmentLaw
         Lengths and numbers of segments.
     seed : int
-        Draws them; those of a speaker do not depend on the other speakers.
+        Random generator. The draws of a speaker do not depend on other speakers.
     progress : Progress
         Receives progress.
     """
@@ -150,7 +150,7 @@ def write_data(
 
 
 def read_corpus_record(folder: Path) -> dict[str, Any]:
-    """What `write_data` noted."""
+    """Record of `write_data`."""
     record: dict[str, Any] = read_json(folder / RECORD)
     return record
 

@@ -47,7 +47,7 @@ class PointSettings:
     tol : float
         Rest, in bandwidths.
     max_steps : int
-        Most point moves of stochastic methods.
+        Maximum number of point moves of stochastic methods.
     dsms_low, dsms_high : float
         Range of the bandwidth of "points-dsms", in units of `bandwidth`.
     """
@@ -156,7 +156,7 @@ def sweep_repetition(
 def growth_exponent(points: Sequence[float], seconds: Sequence[float]) -> float:
     """Slope of log time against log size, over the upper half of the sizes.
 
-    Small sizes are left out: there the time is that of the overhead.
+    Small sizes are skipped, because overhead dominates their time.
     """
     upper = len(points) // 2
     x, y = np.log(points[upper:]), np.log(seconds[upper:])

@@ -1,4 +1,4 @@
-"""From repetitions on Gaussian clusters to tables, curves and pictures."""
+"""Tables, curves and pictures of repetitions with Gaussian clusters."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _readings(table: Summary, printed: Printed) -> dict[str, Any]:
 
 
 def _runs(table: Summary) -> dict[str, dict[str, int]]:
-    """Repetitions behind each reading and set."""
+    """Repetitions of each reading and set."""
     runs: dict[str, dict[str, int]] = {}
     for group, entry in table.items():
         reading, set_name = group.split("/")
