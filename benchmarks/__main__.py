@@ -1,7 +1,7 @@
 """Run benchmarks and write their report; see scripts/bench.
 
 Results go to benchmarks/results.json, the report to benchmarks/RESULTS.md. A
-suite that is run replaces its own results and leaves those of others.
+suite that is run replaces only its own results.
 """
 
 from __future__ import annotations

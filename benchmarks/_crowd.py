@@ -31,7 +31,7 @@ class Crowd(NamedTuple):
     X : ndarray of shape (n, d), float32
         Raw embeddings.
     speakers : ndarray of shape (n,)
-        Who speaks in each.
+        Speaker of each row.
     """
 
     X: npt.NDArray[np.float32]

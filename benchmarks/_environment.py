@@ -75,7 +75,7 @@ def describe() -> dict[str, object]:
 
 
 def cpu_model() -> str:
-    """Name of the processor, with what tells apart those of one name."""
+    """Return the name of the processor with family, clock and cache."""
     fields: dict[str, str] = {}
     path = Path("/proc/cpuinfo")
     if path.is_file():

@@ -40,9 +40,9 @@ def draw_growth(found: Sequence[Measurement], folder: Path) -> list[Path]:
     Parameters
     ----------
     found : sequence of Measurement
-        Of the suite of Gaussian clusters.
+        Results of the suite of Gaussian clusters.
     folder : Path
-        Where the files go; made if it is not there.
+        Output folder; created if necessary.
     """
     folder.mkdir(parents=True, exist_ok=True)
     figures = Figures(found)

@@ -1,4 +1,4 @@
-"""How time grows with the number of points."""
+"""Growth of time with the number of points."""
 
 from __future__ import annotations
 

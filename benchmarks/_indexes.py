@@ -3,7 +3,7 @@
 All get the same places (`sms_diar.clustering.many.nearest` says how scores become
 distances), propose sixteen neighbours of every row with two threads, and are judged by
 how many of the ten of highest score are among them, for a thousand rows. One process
-each, so that memory can be told apart.
+each, so that memory is measured separately.
 """
 
 from __future__ import annotations

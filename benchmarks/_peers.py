@@ -1,6 +1,6 @@
-"""Other people's ways to cluster points, each behind one small function.
+"""Other implementations of clustering, each wrapped in a small function.
 
-Imports wait until a peer is asked for: what is not installed is reported as
+Imports happen when a peer is used: what is not installed is reported as
 absent, not as an error.
 """
 

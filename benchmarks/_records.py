@@ -1,4 +1,4 @@
-"""What travels between the processes of a benchmark, and into results.json."""
+"""Records passed between the processes of a benchmark and to results.json."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Case:
         Run seed of competitors that draw.
     seeds : int, default=1
         Run seeds, from 0 on, over which the quality of results is averaged, for
-        competitors that are to show it. Times are those of `seed`.
+        competitors that are to show it. Times are measured with `seed`.
     runs : int, default=5
         Timed runs at most, short calls apart.
     """
@@ -83,16 +83,16 @@ class Competitor:
     twin : str or None, default=None
         Competitor whose results must be the same ones.
     twin_by : {"states", "labels"}, default="states"
-        What of the results, bit by bit.
+        Part of the results that must be identical.
     ours : bool, default=False
-        Ours may take longer before they are left out.
+        Whether it is our implementation, which has a longer time limit.
     promised : bool, default=False
-        Whether a target is about it. It may take longer, too, and is given more
-        time, for more runs, in two processes.
+        Whether it has a target. It has a longer time limit and more time for more
+        runs, in two processes.
     over_seeds : bool, default=False
-        Whether it is run with all run seeds of a case, to compare results.
+        Whether to run all seeds of a case, to compare results.
     largest, smallest : int
-        Cases beyond are left out.
+        Cases outside these sizes are skipped.
     extrapolated : bool, default=False
         Whether the suite can estimate its time where a run would take too long.
     """
@@ -110,7 +110,7 @@ class Competitor:
     extrapolated: bool = False
 
     def takes(self, case: Case) -> bool:
-        """Whether it is measured on a case."""
+        """Return whether it is measured on a case."""
         return case.series in self.series and self.smallest <= case.n <= self.largest
 
 
@@ -133,7 +133,7 @@ class Measurement:
     calls : int
         Calls that one run averages over.
     note : str
-        Why there is no figure, or how it was found.
+        Reason for a missing figure, or its origin.
     facts : mapping
         Clusters, agreement, steps, compile seconds and the like.
     """
@@ -150,7 +150,7 @@ class Measurement:
 
     @property
     def median(self) -> float | None:
-        """Median processor seconds; None where there is no figure."""
+        """Median processor seconds, or None without a figure."""
         return statistics.median(self.cpu) if self.cpu else None
 
     @classmethod

@@ -30,7 +30,7 @@ TITLES = {
 
 
 def save(path: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write results, replacing those of suites that were run again."""
+    """Write results, and replace results of suites that were run again."""
     known: dict[str, Any] = {}
     if path.is_file():
         known = json.loads(path.read_text(encoding="utf-8"))["suites"]
@@ -46,7 +46,7 @@ def suite_record(
     found: Sequence[Measurement],
     elapsed: float,
 ) -> dict[str, Any]:
-    """What is kept of one suite."""
+    """Stored results of one suite."""
     return {
         "environment": dict(environment),
         "options": dict(options),

@@ -112,7 +112,7 @@ class Runner:
         return sorted(found, key=lambda m: (cases[m.case], order[m.competitor]))
 
     def _check(self, rival: Competitor) -> dict[str, dict[str, Any]]:
-        """What came out of each case, by its name."""
+        """Results by name of the case."""
         cases = [case for case in self.cases if rival.takes(case)]
         limit = self._limit(rival)
         lines = self._work(rival, "check", cases, limit=limit)
@@ -167,7 +167,7 @@ class Runner:
     def _differs(
         rival: Competitor, case: str, checks: dict[str, dict[str, dict[str, Any]]]
     ) -> str:
-        """What is wrong with a result, compared with that of the twin."""
+        """Return the differences between a result and its twin."""
         twin = checks.get(rival.twin or "", {}).get(case, {})
         if rival.twin_by not in twin:
             return ""  # none, absent or beyond the limit: nothing to compare with
@@ -285,7 +285,7 @@ class Runner:
 
     @staticmethod
     def _proves(known: Measurement, mine: dict[str, Measurement]) -> bool:
-        """Whether this is the largest size that was really run."""
+        """Return whether this is the largest measured size."""
         run = [m.n for m in mine.values() if m.status == "measured"]
         return known.status == "measured" and known.n == max(run) and known.n > 1000
 

@@ -14,7 +14,7 @@ MOST_SECONDS, MOST_GIB = 3600.0, 8.0
 
 
 def scale(found: Sequence[Measurement]) -> str:
-    """How the work grows, what it finds, and which index proposes neighbours."""
+    """Growth of time, quality, and comparison of indexes."""
     clustering = [m for m in found if not m.competitor.startswith("index: ")]
     indexes = [m for m in found if m.competitor.startswith("index: ")]
     parts = [
@@ -96,7 +96,7 @@ def _indexes(found: Sequence[Measurement]) -> str:
 
 
 def scale_rows(found: Sequence[Measurement]) -> list[tuple[str, str, str, str]]:
-    """What was promised of a million segments, beside what was measured."""
+    """Targets and measurements for a million segments."""
     what = "1,000,000 embeddings across recordings"
     one = next((m for m in found if m.competitor == ACROSS and m.n == 1_000_000), None)
     if one is None or not one.wall:

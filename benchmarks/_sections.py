@@ -202,7 +202,7 @@ def _pairs(figures: Figures, methods: Sequence[str]) -> str:
 
 
 def _proof(figures: Figures) -> str:
-    """How far extrapolation is from the truth, where both are known."""
+    """Error of the extrapolation where both values are known."""
     lines = []
     for m in figures.of("SMS plain"):
         if m.status == "extrapolated":

@@ -58,7 +58,7 @@ def gap_of_g(first: Measurement | None, second: Measurement | None) -> Gap | Non
 
 
 def named(seeds: Sequence[int]) -> str:
-    """Seeds as text: their range where there is no gap in it."""
+    """Return seeds as text, as a range if it is complete."""
     if list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
         return f"{seeds[0]} to {seeds[-1]}"
     return ", ".join(map(str, seeds))

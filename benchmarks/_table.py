@@ -60,7 +60,7 @@ def _range(low: float, high: float) -> str:
 
 
 def ratio(slow: Measurement | None, fast: Measurement | None) -> float | None:
-    """How many times the median of one is that of the other."""
+    """Return the ratio of two medians."""
     if slow is None or fast is None or slow.median is None or fast.median is None:
         return None
     return slow.median / fast.median

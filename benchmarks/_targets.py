@@ -1,4 +1,4 @@
-"""What was promised, beside what was measured.
+"""Targets and measurements.
 
 Every row names a target in the words of its owner, the figure and a verdict:
 "met", "missed", "within spread" (below the mark, but the ranges of the runs of
@@ -182,7 +182,7 @@ def _growth(figures: Figures) -> Verdict:
 
 
 def _grows(figures: Figures, ours: str, few: int, many: int, most: float) -> Verdict:
-    """Whether more points cost no more than a smooth law lets expect."""
+    """Return whether time grows smoothly with the number of points."""
     what = f"{ours}, from {count(few)} to {count(many)} points"
     target = f"<= {most:g}x"
     small, large = figures.at(ours, few), figures.at(ours, many)
@@ -200,7 +200,7 @@ def _grows(figures: Figures, ours: str, few: int, many: int, most: float) -> Ver
 def _identical(
     figures: Figures, methods: Sequence[str], found: Sequence[Measurement]
 ) -> Verdict:
-    """Whether resting points of auto and plain are the same bits wherever both ran."""
+    """Return whether auto and plain have identical final points in all cases."""
     what = "auto and plain: resting points equal to the last bit"
     same, wrong = 0, []
     for method in methods:

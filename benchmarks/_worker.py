@@ -38,7 +38,7 @@ LONG = 10.0  # seconds of a call beside which what is loaded first is nothing
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is to do."""
+    """Task of a worker."""
 
     suite: str
     competitor: str
@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def _check(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Run each case once and tell what came out."""
+    """Run each case once and report the result."""
     done: list[tuple[int, float]] = []
     compiling = Compiling()
     with compiling.listen():
@@ -185,7 +185,7 @@ def _extrapolate(job: Job, suite: Any, competitor: Competitor) -> None:
 
 
 def _seeds(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Run each case with all its run seeds and tell how good the results are."""
+    """Run each case with all its seeds and report the quality."""
     for case in _cases(job):
         data = suite.load(case, Path(job.folder))
         seeds = list(range(case.seeds))
@@ -243,7 +243,7 @@ def _facts(outcome: Outcome, truth: Any) -> dict[str, float | int | None]:
 
 
 def labels_path(folder: str | Path, competitor: str, case: str) -> Path:
-    """Where the labels of a checked run are kept while a benchmark lasts."""
+    """Return the file of the labels of a checked run during a benchmark."""
     name = hashlib.sha256(f"{competitor}\n{case}".encode()).hexdigest()[:16]
     return Path(folder) / f"labels-{name}.npy"
 

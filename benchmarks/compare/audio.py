@@ -32,7 +32,7 @@ from sms_diar.types import FloatArray, Segment
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What is done to a corpus.
+    """Processing of a corpus.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Disturbance:
     snr_db : float or None, default=None
         White noise, this many decibels below the piece's own level.
     band : bool, default=False
-        Whether they pass a telephone's band, 300 to 3400 Hz.
+        Whether to apply the telephone band, 300 to 3400 Hz.
     """
 
     seconds: float
@@ -81,11 +81,11 @@ def write_disturbed(
     data : DataDir
         Recordings that hold one speaker each.
     folder : Path
-        Where the new one goes.
+        Output folder.
     disturbance : Disturbance
-        What to do.
+        Processing.
     most : int
-        Most pieces of a recording, from its start.
+        Maximum number of pieces of a recording, from its start.
     seed : int
         Draws the pieces to be disturbed, and the noise.
     """

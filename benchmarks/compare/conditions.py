@@ -94,7 +94,7 @@ class Condition:
 
 
 def segments_of(law: str, available: int, rank: int, rng: np.random.Generator) -> int:
-    """How many of the available segments the speaker of a rank (from 1) has."""
+    """Return the number of segments of the speaker of a rank (from 1)."""
     if law == "all":
         return available
     if law == "half":
@@ -112,12 +112,12 @@ def draw(condition: Condition, source: Mapping[str, Any], run: int, seed: int) -
     Parameters
     ----------
     condition : Condition
-        Who speaks how much.
+        Distribution of speech over speakers.
     source : mapping
         ``{"corpus": npz of vectors and spk}``, or ``{"world": fields of PldaWorld,
         "tail": degrees of freedom, 0 for Gaussian residuals}``.
     run, seed : int
-        Which session.
+        Number of the session.
     """
     rng = named_generator(seed, "compare", condition.stream or condition.name, run)
     if "world" in source:
@@ -269,7 +269,7 @@ def corpus_conditions(
     corpus : str
         Name of the source.
     label, group : str
-        What rows begin with, and are averaged under.
+        Return the first columns of rows, by which they are averaged.
     speakers : sequence of int
         Speakers of balanced sessions.
     laws : sequence of (int, str)

@@ -40,9 +40,9 @@ class Conversation:
     X : ndarray of shape (n, d)
         Their vectors.
     segments : tuple of Segment
-        Where they lie.
+        Times of the windows.
     speakers : ndarray of shape (n,)
-        Who speaks in them.
+        Speakers of the windows.
     """
 
     X: FloatArray
@@ -81,7 +81,7 @@ def moved(segment: Segment, by: float) -> Segment:
 
 
 def speaker_of(window: Segment, turns: Sequence[Turn]) -> str:
-    """Who speaks longest in a window; the nearest speaker if nobody does."""
+    """Return the main speaker of a window, or the nearest speaker in silence."""
     middle = (window.start + window.end) / 2.0
     heard: dict[str, float] = {}
     for turn in turns:
@@ -144,7 +144,7 @@ def draw_conversations(
     each : int
         Conversations of each number of speakers.
     seed : int
-        Of the draws.
+        Random seed.
     """
     model = PldaWorld(**world).model
     found = {}
@@ -184,11 +184,11 @@ def prepare_conversations(
     Parameters
     ----------
     name : str
-        What conditions call the source.
+        Name of the source in conditions.
     source : mapping
-        Where it is; see `load_conversations`.
+        Location of the source; see `load_conversations`.
     words : str
-        What it is.
+        Description of the source.
     """
     every = load_conversations(source)
     kept = {key: one for key, one in every.items() if len(one.X) >= LEAST_WINDOWS}

@@ -28,9 +28,9 @@ def stratified_interval(
     gaps : sequence of ndarray
         Differences of the sessions of each condition.
     seed : int
-        Of the draws.
+        Random seed.
     n_samples : int
-        How many.
+        Number of draws.
     """
     rng = np.random.default_rng(seed)
     deviation = np.zeros(n_samples)

@@ -60,7 +60,7 @@ def repeat(conversation: Conversation, times: int) -> Conversation:
 
 @dataclass(frozen=True, eq=False)
 class Voice:
-    """All stretches of a speaker, wherever they were said.
+    """All segments of a speaker, from all recordings.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ def splice(
     Parameters
     ----------
     voices : mapping from str to Voice
-        Whom to draw from.
+        Speakers to draw from.
     speakers, windows : int
-        How many.
+        Numbers of speakers and windows.
     rng : Generator
         Source of the draws.
     """

@@ -71,9 +71,9 @@ def compare_meeting(
         times themselves, VBx by its authors' settings for such windows.
     trained : bool
         Whether the transform and the PLDA model are used; without them the vectors
-        are raw, and methods that need a PLDA model are left out.
+        are raw, and methods that need a PLDA model are skipped.
     run, seed : int
-        Which draws of the stochastic methods.
+        Number of the run, and random seed; both seed the stochastic methods.
     methods : sequence of str
         Of `PEERS`. The oracle chooses by G, against the speaker at the middle of a
         window.
@@ -141,7 +141,7 @@ def _der(root: Path, turns: Sequence[Turn]) -> float:
 
 
 def _speaker_at(reference: Sequence[Turn], window: Segment) -> str:
-    """Who speaks at the middle of a window; the nearest turn if nobody does."""
+    """Return the speaker at the middle of a window, or of the nearest turn."""
     middle = (window.start + window.end) / 2.0
 
     def distance(turn: Turn) -> float:

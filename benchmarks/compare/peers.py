@@ -42,9 +42,9 @@ class Peer:
     head : str
         Short column head; empty for the name. A star marks an oracle.
     oracle : bool, default=False
-        Whether it looks at the truth.
+        Whether it uses the true labels.
     parameters : mapping
-        What differs from the defaults.
+        Settings that differ from the defaults.
     windowed : mapping
         What differs where windows of 1.44 s every 0.24 s are known to be such.
     """
@@ -87,7 +87,7 @@ WINDOWED = {name: peer.windowed for name, peer in PEERS.items() if peer.windowed
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """What a method said about a session.
+    """Result of a method for a session.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def build(
     name : str
         One of `PEERS`.
     backend : BackEnd or None
-        What scores.
+        Back end.
     seed : int
         For methods that draw.
     **known
@@ -171,13 +171,13 @@ def label(
     truth : ndarray of shape (n,)
         Speakers, which only the oracle looks at.
     backend : BackEnd or None
-        What scores.
+        Back end.
     seed_of : callable
         Seed of a method.
     known : mapping, optional
         Further parameters by method.
     segments : sequence of Segment, optional
-        Where the rows lie in time, for methods that can make use of it.
+        Times of the rows, for methods that use them.
     """
     warm_up()
     found: dict[str, Labelling] = {}
@@ -267,11 +267,11 @@ def allowed(
     n : int
         Segments of the session.
     limited, limit : sequence of str and int
-        Methods that are left out above this many segments.
+        Methods that are skipped above this many segments.
     limit_pairs : int, optional
-        Segments above which methods that hold scores of all pairs are left out.
+        Number of segments above which methods that store all scores are skipped.
     trained : bool, default=True
-        Whether there is a PLDA model, without which some cannot run.
+        Whether a PLDA model is available, which some methods require.
     """
 
     def may(name: str) -> bool:

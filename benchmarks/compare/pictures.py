@@ -1,6 +1,6 @@
 """Pictures of the report of ``benchmarks/compare``.
 
-A method looks the same in every panel and every picture, whoever else is there.
+A method has the same style in every panel and every picture.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def draw_scores(folder: Path, part: str, rows: Mapping[str, Any]) -> None:
 
 
 def draw_differences(folder: Path, part: str, rows: Mapping[str, Any]) -> None:
-    """G of ours minus that of some peers, with intervals."""
+    """Difference of G between our method and others, with intervals."""
     known = dict.fromkeys(p for row in rows.values() for p in row["paired"])
     peers = [p for p in ("nme-sc", "vbx", "ahc-oracle", "sms-paper") if p in known]
     if not peers:
@@ -176,7 +176,7 @@ def draw_lengths(folder: Path, rows: Mapping[str, Any]) -> None:
 
 
 def draw_reliability(folder: Path, told: Mapping[str, Any]) -> None:
-    """What is right against what was said: labels, and the number of speakers."""
+    """Reliability diagram of labels and of the number of speakers."""
     figure, axes = figures.new_figure(1, 2, width=10, height=6.2)
     titles = {
         "labels": ("labels of segments", "share of labels that are right"),
@@ -258,7 +258,7 @@ def _draw_lines(
 
 
 def _legend(figure: Any, axes: Any) -> None:
-    """One legend above all panels, of whatever is in any of them."""
+    """Draw one legend for all panels."""
     known: dict[str, Any] = {}
     for panel in axes.flat:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):

@@ -49,7 +49,7 @@ _PIECES = 40  # most pieces of a speaker
 
 
 def corpora_of(config: Config) -> tuple[list[str], list[str]]:
-    """Groups of development that can be run, and why others are left out."""
+    """Return the development groups that can be run, and reasons for the others."""
     there, left_out = [], []
     for group in config.groups:
         needed: tuple[str, ...] = TRAINING
@@ -184,7 +184,7 @@ def conditions_of_development(config: Config) -> list[Condition]:
 
 
 def untrained_of_development(config: Config) -> list[Condition]:
-    """Rows of development without a PLDA model, and those of doubled sessions."""
+    """Return development rows without a PLDA model, and rows of doubled sessions."""
     there, _ = corpora_of(config)
     rows: list[Condition] = []
     for corpus in _raw_corpora(config):

@@ -33,7 +33,7 @@ PROGRAM = (
     "recipes/_common/sessions.py",
     "recipes/_common/threads.py",
 )
-"""What the figures follow from, within the checkout."""
+"""Return the files of the checkout that the figures depend on."""
 
 
 def program_digests() -> dict[str, str]:
@@ -49,7 +49,7 @@ def program_digests() -> dict[str, str]:
 
 
 def program_digest(text: str) -> str:
-    """Digest of a Python program, whatever its comments and docstrings say."""
+    """Return the digest of a Python program without comments and docstrings."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

@@ -1,4 +1,4 @@
-"""Whether a method that says how sure it is can be believed.
+"""Calibration of the confidences of methods.
 
 A method may give each row the probability that its label is right, and each number of
 speakers its probability. A label is right if its cluster belongs to the speaker under
@@ -56,7 +56,7 @@ def into_bins(said: FloatArray, right: AnyArray) -> Bins:
 
 
 def reliability_of(truth: AnyArray, found: Labelling) -> dict[str, Any]:
-    """What a session says about the honesty of a method; empty if it is silent."""
+    """Return the calibration data of a session; empty without confidences."""
     told: dict[str, Any] = {}
     if found.confidence is not None:
         said = np.asarray(found.confidence, dtype=np.float64)
@@ -71,7 +71,7 @@ def reliability_of(truth: AnyArray, found: Labelling) -> dict[str, Any]:
 
 
 def summarise_reliability(sessions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Bins, means and calibration errors of every method that says how sure it is.
+    """Return bins, means and calibration errors of methods with confidences.
 
     Parameters
     ----------

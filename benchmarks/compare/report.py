@@ -154,7 +154,7 @@ def tables(
     results : mapping
         Contents of ``results.json``.
     conditions : bool
-        Whether conditions have tables of their own, beside those of their means.
+        Whether conditions have separate tables in addition to their means.
     """
     for _, summary, title, measure in _parts(results):
         words = f"{title}, {MEASURES[measure]}"

@@ -1,7 +1,7 @@
 """All clustering methods, without tuning, on all conditions, then a test.
 
 Simulated worlds need no data; conditions on real speech need the corpora at
-../shared/data or $SMS_DIAR_DATA and are left out without them. Less than half an hour
+../shared/data or $SMS_DIAR_DATA and are skipped without them. Less than half an hour
 on two idle cores::
 
     sms-diar run benchmarks/compare --conf benchmarks/compare/small.toml   # seconds

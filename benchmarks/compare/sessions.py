@@ -47,7 +47,7 @@ def session_tasks(
     Parameters
     ----------
     conditions : sequence of Condition
-        What is compared.
+        Conditions to compare.
     sources : mapping
         The catalogue.
     **work
@@ -132,13 +132,13 @@ def compare_session(
     source : mapping
         Its entry of the catalogue.
     run, seed : int
-        Which session.
+        Number of the session.
     methods : sequence of str
         Of `PEERS`.
     limited, limit : sequence of str and int
-        Methods that are left out above this many segments.
+        Methods that are skipped above this many segments.
     limit_pairs : int
-        Segments above which methods that hold scores of all pairs are left out.
+        Number of segments above which methods that store all scores are skipped.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def compare_timed(
         "recording": recording,
         "n_segments": n,
         "n_speakers": len(np.unique(drawn.speakers)),
-        # The length that was asked for: cuts end where a turn does.
+        # Requested length; cuts end at the end of a turn.
         "seconds": max(drawn.seconds, chosen.seconds)
         if chosen.law == "whole"
         else chosen.times * chosen.seconds,

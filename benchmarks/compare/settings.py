@@ -221,7 +221,7 @@ class Config:
 
     @property
     def work(self) -> dict[str, Any]:
-        """What all sessions depend on."""
+        """Return the inputs of all sessions."""
         return {
             "methods": self.methods,
             "limited": self.limited,
@@ -232,7 +232,7 @@ class Config:
 
     @property
     def untrained_work(self) -> dict[str, Any]:
-        """What sessions without a PLDA model depend on."""
+        """Return the inputs of sessions without a PLDA model."""
         return {**self.work, "methods": self.untrained.methods}
 
     @property

@@ -1,4 +1,4 @@
-"""Where the sessions of ``benchmarks/compare`` come from, and what scores them.
+"""Sources of the sessions of ``benchmarks/compare``, and their back ends.
 
 A source is a corpus of vectors, or a simulated world, with a back end whose training
 speakers are in none of its sessions. Each is prepared by one task, which leaves its
@@ -58,7 +58,7 @@ LABELS = {
     "simulated": "stand-in",
     STAND_IN: "sim",
 }
-"""What rows of the table call a corpus."""
+"""Names of corpora in tables."""
 
 Source = dict[str, Any]
 Catalogue = dict[str, Source]
@@ -99,7 +99,7 @@ def hard_name(index: int) -> str:
 
 
 def hard_label(disturbance: Disturbance) -> str:
-    """What rows of the table call it."""
+    """Name in tables."""
     text = f"{disturbance.seconds:g}s"
     if disturbance.band:
         text += " band"
@@ -159,7 +159,7 @@ def prepare_ivectors(
     settings = IvectorSettings(
         n_components=training["components"], rank=training["rank"], seed=seed
     )
-    # Some segments of the untrimmed corpus hold no speech; they are left out.
+    # Some segments of the untrimmed corpus contain no speech and are skipped.
     model = train_ivectors(speech, settings, backend=True, problems=[])
     if model.backend is None:  # pragma: no cover
         raise RuntimeError("train_ivectors(backend=True) gave no back end")

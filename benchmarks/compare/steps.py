@@ -1,4 +1,4 @@
-"""All methods on all conditions: the work behind ``benchmarks/compare``.
+"""Stages of ``benchmarks/compare``: all methods on all conditions.
 
 Everything is chosen on development data: simulated worlds, `arabic8k`,
 `libri-testother10-8k`, disturbed copies of the first, conversations, and one meeting.
@@ -188,7 +188,7 @@ def _runnable(
 def _counted(
     conditions: Sequence[TimedCondition], catalogue: sources.Catalogue
 ) -> list[TimedCondition]:
-    """Conditions whose number of runs is that of all their sessions."""
+    """Return the conditions of which all sessions are run."""
     return [
         replace(one, runs=len(one.sessions(catalogue[one.source])))
         for one in conditions

@@ -48,11 +48,11 @@ def summarise_conditions(
     Parameters
     ----------
     results : mapping
-        What `compare_session` returned, by ``name/run``.
+        Results of `compare_session` by ``name/run``.
     conditions : sequence of mapping
         Fields of `Condition`, in the order of the table.
     seed : int
-        Of the bootstrap.
+        Random seed of the bootstrap.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def summarise_parts(content: Mapping[str, Any], seed: int) -> dict[str, Any]:
     content : mapping
         "conditions", fields of all, and "sessions", their results by ``name/run``.
     seed : int
-        Of the bootstrap.
+        Random seed of the bootstrap.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def summarise_drift(
     sessions: Mapping[str, Sequence[Mapping[str, Any]]],
     conditions: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """How the number of speakers moves when a session is doubled or repeated.
+    """Compare the numbers of speakers of a session and of its repetitions.
 
     Returns
     -------

@@ -96,7 +96,7 @@ class TimedCondition:
     speakers : int, default=0
         Of spliced recordings; others have those of the recording.
     times : int, default=1
-        How often a cut is repeated.
+        Number of repetitions of a cut.
     runs : int, default=1
         Sessions, for each recording if there are some.
     doubles : str, default=""
@@ -158,13 +158,13 @@ def draw_timed(
     Parameters
     ----------
     condition : TimedCondition
-        How it is made.
+        Description of the condition.
     source : mapping
         Its entry of the catalogue.
     recording : str
-        Which recording; empty for splices.
+        Name of the recording; empty for splices.
     run, seed : int
-        Which of its sessions.
+        Number of the session.
     """
     found = load_conversations(source)
     if condition.law == "splice":

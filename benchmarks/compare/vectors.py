@@ -1,6 +1,6 @@
 """Sessions without a PLDA model: the vectors alone, and as many laws of talk.
 
-This is the usual case: vectors of somebody's network, and nothing trained on them.
+This is the usual case: vectors of any network, without a trained back end.
 Sources are networks' vectors as files give them, and i-vectors without their back end.
 In development these are of extractors that have not seen the corpus, because the
 embedded extractor was trained on both; in the test they are of the embedded one.
@@ -202,7 +202,7 @@ def untrained_conditions(
     speakers : sequence of int
         Speakers of a session.
     laws : sequence of str
-        Who speaks how much; a single speaker has no use for Zipf's.
+        Distribution of speech over speakers; irrelevant for a single speaker.
     runs, runs_large, large : int
         Sessions; fewer where there are at least `large` speakers.
     """

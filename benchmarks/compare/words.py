@@ -1,4 +1,4 @@
-"""How pictures and tables name methods, sources and conditions."""
+"""Names of methods, sources and conditions in pictures and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PART_WORDS = {
     "lengths": "lengths, no PLDA",
     "no PLDA": "all, no PLDA",
 }
-"""What tables call the parts of the conditions, and all but the first together."""
+"""Names of the parts of conditions in tables, and of all but the first."""
 
 METHOD_WORDS = {
     "sms": "sms, our default",
@@ -27,7 +27,7 @@ METHOD_WORDS = {
     "hdbscan": "hdbscan",
     "vbx": "vbx",
 }
-"""What pictures call the methods; a star marks one that looks at the truth."""
+"""Names of methods in pictures; a star marks the use of true labels."""
 
 CORPUS_WORDS = {
     "arabic8k": "Arabic speech",
@@ -47,7 +47,7 @@ TALK_WORDS = {
     "uneven": "some speak longer",
     "zipf": "few speak most (Zipf)",
 }
-"""What pictures call where vectors come from, and how talk is shared."""
+"""Names of sources and speech distributions in pictures."""
 
 
 def method_words(name: str) -> str:

@@ -1,1 +1,1 @@
-"""Speakers who recur in several recordings: how linking is learnt and measured."""
+"""Training and evaluation of the weights that ship with the package."""

@@ -1,4 +1,4 @@
-"""Learn what scores of two voices are worth, on development speakers only.
+"""Train the likelihood ratios of voice prints on development speakers.
 
 Back ends that ship have been trained on the development corpora. Each of these is
 therefore scored by one that was trained without it; clips of real meetings, which no
@@ -43,7 +43,7 @@ MEETINGS = "conversations"
 
 @dataclass(frozen=True, eq=False)
 class DevelopmentSet:
-    """Diarized recordings, who speaks in them, and a back end that knows none."""
+    """Diarized recordings, their references, and a back end of other speakers."""
 
     corpus: str
     recordings: tuple[DiarizedRecording, ...]
@@ -52,7 +52,7 @@ class DevelopmentSet:
 
 
 def development_sets(corpora: Path, work: Path, kind: str) -> Iterator[DevelopmentSet]:
-    """Make, and diarize, all development recordings.
+    """Simulate and diarize all development recordings.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def development_sets(corpora: Path, work: Path, kind: str) -> Iterator[Developme
     work : Path
         Keeps recordings and vectors between runs.
     kind : {"neural", "embedded"}
-        Which model.
+        Name of the model.
     """
     for corpus in (*DEVELOPMENT, MEETINGS):
         model = model_without(corpus, corpora, work, kind)
@@ -80,7 +80,7 @@ def development_sets(corpora: Path, work: Path, kind: str) -> Iterator[Developme
 
 
 def forms_of(sets: Sequence[DevelopmentSet]) -> dict[str, dict[str, Pairs]]:
-    """Pairs of each corpus, for each form of the score."""
+    """Return the pairs of each corpus for each form of the score."""
     found: dict[str, dict[str, Pairs]] = {}
     for form in (COSINE, DISCRIMINANT):
         by_corpus: dict[str, list[Pairs]] = {}
@@ -93,7 +93,7 @@ def forms_of(sets: Sequence[DevelopmentSet]) -> dict[str, dict[str, Pairs]]:
 
 
 def table(forms: dict[str, dict[str, Pairs]]) -> str:
-    """How well each form tells people apart, learnt without the corpus judged."""
+    """Evaluate each form of the score on a corpus that was not used for training."""
     rows = []
     for form, corpora in forms.items():
         for name, pairs in corpora.items():
@@ -122,7 +122,7 @@ def table(forms: dict[str, dict[str, Pairs]]) -> str:
 
 
 def calibrations(forms: dict[str, dict[str, Pairs]]) -> list[Calibration]:
-    """Weights learnt from all development pairs, for each form."""
+    """Train the weights of each form on all development pairs."""
     return [
         fit_calibration(Pairs.join(list(corpora.values())), form)
         for form, corpora in forms.items()
@@ -132,7 +132,7 @@ def calibrations(forms: dict[str, dict[str, Pairs]]) -> list[Calibration]:
 def model_without(
     corpus: str, corpora: Path, work: Path, kind: str
 ) -> Networks | IvectorModel:
-    """The model that ships, its back end trained without a corpus."""
+    """Return the shipped model with a back end trained without a corpus."""
     names = [name for name in TRAINING if name != corpus]
     if kind == "neural":
         networks = load_networks()

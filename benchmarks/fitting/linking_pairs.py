@@ -1,4 +1,4 @@
-"""Pairs of speakers of different recordings, and what their scores are worth."""
+"""Pairs of speakers of different recordings, and the calibration of their scores."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Pairs:
     Parameters
     ----------
     scores : ndarray of shape (n,)
-        How alike their voice prints are.
+        Similarity of the voice prints.
     shorter, longer : ndarray of shape (n,)
         Seconds that the two prints rest upon.
     same : ndarray of shape (n,)
-        Whether most of what the two say is said by one person.
+        Whether the main speaker of both is the same person.
     """
 
     scores: FloatArray
@@ -40,12 +40,12 @@ class Pairs:
 
     @classmethod
     def join(cls, parts: Sequence[Pairs]) -> Pairs:
-        """All pairs of several sets."""
+        """Concatenate the pairs of several sets."""
         names = ("scores", "shorter", "longer", "same")
         return cls(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
 
     def measured(self) -> FloatArray:
-        """Columns that the regression weighs."""
+        """Return the columns of the regression."""
         seconds = (np.clip(s, SHORTEST, LONGEST) for s in (self.shorter, self.longer))
         columns: FloatArray = np.column_stack((self.scores, *map(np.log, seconds)))
         return columns
@@ -54,7 +54,7 @@ class Pairs:
 def true_speakers(
     recording: DiarizedRecording, reference: Sequence[Turn]
 ) -> dict[str, str]:
-    """Who says most of what each speaker of a recording says; nobody, for some."""
+    """Return the main person of each speaker of a recording, if there is one."""
     talk: dict[str, dict[str, float]] = {}
     own = [t for t in reference if t.segment.recording == recording.recording]
     for turn in recording.turns:
@@ -72,7 +72,7 @@ def pairs_of(
     reference: Sequence[Turn],
     comparison: VoiceComparison,
 ) -> Pairs:
-    """All pairs of speakers of different recordings."""
+    """Return all pairs of speakers of different recordings."""
     voices, places, people = [], [], []
     for number, recording in enumerate(recordings):
         true = true_speakers(recording, reference)
@@ -96,7 +96,7 @@ def pairs_of(
 
 
 def fit_calibration(pairs: Pairs, form: str) -> Calibration:
-    """Weights that make a likelihood ratio of a score.
+    """Fit the weights that convert a score to a likelihood ratio.
 
     Pairs of one person weigh as much, all together, as pairs of two.
     """
@@ -110,9 +110,9 @@ def fit_calibration(pairs: Pairs, form: str) -> Calibration:
 
 
 def cost(pairs: Pairs, calibration: Calibration) -> float:
-    """Cllr: bits lost by believing the ratios; 1 for ratios that say nothing.
+    """Cllr: bits lost by using the ratios; 1 for uninformative ratios.
 
-    What cannot be told apart counts, and what is believed too firmly or too little.
+    It measures both discrimination and calibration.
     """
     weights = np.array([calibration.score, calibration.shorter, calibration.longer])
     ratios = pairs.measured() @ weights + calibration.constant

@@ -1,4 +1,4 @@
-"""How well people are linked and recognised."""
+"""Error rates of linking and enrolment."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sms_diar.types import Turn
 def link_rates(
     recordings: Sequence[DiarizedRecording], reference: Sequence[Turn]
 ) -> dict[str, float]:
-    """Precision and recall of linked pairs, and DER over all recordings.
+    """Compute precision and recall of linked pairs, and DER over all recordings.
 
-    Pairs are those of speakers of different recordings. The true person of a speaker is
+    Pairs are speakers of different recordings. The true person of a speaker is
     who says most of what it says, so errors within recordings count only in the DER,
     where all recordings share one mapping of names ("der"; "der_alone" is that of each
     recording with a mapping of its own).
@@ -56,7 +56,7 @@ def name_rates(
     reference: Sequence[Turn],
     enrolled: Sequence[str],
 ) -> dict[str, float]:
-    """Shares of speakers with right, wrong and no names.
+    """Compute the shares of speakers with right, wrong and no names.
 
     Of those whose person is enrolled: "rejected" have no name, "confused" have that of
     somebody else. Of those whose person is not: "accepted" have a name.
@@ -86,7 +86,7 @@ def name_rates(
 
 
 def _laid_out(recordings: Sequence[DiarizedRecording]) -> dict[str, float]:
-    """Where each recording begins if all are one."""
+    """Return the start of each recording in their concatenation."""
     starts, at = {}, 0.0
     for recording in recordings:
         starts[recording.recording] = at

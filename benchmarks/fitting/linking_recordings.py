@@ -26,15 +26,15 @@ CHANNELS: Mapping[str, Mapping[str, Any]] = {
     "room": {"rt60": 0.3, "snr": 20.0, "noise": "pink"},
     "telephone": {"telephone": True, "snr": 25.0},
 }
-"""What recordings pass through, in turn."""
+"""Channels of the recordings, in turn."""
 
 SECONDS = (24.0, 45.0, 75.0)
-"""Lengths of recordings, drawn."""
+"""Possible durations of recordings."""
 
 
 @dataclass(frozen=True)
 class RecurringSpeakers:
-    """Recordings and who speaks when in them, under names that hold for all."""
+    """Recordings and their references, with names that are valid in all."""
 
     paths: tuple[Path, ...]
     reference: tuple[Turn, ...]
@@ -50,7 +50,7 @@ def make_recordings(
     overlap: float = 0.05,
     seed: int = 0,
 ) -> RecurringSpeakers:
-    """Make recordings of a corpus, or find those that were made before.
+    """Simulate recordings of a corpus, or return existing ones.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def make_recordings(
     target : Path
         Folder of the recordings.
     speakers : int, default=3
-        Of each recording; a last one may have fewer, but two.
+        Number of speakers per recording; the last one may have fewer, at least two.
     parts : int, default=3
         Recordings of each speaker.
     kept : int, default=0
         Further parts; what is in them is in no recording, see `enrolment_audio`.
     overlap : float, default=0.05
-        Share of the speech in which two speak.
+        Share of speech with two speakers.
     seed : int, default=0
         Seed of all draws.
     """
@@ -117,7 +117,7 @@ def enrolment_audio(
     Parameters
     ----------
     corpus, target, parts, seed
-        Those of the recordings.
+        As for the recordings.
     seconds : float, default=12.0
         Length of each.
     """
@@ -136,7 +136,7 @@ def enrolment_audio(
 
 
 def _dealt(data: DataDir, rng: np.random.Generator) -> dict[str, AnyArray]:
-    """Segments of each speaker, shuffled."""
+    """Return the shuffled segments of each speaker."""
     own: dict[str, list[str]] = {}
     for utterance, speaker in sorted(data.utt2spk.items()):
         own.setdefault(speaker, []).append(utterance)
@@ -152,7 +152,7 @@ def _groups(names: list[str], size: int) -> list[list[str]]:
 
 
 def _excerpt(data: DataDir, said: Mapping[str, str], folder: Path) -> Path:
-    """A data directory of some segments of another."""
+    """Write a data directory with some segments of another."""
     folder.mkdir(parents=True, exist_ok=True)
     segments = {name: data.segments[name] for name in said}
     used = sorted({segment.recording for segment in segments.values()})

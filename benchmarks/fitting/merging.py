@@ -1,4 +1,4 @@
-"""Learn when two groups of segments are one speaker, from development sessions.
+"""Train the probability that two groups of segments are one speaker.
 
 The weights in ``clustering/speakers/same_speaker.py`` and the confidence of labels come
 from here (`scripts/fit-merging`). Sessions are those of the comparison without a PLDA
@@ -52,8 +52,8 @@ START = Weights(
     more_smaller=0.0,
     constant=-5.991,
 )
-"""Weights that order the first pass: those of an earlier fit. Fixed, so that what is
-learnt does not depend on what is shipped."""
+"""Weights of the first pass, from an earlier fit. They are fixed, so that the result
+does not depend on the shipped weights."""
 
 _WRONG = 6  # pairs of two speakers that one step by the oracle gives at most
 _SHOWN = 4  # most probable pairs that one step by the method gives
@@ -69,13 +69,13 @@ class Session:
     Parameters
     ----------
     name, extractor : str
-        Which session, and what made its vectors.
+        Names of the session and of the extractor.
     X : ndarray of shape (n, d)
         Raw vectors.
     speakers : ndarray of shape (n,)
-        Who speaks.
+        Speaker of each row.
     segments : sequence of Segment or None
-        Where they lie in time, if known.
+        Times of the rows, if known.
     """
 
     name: str
@@ -86,13 +86,13 @@ class Session:
 
     @property
     def times(self) -> tuple[RowTimes | None, float]:
-        """Times, and share of new speech in a row."""
+        """Return the times, and the share of new speech per row."""
         if self.segments is None:
             return None, 1.0
         return RowTimes.of_segments(self.segments), row_weight_of(self.segments)
 
     def shifted(self, length: float) -> Session:
-        """The same with a constant added to all vectors."""
+        """Return a copy with a constant added to all vectors."""
         rng = np.random.default_rng(5)
         constant = rng.standard_normal(self.X.shape[1])
         constant *= length / float(np.linalg.norm(constant))
@@ -111,7 +111,7 @@ class Decisions:
     same : ndarray of shape (m,)
         The truth.
     session, extractor : ndarray of shape (m,)
-        Where each comes from.
+        Source of each decision.
     """
 
     measured: FloatArray
@@ -121,7 +121,7 @@ class Decisions:
 
     @classmethod
     def join(cls, parts: Iterable[Decisions]) -> Decisions:
-        """All decisions of several."""
+        """Concatenate decisions."""
         every = list(parts)
         return cls(
             *(
@@ -131,15 +131,15 @@ class Decisions:
         )
 
     def of(self, extractor: str) -> Decisions:
-        """Those of one extractor."""
+        """Return the decisions of one extractor."""
         return self._where(self.extractor == extractor)
 
     def without(self, extractor: str) -> Decisions:
-        """Those of all other extractors."""
+        """Return the decisions of all other extractors."""
         return self._where(self.extractor != extractor)
 
     def named(self, what: str) -> Decisions:
-        """The same, as those of other sessions."""
+        """Return a copy that counts as different sessions."""
         names = np.array([f"{name}, {what}" for name in self.session])
         return replace(self, session=names)
 
@@ -154,7 +154,7 @@ class Decisions:
 
 @dataclass(frozen=True, eq=False)
 class Fragmented:
-    """A session whose fragments have been found.
+    """A session with its fragments.
 
     Parameters
     ----------
@@ -177,14 +177,14 @@ class Fragmented:
 def decide(
     fragmented: Fragmented, weights: Weights = START, *, guided: bool = True
 ) -> Decisions:
-    """Join the fragments of a session, and note who was joined on the way.
+    """Merge the fragments of a session, and record the merges.
 
     Parameters
     ----------
     fragmented : Fragmented
         The session.
     weights : Weights
-        What orders the joins.
+        Weights that order the merges.
     guided : bool, default=True
         Whether an oracle joins, who passes over pairs of two speakers; else the weights
         alone do.
@@ -221,7 +221,7 @@ def decide(
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """All pairs of groups before a join, the most probable first."""
+    """All pairs of groups before a merge, the most probable first."""
 
     one: IntArray
     other: IntArray
@@ -243,7 +243,7 @@ class _Step:
         return cls(one, other, terms, likely[order], true)
 
     def shown(self, guided: bool) -> Iterator[int]:  # noqa: FBT001
-        """Pairs to learn from."""
+        """Return the pairs for training."""
         if not guided:
             yield from range(min(_SHOWN, len(self.one)))
             return
@@ -253,7 +253,7 @@ class _Step:
             yield first
 
     def next_join(self, guided: bool) -> int | None:  # noqa: FBT001
-        """Pair that is joined, if any."""
+        """Return the pair to merge, if any."""
         if guided:
             return self._first_true()
         return 0 if self.probability[0] >= _LEAST_PROBABLE else None
@@ -273,7 +273,7 @@ def learn_decisions(
     Parameters
     ----------
     sessions : sequence of Session
-        What is learnt from.
+        Training sessions.
     tell : callable, optional
         Called after each session, `n_passes` times in all.
     """
@@ -296,7 +296,7 @@ def learn_decisions(
 
 
 def n_passes(sessions: Sequence[Session]) -> int:
-    """How many sessions, some of them again, `learn_decisions` looks at."""
+    """Return the number of sessions, with repetitions, of `learn_decisions`."""
     every = len(sessions) + len(_shifted(sessions))
     return len(sessions) + 2 * every
 
@@ -311,7 +311,7 @@ def _shifted(sessions: Sequence[Session]) -> list[Session]:
 
 
 def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]:
-    """Log loss, and share of wrong decisions at even odds, weighed as in the fit."""
+    """Return the log loss and the error rate at even odds, weighted as in the fit."""
     score = decisions.measured @ np.array(weights[:-1]) + weights.constant
     signed = np.where(decisions.same, score, -score)
     share = _shares(decisions)
@@ -320,7 +320,7 @@ def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]
 
 
 def _shares(decisions: Decisions) -> FloatArray:
-    """What makes all sessions count alike, and in each, groups by root of their size.
+    """Weight sessions equally, and groups of a session by the root of their size.
 
     A session has many decisions about a few segments and few about many, but these are
     the ones that matter.
@@ -332,7 +332,7 @@ def _shares(decisions: Decisions) -> FloatArray:
 
 
 def fit_weights(decisions: Decisions) -> Weights:
-    """Logistic regression in which all sessions count alike."""
+    """Fit a logistic regression with equal weights of all sessions."""
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=3000))
     model.fit(
         decisions.measured,
@@ -348,7 +348,7 @@ def fit_weights(decisions: Decisions) -> Weights:
 def fit_trust(
     sessions: Iterable[Session], tell: Callable[[], None] = lambda: None
 ) -> tuple[float, float, float]:
-    """Weights of the confidence in a label, with the method as it is now."""
+    """Fit the weights of the confidence of labels to the current method."""
     measured, right, shares = [], [], []
     for session in sessions:
         times, row_weight = session.times

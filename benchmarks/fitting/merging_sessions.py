@@ -1,4 +1,4 @@
-"""Development sessions that the weights of joins are learnt from.
+"""Development sessions for the training of the merging weights.
 
 Drawn as the comparison draws them, and cuts of the meeting, whose vectors are those of
 a fourth extractor. Doubled and repeated sessions are left out, which teach nothing that
@@ -28,7 +28,7 @@ from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.rttm import read_rttm
 
 MEETING = "meeting"
-"""What the extractor of the meeting is called."""
+"""Name of the extractor of the meeting."""
 
 RUNS = 3
 """Sessions of each condition of segments; all of those in time are taken."""
@@ -42,7 +42,7 @@ _STRIDES = (3, 6)  # windows of the meeting of which one is kept
 def development_sessions(
     config: Config, catalogue: Mapping[str, Any]
 ) -> Iterator[Session]:
-    """Sessions without a PLDA model, of all extractors.
+    """Return sessions without a PLDA model of all extractors.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def development_sessions(
 
 
 def meeting_sessions(folder: Path) -> Iterator[Session]:
-    """Cuts of the meeting: thinned at every phase, whole and in halves."""
+    """Return cuts of the meeting: thinned at every phase, whole and in halves."""
     embeddings = read_embeddings(folder / "xvectors.ark")
     windows = read_segments(folder / "segments")
     own = [windows[name] for name in embeddings.ids]

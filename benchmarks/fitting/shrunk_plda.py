@@ -1,4 +1,4 @@
-"""PLDA for vectors of many dimensions and few speakers to learn from.
+"""PLDA for vectors of many dimensions and few training speakers.
 
 EM finds the covariances that fit the training speakers best. With hundreds of
 dimensions and no more speakers than that, the best fit says that voices never differ in
@@ -22,7 +22,7 @@ from sms_diar.types import FloatArray
 
 WITHIN, BETWEEN = 0.5, 0.3
 """Shares of the identity, chosen on CAM++ vectors by training on some corpora and
-testing on another. With .3 between, .4 to .8 within do about as well; .1 is worse."""
+testing on another. With .3 between, .4 to .8 within are similar; .1 is worse."""
 
 
 def train_shrunk_backend(
@@ -40,7 +40,7 @@ def train_shrunk_backend(
     X : array-like of shape (n, d)
         Raw embeddings.
     speakers : array-like of shape (n,)
-        Who speaks in each; at least two speakers, one of them twice.
+        Speaker of each row; at least two speakers, one of them with two rows.
     within, between : float, default=0.5 and 0.3
         Share of the identity in the covariances within and between speakers.
     extractor : str or None, default=None
@@ -61,7 +61,7 @@ def train_shrunk_backend(
 def measured_covariances(
     rows: FloatArray, speakers: npt.NDArray[np.generic]
 ) -> tuple[FloatArray, Covariances]:
-    """Mean of the speakers, and covariances within and between them, by moments.
+    """Estimate the mean, and covariances within and between speakers, by moments.
 
     The covariance of the speakers' means holds, beside that between speakers, what
     is left of that within them; it is taken off, and no variance goes below zero.

@@ -35,7 +35,7 @@ class CutVectors:
     vectors : ndarray of shape (n, d)
         One for each cut.
     speakers, utterances, kinds : ndarray of shape (n,)
-        Who speaks, the segment that it was cut from, and "whole", "window", "long",
+        Speaker, original segment, and kind: "whole", "window", "long",
         "short" or "telephone".
     """
 

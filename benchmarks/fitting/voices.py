@@ -43,11 +43,11 @@ def make(
     embedder : Embedder
         Makes the vectors.
     target : Path
-        Where the back end goes.
+        Output file of the back end.
     work : Path
         Keeps the vectors between runs, and the error rates.
     test : bool, default=False
-        Score the test corpus as well.
+        Whether to score the test corpus.
     """
     work.mkdir(parents=True, exist_ok=True)
     names = (*TRAINING, TEST) if test else TRAINING
@@ -104,7 +104,7 @@ def table(rates: dict[str, dict[str, dict[str, float]]]) -> str:
 
 
 def write_backend(path: Path, backend: BackEnd) -> None:
-    """Write a back end in half the digits: a few hundred kilobytes."""
+    """Write a back end in half precision (a few hundred kilobytes)."""
     model = backend_to_model(backend)
     arrays: dict[str, AnyArray] = {
         name: array.astype(np.float32) if array.ndim else array

@@ -26,7 +26,7 @@ class ComponentChoice:
     candidates : tuple of int
         Dimensions after the PCA that were tried.
     mean, std : tuple of float
-        Standard deviation of the equal error rate over folds and rounds.
+        Mean and deviation of the equal error rate over folds and rounds.
     best : int
         The candidate of lowest mean; the smallest of equals.
     """

@@ -79,7 +79,7 @@ class ExtractorTraining:
         )
 
     def settings(self, seed: int) -> IvectorSettings:
-        """Arguments of the trainer."""
+        """Return the settings of the trainer."""
         return IvectorSettings(
             n_components=self.components,
             rank=self.rank,
@@ -102,8 +102,8 @@ class ModelChoice:
     training : ExtractorTraining
         Sizes, if it is trained.
     cmvn : str
-        Normalisation of cepstra where vectors are extracted; empty for that of the
-        model.
+        Normalisation of cepstra where vectors are extracted; empty to use the setting
+        of the model.
     seed : int
         Random seed of the training.
     """
@@ -302,7 +302,7 @@ def write_ivectors(
 
 
 def read_ivectors_record(folder: Path) -> dict[str, Any]:
-    """Record of `write_ivectors`."""
+    """Read the record of `write_ivectors`."""
     record: dict[str, Any] = read_json(folder / RECORD)
     return record
 

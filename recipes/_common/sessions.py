@@ -102,7 +102,7 @@ def session_repetition(
     Parameters
     ----------
     n_speakers, run : int
-        Number of the repetition. Its random numbers depend on both and on the seed.
+        Numbers of speakers and of the repetition. They and the seed fix the draws.
     source : mapping
         Source of the sessions; see `draw_session`.
     backend : str

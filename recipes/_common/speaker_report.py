@@ -180,7 +180,7 @@ def _with_printed(
 
 
 def _total(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contests of all sizes that have a p-value."""
+    """Sum the contests of all sizes that have a p-value."""
     counted = [g["wins"] for g in groups.values() if g["wins"]]
     counted = [wins for wins in counted if wins["p"] is not None]
     total: dict[str, Any] = {

@@ -91,7 +91,7 @@ class ClusterSettings:
 
     @property
     def options(self) -> MethodOptions:
-        """Information that the method receives."""
+        """Return the options that are not left to the method."""
         return MethodOptions(
             k=self.k or None,
             tol=self.tol or None,

@@ -154,7 +154,7 @@ class Config:
         )
 
     def place(self, simulated: Path | None = None) -> Place:
-        """Return the folder of the corpus, or of the stage that simulates it."""
+        """Return the location of the corpus, which may be the folder of a stage."""
         data = simulated or self._data()
         return Place(
             data,
@@ -270,7 +270,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 def _digest(conversations: Sequence[Conversation]) -> str:
-    """Return the properties of a corpus that do not require its audio."""
+    """Return a digest of a corpus without its audio."""
     digest = hashlib.sha256()
     for one in conversations:
         digest.update(json_line(asdict(one)).encode())

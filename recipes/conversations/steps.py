@@ -122,8 +122,8 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
     run : StageRun
         Its folder gets RTTM and a record.
     system : {"found", "count", "speech", "labels", "embedded", "neural"}
-        Information given to the system: none, or from an oracle. Another model is
-        told nothing either.
+        Name of the system: without an oracle ("found"), with one of three oracles, or
+        with another model and without an oracle.
     settings : mapping
         Arguments of `diarize_one` that are the same for all recordings.
     """

@@ -44,8 +44,8 @@ class Corpus:
     durations : mapping from Side to float
         Seconds of each.
     missing : tuple of str
-        Missing or unreadable files; empty unless the caller puts up
-        with it.
+        Missing or unreadable files; empty unless the caller
+        allows them.
     """
 
     selection: Selection

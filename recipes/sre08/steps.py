@@ -101,7 +101,7 @@ def write_data(
     law : SegmentLaw
         Lengths and numbers of segments.
     seed : int
-        Random generator. The draws of a speaker do not depend on other speakers.
+        Random seed. The draws of a speaker do not depend on other speakers.
     progress : Progress
         Receives progress.
     """
