@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar.embeddings.network import NetworkEmbedder
-from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar.embeddings.network import NetworkEmbedder, NetworkInput
 from sms_diar.errors import ConfigError, DataFormatError, MissingExtraError
 from sms_diar.errors import InvalidParameterError as Invalid
 from sms_diar.features.filterbank import FilterbankConfig

@@ -4,7 +4,7 @@ The few speakers of a conversation differ along few directions. Kaldi's
 diarization projects the vectors of each recording, and the PLDA model with
 them, on the directions that hold a given share of the recording's variance
 (``ivector-plda-scoring-dense --target-energy``). The model is projected by
-:func:`sms_diar.scoring.recording_scorer`.
+:func:`sms_diar.scoring.plda_scorer`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from sms_diar.scoring.backend_training import (
     session_backend,
     train_backend,
 )
-from sms_diar.scoring.cosine import CosineScorer
 from sms_diar.scoring.plda import (
     Covariances,
     PairCoefficients,
@@ -24,12 +23,15 @@ from sms_diar.scoring.plda import (
     smooth_within,
     transform_plda,
 )
-from sms_diar.scoring.plda_adaptation import adapt_plda
 from sms_diar.scoring.plda_estimator import Plda
-from sms_diar.scoring.plda_scorer import PldaScorer
-from sms_diar.scoring.plda_training import PldaFit, fit_plda, plda_log_likelihood
-from sms_diar.scoring.recording_scorer import recording_scorer
-from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms, Scorer
+from sms_diar.scoring.plda_scorer import PldaScorer, recording_scorer
+from sms_diar.scoring.plda_training import (
+    PldaFit,
+    adapt_plda,
+    fit_plda,
+    plda_log_likelihood,
+)
+from sms_diar.scoring.scorer import BilinearScorer, CosineScorer, PairwiseTerms, Scorer
 
 __all__ = [
     "BackEnd",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar.preprocessing import RecordingPca
+from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.scoring._arrays import as_counts, as_rows
 from sms_diar.scoring.plda import pair_coefficients, project, transform_plda
 from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms
@@ -182,3 +184,44 @@ class PldaScorer(BilinearScorer):
                 + weights.constant
             )
         return scores
+
+
+def recording_scorer(
+    model: PldaModel,
+    X: npt.ArrayLike,
+    *,
+    target_energy: float = 0.5,
+    extra: int = 1,
+    shrinkage: Shrinkage = 0.0,
+    normalize_length: bool = True,
+    simple_length_norm: bool = False,
+) -> PldaScorer:
+    """Scorer for the vectors of one recording.
+
+    Parameters
+    ----------
+    model : PldaModel
+        Model of vectors like those of the recording.
+    X : array-like of shape (n, d)
+        All vectors of the recording; one is enough.
+    target_energy, extra, shrinkage
+        Which directions are kept; see `RecordingPca`. The defaults are Kaldi's,
+        whose diarization recipes set the target between 0.1 and 0.9.
+    normalize_length, simple_length_norm : bool
+        Length normalisation after the projection; see `PldaScorer`.
+
+    Returns
+    -------
+    scorer : PldaScorer
+        Takes vectors of d dimensions; ``scorer.score_matrix(X)`` are the scores
+        Kaldi writes.
+    """
+    rows = as_rows("recording_scorer", "X", X, model.dim)
+    pca = RecordingPca(target_energy=target_energy, extra=extra, shrinkage=shrinkage)
+    components = pca.fit(rows).components_
+    return PldaScorer(
+        model,
+        normalize_length=normalize_length,
+        simple_length_norm=simple_length_norm,
+        projection=None if len(components) == model.dim else components,
+    )

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from sms_diar._parallel import process_map
-from sms_diar.embeddings.network import Embedder, NetworkEmbedder, embed_segments
-from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar.embeddings.network import (
+    Embedder,
+    NetworkEmbedder,
+    NetworkInput,
+    embed_segments,
+)
 from sms_diar.embeddings.registry import embedder_names, load_embedder
 from sms_diar.errors import (
     ConfigError,

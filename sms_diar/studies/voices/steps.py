@@ -17,7 +17,7 @@ from sms_diar.io.model import ModelFile, write_model
 from sms_diar.metrics import equal_error_rate
 from sms_diar.report.tables import Table
 from sms_diar.scoring import BackEnd, backend_to_model
-from sms_diar.scoring.cosine import CosineScorer
+from sms_diar.scoring.scorer import CosineScorer
 from sms_diar.scoring.shrunk_plda import BETWEEN, WITHIN
 from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, TRAINING
 from sms_diar.studies._shared.voice_cuts import (
