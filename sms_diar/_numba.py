@@ -1,20 +1,18 @@
-"""The only place that talks to numba.
+"""Decorators for kernels compiled by numba; no other module imports numba.
 
-``kernel`` compiles a serial function with IEEE semantics: no ``fastmath``, so no
-reordered sums and no fused multiply-adds. A kernel and its NumPy reference that
-do the same operations in the same order therefore agree to the last bit, and
-NaN stays visible. ``inlined`` is for helpers that exist inside their callers only.
-``whole_sums`` is for helpers whose sums are of whole numbers and therefore exact in
-any order: it lets the compiler reorder additions, which is what vectorising them
-needs, and nothing else.
+``kernel`` compiles a serial function with IEEE semantics: no ``fastmath``, so sums are
+not reordered and multiply-adds are not fused. A kernel and its NumPy reference with the
+same operations in the same order therefore agree to the last bit, and NaN is
+propagated. ``inlined`` is for helpers that only exist inside their callers.
+``whole_sums`` is for helpers with sums of integers, which are exact in any order: it
+lets the compiler reorder additions, which vectorisation requires.
 
-Compiled kernels are kept on disk. numba takes a stored kernel for a fresh one as long
-as the file of the function itself is unchanged, wherever the helpers and constants are
-that were compiled into it. So the name of a kernel, from which numba makes the names
-of its files, ends in a digest of the function's own file and of everything in the
-package that it imports: after an edit of a helper the old files are not found.
-``SMS_DIAR_NUMBA_CACHE=0`` turns the disk cache off (on clusters whose home directories
-are slow or read-only).
+Compiled kernels are cached on disk. numba considers a cached kernel valid if the file
+of the function is unchanged, even if helpers or constants in other files have changed.
+The name of a kernel, which determines the names of its cache files, therefore ends in a
+digest of its own file and of everything in the package that it imports: after an edit
+of a helper the old files are not used. ``SMS_DIAR_NUMBA_CACHE=0`` disables the cache
+(on clusters with slow or read-only home directories).
 """
 
 from __future__ import annotations
@@ -44,8 +42,8 @@ CACHE = os.environ.get("SMS_DIAR_NUMBA_CACHE", "1") == "1"
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a serial kernel that releases the interpreter lock."""
     if CACHE:
-        named = cast("Any", function)
-        named.__qualname__ += "-" + sources_digest(function.__module__)
+        renamed = cast("Any", function)
+        renamed.__qualname__ += "-" + sources_digest(function.__module__)
     compiled = numba.njit(cache=CACHE, nogil=True, error_model="numpy")(function)
     return cast("Callable[P, R]", compiled)
 
@@ -53,7 +51,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a helper into each of its callers.
 
-    For helpers of innermost loops that take many arrays: handing those over costs more
+    For helpers of innermost loops with many array arguments, where the call costs more
     than the work. Without it, steps of stochastic mean shift take 1.3 times as long at
     4,500 and at 30,000 points.
     """
@@ -62,10 +60,10 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def whole_sums(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a helper whose additions may be made in any order.
+    """Compile a helper whose additions may be reordered.
 
-    Only for functions that add whole numbers below ``2**53``, and whose other sums have
-    no more than two terms or are compared with a margin.
+    Only for functions that add integers below ``2**53``, and whose other sums have at
+    most two terms or are compared with a margin.
     """
     compiled = numba.njit(
         nogil=True,
@@ -78,12 +76,12 @@ def whole_sums(function: Callable[P, R]) -> Callable[P, R]:
 
 @functools.cache
 def sources_digest(module: str) -> str:
-    """Digest of the source of a module and of all that it imports from its package.
+    """Return a digest of the source of a module and of all its imports in the package.
 
     Parameters
     ----------
     module : str
-        Full name of a module that is being imported, or has been.
+        Full name of a module that has been, or is being, imported.
 
     Returns
     -------
@@ -92,8 +90,8 @@ def sources_digest(module: str) -> str:
     """
     package = module.partition(".")[0]
     total = hashlib.sha256()
-    found = [module]
-    for name in found:  # grows while it is read
+    modules = [module]
+    for name in modules:  # the list grows during iteration
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is None:
             continue
@@ -101,14 +99,14 @@ def sources_digest(module: str) -> str:
         total.update(f"{name}\0{source}\0".encode())
         for other in imported:
             is_ours = other.partition(".")[0] in (package, __package__)
-            if is_ours and other in sys.modules and other not in found:
-                found.append(other)
+            if is_ours and other in sys.modules and other not in modules:
+                modules.append(other)
     return total.hexdigest()[:10]
 
 
 @functools.cache
 def _read(file: str) -> tuple[str, list[str]]:
-    """Source of a module, and what it imports: some may be functions or constants."""
+    """Return the source of a module and its imports (modules or other names)."""
     source = Path(file).read_text(encoding="utf-8")
     imported = []
     for module, names in _IMPORT.findall(source):

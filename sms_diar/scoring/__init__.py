@@ -1,9 +1,8 @@
-"""Pairs of vectors to scores: PLDA and cosine.
+"""Scores of pairs of vectors: PLDA and cosine.
 
-``scorer.py`` says what a scorer is. ``plda.py`` is the algebra of the model,
-``plda_training.py`` and ``plda_adaptation.py`` estimate one, ``plda_scorer.py``
-and ``recording.py`` apply it. Read ``_reference.py`` first: it is PLDA written
-as one big Gaussian.
+``scorer.py`` defines the interface of scorers. ``plda.py`` contains the algebra of the
+PLDA model, ``plda_training.py`` trains and adapts one and ``plda_scorer.py`` applies
+it. Read ``_reference.py`` first: it implements PLDA as one big Gaussian.
 """
 
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend

@@ -186,7 +186,7 @@ def test_no_iterations_give_the_starting_model():
             [0, 0, 1, 1],
             {},
             "X must vary within speakers in all 4 dimensions, got n_samples=4 of 2 "
-            "speakers that do not; reduce the dimensions with Pca, or take "
+            "speakers that do not; reduce the dimensions with Pca, or use "
             "estimation='kaldi'",
         ),
         (
@@ -310,7 +310,7 @@ def test_equals_the_steps_of_kaldi(d, n, scales, seed):
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.empty((0, 1)), {}, "X must hold vectors, got none"),
+        (np.empty((0, 1)), {}, "X must contain vectors, got none"),
         ([[1.0, 2.0]], {}, "X must be of shape (n, 1), got (1, 2)"),
         (
             [[1.0]],
