@@ -38,7 +38,7 @@ PREFIX = ".sms-diar-"
 """Prefix of the names of unfinished files."""
 
 FILE_NAMES = "surrogateescape"
-"""Encoding errors handler for text with file names, which need not be UTF-8."""
+"""Error handler for encoding file names in text, which need not be UTF-8."""
 
 _WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
