@@ -20,7 +20,7 @@ from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
-from sms_diar.timeline.seconds import format_seconds
+from sms_diar.timeline.ticks import format_seconds
 from sms_diar.types import Segment
 
 LabelFormat: TypeAlias = Literal["utt2spk", "csv", "json"]

@@ -10,7 +10,7 @@ from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import check_field, split_fields, strict_lines
 from sms_diar.io.kaldi.tables import exactly
-from sms_diar.timeline.seconds import format_seconds, parse_seconds
+from sms_diar.timeline.ticks import format_seconds, parse_seconds
 from sms_diar.types import Segment
 
 

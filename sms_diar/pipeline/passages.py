@@ -10,7 +10,7 @@ from pathlib import Path
 from sms_diar._validation import check_path
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.frames import check_detector, speech_of
-from sms_diar.features.resample import at_rate
+from sms_diar.features.mono import at_rate
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.audio import Samples, stretch
 from sms_diar.io.kaldi.data_dir import DataDir

@@ -26,8 +26,7 @@ from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
 from sms_diar.scoring.backend_plda import phi_of, plda_of, with_plda
 from sms_diar.scoring.backend_training import backend_to_model
-from sms_diar.scoring.plda_adaptation import adapt_plda
-from sms_diar.scoring.plda_training import Estimation, fit_plda
+from sms_diar.scoring.plda_training import Estimation, adapt_plda, fit_plda
 from sms_diar.types import EmbeddingSet, FloatArray, PldaModel
 
 _NAMED = 3  # ids that a message names before it only counts

@@ -72,7 +72,7 @@ def test_statistics_of_a_session_can_be_given(data):
     with pytest.raises(InvalidParameterError) as caught:
         frames_of(array, SEGMENTS, config, stats=CmvnStats.none(20))
     assert str(caught.value) == (
-        "frames_of: stats must be of at least one frame, got none"
+        "frames_of: stats must contain at least one frame, got none"
     )
 
 

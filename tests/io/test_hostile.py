@@ -38,7 +38,7 @@ from sms_diar.io.sniff import is_label_table
 from sms_diar.io.toml import read_toml
 from sms_diar.io.uem import read_uem
 from sms_diar.pipeline.models import read_backend, read_ivector_model
-from sms_diar.timeline.seconds import parse_seconds
+from sms_diar.timeline.ticks import parse_seconds
 from sms_diar.types import EmbeddingSet
 
 

@@ -551,7 +551,7 @@ def test_work_that_ends_every_worker_is_not_tried_for_ever(tmp_path):
     with (
         harness.machines(tmp_path, 1, **once) as found,
         _scheduler.scheduler(found.address),
-        pytest.raises(SchedulerError, match="1 workers ended at the same piece"),
+        pytest.raises(SchedulerError, match="1 workers were killed by the same item"),
     ):
         list(_scheduler.current().map(die, [0]))
 

@@ -23,7 +23,7 @@ from sms_diar.io._lines import (
     split_fields,
     strict_lines,
 )
-from sms_diar.timeline.seconds import format_seconds, parse_seconds
+from sms_diar.timeline.ticks import format_seconds, parse_seconds
 from sms_diar.types import Segment
 
 V = TypeVar("V")

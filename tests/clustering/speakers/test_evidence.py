@@ -14,7 +14,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, session_backend, train_backend
-from sms_diar.scoring.model_space import model_space
+from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.session_model import SessionPrior
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import PldaModel, Segment

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sms_diar.scoring import train_backend
-from sms_diar.scoring.group_model import model_of_groups
-from sms_diar.scoring.model_space import model_space
+from sms_diar.scoring.backend_plda import model_space
+from sms_diar.scoring.session_model import model_of_groups
 from sms_diar.synthetic import PldaWorld
 
 

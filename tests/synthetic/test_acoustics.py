@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.synthetic.room import DISTANCES, draw_distance, impulse_response
+from sms_diar.synthetic.acoustics import DISTANCES, draw_distance, impulse_response
 
 
 def decay_time(response, rate):
