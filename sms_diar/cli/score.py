@@ -89,16 +89,16 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar._files import write_text
-        from sms_diar.io.annotation import turn_files
+        from sms_diar.io.detect import is_label_table
         from sms_diar.io.problems import summarised
-        from sms_diar.io.sniff import is_label_table
+        from sms_diar.io.turns.files import source_files
         from sms_diar.pipeline.score import score_systems
         from sms_diar.report.score_report import ReportStyle
 
         run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
     given = [*reference, *(path for part in hypotheses.values() for path in part)]
-    check_outputs(errors, inputs=chain(turn_files(given), [uem]))
+    check_outputs(errors, inputs=chain(source_files(given), [uem]))
     if len(reference) == 1 and is_label_table(reference[0]):
         _score_labels(reference[0], hypotheses, layout, as_json=as_json)
         return
@@ -189,7 +189,7 @@ def _score_labels(
     """Score tables of labels, which are told from turns by what is in them."""
     from sms_diar._json import json_line
     from sms_diar.errors import DataFormatError
-    from sms_diar.io.sniff import is_label_table
+    from sms_diar.io.detect import is_label_table
     from sms_diar.pipeline.score import score_labels
     from sms_diar.report.label_report import label_table
 

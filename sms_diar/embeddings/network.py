@@ -18,7 +18,7 @@ from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count
 from sms_diar.embeddings.network_input import NetworkInput
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import Samples
+from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 

@@ -22,8 +22,8 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import mfcc
 from sms_diar.features.resample import at_rate
 from sms_diar.features.vad import detect_speech
-from sms_diar.io.audio import BLOCK, Samples, blocks, stretch
-from sms_diar.io.kaldi.recordings import Piece
+from sms_diar.io.audio.files import BLOCK, Samples, blocks, stretch
+from sms_diar.io.audio.recording import Piece
 from sms_diar.types import BoolArray, FloatArray
 
 Frames = npt.NDArray[np.float32]

@@ -21,8 +21,8 @@ from sms_diar.features.cmvn import CmvnStats
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.resample import at_rate
 from sms_diar.features.vad import VadConfig, detect_speech
-from sms_diar.io.audio import Samples, blocks
-from sms_diar.io.kaldi.recordings import Piece
+from sms_diar.io.audio.files import Samples, blocks
+from sms_diar.io.audio.recording import Piece
 from sms_diar.types import Problem, Segment
 
 _KEPT_FRAMES = 200_000  # of one recording, rather than computed twice: 32 MB
@@ -169,7 +169,7 @@ def statistics_or_problems(
 
 
 def _refuse_path(owner: str, audio: object) -> None:
-    remedy = "open it with sms_diar.io.audio.AudioFile"
+    remedy = "open it with sms_diar.io.audio.files.AudioFile"
     refuse_path(owner, "audio", audio, "samples of one channel", remedy)
 
 

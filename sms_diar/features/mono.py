@@ -19,7 +19,7 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.resample import at_rate
-from sms_diar.io.audio import BLOCK, Samples, blocks
+from sms_diar.io.audio.files import BLOCK, Samples, blocks
 from sms_diar.types import AnyArray, FloatArray
 
 IN_MEMORY = 1 << 26
@@ -29,7 +29,7 @@ IN_MEMORY = 1 << 26
 class MonoAudio:
     """Samples of one channel at one rate, in memory or in a temporary file.
 
-    It satisfies `sms_diar.io.audio.Samples`. Use it in a ``with`` statement, or
+    It satisfies `sms_diar.io.audio.files.Samples`. Use it in a ``with`` statement, or
     close it.
 
     Parameters

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.signal import firwin, resample_poly
 
 from sms_diar._validation import check_count
-from sms_diar.io.audio import Samples
+from sms_diar.io.audio.files import Samples
 from sms_diar.types import FloatArray
 
 

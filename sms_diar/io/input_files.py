@@ -52,7 +52,7 @@ def input_files(sources: Iterable[str | Path | None]) -> Iterator[Path]:
 
 
 def _is_read_from_folder(file: Path) -> bool:
-    from sms_diar.io.audio import AUDIO_SUFFIXES  # noqa: PLC0415 takes a while
+    from sms_diar.io.audio.files import AUDIO_SUFFIXES  # noqa: PLC0415 takes a while
 
     return file.name in _TABLES or file.suffix.lower() in AUDIO_SUFFIXES
 

@@ -22,8 +22,7 @@ from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import open_regular
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io._npy import names_in_npz
-from sms_diar.io.arrays import load_arrays
+from sms_diar.io.embeddings.arrays import load_arrays, names_in_npz
 from sms_diar.types import AnyArray
 
 FORMAT_VERSION = 1

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import read_annotation, unnamed_recording
+from sms_diar.io.detect import is_label_table
 from sms_diar.io.labels import read_labels
-from sms_diar.io.sniff import is_label_table
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.files import read_annotation, unnamed_recording
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.timeline.annotation import Annotation, require_turns
 from sms_diar.timeline.regions import Uem
 from sms_diar.types import Problem, Turn

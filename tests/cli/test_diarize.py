@@ -8,13 +8,11 @@ import soundfile
 
 import sms_diar
 from sms_diar._random import named_generator
-from sms_diar.cli.turn_output import TurnFormatName
 from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.annotation import read_turns
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.turn_formats import WRITTEN_FORMATS
+from sms_diar.io.turns.files import read_turns
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.pipeline.extraction import Speech
 from sms_diar.pipeline.models import write_ivector_model
@@ -354,7 +352,7 @@ def broken(kind, path):
 @pytest.fixture
 def no_ffmpeg(monkeypatch):
     """Messages depend on whether it is installed."""
-    monkeypatch.setattr("sms_diar.io.ffmpeg.is_installed", lambda: False)
+    monkeypatch.setattr("sms_diar.io.audio.ffmpeg.is_installed", lambda: False)
 
 
 KINDS = ["silent", "short", "slow", "empty", "letter"]
@@ -460,17 +458,13 @@ def test_standard_output_and_folders_have_a_format(
     assert (tmp_path / "call.vtt").read_text() == found.text("vtt")
 
 
-def test_the_names_of_formats_are_those_of_the_registry():
-    assert tuple(name.value for name in TurnFormatName) == WRITTEN_FORMATS
-
-
 def test_outputs_that_cannot_be_are_found_before_the_work(call, tmp_path, run_cli):
     """The model does not exist, so any work would be noticed."""
     other = tmp_path / "other.wav"
     other.write_bytes(call.read_bytes())
     given = ("diarize", call, "--model", tmp_path / "none.npz")
     for arguments, said in (
-        (("-o", tmp_path / "x.docx"), "the suffix must say which format is meant"),
+        (("-o", tmp_path / "x.docx"), "unknown suffix '.docx'"),
         ((other, "-o", tmp_path / "x.srt"), "holds one recording in a file"),
         ((other, "--format", "srt"), "holds one recording in a file"),
         (("--split", other), "is a file; name a folder"),

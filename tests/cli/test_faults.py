@@ -15,8 +15,8 @@ from joblib import parallel_config
 
 from sms_diar import _files
 from sms_diar.features import frames as frames_module
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline import diarize as diarize_module
 from sms_diar.types import EmbeddingSet
 

@@ -10,8 +10,8 @@ import pytest
 
 from sms_diar.cli.main import main
 from sms_diar.datasets import default_model_path
-from sms_diar.io.arrays import write_npz
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.arrays import write_npz
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import (
     Centering,

@@ -8,7 +8,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features import mono
 from sms_diar.features.mono import ArraySamples, MonoAudio
 from sms_diar.features.resample import at_rate
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 
 RATE = 8000
 

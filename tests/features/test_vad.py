@@ -16,7 +16,7 @@ from sms_diar.features.vad import (
     energy_threshold,
     log_energies,
 )
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.types import Segment
 
 RATE = 8000

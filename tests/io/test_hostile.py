@@ -17,10 +17,10 @@ import pytest
 from sms_diar.embeddings.extractor import KIND, IvectorExtractor
 from sms_diar.errors import ConfigError, DataFormatError, SmsDiarError
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.annotation import check_annotation, read_annotation
-from sms_diar.io.arrays import load_arrays, read_ids, read_npy, read_npz
-from sms_diar.io.audio import AudioFile
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.audio.files import AudioFile
+from sms_diar.io.detect import is_label_table
+from sms_diar.io.embeddings.arrays import load_arrays, read_ids, read_npy, read_npz
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import (
     read_reco2dur,
@@ -33,10 +33,10 @@ from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.kaldi.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
-from sms_diar.io.sniff import is_label_table
 from sms_diar.io.sre08_keys import read_model_key
 from sms_diar.io.toml import read_toml
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.files import check_annotation, read_annotation
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.models import read_backend, read_ivector_model
 from sms_diar.timeline.seconds import parse_seconds
 from sms_diar.types import EmbeddingSet
@@ -389,7 +389,7 @@ def test_hostile_arrays_need_little_memory(tmp_path):
     code = (
         "import resource, sys\n"
         "from sms_diar.errors import DataFormatError\n"
-        "from sms_diar.io.arrays import read_npz\n"
+        "from sms_diar.io.embeddings.arrays import read_npz\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"
         "    read_npz(sys.argv[1])\n"
@@ -416,7 +416,6 @@ def test_a_table_of_columns_that_unpacks_without_end_is_refused(tmp_path):
 def test_columns_of_anything_are_our_errors(tmp_path):
     pytest.importorskip("pyarrow")
     frames = [
-        pd.DataFrame({"id": ["a"], "x": [[1.0]]}),
         pd.DataFrame({"id": ["a"], "x": [{"y": 1}]}),
         pd.DataFrame({"id": ["a"], "x": pd.to_datetime(["2020-01-01"])}),
         pd.DataFrame({"id": pd.Categorical(["a"]), "x": pd.Categorical(["b"])}),

@@ -8,7 +8,7 @@ from sms_diar.datasets import DigitsIvectors
 from sms_diar.errors import ConfigError, ExperimentError
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.scoring import train_backend
 from sms_diar.studies._shared.corpora import TEST
 from sms_diar.studies.compare import freeze as compare_freeze

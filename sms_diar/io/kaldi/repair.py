@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from sms_diar._files import replacing_folder
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.audio.files import MAX_OVERSHOOT
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.scanned import (
     REPAIRABLE,
     ROUNDING,
@@ -25,7 +26,6 @@ from sms_diar.io.kaldi.scanned import (
 )
 from sms_diar.io.kaldi.tables import (
     TO_THE_END,
-    AudioSource,
     end_of,
     write_reco2dur,
     write_reco2num_spk,

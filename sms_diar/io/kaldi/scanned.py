@@ -16,9 +16,8 @@ import soundfile
 from sms_diar._files import native_name
 from sms_diar.errors import MissingFileError
 from sms_diar.io._lines import BLANK, BOM, CRLF, scan_lines
-from sms_diar.io.kaldi.data_dir import audio_path
+from sms_diar.io.audio.recording import AudioSource, audio_path
 from sms_diar.io.kaldi.tables import (
-    AudioSource,
     Parser,
     Span,
     parse_audio,

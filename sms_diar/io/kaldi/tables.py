@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +22,7 @@ from sms_diar.io._lines import (
     split_fields,
     strict_lines,
 )
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.timeline.seconds import format_seconds, parse_seconds
 from sms_diar.types import Segment
 
@@ -32,29 +32,6 @@ Parser = Callable[[str], tuple[str, V]]
 
 TO_THE_END = -1.0
 """End time that Kaldi's extract-segments takes for the end of the recording."""
-
-
-@dataclass(frozen=True, slots=True)
-class AudioSource:
-    """What wav.scp says about one recording.
-
-    Parameters
-    ----------
-    text : str
-        The line after the id, untouched: a path, ``archive:offset`` or a command.
-    """
-
-    text: str
-
-    @property
-    def is_command(self) -> bool:
-        """Whether Kaldi would run it as a shell command, by the ``|`` at its end."""
-        return self.text.endswith("|")
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether it points into an archive, ``path:offset``."""
-        return not self.is_command and bool(re.search(r":[0-9]+$", self.text))
 
 
 class Span(NamedTuple):

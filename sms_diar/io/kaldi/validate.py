@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.audio.files import MAX_OVERSHOOT
 from sms_diar.io.kaldi.scanned import (
     ROUNDING,
     FoundAudio,

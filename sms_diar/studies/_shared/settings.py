@@ -114,7 +114,7 @@ class EmbeddingFiles(BackendFiles):
     Parameters
     ----------
     embeddings : str
-        Any format of `sms_diar.io.embeddings`.
+        Any format of `sms_diar.io.embeddings.files`.
     labels : str
         A table utt2spk; empty for an npz that names the speakers itself.
     """

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar._random import named_generator
-from sms_diar.io.arrays import load_arrays
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.embeddings.arrays import load_arrays
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.studies._shared.threads import one_thread
 from sms_diar.studies.compare.vectors import STAND_IN, cosine_eer
 from sms_diar.synthetic import PldaWorld

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.studies.compare.conditions import draw, fitting
 from sms_diar.studies.compare.conversations import speaker_of
 from sms_diar.studies.compare.merging import Session

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sms_diar._random import named_generator
-from sms_diar.io.arrays import read_npz, read_speakers, write_npz
+from sms_diar.io.embeddings.arrays import read_npz, read_speakers, write_npz
 from sms_diar.metrics import all_pairs, equal_error_rate
 from sms_diar.scoring.backend_training import session_backend
 from sms_diar.studies._shared.corpora import VECTORS

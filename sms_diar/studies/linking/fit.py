@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics import equal_error_rate
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.diarize import diarize

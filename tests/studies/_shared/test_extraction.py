@@ -6,7 +6,7 @@ import soundfile
 
 from sms_diar._progress import Silence
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.studies._shared import extraction
 from sms_diar.studies._shared.extraction import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.studies._shared.prepared import check_speakers, prepare_data
 from sms_diar.studies._shared.settings import EmbeddingFiles
 from sms_diar.types import EmbeddingSet

@@ -5,7 +5,7 @@ import pytest
 
 from sms_diar.clustering.methods import METHODS
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.io.model import write_model
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.studies._shared import sessions

@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.studies.compare.audio import Disturbance, write_disturbed
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.studies.compare.conditions import (
     Condition,
     corpus_conditions,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.studies.compare.conversations import (
     Conversation,
     draw_conversations,

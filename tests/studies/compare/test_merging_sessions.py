@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sms_diar.experiment.config import load_config
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.studies.compare import merging_sessions
 from sms_diar.studies.compare.conversations import prepare_conversations
 from sms_diar.studies.compare.merging_sessions import (

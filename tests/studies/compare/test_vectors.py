@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sms_diar.io.arrays import read_npz, write_npz
+from sms_diar.io.embeddings.arrays import read_npz, write_npz
 from sms_diar.studies.compare.conditions import draw
 from sms_diar.studies.compare.vectors import (
     FILES,

@@ -1,0 +1,466 @@
+"""Tables of embeddings: CSV, TSV, columns between blanks, and Parquet.
+
+One row for each vector. The id stands in the column named ``id``, ``utt``,
+``segment`` or the like, in a first one that the header gives no name, or else in the
+first one if it holds anything but numbers. Where all is numbers there are no ids, all
+columns belong to the vectors, and rows are called ``row-00000`` and so on; only a
+column that counts the rows is taken for ids. ``speaker`` is not part of the vectors;
+all other columns are numbers. A text table may start with a header or not.
+
+Data frames and Parquet files may also have the vectors in one column of lists, as
+Hugging Face data sets do; columns other than the id are then ignored.
+
+Text is parsed here and not by pandas, whose fast parser may miss the last bit of a
+number and seldom knows the line of a fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
+from numbers import Real
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from sms_diar._files import replacing
+from sms_diar._text import as_cell, from_cell
+from sms_diar.errors import DataFormatError, MissingExtraError
+from sms_diar.io._bytes import Readable, open_seekable
+from sms_diar.io._foreign import foreign_errors
+from sms_diar.io.embeddings.arrays import VECTOR_KEYS, as_doubles, checked_set, row_ids
+from sms_diar.io.kaldi.binary import narrowed, number_texts
+from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
+
+ID_COLUMNS = (
+    "id",
+    "utt",
+    "segment",
+    "utt_id",
+    "uttid",
+    "utterance",
+    "utterance_id",
+    "segment_id",
+    "name",
+    "key",
+    "path",
+    "file",
+    "filename",
+    "file_name",
+    "audio",
+)
+VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
+SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
+
+_ONE_COLUMN = "one column only; a table has an id and the numbers of its vector"
+_NO_NAME = ("", "unnamed: 0", "index")  # what pandas calls the column of row names
+
+
+def read_embedding_table(
+    source: Readable, *, name: str | None = None, blanks: bool = False
+) -> EmbeddingSet:
+    """Read a CSV or TSV file; a tab in its first line makes it TSV.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        UTF-8 text.
+    name : str, optional
+        What messages call a stream.
+    blanks : bool, default=False
+        Columns are separated by blanks, as `numpy.savetxt` writes them.
+
+    Raises
+    ------
+    DataFormatError
+        With the line and the column at fault.
+    """
+    with open_seekable(source, name) as (stream, path):
+        rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
+        number, first = next(rows, (0, []))
+        while len(first) == 1 and first[0].startswith("#"):  # a comment of NumPy's
+            number, first = next(rows, (0, []))
+        if not first:
+            raise DataFormatError("is empty", path=path)
+        if len(first) < 2:
+            raise DataFormatError(_ONE_COLUMN, path=path, line=number)
+        header = first if _is_header(first) else None
+        if header is None:
+            rows = chain([(number, first)], rows)
+        parser = _RowParser(path, header, len(first))
+        for number, row in rows:
+            parser.add(row, number)
+    if not parser.vectors:
+        raise DataFormatError("holds a header and no rows", path=path)
+    return parser.finish()
+
+
+def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a table whose columns are separated by blanks; see above."""
+    return read_embedding_table(source, name=name, blanks=True)
+
+
+def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a Parquet file, for which pyarrow must be installed.
+
+    Parameters
+    ----------
+    source : str, Path or binary stream
+        The file.
+    name : str, optional
+        What messages call a stream.
+
+    Raises
+    ------
+    MissingExtraError
+        pyarrow is not installed.
+    DataFormatError
+        A column holds something else than numbers, or the file is damaged.
+    """
+    with open_seekable(source, name) as (stream, path):
+        try:
+            import_module("pyarrow.parquet")
+        except ImportError:
+            raise MissingExtraError(
+                f"{path}: reading Parquet needs pyarrow; "
+                f"pip install 'sms-diar[parquet]', or save the table as CSV"
+            ) from None
+        with foreign_errors(path, "not a whole Parquet file"):
+            _check_parquet(stream, path)
+            # pandas takes long to import and nothing else here needs it.
+            frame = import_module("pandas").read_parquet(stream, engine="pyarrow")
+    with foreign_errors(path, "a Parquet file of something else than vectors"):
+        return set_from_frame(frame, path)
+
+
+def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
+    """Refuse a file that would unpack to far more than vectors could."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    about = import_module("pyarrow.parquet").ParquetFile(stream).metadata
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    unpacked = max(
+        sum(group.total_byte_size for group in groups),
+        about.num_rows * about.num_columns,  # a run of one value is a few bytes
+    )
+    stream.seek(0)
+    if unpacked > max(FREE_EXPANSION, MOST_EXPANSION * size):
+        raise DataFormatError(
+            f"would unpack to {unpacked} bytes or more, {unpacked // size} times its "
+            f"size; vectors do not shrink that much, so it is refused",
+            path=path,
+        )
+
+
+def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
+    """Take ids and vectors from a pandas data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Vectors are a column for each dimension, or one column of lists. Ids are the
+        column that is named so, or else an index that does not just count the rows,
+        or else a first column of text.
+    path : str or Path
+        Name of the source, for messages.
+    """
+    names = [str(column) for column in frame.columns]
+    lists = [c for c in range(len(names)) if _holds_lists(frame.iloc[:, c])]
+    ids, id_column = _ids_of_frame(frame, names, lists, path)
+    if lists:
+        column = _vector_column(names, lists, path)
+        vectors = _stacked(frame.iloc[:, column].tolist(), ids, names[column], path)
+        return checked_set(ids, vectors, path)
+    speakers = [c for c, name in enumerate(names) if _is_speaker(name)]
+    numbers = [c for c in range(len(names)) if c not in (id_column, *speakers)]
+    if not numbers:
+        raise DataFormatError(_ONE_COLUMN, path=path)
+    for column in numbers:
+        dtype = frame.dtypes.iloc[column]
+        if dtype.kind not in "fiu":
+            raise DataFormatError(
+                f"column {names[column]!r} holds {dtype}, not numbers; keep the id and "
+                f"the vector only",
+                path=path,
+            )
+    columns = frame.iloc[:, numbers]
+    return checked_set(ids, columns.to_numpy(dtype=np.float64), path)
+
+
+def _ids_of_frame(
+    frame: Any, names: list[str], lists: list[int], path: str | Path
+) -> tuple[list[str], int | None]:
+    """Ids of the rows, and the column that holds them if there is one."""
+    column = _id_column(names) if names else None
+    if column is not None and not all(map(_is_id, frame.iloc[:, column])):
+        if not lists:
+            row = next(r for r, v in enumerate(frame.iloc[:, column]) if not _is_id(v))
+            raise DataFormatError(
+                f"row {row} has no id in column {names[column]!r}", path=path
+            )
+        column = None  # such as "audio" with the audio itself
+    if column is None:
+        index = frame.index
+        counts = index.dtype.kind in "iu" and index.tolist() == [*range(len(frame))]
+        if index.name is not None or not counts:
+            return [str(value) for value in index], None
+        if lists or not names or frame.dtypes.iloc[0].kind in "fiu":
+            return row_ids(len(frame)), None
+        column = 0
+    return [str(value) for value in frame.iloc[:, column]], column
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, Real) and not math.isnan(value))
+
+
+def _holds_lists(column: Any) -> bool:
+    """Whether the first value of a column, if it has any, is a list."""
+    if column.dtype.kind != "O":
+        return False
+    value = next((value for value in column if value is not None), None)
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def _vector_column(names: list[str], lists: list[int], path: str | Path) -> int:
+    """Choose the column of lists that holds the vectors."""
+    named = [c for c in lists if names[c].strip().lower() in VECTOR_COLUMNS]
+    chosen = named or lists
+    if len(chosen) > 1:
+        listed = ", ".join(repr(names[column]) for column in chosen)
+        raise DataFormatError(
+            f"several columns hold lists ({listed}); keep one of them", path=path
+        )
+    return chosen[0]
+
+
+def _stacked(
+    lists: list[Any], ids: list[str], name: str, path: str | Path
+) -> FloatArray:
+    """Vectors of a column of lists, shape (n, d)."""
+    rows: list[AnyArray] = []
+    for number, values in enumerate(lists):
+        problem = None
+        try:
+            row = np.asarray([] if values is None else values)
+        except ValueError:  # lists of unequal length
+            row = np.empty(0)
+        if row.ndim != 1 or row.dtype.kind not in "fiu" or not len(row):
+            problem = "must be a list of numbers"
+        elif rows and len(row) != len(rows[0]):
+            problem = f"has {len(row)} numbers, row 0 has {len(rows[0])}"
+        if problem:
+            raise DataFormatError(
+                f"column {name!r}: row {number} ({ids[number]!r}) {problem}", path=path
+            )
+        rows.append(row)
+    return as_doubles(rows)
+
+
+def write_embedding_table(
+    path: str | Path,
+    embeddings: EmbeddingSet,
+    *,
+    separator: str = ",",
+    dtype: str = "double",
+) -> None:
+    """Write a header ``id,x0,x1,...`` and a row for each vector.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    embeddings : EmbeddingSet
+        What to write.
+    separator : str, default=","
+        A tab makes it TSV.
+    dtype : {'double', 'float'}, default='double'
+        Width of the numbers; enough digits are written to restore them.
+    """
+    with replacing(path) as temporary:
+        write_embedding_table_into(
+            temporary, embeddings, separator=separator, dtype=dtype
+        )
+
+
+def write_embedding_table_into(
+    file: Path, embeddings: EmbeddingSet, *, separator: str, dtype: str = "double"
+) -> None:
+    """Write a table under a temporary name; see `write_embedding_table`."""
+    vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+        writer.writerow(["id", *(f"x{column}" for column in range(embeddings.dim))])
+        for name, vector in zip(embeddings.ids, vectors, strict=True):
+            writer.writerow([as_cell(name), *number_texts(vector)])
+
+
+class _RowParser:
+    """Collects rows, and refuses the first that a table of vectors cannot have.
+
+    Where the header does not say which column holds the ids, all rows do: it is the
+    first one, if anything in it is no number.
+    """
+
+    def __init__(
+        self, path: str | Path, header: list[str] | None, n_columns: int
+    ) -> None:
+        self.vectors: list[FloatArray] = []
+        self._names: list[str] = []
+        self._lines: list[int] = []
+        self._path = path
+        self._header = header
+        self._n_columns = n_columns
+        named = None if header is None else _id_column(header)
+        speakers = {c for c, n in enumerate(header or ()) if _is_speaker(n)}
+        first = next((c for c in range(n_columns) if c not in speakers), 0)
+        self._is_named = named is not None
+        self._id_column = first if named is None else named
+        self._left_out = {self._id_column, *speakers}
+
+    def add(self, row: list[str], line: int) -> None:
+        if len(row) != self._n_columns:
+            raise DataFormatError(
+                f"{len(row)} columns, the first row has {self._n_columns}",
+                path=self._path,
+                line=line,
+            )
+        values = [
+            self._number(text, column, line)
+            for column, text in enumerate(row)
+            if column not in self._left_out
+        ]
+        self._names.append(from_cell(row[self._id_column]))
+        self._lines.append(line)
+        self.vectors.append(np.array(values))
+
+    def finish(self) -> EmbeddingSet:
+        """The set; without ids if the column that may hold them is part of it."""
+        vectors = np.array(self.vectors)
+        if self._holds_ids(vectors):
+            self._check_ids()
+            return checked_set(self._names, vectors, self._path)
+        column = [
+            self._number(text, self._id_column, line)
+            for text, line in zip(self._names, self._lines, strict=True)
+        ]
+        return checked_set(
+            row_ids(len(vectors)), np.column_stack([column, vectors]), self._path
+        )
+
+    def _holds_ids(self, vectors: FloatArray) -> bool:
+        if self._is_named or any(_parsed(name) is None for name in self._names):
+            return True
+        counts = [list(map(str, range(n, n + len(self._names)))) for n in (0, 1)]
+        # One row is too few to tell a count from a number.
+        is_count = self._names in counts and len(self._names) > 1
+        return self._header is None and is_count and bool((vectors % 1.0 != 0.0).any())
+
+    def _check_ids(self) -> None:
+        first: dict[str, int] = {}
+        for name, line in zip(self._names, self._lines, strict=True):
+            problem = None
+            if not name:
+                problem = f"no id in {self._title(self._id_column)}"
+            elif name in first:
+                problem = (
+                    f"id {name!r} occurs a second time (first in line {first[name]}); "
+                    f"ids must be unique"
+                )
+            if problem:
+                raise DataFormatError(problem, path=self._path, line=line)
+            first[name] = line
+
+    def _number(self, text: str, column: int, line: int) -> float:
+        value = _parsed(text)
+        if value is None:
+            problem = f"holds {text!r}, not a number"
+        elif not math.isfinite(value):
+            problem = f"holds {text}; remove or repair the vector"
+        else:
+            return value
+        raise DataFormatError(
+            f"{self._title(column)} {problem}", path=self._path, line=line
+        )
+
+    def _title(self, column: int) -> str:
+        named = "" if self._header is None else f" ({self._header[column]!r})"
+        return f"column {column + 1}{named}"
+
+
+def _is_header(fields: list[str]) -> bool:
+    rest = fields[1:]
+    lowered = [field.strip().lower() for field in fields]
+    if lowered[0] in _NO_NAME or {*ID_COLUMNS, *SPEAKER_COLUMNS} & set(lowered):
+        return True
+    # What pandas calls the columns of a table nobody has named.
+    if _is_numbered(fields) or _is_numbered(rest):
+        return True
+    return all(_parsed(field) is None for field in rest)
+
+
+def _id_column(names: list[str]) -> int | None:
+    """The column that is named as one of ids, or has no name at all."""
+    lowered = [name.strip().lower() for name in names]
+    found = next((lowered.index(name) for name in ID_COLUMNS if name in lowered), None)
+    # pandas numbers columns that nobody named, and an index before them has a name.
+    is_index = lowered[0] in _NO_NAME or (
+        _is_numbered(lowered[1:]) and not _is_speaker(lowered[0])
+    )
+    return 0 if found is None and is_index else found
+
+
+def _is_numbered(fields: list[str]) -> bool:
+    return len(fields) > 1 and fields == list(map(str, range(len(fields))))
+
+
+def _is_speaker(name: str) -> bool:
+    return name.strip().lower() in SPEAKER_COLUMNS
+
+
+def _blank_rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows of a table with blanks between columns; comments and blank lines apart."""
+    for number, line in enumerate(_lines(stream, path), start=1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line.split()
+
+
+def _rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank, each with the line it ends on."""
+    lines = _lines(stream, path)
+    head = []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    separator = "\t" if head and "\t" in head[-1] else ","
+    reader = csv.reader(chain(head, lines), delimiter=separator, strict=True)
+    try:
+        for row in reader:
+            if row and row != [""]:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise DataFormatError(str(error), path=path, line=reader.line_num) from None
+
+
+def _lines(stream: BinaryIO, path: str | Path) -> Iterator[str]:
+    for number, raw in enumerate(stream, start=1):
+        try:
+            yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataFormatError(
+                f"not UTF-8 ({error.reason})", path=path, line=number
+            ) from None
+
+
+def _parsed(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if "_" in text else value  # Python alone reads 1_000 as a number
