@@ -1,7 +1,8 @@
-"""Guess the kind of a file from its first bytes.
+"""Detection of the kind of a file, for commands that accept several kinds.
 
-The guess serves messages about files that were given in each other's place. Readers
-decide by themselves.
+`kind_of` serves messages about swapped input files; readers do not depend on it.
+`is_label_table` distinguishes tables of labels from files of turns, both of which may
+be text, CSV or JSON.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ KINDS = {
     "rttm": "turns (RTTM)",
     "audio": "a recording",
 }
-"""Kinds of files, and what people call them."""
+"""Kinds of files and their names in messages."""
 
 
 def kind_of(path: str | Path) -> str | None:
-    """Which of `KINDS` a file looks like; None if that is not clear."""
+    """Guess which of `KINDS` a file is from its first bytes; None if unclear."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -87,20 +88,20 @@ def _kind_of_line(fields: list[str], folder: Path) -> str | None:
         return "segments" if is_times else None
     if len(fields) == 2 and not _NUMBER.fullmatch(fields[1]):
         name = fields[1]
-        is_place = re.search(r"[/\\|:;,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
-        if is_place or "," in fields[0]:
+        is_path = re.search(r"[/\\|:;,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
+        if is_path or "," in fields[0]:
             return None
-        # os.access is false for names that the system cannot take.
-        is_file = any(os.access(place, os.F_OK) for place in (name, folder / name))
+        # os.access is false for names that the system does not accept.
+        is_file = any(os.access(path, os.F_OK) for path in (name, folder / name))
         return None if is_file else "utt2spk"
     return None
 
 
 def is_label_table(path: str | Path) -> bool:
-    """Whether a file gives a speaker to each id, without times.
+    """Return true for a table of the speaker of each id, without times.
 
-    That is what `sms_diar.io.labels.read_labels` reads: utt2spk, JSON, and CSV
-    without a column of starts.
+    Such tables are read by `sms_diar.io.labels.read_labels`: utt2spk, JSON, and CSV
+    without a column of start times.
     """
     path = Path(path)
     if not path.is_file() or path.suffix == ".gz":
@@ -130,5 +131,5 @@ def _begins_with_label(path: Path) -> bool:
 def _is_label_json(path: Path) -> bool:
     try:
         return not holds_turns(loaded(path))
-    except FaultError:  # whoever reads it will say what is wrong
+    except FaultError:  # the reader reports the error
         return path.suffix == ".json"

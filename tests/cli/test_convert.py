@@ -96,7 +96,7 @@ def test_merged_speakers_have_the_first_name_and_no_overlap(run_cli, tmp_path, c
         ),
         (
             ["--rename", "ann=a\x1b[2J"],
-            "write_rttm: speaker must be a name of characters that show, got "
+            "write_rttm: speaker must be a name of visible characters, got "
             "'a\\x1b[2J'; rename it",
         ),
     ],

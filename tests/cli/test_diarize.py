@@ -242,7 +242,7 @@ def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
         assert turn.segment.start == pytest.approx(expected.segment.start, abs=0.2)
     none = run_cli(*given, "--channel", 3)
     assert (none.returncode, none.stdout) == (1, "")
-    assert "has 2 channel(s), there is no channel 3" in none.stderr
+    assert "has 2 channel(s), channel 3 does not exist" in none.stderr
 
 
 def test_a_channel_that_a_command_picks_is_taken_alone(

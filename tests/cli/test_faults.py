@@ -262,7 +262,7 @@ def test_a_description_of_other_vectors_is_noticed(tmp_path):
     write_embeddings(path, EmbeddingSet(("c", "d"), 2 * np.eye(2), extractor="new"))
     assert read_embeddings(path).extractor == "new"
     path.write_bytes(before)  # as a kill between the two renames would leave it
-    with pytest.raises(ValueError, match="describes other contents than those of x"):
+    with pytest.raises(ValueError, match="does not match x"):
         read_embeddings(path)
 
 

@@ -553,7 +553,7 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "trials: holds no trials"),
+        ("", "trials: contains no trials"),
         ("s00-0\n", "trials:1: a trial has 2 or 3 fields, this line has 1\n    s00-0"),
         ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled\n    no s00-0"),
         (

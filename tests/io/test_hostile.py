@@ -67,7 +67,7 @@ def test_a_rate_that_no_recording_has_is_refused(tmp_path, rate):
 
 def test_more_channels_than_any_array_has_are_refused(tmp_path):
     path = wav(tmp_path / "a.wav", channels=129, n_bytes=2 * 129 * 100)
-    with pytest.raises(DataFormatError, match="at most 128"):
+    with pytest.raises(DataFormatError, match="the maximum is 128"):
         AudioFile(path, channel=1)
 
 

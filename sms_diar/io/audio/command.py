@@ -1,8 +1,8 @@
-"""Commands in tables: never through a shell, and seldom run at all.
+"""Commands in Kaldi tables.
 
-Kaldi's tables may hold commands whose output is the data. The commonest in
-``wav.scp`` only unpack a file that can be read directly, so they are understood
-instead of run.
+Kaldi tables may contain commands whose output is the data. Most commands in ``wav.scp``
+only unpack a file that can be read directly; these are parsed and not run. Other
+commands never use a shell.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, NamedTuple
 
-# What only a shell can do. Single quotes protect all of it.
+# Characters with a meaning for shells, except in single quotes.
 _SHELL_ONLY = re.compile(r"[()<>|&;$`]")
 _FLAC_SWITCHES = {"-c", "-d", "-s", "-dc", "-cd", "-cds", "-dcs", "-sdc", "-scd"}
 
 
 class Unpacking(NamedTuple):
-    """A file, and the channel a command picks from it (None where it does not)."""
+    """A file and the channel that a command selects (None for all channels)."""
 
     path: str
     channel: int | None
 
 
 def split_command(command: str) -> list[str]:
-    """Split a command into words, refusing what only a shell could run.
+    """Split a command into words, refusing commands that need a shell.
 
-    Raises a plain ValueError with the reason, to which the caller adds the place.
+    Raises a plain ValueError with the reason; the caller adds the file and line.
     """
     lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
     lexer.commenters = ""
@@ -45,15 +45,15 @@ def split_command(command: str) -> list[str]:
     if special:
         raise ValueError(
             f"commands run without a shell, which {special[0]!r} needs; put them into "
-            f"a script and name that, or run them first and list the files they write"
+            f"a script, or run them first and list the files that they write"
         )
     if not words:
-        raise ValueError("there is no command before '|'")
+        raise ValueError("expected a command before '|'")
     return words
 
 
 def run_command(command: str) -> bytes:
-    """Run one program without a shell and return what it writes.
+    """Run one program without a shell and return its output.
 
     Raises a plain ValueError if it cannot be run or fails.
     """
@@ -64,7 +64,7 @@ def run_command(command: str) -> bytes:
 
 
 def run_into(command: str, path: Path) -> None:
-    """Run one program without a shell, its output into a file.
+    """Run one program without a shell and write its output to a file.
 
     Raises a plain ValueError if it cannot be run or fails.
     """
@@ -75,7 +75,7 @@ def run_into(command: str, path: Path) -> None:
 def _run(command: str, out: IO[bytes]) -> None:
     words = split_command(command)
     try:
-        # The caller asked for it (allow_commands), and there is no shell.
+        # Requested by the caller (allow_commands); no shell is involved.
         done = subprocess.run(  # noqa: S603
             words,
             stdin=subprocess.DEVNULL,
@@ -86,17 +86,17 @@ def _run(command: str, out: IO[bytes]) -> None:
     except OSError as error:
         raise ValueError(f"cannot run {words[0]!r} ({error.strerror})") from None
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        last = f": {said[-1]}" if said else ""
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        last = f": {lines[-1]}" if lines else ""
         raise ValueError(f"the command ended with status {done.returncode}{last}")
 
 
 def parse_unpacking(command: str) -> Unpacking | None:
-    """Understand a command that does no more than unpack an audio file.
+    """Parse a command that only unpacks an audio file.
 
     These are ``sph2pipe`` with ``-f wav``, ``-f rif`` or ``-f sph``, ``-p`` and
-    ``-c 1|2``, as in NIST recipes, and ``flac -c -d -s``, as in LibriSpeech's.
-    Anything else, such as a time range, gives None.
+    ``-c 1|2``, as in NIST recipes, and ``flac -c -d -s``, as in LibriSpeech recipes.
+    Returns None for any other command or option, such as a time range.
 
     Examples
     --------

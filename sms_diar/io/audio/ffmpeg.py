@@ -1,8 +1,8 @@
-"""What libsndfile cannot read, decoded by ffmpeg where that is installed.
+"""Decoding with ffmpeg, if it is installed, of files that libsndfile cannot read.
 
-It is called with a list of arguments, never through a shell, and may read the one file
-it is given: no protocol but ``file``, and no format that refers to other files, such as
-playlists.
+ffmpeg is called with a list of arguments, never through a shell, and may read only its
+input file: protocols other than ``file`` and formats that refer to other files, such as
+playlists, are disabled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 PROGRAM = "ffmpeg"
-_PART = re.compile(r"^\[[^\]]* @ 0x[0-9a-f]+\] ")  # which part of it complains
+_PART = re.compile(r"^\[[^\]]* @ 0x[0-9a-f]+\] ")  # component of ffmpeg
 
 _DEMUXERS = (
     "3gp,aac,ac3,aiff,amr,amrnb,amrwb,ape,asf,au,avi,caf,dsf,dts,dv,eac3,flac,flv,gsm,"
@@ -29,12 +29,12 @@ _DEMUXERS = (
 
 
 def is_installed() -> bool:
-    """Whether there is an ffmpeg to call."""
+    """Return true if ffmpeg is installed."""
     return shutil.which(PROGRAM) is not None
 
 
 def advice(path: str | Path) -> str:
-    """The command that makes a file of which samples can be read."""
+    """Command line that converts a file to a readable one, for messages."""
     path = Path(path)
     target = path.with_name(f"{path.stem}-decoded.wav")
     return shlex.join([PROGRAM, "-i", str(path), "-vn", str(target)])
@@ -43,7 +43,7 @@ def advice(path: str | Path) -> str:
 def decode_to_wav(path: Path, target: Path) -> None:
     """Decode the first audio stream of a file, all its channels, as 16-bit WAV.
 
-    Raises a plain ValueError, with what ffmpeg says, if it cannot.
+    Raises a plain ValueError with the message of ffmpeg if decoding fails.
     """
     words = [
         PROGRAM,
@@ -54,7 +54,7 @@ def decode_to_wav(path: Path, target: Path) -> None:
         *("-c:a", "pcm_s16le", "-rf64", "auto", "-f", "wav", "-y", f"file:{target}"),
     ]
     try:
-        # A fixed program and no shell; the path cannot pass for an option.
+        # A fixed program and no shell; the path cannot be parsed as an option.
         done = subprocess.run(  # noqa: S603
             words,
             stdin=subprocess.DEVNULL,

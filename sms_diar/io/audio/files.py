@@ -1,10 +1,10 @@
-"""Audio files, read in stretches: WAV, FLAC, OGG, Opus, MP3 and NIST SPHERE.
+"""Audio files, read in blocks: WAV, FLAC, OGG, Opus, MP3 and NIST SPHERE.
 
-What else ffmpeg can decode (M4A, MP4, WebM, Matroska ...) is read where that is
-installed, by way of a temporary file. The format is told from the content. Samples are
-``float64`` in [-1, 1), so a 16-bit sample is its integer over 32768 (float files may
-go beyond). Nothing here holds a whole file in memory, and what would quietly spoil
-features later is refused: NaN, truncated data, two channels where one is needed.
+Other formats (M4A, MP4, WebM, Matroska ...) are decoded by ffmpeg, if it is installed,
+to a temporary file. The format is detected from the content. Samples are ``float64`` in
+[-1, 1), so a 16-bit sample is its integer over 32768 (float files may exceed this
+range). No file is held in memory as a whole. Data that would silently corrupt features
+is refused: NaN, truncated files, several channels if one is needed.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ from sms_diar.types import FloatArray
 log = logging.getLogger(__name__)
 
 BLOCK = 1 << 18
-"""Samples read at a time: half a minute at 8 kHz, 2 MB."""
+"""Number of samples per block: half a minute at 8 kHz, 2 MB."""
 
 MAX_OVERSHOOT = 0.5
-"""Segments that end less than this after the recording are shortened, as by Kaldi."""
+"""Maximum time in seconds by which a segment may exceed its recording, as in Kaldi."""
 
 READ_HERE = "WAV, FLAC, OGG, Opus, MP3 and NIST SPHERE"
-"""What needs no other program."""
+"""Formats that are read without other programs."""
 
-_OWN_SUFFIXES = "aif aiff au caf flac mp3 oga ogg opus rf64 sph w64 wav wave"
+_LIBSNDFILE_SUFFIXES = "aif aiff au caf flac mp3 oga ogg opus rf64 sph w64 wav wave"
 _FFMPEG_SUFFIXES = "3gp aac ac3 amr avi flv m4a m4b mka mkv mov mp4 mpg spx webm wma"
 AUDIO_SUFFIXES = frozenset(
-    f".{s}" for s in f"{_OWN_SUFFIXES} {_FFMPEG_SUFFIXES}".split()
+    f".{s}" for s in f"{_LIBSNDFILE_SUFFIXES} {_FFMPEG_SUFFIXES}".split()
 )
-"""Files of a folder that are taken for recordings, in small letters."""
+"""Suffixes, in lower case, of the files of a folder that are read as recordings."""
 
 
 class Decoder(Protocol):
-    """All channels of a file, by sample number."""
+    """Decoder of an audio file with random access to all channels."""
 
     rate: int
     n_channels: int
     n_samples: int
 
     def read(self, first: int, last: int) -> FloatArray:
-        """Samples `first` to `last` (exclusive), shape (n, channels)."""
+        """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
         ...
 
     def close(self) -> None:
@@ -71,11 +71,11 @@ class Decoder(Protocol):
 
 
 class Samples(Protocol):
-    """One channel that can be read by sample number."""
+    """One channel of audio with random access."""
 
     @property
     def path(self) -> Path:
-        """The file, for messages."""
+        """File name for messages."""
         ...
 
     @property
@@ -85,26 +85,26 @@ class Samples(Protocol):
 
     @property
     def n_samples(self) -> int:
-        """Samples there are."""
+        """Number of samples."""
         ...
 
     def read(self, first: int, last: int) -> FloatArray:
-        """Samples `first` to `last` (exclusive)."""
+        """Read samples `first` to `last` (exclusive)."""
         ...
 
 
 class AudioFile:
-    """One channel of an audio file, read where it is asked for.
+    """One channel of an audio file, read on demand.
 
     Use it in a ``with`` statement, or close it.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        Audio file.
     channel : int, optional
-        Which channel, counted from 1 as in ``sph2pipe -c``. Must be given for
-        files with more than one.
+        1-based channel, as in ``sph2pipe -c``. Required for files with several
+        channels.
     """
 
     def __init__(
@@ -138,42 +138,42 @@ class AudioFile:
                 f"to {n_channels}"
             )
         if channel is not None and channel > n_channels:
-            return f"has {n_channels} channel(s), there is no channel {channel}"
+            return f"has {n_channels} channel(s), channel {channel} does not exist"
         return None
 
     def _implausible(self) -> str | None:
-        """What no recording can be like, if the header says so."""
+        """Describe an implausible value of the header, if any."""
         if self.n_samples <= 0:
-            return "holds no samples"
+            return "contains no samples"
         if not LEAST_RATE <= self.rate <= LARGEST_RATE:
             return (
-                f"says {self.rate} samples per second, which no recording has "
-                f"({LEAST_RATE} to {LARGEST_RATE}); the header is damaged"
+                f"the header gives a sampling rate of {self.rate} Hz, expected "
+                f"{LEAST_RATE} to {LARGEST_RATE}; it is damaged"
             )
         if not 1 <= self.n_channels <= MOST_CHANNELS:
-            return f"says {self.n_channels} channels, at most {MOST_CHANNELS} are read"
+            return f"has {self.n_channels} channels; the maximum is {MOST_CHANNELS}"
         if self.n_samples > LONGEST_RECORDING * self.rate:
             return (
-                "does not say how many samples it holds, or too many; write it anew, "
+                "the header gives no plausible number of samples; convert the file, "
                 "for instance with sox"
             )
         return None
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """Length in seconds."""
         return self.n_samples / self.rate
 
     def other(self, channel: int) -> AudioFile:
-        """Open another channel; what was decoded for this one is not decoded again.
+        """Open another channel without decoding the file again.
 
-        This one must stay open as long.
+        This object must stay open while the other one is in use.
         """
         decoded = getattr(self._decoder, "decoded", None)
         return AudioFile(self.path, channel=channel, _decoded=decoded)
 
     def read(self, first: int, last: int) -> FloatArray:
-        """Samples `first` to `last` (exclusive), which must be in the file."""
+        """Read samples `first` to `last` (exclusive), which must exist."""
         samples = np.ascontiguousarray(self._decoder.read(first, last)[:, self._column])
         if len(samples) < last - first:
             raise DataFormatError(
@@ -206,19 +206,19 @@ class AudioFile:
 def stretch(
     audio: Samples, start: float, end: float | None, *, owner: str
 ) -> tuple[int, int]:
-    """Sample numbers of a stretch given in seconds.
+    """Convert a time span in seconds to sample numbers.
 
-    As in Kaldi, an end that overshoots the recording by less than half a second
-    is moved to its last sample, with a warning in the log.
+    As in Kaldi, an end that exceeds the recording by less than half a second is moved
+    to the last sample, with a warning in the log.
 
     Parameters
     ----------
     audio : Samples
-        The recording.
+        Recording.
     start, end : float
-        Seconds; an end of None is the end of the recording.
+        Start and end in seconds; an end of None is the end of the recording.
     owner : str
-        What messages call the stretch, such as ``segment 'a'``.
+        Name of the span in messages, such as ``segment 'a'``.
     """
     length = audio.n_samples / audio.rate
     first = round(start * audio.rate)
@@ -243,8 +243,8 @@ def stretch(
         last = audio.n_samples
     if last <= first:
         raise DataFormatError(
-            f"{owner} from {start:g} s to {end:g} s holds no samples at {audio.rate} "
-            f"Hz; remove it",
+            f"{owner} from {start:g} s to {end:g} s contains no samples at "
+            f"{audio.rate} Hz; remove it",
             path=audio.path,
         )
     return first, last
@@ -259,7 +259,7 @@ def blocks(
 
 
 class _SoundFile:
-    """What libsndfile can read."""
+    """Decoder based on libsndfile."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -267,7 +267,7 @@ class _SoundFile:
             self._file = soundfile.SoundFile(native_name(path))
         except (soundfile.SoundFileError, OSError) as error:
             raise DataFormatError(
-                f"cannot be read as audio ({_said(error)}); {READ_HERE} can",
+                f"cannot be read as audio ({_reason(error)}); expected {READ_HERE}",
                 path=path,
             ) from error
         self.rate: int = self._file.samplerate
@@ -278,29 +278,29 @@ class _SoundFile:
         try:
             if self._file.tell() != first:
                 self._file.seek(first)
-            found: FloatArray = self._file.read(
+            samples: FloatArray = self._file.read(
                 last - first, dtype="float64", always_2d=True
             )
         except (soundfile.SoundFileError, OSError) as error:
             raise DataFormatError(
-                f"cannot be decoded near {first / self.rate:.3f} s ({_said(error)}); "
+                f"cannot be decoded near {first / self.rate:.3f} s ({_reason(error)}); "
                 f"it is truncated or damaged",
                 path=self._path,
             ) from error
-        return found
+        return samples
 
     def close(self) -> None:
         self._file.close()
 
 
 class _Decoded(_SoundFile):
-    """What ffmpeg can decode, as a file that is gone when it is closed."""
+    """Decoder based on ffmpeg; the decoded file is deleted on closing."""
 
     def __init__(self, path: Path, problem: DataFormatError) -> None:
         if not ffmpeg.is_installed():
             raise DataFormatError(
-                f"{problem.problem}, and others where ffmpeg is installed; install it, "
-                f"or convert the file elsewhere: {ffmpeg.advice(path)}",
+                f"{problem.problem}; others need ffmpeg: install it, or convert the "
+                f"file elsewhere: {ffmpeg.advice(path)}",
                 path=path,
             ) from problem
         self._folder = tempfile.TemporaryDirectory(prefix="sms-diar-")
@@ -312,7 +312,7 @@ class _Decoded(_SoundFile):
             self._folder.cleanup()
             reason = getattr(error, "problem", str(error))
             raise DataFormatError(
-                f"{problem.problem}, and others that ffmpeg can decode ({reason})",
+                f"{problem.problem}, and ffmpeg cannot decode it ({reason})",
                 path=path,
             ) from error
         self._path = path  # for messages
@@ -322,7 +322,7 @@ class _Decoded(_SoundFile):
         self._folder.cleanup()
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     text = getattr(error, "error_string", None) or str(error)
     return str(text).strip().rstrip(".") or "no reason given"
 

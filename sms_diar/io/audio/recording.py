@@ -28,12 +28,12 @@ class AudioSource:
 
     @property
     def is_command(self) -> bool:
-        """Whether Kaldi would run it as a shell command (it ends in ``|``)."""
+        """True if Kaldi would run it as a shell command (it ends in ``|``)."""
         return self.text.endswith("|")
 
     @property
     def is_archive(self) -> bool:
-        """Whether it points into an archive, ``path:offset``."""
+        """True if it points into an archive, ``path:offset``."""
         return not self.is_command and bool(re.search(r":[0-9]+$", self.text))
 
 
@@ -72,7 +72,7 @@ def audio_path(source: AudioSource, folder: Path) -> Path | None:
     """Find the file of a source that is a plain path.
 
     A relative path is resolved against the working directory, as in Kaldi, then against
-    `folder`. Returns None if there is no such file.
+    `folder`. Returns None if neither file exists.
     """
     with suppress(OSError, ValueError):  # names that no file can have
         for path in (Path(source.text), folder / source.text):

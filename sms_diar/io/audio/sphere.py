@@ -1,9 +1,9 @@
-"""NIST SPHERE, the audio format of LDC's telephone corpora.
+"""NIST SPHERE, the audio format of LDC telephone corpora.
 
 A text header of fields, ``name -type value``, whose size is a multiple of 1024
-bytes, then samples with the channels interleaved. Read here: 16-bit PCM of both
-byte orders, mu-law and A-law. Most LDC discs hold `shorten`-compressed samples,
-which only the tools named in the message can unpack.
+bytes, then samples with the channels interleaved. Supported are 16-bit PCM of both
+byte orders, mu-law and A-law (ITU-T G.711). Most LDC discs contain samples compressed
+with `shorten`, which need the external tools named in the error message.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAGIC = b"NIST_1A\n"
 _SIZE_LINE = 8
 _LARGEST_HEADER = 1 << 20
 _FIELD = re.compile(r"(\S+)\s+-(i|r|s\d+)\s+(.*)")
-_WHOLE = re.compile("[0-9]{1,18}")  # isdigit() takes superscripts for digits
+_WHOLE = re.compile("[0-9]{1,18}")  # isdigit() accepts superscripts
 _PCM = {"01": "<i2", "10": ">i2"}
 
 
@@ -45,32 +45,32 @@ def _alaw() -> npt.NDArray[np.int16]:
 
 
 ULAW = _ulaw()
-"""16-bit sample of each byte of mu-law."""
+"""16-bit sample of each mu-law byte, shape (256,)."""
 
 ALAW = _alaw()
-"""16-bit sample of each byte of A-law."""
+"""16-bit sample of each A-law byte, shape (256,)."""
 
 _TABLES = {"ulaw": ULAW, "alaw": ALAW}
 
 
 @dataclass(frozen=True, slots=True)
 class SphereHeader:
-    """What a header says about the samples behind it.
+    """Header of a SPHERE file.
 
     Parameters
     ----------
     rate : int
         Samples per second.
     n_channels : int
-        Channels, interleaved.
+        Number of interleaved channels.
     n_samples : int or None
-        Samples of one channel; None where the header does not say.
+        Number of samples per channel; None if missing in the header.
     coding : {"pcm", "ulaw", "alaw"}
-        How a sample is coded.
+        Coding of the samples.
     dtype : str
-        NumPy's name of a stored sample.
+        NumPy dtype of a stored sample.
     size : int
-        Bytes of the header.
+        Size of the header in bytes.
     """
 
     rate: int
@@ -82,12 +82,12 @@ class SphereHeader:
 
 
 class SphereFile:
-    """Samples of a SPHERE file, read where they are asked for.
+    """Samples of a SPHERE file, read on demand.
 
     Parameters
     ----------
     path : Path
-        The file.
+        SPHERE file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,7 +103,7 @@ class SphereFile:
         self.n_channels = self.header.n_channels
 
     def read(self, first: int, last: int) -> FloatArray:
-        """Samples `first` to `last` (exclusive) of all channels, in [-1, 1)."""
+        """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
         header = self.header
         width = np.dtype(header.dtype).itemsize * header.n_channels
         self._stream.seek(header.size + first * width)
@@ -152,7 +152,7 @@ def read_sphere_header(stream: BinaryIO, path: Path) -> SphereHeader:
     fields = {}
     for line in body.decode("latin-1").split("\n"):
         match = _FIELD.fullmatch(line.strip())
-        if match:  # NIST allows comments; they begin with a semicolon
+        if match:  # other lines are comments, which begin with a semicolon
             fields[match[1]] = match[3].strip()
     return _interpret(fields, size, path)
 

@@ -1,10 +1,10 @@
-"""Audio files that end before the end that they announce.
+"""Detection of truncated audio files.
 
-libsndfile and ffmpeg read the samples that are there and do not mention the rest. Most
+libsndfile and ffmpeg read the existing samples and do not report missing ones. Most
 containers state the number of bytes of their samples before them, the last page of an
-Ogg stream carries a mark, and an FLV file is a row of tags with sizes: a file that was
-cut can be recognised by these. Programs that write to a pipe cannot go back to fill in
-the size; they leave a very large one or zero, which says nothing.
+Ogg stream has a flag, and an FLV file is a sequence of tags with sizes; these reveal
+truncated files. Programs that write to a pipe cannot go back to fill in the size; they
+write zero or a very large value, which is ignored.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from sms_diar.limits import MOST_CHUNKS
 log = logging.getLogger(__name__)
 
 HEAD = 12
-"""Bytes at the start of a file by which its container is known."""
+"""Number of bytes at the start of a file that identify its container."""
 
 _UNKNOWN = {4: 0x7F000000, 8: 1 << 62}
-"""Smallest value of 4 and of 8 bytes that is not meant as a size; sox writes these."""
+"""Smallest 4-byte and 8-byte values that are not sizes but placeholders, as of sox."""
 
 _W64_SAMPLES = b"data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
 _LARGEST_PAGE = 27 + 255 + 255 * 255
@@ -41,7 +41,7 @@ class _Layout:
     head: str  # tag and size of a chunk, as `struct` writes them
     samples: bytes = b"data"
     align: int = 2
-    counts_head: bool = False  # whether a size includes the tag and the size
+    counts_head: bool = False  # if true, a size includes the tag and the size
 
 
 _LAYOUTS = {
@@ -58,19 +58,19 @@ _LAYOUTS = {
 
 
 def check_whole(stream: BinaryIO, path: Path) -> None:
-    """Refuse an audio file that was cut, as far as its container shows it.
+    """Refuse a truncated audio file, if its container reveals the truncation.
 
     Parameters
     ----------
     stream : binary file object
-        The file, which can be rewound.
+        Seekable audio file.
     path : Path
-        Its name in messages.
+        File name for messages.
 
     Raises
     ------
     DataFormatError
-        It ends before its samples do; the message says how many bytes are there.
+        If the file ends before its samples do; the message gives the number of bytes.
     """
     stream.seek(0)
     start = stream.read(HEAD)
@@ -91,7 +91,7 @@ def check_whole(stream: BinaryIO, path: Path) -> None:
 
 
 def _compare(name: str, size: int, width: int, held: int, path: Path) -> None:
-    """Compare the bytes of samples that a header promises with those that follow."""
+    """Compare the size of the samples in the header with the bytes that follow."""
     if held < size < _UNKNOWN[width]:
         raise DataFormatError(
             f"the {name} header promises {size} bytes of samples, but the file ends "
@@ -123,7 +123,7 @@ def _check_chunks(stream: BinaryIO, end: int, layout: _Layout, path: Path) -> No
         if tag == b"ds64":  # of RF64: sizes of the file and of its samples
             long_size = int.from_bytes(stream.read(16)[8:], "little")
         if size < 0:
-            return  # damaged otherwise, which the decoder explains
+            return  # other damage, which the decoder reports
         position += size + -size % layout.align
     raise DataFormatError(
         f"the {layout.name} header has over {MOST_CHUNKS} parts and no samples yet; "

@@ -1,4 +1,4 @@
-"""Audio files of 16 bits, written block after block."""
+"""16-bit audio files, written block by block."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ AUDIO_FORMATS = ("wav", "flac")
 def write_audio(
     path: str | Path, blocks: Iterable[npt.NDArray[np.int16]], rate: int
 ) -> None:
-    """Write one channel, whole or not at all.
+    """Write one channel atomically.
 
     Parameters
     ----------
     path : str or Path
-        Its suffix, ``.wav`` or ``.flac``, is the format.
-    blocks : iterable of ndarray of int16
-        The samples.
+        File to write; its suffix, ``.wav`` or ``.flac``, selects the format.
+    blocks : iterable of ndarray of int16, shape (n,)
+        Samples.
     rate : int
         Samples per second.
     """
@@ -42,6 +42,7 @@ def write_audio(
                     file.write(block)
                     file.flush()
                 except (soundfile.SoundFileError, AssertionError) as error:
-                    # It says no more than that; a full disk is the usual reason.
-                    said = str(error) or "is the disk full?"
-                    raise OutputError(f"{path}: cannot be written ({said})") from error
+                    # An empty message usually means a full disk.
+                    reason = str(error) or "is the disk full?"
+                    message = f"{path}: cannot be written ({reason})"
+                    raise OutputError(message) from error

@@ -1,13 +1,15 @@
 """NumPy files of embeddings.
 
-An npz names its arrays, and two namings are read: ``ids`` with ``vectors``, which
-`write_npz` uses, and ``utt`` with ``x``. Other names do as long as there is only
-one 2-D array of numbers and one list of strings. ``spk``, the speaker of each
-vector, is optional. An npz may also hold a vector of each id, under its name. An npy
-has the vectors only; its ids stand one on a line in a file of the same name that ends
-in ``.ids``, or in ``.txt`` if that holds as many different words as there are vectors.
+The arrays of an npz are called ``ids`` and ``vectors``, as written by `write_npz`, or
+``utt`` and ``x``. Other names are accepted if the file contains a single 2-D array of
+numbers and a single list of strings. ``spk``, the speaker of each vector, is optional.
+An npz may also contain one array per id, named after the id. An npy contains only the
+vectors; its ids are read, one per line, from the file of the same name with the suffix
+``.ids``, or ``.txt`` if that has as many different words as there are vectors.
 
-Arrays of Python objects are never loaded: a pickle can run any program.
+Headers are not trusted: an array must be as large as its header states before memory is
+allocated, and an archive must not expand beyond `sms_diar.limits`. Arrays contain
+numbers or text; Python objects, which need pickle, are never loaded.
 """
 
 from __future__ import annotations
@@ -42,9 +44,9 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     Parameters
     ----------
     source : str, Path or binary stream
-        The file.
+        npz file.
     name : str, optional
-        What messages call a stream.
+        Name of a stream in messages.
     """
     with open_seekable(source, name) as (stream, path):
         arrays = load_npz(stream, path)
@@ -57,12 +59,12 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
 
 
 def read_speakers(path: str | Path) -> dict[str, str]:
-    """Speaker of each id of an npz that has an array ``spk``.
+    """Read the speaker of each id from the array ``spk`` of an npz.
 
     Raises
     ------
     DataFormatError
-        There is no such array, or it does not fit the ids.
+        If the array is missing or its length differs from the number of ids.
     """
     arrays = load_arrays(path)
     key = next((key for key in SPEAKER_KEYS if key in arrays), None)
@@ -93,11 +95,11 @@ def write_npz(
     Parameters
     ----------
     path : str or Path
-        The file.
+        File to write.
     embeddings : EmbeddingSet
-        What to write.
+        Embeddings to write.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers.
+        Precision of the numbers.
     speakers : mapping of str to str, optional
         Speaker of every id.
     """
@@ -112,7 +114,7 @@ def write_npz_into(
     dtype: str = "double",
     speakers: Mapping[str, str] | None = None,
 ) -> None:
-    """Write an npz under a temporary name; the rest is as in `write_npz`."""
+    """Write an npz to a temporary file; the parameters are as in `write_npz`."""
     arrays = {
         "ids": np.array(embeddings.ids, dtype=np.str_),
         "vectors": narrowed(embeddings.vectors, owner="write_npz", dtype=dtype),
@@ -121,8 +123,7 @@ def write_npz_into(
         missing = next((name for name in embeddings.ids if name not in speakers), None)
         if missing is not None:
             raise InvalidParameterError(
-                f"write_npz: speakers must name a speaker for every id, got none for "
-                f"{missing!r}"
+                f"write_npz: speakers must contain every id, but {missing!r} is missing"
             )
         arrays["spk"] = np.array([speakers[name] for name in embeddings.ids], np.str_)
     with file.open("wb") as out:
@@ -130,16 +131,16 @@ def write_npz_into(
 
 
 def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read the vectors of an npy, and their ids from the file beside it.
+    """Read the vectors of an npy, and their ids from a file of the same name.
 
     Without ``<name>.ids`` or ``<name>.txt`` the ids are ``row-00000`` and so on.
 
     Parameters
     ----------
     source : str, Path or binary stream
-        The file; a stream has no ids beside it.
+        npy file; the vectors of a stream have no ids.
     name : str, optional
-        What messages call a stream.
+        Name of a stream in messages.
     """
     with open_seekable(source, name) as (stream, path):
         array = load_npy(stream, path)
@@ -157,7 +158,7 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
 
 
 def row_ids(n: int) -> list[str]:
-    """Ids of n vectors that have none."""
+    """Generate ids for n vectors without ids."""
     return [f"row-{row:05d}" for row in range(n)]
 
 
@@ -183,7 +184,7 @@ def load_arrays(path: str | Path) -> dict[str, AnyArray]:
 
 
 def checked_set(ids: list[str], vectors: FloatArray, path: str | Path) -> EmbeddingSet:
-    """Build the set; what it refuses is a fault of the file here."""
+    """Build an EmbeddingSet; its errors become errors of the file."""
     try:
         return EmbeddingSet(tuple(ids), vectors, source=str(path))
     except InvalidParameterError as error:
@@ -192,7 +193,7 @@ def checked_set(ids: list[str], vectors: FloatArray, path: str | Path) -> Embedd
 
 
 def _is_by_id(arrays: Mapping[str, AnyArray]) -> bool:
-    """Whether each array is the vector of the id that is its name."""
+    """Return true if each array is the vector of the id that is its name."""
     if not arrays or any(a.dtype.kind not in "fiu" for a in arrays.values()):
         return False
     shapes = {array.shape for array in arrays.values()}
@@ -222,7 +223,7 @@ def _vector_key(arrays: Mapping[str, AnyArray], path: str | Path) -> str:
 def _as_vectors(array: AnyArray, path: str | Path, owner: str) -> FloatArray:
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise DataFormatError(
-            f"{owner} must be numbers of shape (n, d), one vector a row, got "
+            f"{owner} must contain numbers of shape (n, d), one vector per row, got "
             f"{array.dtype} of shape {array.shape}",
             path=path,
         )
@@ -248,8 +249,8 @@ def _as_ids(
             return read_ids(beside)
         raise DataFormatError(
             f"no array of ids (named ids or utt, or the only one of strings) among "
-            f"{_listed(arrays)}, and no file {Path(path).with_suffix('.ids').name} "
-            f"beside it",
+            f"{_listed(arrays)}, and no file {Path(path).with_suffix('.ids').name} in "
+            f"the same folder",
             path=path,
         )
     return _as_strings(arrays[key], path, key)
@@ -274,7 +275,7 @@ def _as_strings(array: AnyArray, path: str | Path, key: str) -> list[str]:
 
 
 def _ids_beside(path: str | Path, n_vectors: int) -> Path | None:
-    if not isinstance(path, Path):  # a stream has no neighbours
+    if not isinstance(path, Path):  # a stream is not in a folder
         return None
     ids, text = path.with_suffix(".ids"), path.with_suffix(".txt")
     if ids.is_file():
@@ -283,7 +284,7 @@ def _ids_beside(path: str | Path, n_vectors: int) -> Path | None:
 
 
 def _holds_ids(path: Path, n_vectors: int) -> bool:
-    """Whether a text, which may be anything, is a list of as many ids."""
+    """Return true if a text file is a list of `n_vectors` different ids."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (UnicodeDecodeError, OSError):
@@ -293,8 +294,8 @@ def _holds_ids(path: Path, n_vectors: int) -> bool:
 
 
 def _listed(arrays: Mapping[str, AnyArray]) -> str:
-    found = (f"{key} {array.dtype}{array.shape}" for key, array in arrays.items())
-    return ", ".join(found) or "no arrays at all"
+    shapes = (f"{key} {array.dtype}{array.shape}" for key, array in arrays.items())
+    return ", ".join(shapes) or "no arrays at all"
 
 
 _MAGIC = b"\x93NUMPY"
@@ -303,7 +304,7 @@ _BLOCK = 1 << 20
 
 
 def load_npy(stream: BinaryIO, path: str | Path) -> AnyArray:
-    """Load the one array of an npy."""
+    """Load the array of an npy."""
     start = stream.tell()
     size = stream.seek(0, 2)
     stream.seek(start)
@@ -312,7 +313,7 @@ def load_npy(stream: BinaryIO, path: str | Path) -> AnyArray:
 
 
 def load_npz(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
-    """Load all arrays of an npz by name; other files in it are passed over."""
+    """Load all arrays of an npz by name; other files in the archive are ignored."""
     arrays: dict[str, AnyArray] = {}
     with opened_archive(stream, path, "not a whole NumPy file", _DAMAGED) as archive:
         _check_expansion(archive, stream.seek(0, 2), path)
@@ -328,7 +329,7 @@ def load_npz(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
 
 
 def names_in_npz(stream: BinaryIO, path: str | Path) -> list[str]:
-    """Names of the arrays of an npz, none of them loaded."""
+    """List the names of the arrays of an npz without loading them."""
     with opened_archive(stream, path, "not a whole NumPy file", _DAMAGED) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
@@ -342,14 +343,14 @@ def _check_expansion(archive: zipfile.ZipFile, size: int, path: str | Path) -> N
     if unpacked > allowed:
         raise DataFormatError(
             f"would unpack to {unpacked} bytes, {unpacked // max(size, 1)} times its "
-            f"size; archives of vectors do not shrink that much, so it is refused. If "
-            f"it is sound, save it anew with numpy.savez",
+            f"size, more than archives of vectors do; if it is valid, save it again "
+            f"with numpy.savez",
             path=path,
         )
 
 
 def _array(stream: IO[bytes], size: int, owner: str, path: str | Path) -> AnyArray:
-    """One array of at most `size` bytes, header included."""
+    """Load an array of at most `size` bytes, including the header."""
     version = npy_format.read_magic(stream)
     read = {
         (1, 0): npy_format.read_array_header_1_0,
@@ -357,44 +358,44 @@ def _array(stream: IO[bytes], size: int, owner: str, path: str | Path) -> AnyArr
     }.get(version)
     if read is None:
         raise DataFormatError(
-            f"{owner} is of the format {version[0]}.{version[1]}, which holds tables "
-            f"and no vectors",
+            f"{owner} has format version {version[0]}.{version[1]}, which contains "
+            f"tables, not vectors",
             path=path,
         )
     shape, is_fortran, dtype = read(stream)
     if dtype.hasobject:
         raise DataFormatError(
-            f"{owner} holds Python objects, which are not loaded (a pickle can run any "
-            f"program); save strings as np.array(ids, dtype=str)",
+            f"{owner} contains Python objects, which are not loaded (a pickle can run "
+            f"any program); save strings as np.array(ids, dtype=str)",
             path=path,
         )
     if dtype.kind not in _KINDS or not dtype.itemsize or min(shape, default=0) < 0:
         raise DataFormatError(
-            f"{owner} must hold numbers or text, got {dtype} of shape {shape}",
+            f"{owner} must contain numbers or text, got {dtype} of shape {shape}",
             path=path,
         )
-    wanted = math.prod(shape) * dtype.itemsize
-    if wanted > size:
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if n_bytes > size:
         raise DataFormatError(
-            f"not a whole NumPy file ({owner} promises {wanted} bytes, and {size} are "
-            f"there){_DAMAGED}",
+            f"not a whole NumPy file ({owner} declares {n_bytes} bytes, but has "
+            f"{size}){_DAMAGED}",
             path=path,
         )
-    data = bytearray(wanted)
+    data = bytearray(n_bytes)
     filled = 0
     with memoryview(data) as view:
-        while filled < wanted:
-            block = stream.read(min(_BLOCK, wanted - filled))
+        while filled < n_bytes:
+            block = stream.read(min(_BLOCK, n_bytes - filled))
             if not block:
                 raise DataFormatError(
-                    f"not a whole NumPy file ({owner} ends after {filled} of {wanted} "
+                    f"not a whole NumPy file ({owner} ends after {filled} of {n_bytes} "
                     f"bytes){_DAMAGED}",
                     path=path,
                 )
             view[filled : filled + len(block)] = block
             filled += len(block)
     array = np.frombuffer(data, dtype)
-    if dtype.kind == "U" and wanted:
+    if dtype.kind == "U" and n_bytes:
         letters = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(dtype.byteorder))
         if int(letters.max()) > sys.maxunicode:  # NumPy would make strings of them
             raise DataFormatError(f"{owner} is not text", path=path)
@@ -402,10 +403,10 @@ def _array(stream: IO[bytes], size: int, owner: str, path: str | Path) -> AnyArr
 
 
 def as_doubles(values: npt.ArrayLike) -> FloatArray:
-    """Numbers that a file holds, whatever they are, as a copy.
+    """Copy numbers from a file to an array of doubles, without warnings.
 
-    NumPy warns of some of them on the way, of signalling NaN and of long doubles beyond
-    the range, and of others not. All are refused, in words, where they are looked at.
+    NumPy would warn of signalling NaN and of long doubles out of range. These and all
+    other values that are not finite are refused later, with the name of the file.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(values, dtype=np.float64)

@@ -1,11 +1,10 @@
-"""Sets of embeddings from any of the formats, told apart by their content.
+"""Reading and writing embeddings in any supported format.
 
-Kaldi arks and scp files, npz, npy, CSV, TSV, columns between blanks, JSON lines and
-Parquet. Where a suffix and the
-content disagree the content is right; the suffix decides only between two kinds
-of text. The model that made the vectors is remembered beside the file, in
-``<file>.json`` as ``{"extractor": "..."}``, since none of the formats has a place
-for it, with the digest of the file that it is about.
+The formats are Kaldi ark and scp, npz, npy, CSV, TSV, whitespace-separated columns,
+JSON lines and Parquet. The format is detected from the content; the suffix only
+decides between kinds of text. No format can store the name of the model that computed
+the vectors, so it is stored in ``<file>.json`` as ``{"extractor": "..."}``, with the
+digest of the file that it describes.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _PICKLE = re.compile(
 )
 _JSON_LIST = re.compile(rb"\s*\[\s*\{")
 _ARK = re.compile(rb"\s*[^\s\0]+[ \t]+(\0B|\[)")
-_SCP_PLACE = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
+_SCP_TARGET = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
 _NUMBER = re.compile(r"[-+.]?\d|[-+]?(nan|inf)", re.IGNORECASE)
 _JSON = re.compile(rb"\s*\{\s*\"")
 _TEXT_SUFFIXES = {
@@ -79,14 +78,14 @@ _TEXT_SUFFIXES = {
 
 
 def read_embeddings(source: Readable, *, allow_commands: bool = False) -> EmbeddingSet:
-    """Read one vector for each id, from whatever format it is.
+    """Read one vector per id from a file of any supported format.
 
     Parameters
     ----------
     source : str, Path or binary stream
-        A file, or ``-`` for standard input.
+        File to read, or ``-`` for standard input.
     allow_commands : bool, default=False
-        Run the commands of an scp that has some; see `read_scp`.
+        Run the commands in an scp; see `read_scp`.
 
     Returns
     -------
@@ -96,9 +95,10 @@ def read_embeddings(source: Readable, *, allow_commands: bool = False) -> Embedd
     Raises
     ------
     MissingFileError
-        There is no such file.
+        If the file does not exist.
     DataFormatError
-        It holds no embeddings or damaged ones; the message names the place.
+        If the file is damaged or contains no embeddings; the message gives the
+        position.
     """
     check_readable("read_embeddings", source)
     with open_source(source) as opened:
@@ -114,14 +114,14 @@ def read_embeddings(source: Readable, *, allow_commands: bool = False) -> Embedd
         else:
             embeddings = _WHOLE_FILE[kind](BytesIO(opened.rest()), name=path)
     if not len(embeddings):
-        raise DataFormatError("holds no embeddings", path=path)
+        raise DataFormatError("contains no embeddings", path=path)
     if isinstance(path, Path):
         return replace(embeddings, extractor=_read_extractor(path))
     return embeddings
 
 
 def embedding_files(path: str | Path) -> list[Path]:
-    """Files that `write_embeddings` may write: vectors, their index, descriptions."""
+    """List the files that `write_embeddings` may write."""
     path = Path(path)
     is_ark = path.suffix.lower() == ".ark"
     files = [path, path.with_suffix(".scp")] if is_ark else [path]
@@ -131,18 +131,18 @@ def embedding_files(path: str | Path) -> list[Path]:
 def write_embeddings(
     path: str | Path, embeddings: EmbeddingSet, *, dtype: str = "double"
 ) -> None:
-    """Write a set in the format that the suffix names.
+    """Write embeddings in the format given by the suffix.
 
     Parameters
     ----------
     path : str or Path
-        Ends in ``.ark`` (an ``.scp`` is written beside it), ``.npz``, ``.csv`` or
-        ``.tsv``.
+        File to write, with the suffix ``.ark`` (an ``.scp`` is also written),
+        ``.npz``, ``.csv`` or ``.tsv``.
     embeddings : EmbeddingSet
-        What to write. Its extractor goes to ``<path>.json``; without one, a JSON
-        file left there by an earlier set is removed.
+        Embeddings to write. The extractor is stored in ``<path>.json``; without an
+        extractor, an existing ``<path>.json`` is removed.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers. Doubles come back unchanged.
+        Precision of the numbers. Doubles are restored exactly.
     """
     rule, remedy = "an EmbeddingSet", "read it with read_embeddings"
     refuse_path("write_embeddings", "embeddings", embeddings, rule, remedy)
@@ -157,8 +157,8 @@ def write_embeddings(
     scp = written[1] if suffix == ".ark" else None
     beside = written[len(written) // 2 :]
     records = [] if embeddings.extractor is None else beside
-    # What describes a file comes before it, and knows its digest: whoever finds the
-    # new description beside the old file can tell.
+    # Descriptions are written before the file and contain its digest, so that a new
+    # description beside an old file is detected.
     with replacing_all([*records, path], index=scp) as temporaries:
         notes, files = temporaries[: len(records)], temporaries[len(records) :]
         if suffix == ".npz":
@@ -191,7 +191,7 @@ def _collect(entries: Iterator[tuple[str, AnyArray]], path: str | Path) -> Embed
 
 
 def _kind(source: ByteSource) -> str:
-    """Tell the format from the first bytes, and from the suffix where they tie."""
+    """Detect the format from the first bytes, and from the suffix if ambiguous."""
     head = source.peek(_HEAD)
     suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
     if not head.strip():
@@ -208,7 +208,7 @@ def _kind(source: ByteSource) -> str:
         )
     if _JSON_LIST.match(head):
         raise DataFormatError(
-            "is a JSON list; write each object on a line of its own (JSON lines)",
+            "is a JSON list; write one object per line (JSON lines)",
             path=source.name,
         )
     kind = next(
@@ -220,36 +220,36 @@ def _kind(source: ByteSource) -> str:
         kind = "ark" if _ARK.match(head) else _TEXT_SUFFIXES.get(suffix)
     if kind is None and b"\0" not in head:
         lines = head.decode("utf-8", "replace").strip().split("\n")
-        told = (line for line in lines if line.strip() and not line.startswith("#"))
-        kind = _kind_of_line(next(told, lines[0]))
+        content = (x for x in lines if x.strip() and not x.startswith("#"))
+        kind = _kind_of_line(next(content, lines[0]))
     if kind == "table" and _is_between_blanks(head):
         kind = "blanks"
     if kind is None:
         raise DataFormatError(
-            "none of the formats that hold embeddings: Kaldi ark or scp, npz, npy, "
-            "CSV, TSV, columns between blanks, JSON lines, Parquet",
+            "unknown format; expected Kaldi ark or scp, npz, npy, CSV, TSV, "
+            "whitespace-separated columns, JSON lines or Parquet",
             path=source.name,
         )
     return kind
 
 
 def _kind_of_line(line: str) -> str | None:
-    place = line.strip().split(maxsplit=1)[1:]
-    if place and _SCP_PLACE.fullmatch(place[0]):
+    rest = line.strip().split(maxsplit=1)[1:]
+    if rest and _SCP_TARGET.fullmatch(rest[0]):
         return "scp"
     if "," in line or "\t" in line:
         return "table"
-    # "id path" of a whole file, or a row of numbers, perhaps with an id.
-    if not place:
+    # "id path" of a whole file, or a row of numbers, with or without an id.
+    if not rest:
         return None
-    return "blanks" if _NUMBER.match(place[0]) else "scp"
+    return "blanks" if _NUMBER.match(rest[0]) else "scp"
 
 
 def _is_between_blanks(head: bytes) -> bool:
-    """Whether a table called CSV has blanks between its columns and nothing else."""
+    """Return true if a table with the suffix of CSV has only blanks as separators."""
     lines = [line for line in head.split(b"\n") if line.strip()]
-    told = next((line for line in lines if not line.startswith(b"#")), b"")
-    return b"," not in told and b"\t" not in told and len(told.split()) > 1
+    first = next((line for line in lines if not line.startswith(b"#")), b"")
+    return b"," not in first and b"\t" not in first and len(first.split()) > 1
 
 
 def _extractor_file(path: Path) -> Path:
@@ -274,9 +274,9 @@ def _read_extractor(path: Path) -> str | None:
         ) from None
     if digest is not None and digest != _digest(path):
         raise DataFormatError(
-            f"describes other contents than those of {path.name}, which was changed "
-            f"since, or whose writing was interrupted; write both anew, or take "
-            f"'sha256' out if it still applies",
+            f"does not match {path.name}, which was changed later, or whose writing "
+            f"was interrupted; write both again, or remove 'sha256' if the description "
+            f"still applies",
             path=beside,
         )
     if not isinstance(extractor, str):

@@ -1,7 +1,7 @@
-"""Embeddings as lines of JSON: ``{"id": "a", "vector": [0.1, 0.2]}``.
+"""Embeddings as JSON lines: ``{"id": "a", "vector": [0.1, 0.2]}``.
 
-The vector is the one list of numbers; other keys do not matter. Without an id, rows are
-called ``row-00000`` and so on.
+The vector is the only list of numbers of an object; other keys are ignored. Without
+ids, rows are named ``row-00000`` and so on.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def read_json_lines(source: Readable, *, name: str | None = None) -> EmbeddingSe
     Parameters
     ----------
     source : str, Path or binary stream
-        UTF-8 text, an object on each line.
+        UTF-8 text with one object per line.
     name : str, optional
-        What messages call a stream.
+        Name of a stream in messages.
 
     Raises
     ------
     DataFormatError
-        With the line at fault.
+        If a line is invalid; the message gives the line number.
     """
     ids: list[str | None] = []
     vectors: list[list[float]] = []
@@ -61,7 +61,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except RecursionError:
-        raise ValueError("not read: its values lie too deep in each other") from None
+        raise ValueError("not read: values are nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
     if not isinstance(row, dict):
@@ -93,11 +93,11 @@ def _id(row: Mapping[str, Any]) -> str | None:
 
 
 def _names(ids: list[str | None], path: str | Path) -> list[str]:
-    known = [name for name in ids if name is not None]
-    if not known:
+    names = [name for name in ids if name is not None]
+    if not names:
         return row_ids(len(ids))
-    if len(known) != len(ids):
+    if len(names) != len(ids):
         raise DataFormatError(
-            f"{len(ids) - len(known)} of {len(ids)} lines have no id", path=path
+            f"{len(ids) - len(names)} of {len(ids)} lines have no id", path=path
         )
-    return known
+    return names

@@ -1,17 +1,16 @@
-"""Tables of embeddings: CSV, TSV, columns between blanks, and Parquet.
+"""Tables of embeddings: CSV, TSV, whitespace-separated columns, and Parquet.
 
-One row for each vector. The id stands in the column named ``id``, ``utt``,
-``segment`` or the like, in a first one that the header gives no name, or else in the
-first one if it holds anything but numbers. Where all is numbers there are no ids, all
-columns belong to the vectors, and rows are called ``row-00000`` and so on; only a
-column that counts the rows is taken for ids. ``speaker`` is not part of the vectors;
-all other columns are numbers. A text table may start with a header or not.
+Each row is a vector. The id column is the one named ``id``, ``utt``, ``segment`` or
+similar, or a first column without a name in the header, or a first column with anything
+other than numbers. If all columns are numbers, they are all part of the vectors, unless
+the first counts the rows, and rows are named ``row-00000`` and so on. The column
+``speaker`` is not part of the vectors; all other columns must be numbers. The header
+of a text table is optional.
 
-Data frames and Parquet files may also have the vectors in one column of lists, as
-Hugging Face data sets do; columns other than the id are then ignored.
+Data frames and Parquet files may also have the vectors in one column of lists, as in
+Hugging Face data sets; all columns except the id are then ignored.
 
-Text is parsed here and not by pandas, whose fast parser may miss the last bit of a
-number and seldom knows the line of a fault.
+Text is not parsed with pandas, which rarely reports the line of an error.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ ID_COLUMNS = (
 VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
 SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
 
-_ONE_COLUMN = "one column only; a table has an id and the numbers of its vector"
-_NO_NAME = ("", "unnamed: 0", "index")  # what pandas calls the column of row names
+_ONE_COLUMN = "only one column; expected an id and the numbers of a vector"
+_NO_NAME = ("", "unnamed: 0", "index")  # names that pandas gives to the index
 
 
 def read_embedding_table(
@@ -71,19 +70,21 @@ def read_embedding_table(
     source : str, Path or binary stream
         UTF-8 text.
     name : str, optional
-        What messages call a stream.
+        Name of a stream in messages.
     blanks : bool, default=False
-        Columns are separated by blanks, as `numpy.savetxt` writes them.
+        Split columns at white space, as written by `numpy.savetxt`.
 
     Raises
     ------
     DataFormatError
-        With the line and the column at fault.
+        If a value is invalid; the message gives the line and the column.
     """
     with open_seekable(source, name) as (stream, path):
         rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
         number, first = next(rows, (0, []))
-        while len(first) == 1 and first[0].startswith("#"):  # a comment of NumPy's
+        while len(first) == 1 and first[0].startswith(
+            "#"
+        ):  # a comment, as written by NumPy
             number, first = next(rows, (0, []))
         if not first:
             raise DataFormatError("is empty", path=path)
@@ -96,31 +97,31 @@ def read_embedding_table(
         for number, row in rows:
             parser.add(row, number)
     if not parser.vectors:
-        raise DataFormatError("holds a header and no rows", path=path)
+        raise DataFormatError("contains a header but no rows", path=path)
     return parser.finish()
 
 
 def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a table whose columns are separated by blanks; see above."""
+    """Read a table with whitespace-separated columns; see `read_embedding_table`."""
     return read_embedding_table(source, name=name, blanks=True)
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a Parquet file, for which pyarrow must be installed.
+    """Read a Parquet file, which requires pyarrow.
 
     Parameters
     ----------
     source : str, Path or binary stream
-        The file.
+        Parquet file.
     name : str, optional
-        What messages call a stream.
+        Name of a stream in messages.
 
     Raises
     ------
     MissingExtraError
-        pyarrow is not installed.
+        If pyarrow is not installed.
     DataFormatError
-        A column holds something else than numbers, or the file is damaged.
+        If a column does not contain numbers, or the file is damaged.
     """
     with open_seekable(source, name) as (stream, path):
         try:
@@ -132,14 +133,14 @@ def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
             ) from None
         with foreign_errors(path, "not a whole Parquet file"):
             _check_parquet(stream, path)
-            # pandas takes long to import and nothing else here needs it.
+            # pandas is slow to import, and only needed here.
             frame = import_module("pandas").read_parquet(stream, engine="pyarrow")
-    with foreign_errors(path, "a Parquet file of something else than vectors"):
+    with foreign_errors(path, "not a Parquet file of vectors"):
         return set_from_frame(frame, path)
 
 
 def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
-    """Refuse a file that would unpack to far more than vectors could."""
+    """Refuse a file that expands implausibly."""
     size = stream.seek(0, 2)
     stream.seek(0)
     about = import_module("pyarrow.parquet").ParquetFile(stream).metadata
@@ -152,20 +153,20 @@ def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
     if unpacked > max(FREE_EXPANSION, MOST_EXPANSION * size):
         raise DataFormatError(
             f"would unpack to {unpacked} bytes or more, {unpacked // size} times its "
-            f"size; vectors do not shrink that much, so it is refused",
+            f"size, more than tables of vectors do",
             path=path,
         )
 
 
 def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
-    """Take ids and vectors from a pandas data frame.
+    """Extract ids and vectors from a pandas data frame.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Vectors are a column for each dimension, or one column of lists. Ids are the
-        column that is named so, or else an index that does not just count the rows,
-        or else a first column of text.
+        Table with one column per dimension, or with one column of lists. The ids are
+        the id column, an index that does not just count the rows, or a first column of
+        text, in this order of preference.
     path : str or Path
         Name of the source, for messages.
     """
@@ -184,8 +185,8 @@ def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
         dtype = frame.dtypes.iloc[column]
         if dtype.kind not in "fiu":
             raise DataFormatError(
-                f"column {names[column]!r} holds {dtype}, not numbers; keep the id and "
-                f"the vector only",
+                f"column {names[column]!r} contains {dtype}, not numbers; keep only "
+                f"the id and the vector",
                 path=path,
             )
     columns = frame.iloc[:, numbers]
@@ -195,7 +196,7 @@ def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
 def _ids_of_frame(
     frame: Any, names: list[str], lists: list[int], path: str | Path
 ) -> tuple[list[str], int | None]:
-    """Ids of the rows, and the column that holds them if there is one."""
+    """Find the ids of the rows, and the index of the id column if it exists."""
     column = _id_column(names) if names else None
     if column is not None and not all(map(_is_id, frame.iloc[:, column])):
         if not lists:
@@ -220,7 +221,7 @@ def _is_id(value: object) -> bool:
 
 
 def _holds_lists(column: Any) -> bool:
-    """Whether the first value of a column, if it has any, is a list."""
+    """Return true if the first value of a column, ignoring None, is a list."""
     if column.dtype.kind != "O":
         return False
     value = next((value for value in column if value is not None), None)
@@ -228,13 +229,13 @@ def _holds_lists(column: Any) -> bool:
 
 
 def _vector_column(names: list[str], lists: list[int], path: str | Path) -> int:
-    """Choose the column of lists that holds the vectors."""
+    """Select the column of lists that contains the vectors."""
     named = [c for c in lists if names[c].strip().lower() in VECTOR_COLUMNS]
     chosen = named or lists
     if len(chosen) > 1:
         listed = ", ".join(repr(names[column]) for column in chosen)
         raise DataFormatError(
-            f"several columns hold lists ({listed}); keep one of them", path=path
+            f"several columns contain lists ({listed}); keep one of them", path=path
         )
     return chosen[0]
 
@@ -242,7 +243,7 @@ def _vector_column(names: list[str], lists: list[int], path: str | Path) -> int:
 def _stacked(
     lists: list[Any], ids: list[str], name: str, path: str | Path
 ) -> FloatArray:
-    """Vectors of a column of lists, shape (n, d)."""
+    """Stack the vectors of a column of lists, shape (n, d)."""
     rows: list[AnyArray] = []
     for number, values in enumerate(lists):
         problem = None
@@ -269,18 +270,19 @@ def write_embedding_table(
     separator: str = ",",
     dtype: str = "double",
 ) -> None:
-    """Write a header ``id,x0,x1,...`` and a row for each vector.
+    """Write a header ``id,x0,x1,...`` and one row per vector.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        File to write.
     embeddings : EmbeddingSet
-        What to write.
+        Embeddings to write.
     separator : str, default=","
-        A tab makes it TSV.
+        Separator of columns; a tab for TSV.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers; enough digits are written to restore them.
+        Precision of the numbers, which are written with enough digits to restore them
+        exactly.
     """
     with replacing(path) as temporary:
         write_embedding_table_into(
@@ -291,7 +293,7 @@ def write_embedding_table(
 def write_embedding_table_into(
     file: Path, embeddings: EmbeddingSet, *, separator: str, dtype: str = "double"
 ) -> None:
-    """Write a table under a temporary name; see `write_embedding_table`."""
+    """Write a table to a temporary file; see `write_embedding_table`."""
     vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=separator, lineterminator="\n")
@@ -301,10 +303,10 @@ def write_embedding_table_into(
 
 
 class _RowParser:
-    """Collects rows, and refuses the first that a table of vectors cannot have.
+    """Collects rows of a table of vectors; raises at the first invalid row.
 
-    Where the header does not say which column holds the ids, all rows do: it is the
-    first one, if anything in it is no number.
+    If the header does not name an id column, the rows decide: the first column contains
+    ids if any of its values is not a number.
     """
 
     def __init__(
@@ -321,7 +323,7 @@ class _RowParser:
         first = next((c for c in range(n_columns) if c not in speakers), 0)
         self._is_named = named is not None
         self._id_column = first if named is None else named
-        self._left_out = {self._id_column, *speakers}
+        self._excluded = {self._id_column, *speakers}
 
     def add(self, row: list[str], line: int) -> None:
         if len(row) != self._n_columns:
@@ -333,14 +335,14 @@ class _RowParser:
         values = [
             self._number(text, column, line)
             for column, text in enumerate(row)
-            if column not in self._left_out
+            if column not in self._excluded
         ]
         self._names.append(from_cell(row[self._id_column]))
         self._lines.append(line)
         self.vectors.append(np.array(values))
 
     def finish(self) -> EmbeddingSet:
-        """The set; without ids if the column that may hold them is part of it."""
+        """Build the set; generate ids if the first column is part of the vectors."""
         vectors = np.array(self.vectors)
         if self._holds_ids(vectors):
             self._check_ids()
@@ -357,7 +359,7 @@ class _RowParser:
         if self._is_named or any(_parsed(name) is None for name in self._names):
             return True
         counts = [list(map(str, range(n, n + len(self._names)))) for n in (0, 1)]
-        # One row is too few to tell a count from a number.
+        # With a single row, a count cannot be distinguished from a number.
         is_count = self._names in counts and len(self._names) > 1
         return self._header is None and is_count and bool((vectors % 1.0 != 0.0).any())
 
@@ -379,9 +381,9 @@ class _RowParser:
     def _number(self, text: str, column: int, line: int) -> float:
         value = _parsed(text)
         if value is None:
-            problem = f"holds {text!r}, not a number"
+            problem = f"contains {text!r}, not a number"
         elif not math.isfinite(value):
-            problem = f"holds {text}; remove or repair the vector"
+            problem = f"contains {text}; remove or repair the vector"
         else:
             return value
         raise DataFormatError(
@@ -398,21 +400,21 @@ def _is_header(fields: list[str]) -> bool:
     lowered = [field.strip().lower() for field in fields]
     if lowered[0] in _NO_NAME or {*ID_COLUMNS, *SPEAKER_COLUMNS} & set(lowered):
         return True
-    # What pandas calls the columns of a table nobody has named.
+    # pandas numbers the columns of tables without column names.
     if _is_numbered(fields) or _is_numbered(rest):
         return True
     return all(_parsed(field) is None for field in rest)
 
 
 def _id_column(names: list[str]) -> int | None:
-    """The column that is named as one of ids, or has no name at all."""
+    """Find the id column by name, or a first column without a name."""
     lowered = [name.strip().lower() for name in names]
-    found = next((lowered.index(name) for name in ID_COLUMNS if name in lowered), None)
-    # pandas numbers columns that nobody named, and an index before them has a name.
+    named = next((lowered.index(name) for name in ID_COLUMNS if name in lowered), None)
+    # pandas numbers columns without names, after an index that may have a name.
     is_index = lowered[0] in _NO_NAME or (
         _is_numbered(lowered[1:]) and not _is_speaker(lowered[0])
     )
-    return 0 if found is None and is_index else found
+    return 0 if named is None and is_index else named
 
 
 def _is_numbered(fields: list[str]) -> bool:
@@ -424,14 +426,14 @@ def _is_speaker(name: str) -> bool:
 
 
 def _blank_rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a table with blanks between columns; comments and blank lines apart."""
+    """Yield the rows of a whitespace-separated table, without comments."""
     for number, line in enumerate(_lines(stream, path), start=1):
         if line.strip() and not line.startswith("#"):
             yield number, line.split()
 
 
 def _rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the line it ends on."""
+    """Yield the rows that are not blank, with the number of their last line."""
     lines = _lines(stream, path)
     head = []
     for line in lines:
@@ -463,4 +465,4 @@ def _parsed(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return None if "_" in text else value  # Python alone reads 1_000 as a number
+    return None if "_" in text else value  # only Python reads 1_000 as a number

@@ -35,14 +35,13 @@ from sms_diar.types import Problem, Segment
 class DataDir:
     """The tables of a data directory.
 
-    Each table is read at its first use and checked by itself. Whether tables
-    agree with each other is the business of
-    :func:`sms_diar.io.kaldi.validate.validate_data_dir`.
+    Each table is read and checked at its first use. Consistency between tables is
+    checked by :func:`sms_diar.io.kaldi.validate.validate_data_dir`.
 
     Parameters
     ----------
     path : Path or str
-        The directory, which must exist.
+        Existing directory.
     """
 
     path: Path
@@ -53,17 +52,17 @@ class DataDir:
             raise MissingFileError(f"{self.path}: no such data directory")
 
     def has(self, table: str) -> bool:
-        """Whether the directory has a file of that name."""
+        """Return true if the directory contains this table."""
         return (self.path / table).is_file()
 
     @cached_property
     def audio(self) -> Mapping[str, AudioSource]:
-        """Where each recording comes from, by `wav.scp`."""
+        """Audio source of each recording, from `wav.scp`."""
         return MappingProxyType(read_wav_scp(self.path / "wav.scp"))
 
     @cached_property
     def durations(self) -> Mapping[str, float] | None:
-        """Seconds in each recording, where there is a `reco2dur`."""
+        """Length of each recording in seconds, or None without `reco2dur`."""
         if not self.has("reco2dur"):
             return None
         return MappingProxyType(read_reco2dur(self.path / "reco2dur"))
@@ -72,16 +71,16 @@ class DataDir:
     def segments(self) -> Mapping[str, Segment]:
         """Segment of each id.
 
-        Without a `segments` table every recording is one segment with its id,
-        as in Kaldi; its length is then taken from `reco2dur`.
+        Without a `segments` table every recording is one segment with the same id,
+        as in Kaldi, and the length from `reco2dur`.
         """
         if self.has("segments"):
             read = read_segments(self.path / "segments", durations=self.durations)
             return MappingProxyType(read)
         if self.durations is None:
             raise MissingFileError(
-                f"{self.path / 'segments'}: no such file, and no reco2dur either to "
-                f"say how long the recordings are"
+                f"{self.path / 'segments'}: no such file, and no reco2dur with the "
+                f"lengths of the recordings"
             )
         return MappingProxyType(
             {name: Segment(name, 0.0, end) for name, end in self.durations.items()}
@@ -94,7 +93,7 @@ class DataDir:
 
     @cached_property
     def spk2utt(self) -> Mapping[str, tuple[str, ...]]:
-        """Segment ids of each speaker; follows from `utt2spk` if there is no file."""
+        """Segment ids of each speaker, from `spk2utt` or else from `utt2spk`."""
         if self.has("spk2utt"):
             return MappingProxyType(read_spk2utt(self.path / "spk2utt"))
         inverse = invert(self.utt2spk)
@@ -104,28 +103,28 @@ class DataDir:
 
     @cached_property
     def reco2num_spk(self) -> Mapping[str, int] | None:
-        """Number of speakers of each recording, where the file exists."""
+        """Number of speakers of each recording, or None without `reco2num_spk`."""
         if not self.has("reco2num_spk"):
             return None
         return MappingProxyType(read_reco2num_spk(self.path / "reco2num_spk"))
 
     @cached_property
     def spk2gender(self) -> Mapping[str, str] | None:
-        """``"f"`` or ``"m"`` for each speaker, where the file exists."""
+        """``"f"`` or ``"m"`` for each speaker, or None without `spk2gender`."""
         if not self.has("spk2gender"):
             return None
         return MappingProxyType(read_spk2gender(self.path / "spk2gender"))
 
     def wav_path(self, recording: str) -> Path:
-        """Path of the audio file of a recording, which must be there.
+        """Return the path of the audio file of a recording, which must exist.
 
-        A relative path counts from the working directory, as in Kaldi, or else
-        from the data directory.
+        A relative path is resolved against the working directory, as in Kaldi, then
+        against the data directory.
         """
         table = self.path / "wav.scp"
         if recording not in self.audio:
             raise InvalidParameterError(
-                f"DataDir: recording must be one of those in {table}, got {recording!r}"
+                f"DataDir: recording must be listed in {table}, got {recording!r}"
             )
         source = self.audio[recording]
         if source.is_command or source.is_archive:

@@ -1,6 +1,8 @@
-"""What formats share that hold the turns of one recording in one text.
+"""Text helpers shared by the turn formats.
 
-Such files do not say which recording they are of: their name does.
+The first part is for formats whose files contain a single recording, named after the
+file; the second for formats with one turn per line. The last part recognises
+transcripts, so that readers of turns can report them as such.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _DECIMALS = 9
 
 
 class FaultError(ValueError):
-    """What is wrong with a text, and in which line (0 if it is all of it)."""
+    """A fault in a text and its line number (0 for the whole text)."""
 
     def __init__(self, text: str, line: int = 0) -> None:
         super().__init__(text)
@@ -32,7 +34,7 @@ class FaultError(ValueError):
 
 
 class Spoken(NamedTuple):
-    """A turn as it was read: its line, who speaks, and the times in ticks."""
+    """A turn as read from a file: line number, speaker, start and end in ticks."""
 
     line: int
     speaker: str
@@ -41,13 +43,13 @@ class Spoken(NamedTuple):
 
 
 Parser = Callable[[bytes], Iterable[Spoken]]
-"""Takes a whole file. Raises `FaultError` for the first thing that is wrong."""
+"""Parses the bytes of a whole file; raises `FaultError` at the first fault."""
 
 
 def scan_whole(path: Path, builder: AnnotationBuilder, parse: Parser) -> int:
-    """Add the turns of a file of one recording, named like it; count them.
+    """Add the turns of a file with a single recording; return their number.
 
-    What follows a fault is not read.
+    The recording is named after the file. Reading stops at the first fault.
     """
     check_is_file(path)
     recording, data = recording_named(path), path.read_bytes()
@@ -72,12 +74,12 @@ def add_turn(builder: AnnotationBuilder, recording: str, spoken: Spoken) -> None
 
 
 def recording_named(path: Path) -> str:
-    """Name of the recording that a file is of, the same as for its audio file."""
+    """Name the recording of a file, as for an audio file of the same name."""
     return id_of_file(path.stem)
 
 
 def decoded(data: bytes) -> str:
-    """Text of a file in UTF-8, or in UTF-16 with a byte order mark; lines end in LF."""
+    """Decode UTF-8, or UTF-16 with a byte order mark, and convert line ends to LF."""
     is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     encoding = "UTF-16" if is_wide else "UTF-8"
     try:
@@ -93,7 +95,7 @@ def decoded(data: bytes) -> str:
 
 
 def check_name(format: str, what: str, value: str) -> str:
-    """Return a name that fits into a line: no control characters, no white ends."""
+    """Return a name without control characters and surrounding white space."""
     if not isinstance(value, str):
         raise InvalidParameterError(f"{format}: {what} must be text, got {value!r}")
     if not value or value != value.strip():
@@ -110,24 +112,24 @@ def check_name(format: str, what: str, value: str) -> str:
 
 
 def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
-    """Turns in order of time, if they are of one recording."""
+    """Sort turns by time, after checking that they are from a single recording."""
     names = sorted({turn.segment.recording for turn in turns})
     if len(names) > 1:
         raise InvalidParameterError(
-            f"{format}: turns must be of one recording, because a file holds one, got "
-            f"{names[0]!r} and {names[1]!r}; write a file for each"
+            f"{format}: turns must be from a single recording, got {names[0]!r} and "
+            f"{names[1]!r}; write one file per recording"
         )
     return sorted(turns)
 
 
 def plain_seconds(time: float) -> str:
-    """A time with at most nine decimals, beyond which floats are noise."""
+    """Format a time with at most nine decimals; further digits are float noise."""
     whole, _, part = f"{time:.{_DECIMALS}f}".partition(".")
     return f"{whole}.{part.rstrip('0') or '0'}"
 
 
 def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
-    """Start and end as whole milliseconds, rounded; they must differ."""
+    """Round start and end to milliseconds, which must differ."""
     start, end = (
         (ticks_of(time) + TICKS_PER_MILLISECOND // 2) // TICKS_PER_MILLISECOND
         for time in (turn.segment.start, turn.segment.end)
@@ -141,25 +143,26 @@ def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
 
 
 def tiers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
-    """Turns of each speaker, who are in order of first words.
+    """Group turns by speaker, in the order of the speakers' first turns.
 
-    Raises if a speaker's turns overlap: tiers cannot hold that.
+    Raises InvalidParameterError if turns of a speaker overlap, which a tier cannot
+    represent.
     """
-    found: dict[str, list[Turn]] = {}
+    by_speaker: dict[str, list[Turn]] = {}
     for turn in one_recording(format, turns):
         check_name(format, "speaker", turn.speaker)
-        own = found.setdefault(turn.speaker, [])
-        if own and own[-1].segment.end > turn.segment.start:
+        tier = by_speaker.setdefault(turn.speaker, [])
+        if tier and tier[-1].segment.end > turn.segment.start:
             raise InvalidParameterError(
-                f"{format}: turns of one speaker must not overlap, because a tier "
-                f"cannot hold that, got {own[-1]!r} and {turn!r}; join them"
+                f"{format}: turns of one speaker must not overlap within a tier, got "
+                f"{tier[-1]!r} and {turn!r}; join them"
             )
-        own.append(turn)
-    return found
+        tier.append(turn)
+    return by_speaker
 
 
 def clock_ticks(hours: str | None, minutes: str, seconds: str, part: str) -> int:
-    """Ticks of a time on a clock with milliseconds. Raises a plain ValueError."""
+    """Convert a clock time with milliseconds to ticks; raises a plain ValueError."""
     if int(minutes) > 59 or int(seconds) > 59:
         raise ValueError("minutes and seconds must be below 60")
     whole = (int(hours or 0) * 60 + int(minutes)) * 60 + int(seconds)
@@ -186,15 +189,15 @@ class TurnFields(NamedTuple):
 
 
 TurnParser = Callable[[list[str]], TurnFields | Problem | None]
-"""Takes the fields of a line; gives nothing, or a problem, for a line that is to be
-skipped. Raises a plain ValueError for a wrong one."""
+"""Parses the fields of a line. Returns None or a problem for lines to skip, and raises
+a plain ValueError for invalid lines."""
 
 
 def scan_turn_lines(path: Path, parse: TurnParser, builder: AnnotationBuilder) -> int:
-    """Read what can be read of a file, and count its lines with turns.
+    """Add all readable turns of a file to `builder`; return their number.
 
-    Blank lines and comments (``;`` or ``#``) are skipped. Problems join those of
-    the builder; errors among them are lines that could not be read.
+    Blank lines and comments (``;`` or ``#``) are skipped. Problems are added to the
+    builder; lines that could not be read are errors.
     """
     for line in scan_lines(path):
         for problem in _scan_line(line, parse, builder):
@@ -205,7 +208,7 @@ def scan_turn_lines(path: Path, parse: TurnParser, builder: AnnotationBuilder) -
 def _scan_line(
     line: Line, parse: TurnParser, builder: AnnotationBuilder
 ) -> list[Problem]:
-    """Add the turn of a line, if it has one; return its problems."""
+    """Add the turn of a line, if any; return the problems of the line."""
     problems = _text_problems(line) if line.problems else []
     fields = split_fields(line.text)
     if not fields or fields[0][0] in ";#" or not line.is_readable:
@@ -224,7 +227,7 @@ def _scan_line(
 
 
 def _text_problems(line: Line) -> list[Problem]:
-    """Problems of the bytes: only those that are not text keep it from being read."""
+    """List encoding problems; only bytes that are not UTF-8 are an error."""
     problems = [
         Problem(text, severity="note", kind="text")
         for text in line.problems
@@ -265,7 +268,7 @@ _SPOKEN = frozenset(
         "words",
     }
 )
-"""Keys and columns in which recognisers of speech store words."""
+"""Keys and columns in which speech recognisers store words."""
 
 _SECONDS = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 

@@ -1,7 +1,7 @@
-r"""Labels of Audacity: ``start TAB end TAB speaker``, one turn per line.
+r"""Audacity labels: ``start TAB end TAB speaker``, one turn per line.
 
-Lines that begin with a backslash hold frequencies of the label above them and are
-skipped. Times are seconds with a point.
+Lines that begin with a backslash contain frequencies of the label above them and are
+skipped. Times are in seconds, with a decimal point.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TITLE = "Audacity labels"
 
 
 def audacity_text(turns: Sequence[Turn]) -> str:
-    """Turns of one recording as labels."""
+    """Format turns of one recording as labels."""
     lines = []
     for turn in one_recording(_TITLE, turns):
         name = check_name(_TITLE, "speaker", turn.speaker)
@@ -36,7 +36,7 @@ def audacity_text(turns: Sequence[Turn]) -> str:
 
 
 def scan_audacity(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the labels of a file to an annotation, and count them."""
+    """Add the labels of a file to an annotation; return their number."""
     return scan_whole(path, builder, _parse)
 
 

@@ -1,8 +1,8 @@
 """Turns as CSV with a header: recording, start, end or duration, speaker.
 
-Other columns are allowed; ``channel`` is read if it is there. A name that a
-spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-`` or ``@``) is
-written with an apostrophe before it, which is taken away again in reading.
+Other columns are allowed; ``channel`` is optional. A name that a spreadsheet would
+interpret as a formula (it begins with ``=``, ``+``, ``-`` or ``@``) is written with an
+apostrophe before it, which is removed on reading.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sms_diar.types import Problem, Turn
 
 
 def turn_csv_text(turns: Sequence[Turn]) -> str:
-    """Turns of any number of recordings as a table."""
+    """Format turns of any number of recordings as a table."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("recording", "start", "end", "speaker"))
@@ -38,9 +38,9 @@ def turn_csv_text(turns: Sequence[Turn]) -> str:
 
 
 def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the rows of a table to an annotation, and count them.
+    """Add the rows of a table to an annotation; return their number.
 
-    What follows a wrong row is not read: quotes may have begun there.
+    Reading stops at the first invalid row, which may contain an unclosed quote.
     """
     text = "".join(line.text + "\n" for line in scan_lines(path))
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -55,7 +55,7 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
                 continue
             if len(row) != len(header):
                 raise ValueError(
-                    f"a row has {len(header)} fields as the header, this one has "
+                    f"expected {len(header)} fields as in the header, this row has "
                     f"{len(row)}"
                 )
             cells = dict(zip(header, map(from_cell, row), strict=True))

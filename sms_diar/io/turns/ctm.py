@@ -31,15 +31,15 @@ _LINE = (
 
 
 def scan_ctm(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the lines of a file to an annotation, and count the lines with turns."""
+    """Add the turns of a file to an annotation; return their number."""
     return scan_turn_lines(path, _turn_fields, builder)
 
 
 def holds_words(path: Path) -> bool:
     """Decide whether the fifth column of a CTM contains words or speakers.
 
-    Words are short and most of them differ; speakers return, and speak for seconds. A
-    file holds words if all of these are true:
+    Words are short and most of them differ; speakers recur, and speak for seconds. A
+    file contains words if all of these are true:
 
     - More than half of the lines are shorter than a second.
     - Recordings have on average more different names than the square root of their
@@ -73,7 +73,7 @@ def holds_words(path: Path) -> bool:
 def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
     """Report a CTM of words as an error."""
     problem = Problem(
-        "the fifth column holds words, so this is a transcript and not turns: lines "
+        "the fifth column contains words, so this is a transcript and not turns: lines "
         "are short and names differ; if the names are speakers, convert the file "
         "with 'sms-diar convert --from ctm'",
         str(path),

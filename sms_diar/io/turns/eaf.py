@@ -1,11 +1,11 @@
-"""ELAN's annotation format (EAF): a tier for each speaker, times in milliseconds.
+"""ELAN annotation format (EAF): one tier per speaker, times in milliseconds.
 
-Of files of others, tiers that stand for themselves are read, each annotation in them
-being a turn; the speaker is the participant of the tier, or else its name. Tiers below
-another one comment on it and hold no turns.
+Each annotation of a top-level tier is a turn; the speaker is the participant of the
+tier, or its name if it has no participant. Tiers with a parent comment on it and
+contain no turns.
 
-XML is read as a stream of elements, no tree is made of it, and a file with a document
-type is refused: that is where entities would be declared, and EAF has none.
+XML is read as a stream of elements, without building a tree. A file with a document
+type is refused, because it could declare entities, and EAF has none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-# What could do harm needs a document type, which is refused below.
+# XML attacks need a document type, which is refused below.
 from xml.parsers import expat
 
 from sms_diar.io.turns._text import (
@@ -46,17 +46,17 @@ TIME_ALIGNABLE="true"/>
 
 
 def eaf_text(turns: Sequence[Turn]) -> str:
-    """Turns of one recording as an ELAN document, the same every time."""
+    """Format turns of one recording as an ELAN document, deterministically."""
     slots: list[int] = []
     body: list[str] = []
     n_turns = 0
-    for speaker, own in tiers(_TITLE, turns).items():
+    for speaker, tier in tiers(_TITLE, turns).items():
         name = escape(speaker)
         body.append(
             f'    <TIER LINGUISTIC_TYPE_REF="turns" PARTICIPANT="{name}" '
             f'TIER_ID="{name}">\n'
         )
-        for turn in own:
+        for turn in tier:
             slots += milliseconds(_TITLE, turn)
             n_turns += 1
             body.append(
@@ -69,19 +69,19 @@ def eaf_text(turns: Sequence[Turn]) -> str:
                 f"        </ANNOTATION>\n"
             )
         body.append("    </TIER>\n")
-    # ELAN wants the slots in order of time.
-    order = sorted(range(len(slots)), key=lambda place: slots[place])
+    # ELAN expects the slots in order of time.
+    order = sorted(range(len(slots)), key=lambda index: slots[index])
     times = [
-        f'        <TIME_SLOT TIME_SLOT_ID="ts{place + 1}" '
-        f'TIME_VALUE="{slots[place]}"/>\n'
-        for place in order
+        f'        <TIME_SLOT TIME_SLOT_ID="ts{index + 1}" '
+        f'TIME_VALUE="{slots[index]}"/>\n'
+        for index in order
     ]
     order_of_times = ["    <TIME_ORDER>\n", *times, "    </TIME_ORDER>\n"]
     return "".join([_HEAD, *order_of_times, *body, _TAIL])
 
 
 def scan_eaf(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the annotations of a file to an annotation, and count them."""
+    """Add the turns of a file to an annotation; return their number."""
     return scan_whole(path, builder, _parse)
 
 
@@ -93,11 +93,11 @@ class _Aligned(NamedTuple):
 
 
 class _Document:
-    """Elements that matter, as they come."""
+    """Collects time slots and annotations while the XML is parsed."""
 
     def __init__(self) -> None:
         self.slots: dict[str, int | None] = {}
-        self.found: list[_Aligned] = []
+        self.aligned: list[_Aligned] = []
         self._speaker: str | None = None
         self._depth = 0
         self._parser = expat.ParserCreate()
@@ -127,36 +127,40 @@ class _Document:
             self._line,
         )
 
-    def _start(self, name: str, given: dict[str, str]) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth == 1 and name != "ANNOTATION_DOCUMENT":
-            raise FaultError(f"is XML, but of <{name}> and not of ELAN", self._line)
+            raise FaultError(
+                f"is XML, but its root is <{name}>, not an ELAN document", self._line
+            )
         if name == "HEADER":
-            unit = given.get("TIME_UNITS", "milliseconds")
+            unit = attributes.get("TIME_UNITS", "milliseconds")
             if unit != "milliseconds":
                 raise FaultError(
                     f"times must be in milliseconds, got {unit}", self._line
                 )
         elif name == "TIME_SLOT":
-            self._slot(given)
+            self._slot(attributes)
         elif name == "TIER":
-            named = given.get("PARTICIPANT", "").strip() or given.get("TIER_ID", "")
-            self._speaker = None if "PARENT_REF" in given else named.strip()
+            named = attributes.get("PARTICIPANT", "").strip() or attributes.get(
+                "TIER_ID", ""
+            )
+            self._speaker = None if "PARENT_REF" in attributes else named.strip()
         elif name == "ALIGNABLE_ANNOTATION" and self._speaker is not None:
             if not self._speaker:
                 raise FaultError(
                     "the tier has neither participant nor name", self._line
                 )
-            first, last = (given.get(f"TIME_SLOT_REF{n}", "") for n in (1, 2))
-            self.found.append(_Aligned(self._line, self._speaker, first, last))
+            first, last = (attributes.get(f"TIME_SLOT_REF{n}", "") for n in (1, 2))
+            self.aligned.append(_Aligned(self._line, self._speaker, first, last))
 
     def _end(self, name: str) -> None:
         self._depth -= 1
 
-    def _slot(self, given: dict[str, str]) -> None:
-        text = given.get("TIME_VALUE")
+    def _slot(self, attributes: dict[str, str]) -> None:
+        text = attributes.get("TIME_VALUE")
         if text is None:
-            self.slots[given.get("TIME_SLOT_ID", "")] = None
+            self.slots[attributes.get("TIME_SLOT_ID", "")] = None
             return
         if not (text.isascii() and text.isdecimal() and len(text) <= 12):
             raise FaultError(
@@ -164,17 +168,17 @@ class _Document:
             )
         if int(text) >= MAX_SECONDS * 1000:
             raise FaultError(f"times must be below {MAX_SECONDS} seconds", self._line)
-        self.slots[given.get("TIME_SLOT_ID", "")] = int(text)
+        self.slots[attributes.get("TIME_SLOT_ID", "")] = int(text)
 
 
 def _parse(data: bytes) -> Iterator[Spoken]:
     document = _Document()
     document.read(data)
-    for line, speaker, first, last in document.found:
+    for line, speaker, first, last in document.aligned:
         ticks = []
         for slot in (first, last):
             if slot not in document.slots:
-                raise FaultError(f"there is no time slot {slot!r}", line)
+                raise FaultError(f"time slot {slot!r} does not exist", line)
             time = document.slots[slot]
             if time is None:
                 raise FaultError(

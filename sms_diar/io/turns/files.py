@@ -133,7 +133,7 @@ def _scan_one(path: Path, builder: AnnotationBuilder, format: str | None) -> int
 
 
 def unnamed_recording(sources: str | Path | Sequence[str | Path]) -> bool:
-    """Whether the sources are a single file of a format without recording names.
+    """Return true for a single file of a format without recording names.
 
     The recording of its turns is then named after the file, which may be arbitrary.
     """
@@ -231,7 +231,7 @@ def _listed(path: Path) -> list[Path]:
 
 
 def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
-    """Select a format by name, or by the suffix of a file if there is no name.
+    """Select a format by name or, without a name, by the suffix of a file.
 
     Raises
     ------

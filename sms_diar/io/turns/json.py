@@ -1,10 +1,9 @@
-"""Turns as JSON: what ``sms-diar diarize --json`` prints, and its likes.
+"""Turns as JSON: the output of ``sms-diar diarize --json`` and similar files.
 
-Either an object with a list "recordings", each with its name, "recording", and
-"turns"; or turns alone: a list of them, or an object with the list "turns" or
-"segments". A turn has "start", "end" or "duration", "speaker", and perhaps
-"recording"; without that, its recording is named like the file. Other keys do not
-matter.
+The top level is an object with a list "recordings", each with a name, "recording", and
+"turns"; or a list of turns; or an object with the list "turns" or "segments". A turn
+has "start", "end" or "duration", "speaker", and optionally "recording", which defaults
+to the name of the file. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _LISTS = ("turns", "segments")
 
 
 def turn_json_text(turns: Sequence[Turn]) -> str:
-    """Turns of any number of recordings."""
+    """Format turns of any number of recordings."""
     recordings: dict[str, list[dict[str, Any]]] = {}
     for turn in sorted(turns):
         recording = check_name("JSON", "recording", turn.segment.recording)
@@ -44,20 +43,20 @@ def turn_json_text(turns: Sequence[Turn]) -> str:
                 "speaker": check_name("JSON", "speaker", turn.speaker),
             }
         )
-    rows = [{"recording": name, "turns": own} for name, own in recordings.items()]
+    rows = [{"recording": name, "turns": part} for name, part in recordings.items()]
     return json_text({"recordings": rows}) + "\n"
 
 
 def scan_turn_json(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the turns of a file to an annotation, and count them."""
+    """Add the turns of a file to an annotation; return their number."""
     check_is_file(path)
     try:
         content = loaded(path) if path.read_bytes().strip() else []
-        for place, (recording, turn) in enumerate(_turns(content, path), start=1):
+        for number, (recording, turn) in enumerate(_turns(content, path), start=1):
             try:
                 builder.add(recording, "1", _speaker(turn), *_times(turn), 0)
             except ValueError as error:
-                raise FaultError(f"turn {place} of the file: {error}") from None
+                raise FaultError(f"turn {number} of the file: {error}") from None
     except FaultError as fault:
         builder.problems.append(
             Problem(str(fault), str(path), fault.line or None, kind="format")
@@ -66,7 +65,7 @@ def scan_turn_json(path: Path, builder: AnnotationBuilder) -> int:
 
 
 def loaded(path: Path) -> Any:
-    """Content of a JSON file; numbers with a point are exact. Raises `FaultError`."""
+    """Load a JSON file with exact decimals; raises `FaultError`."""
     try:
         return json.loads(decoded(path.read_bytes()), parse_float=Decimal)
     except json.JSONDecodeError as error:
@@ -74,9 +73,7 @@ def loaded(path: Path) -> Any:
             f"not JSON: {error.msg} in column {error.colno}", error.lineno
         ) from None
     except RecursionError:
-        raise FaultError(
-            "not read: its values lie too deep within each other"
-        ) from None
+        raise FaultError("not read: values are nested too deeply") from None
     except FaultError:
         raise
     except ValueError as error:  # a number of too many digits
@@ -84,7 +81,7 @@ def loaded(path: Path) -> Any:
 
 
 def holds_turns(content: Any) -> bool:
-    """Whether JSON has the form of turns, rather than that of labels."""
+    """Return true if JSON content is a set of turns, not a table of labels."""
     if isinstance(content, list):
         return True
     return isinstance(content, dict) and any(
@@ -100,27 +97,27 @@ def _turns(content: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 "with start, end and speaker"
             )
         raise FaultError(
-            'must hold an object with the list "recordings" or "turns", or a list of '
+            'expected an object with the list "recordings" or "turns", or a list of '
             "turns"
         )
     name = recording_named(path)
     parts = content.get("recordings") if isinstance(content, dict) else None
     for part in [content] if parts is None else parts:
-        own, listed = name, part
+        recording, listed = name, part
         if isinstance(part, dict):
-            own = _text(part.get("recording", name), "recording")
+            recording = _text(part.get("recording", name), "recording")
             listed = next((part[key] for key in _LISTS if key in part), None)
         if not isinstance(listed, list):
-            raise FaultError(f'recording {own!r} must have a list "turns"')
+            raise FaultError(f'recording {recording!r} must have a list "turns"')
         for turn in listed:
             if not isinstance(turn, dict):
                 raise FaultError(f"a turn must be an object, got {turn!r:.40}")
-            yield _text(turn.get("recording", own), "recording"), turn
+            yield _text(turn.get("recording", recording), "recording"), turn
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value:
-        raise FaultError(f"{what} must be a text, got {value!r:.40}")
+        raise FaultError(f"{what} must be text, got {value!r:.40}")
     return value
 
 
@@ -129,7 +126,7 @@ def _speaker(turn: dict[str, Any]) -> str:
     if speaker is None and names_words(turn):
         raise ValueError(NO_SPEAKER)
     if not isinstance(speaker, str) or not speaker:
-        raise ValueError(f'"speaker" must be a text, got {speaker!r:.40}')
+        raise ValueError(f'"speaker" must be text, got {speaker!r:.40}')
     return speaker
 
 

@@ -41,10 +41,10 @@ class TurnFormat:
         Regular expression that matches the start of files of this format, without
         byte order marks and blank lines.
     names_recordings : bool, default=False
-        Whether a file names the recordings of its turns. Files of other formats
+        If true, a file names the recordings of its turns. Files of other formats
         contain a single recording, named after the file.
     takes_duration : bool, default=False
-        Whether the writer also takes the length of the recording in seconds (0 if
+        If true, the writer also takes the length of the recording in seconds (0 if
         unknown).
     """
 
@@ -58,7 +58,7 @@ class TurnFormat:
     takes_duration: bool = False
 
     def matches(self, start: str) -> bool:
-        """Whether `start` is how files of this format begin."""
+        """Return true if files of this format can begin with `start`."""
         return self.sign is not None and re.match(self.sign, start) is not None
 
     def scan(self, path: Path, builder: AnnotationBuilder) -> int:

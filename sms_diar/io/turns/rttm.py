@@ -1,22 +1,22 @@
-"""NIST RTTM: who speaks when, one turn per line.
+"""NIST RTTM: one turn per line.
 
 ``SPEAKER recording channel onset duration <NA> <NA> speaker <NA> <NA>``, with 9 or
-10 fields. There is one way to read it, whoever asks:
+10 fields. All commands read it by the same rules:
 
 - Onset and duration are added as whole ticks, so that turns which touch in the file
   touch exactly in memory. More than 12 decimals are rounded, with a warning.
 - Types are read in any case, as by md-eval. Lines that are blank, comments (``;``
-  or ``#``) or of another of NIST's types carry no turns and are skipped. A type
-  that NIST does not know is an error: a file of another format would otherwise be
-  taken for silence.
+  or ``#``) or of another NIST type contain no turns and are skipped. Any other type
+  is an error; a file of another format would otherwise be read as silence.
 - Byte order marks and CR LF line ends, common in files from annotators, are noted.
-- A negative onset is an error: there is no such time.
+- A negative onset is an error.
 - A duration of zero or below is a warning, not an error. Systems write such lines,
   and scoring tools treat them differently (``metrics/diarization/CONVENTIONS.md``),
-  so the annotation keeps them in its columns; they are not among its turns.
+  so the columns of the annotation contain them, but its turns do not.
 
-Lines that all look alike, as in files that programs write, are read a column at a
-time; anything unusual line by line, with the same result.
+Files with uniform lines, as written by programs, are parsed column by column: a million
+words as Python objects would cost more than everything else. Other files are parsed
+line by line, with the same result.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _OTHER_TYPES = frozenset(
         "SU",
     }
 )
-"""Types of line that NIST defines beside SPEAKER; they carry no turns."""
+"""NIST line types other than SPEAKER, which contain no turns."""
 
 _EXCLUDING = frozenset({"NOSCORE", "NON-LEX"})
 _WIDTHS = (10, 9)
@@ -93,17 +93,17 @@ def read_rttm(path: str | Path) -> Annotation:
     Returns
     -------
     annotation : Annotation
-        Iterates over its turns in file order. Lines without a length above zero,
-        which some systems write, are not among them; their number is logged.
+        Turns in file order. Lines without a positive duration, which some systems
+        write, are skipped; their number is logged.
 
     Raises
     ------
     DataFormatError
-        If a line is wrong, with file and line.
+        If a line is invalid; the message names the file and the line.
 
     See Also
     --------
-    sms_diar.io.turns.files.read_annotation : Several files, and other formats.
+    sms_diar.io.turns.files.read_annotation : Read several files, or other formats.
     """
     check_path("read_rttm", "path", path)
     builder = AnnotationBuilder()
@@ -122,7 +122,7 @@ def read_rttm(path: str | Path) -> Annotation:
 
 
 def scan_rttm(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the lines of a file to an annotation, and count those with turns."""
+    """Add the turns of a file to an annotation; return their number."""
     check_is_file(path)
     columns = _uniform_columns(path, builder)
     if columns is None:
@@ -133,7 +133,7 @@ def scan_rttm(path: Path, builder: AnnotationBuilder) -> int:
 def _uniform_columns(
     path: Path, builder: AnnotationBuilder
 ) -> tuple[IntArray, ...] | None:
-    """Columns of a file whose lines all look alike; None if they do not."""
+    """Parse a file with uniform lines by columns; None if lines differ."""
     words = Words.of(path.read_bytes())
     if words is None or words.width not in _WIDTHS:
         return None
@@ -155,13 +155,13 @@ def _uniform_columns(
 
 
 def _codes(column: Letters, index: dict[str, int]) -> IntArray:
-    """Places of names in an index, to which new ones are added."""
+    """Look up the index of each name; new names are added to `index`."""
     words, run = runs_of(column)
-    places = {
+    indices = {
         word: index.setdefault(word.decode(), len(index))
         for word in dict.fromkeys(words)
     }
-    codes = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+    codes = np.fromiter(map(indices.__getitem__, words), np.int64, len(words))
     return codes[run]
 
 
@@ -169,8 +169,8 @@ def _turn_fields(fields: list[str]) -> TurnFields | Problem | None:
     type_ = fields[0].upper()
     if type_ in _EXCLUDING:
         text = (
-            f"a {fields[0]} line is skipped; md-eval would leave its time out, so cut "
-            f"it out of the UEM"
+            f"a {fields[0]} line is skipped; md-eval would exclude its time, so remove "
+            f"that time from the UEM"
         )
         return Problem(text, severity="warning", kind="no-score line")
     if type_ in _OTHER_TYPES:
@@ -198,16 +198,16 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
     Parameters
     ----------
     target : str, Path or text stream
-        File to be replaced, or stream to be written to.
+        File to replace, or stream to write to.
     turns : iterable of Turn
-        A list or an `Annotation`, say. Names with white space are refused: they
-        would shift the fields.
+        Turns, for instance a list or an `Annotation`. Names must not contain white
+        space, which would shift the fields.
 
     Notes
     -----
-    All times of a file have the same number of decimals: 3, or as many more (up
-    to 9) as keep times apart that differ within a recording. Onsets and ends
-    are rounded, not durations, so rounding makes no gaps and no overlaps.
+    All times of a file have the same number of decimals: at least 3, and up to 9 if
+    needed to distinguish the times within a recording. Onsets and ends are rounded
+    rather than durations, so rounding creates neither gaps nor overlaps.
     """
     refuse_turns_path("write_rttm", turns)
     turns = sorted(turns)
@@ -254,14 +254,14 @@ def _rounded(time: float, decimals: int) -> Decimal:
 
 
 def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) -> str:
-    """Turns as RTTM, written to a file or stream too if there is one.
+    """Format turns as RTTM.
 
     Parameters
     ----------
     turns : iterable of Turn
-        Who speaks when.
+        Turns to format.
     target : str, Path or text stream, optional
-        Where to write the text.
+        File or stream to which the text is also written.
     """
     listed, text = list(turns), io.StringIO()
     write_rttm(text, listed)
@@ -273,19 +273,19 @@ def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) 
 Letters = npt.NDArray[np.uint8]
 
 _LONGEST = 255
-"""Most letters of a word; columns are as wide as their longest word."""
+"""Maximum length of a word; columns are as wide as their longest word."""
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Lines of equally many words.
+    """Words of a text whose lines have equal numbers of words.
 
     Parameters
     ----------
-    letters : ndarray of uint8
-        The text, ASCII.
+    letters : ndarray of uint8, shape (n_bytes,)
+        ASCII text.
     start, stop : ndarray of shape (n_lines, n_words)
-        Where words begin and end.
+        Offsets in `letters` at which words begin and end.
     """
 
     letters: Letters
@@ -294,10 +294,10 @@ class Words:
 
     @classmethod
     def of(cls, data: bytes) -> Words | None:
-        """Words of a text; None where lines differ, or anything is unusual.
+        """Split a text into words; None if it is not uniform.
 
-        Printable ASCII, spaces, tabs and line ends are usual, as are lines that
-        begin with a word and words of at most 255 letters.
+        A uniform text is printable ASCII with spaces, tabs and line ends; each line
+        begins with a word, and words have at most 255 letters.
         """
         letters = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(letters == ord("\n"))
@@ -316,7 +316,7 @@ class Words:
             return None
         start = np.append(0, edges[1:-1:2]).reshape(n_lines, -1)
         stop = edges[::2].reshape(n_lines, -1)
-        # Where every n-th word begins a line, no line is longer or shorter.
+        # If every n-th word begins a line, all lines have the same number of words.
         if (start[1:, 0] != ends[: n_lines - 1] + 1).any():
             return None
         if (stop - start).max() > _LONGEST:
@@ -325,12 +325,12 @@ class Words:
 
     @property
     def width(self) -> int:
-        """Words of a line."""
+        """Number of words per line."""
         return int(self.start.shape[1])
 
-    def column(self, place: int) -> Letters:
-        """Letters of the words at one place of all lines, a row each, NUL behind."""
-        start, stop = self.start[:, place], self.stop[:, place]
+    def column(self, index: int) -> Letters:
+        """Words of one column as letters padded with NUL, shape (n_lines, width)."""
+        start, stop = self.start[:, index], self.stop[:, index]
         length = (stop - start)[:, None]
         offset = np.arange(int(length.max()))
         column = self.letters.take(start[:, None] + offset, mode="clip")
@@ -339,14 +339,14 @@ class Words:
 
 
 def runs_of(column: Letters) -> tuple[list[bytes], IntArray]:
-    """Words of a column, each only once where it repeats the one above.
+    """Find the runs of equal words in a column.
 
     Returns
     -------
     words : list of bytes
-        One for each run.
+        Word of each run.
     run : ndarray of shape (n_lines,)
-        Run of each line.
+        Index of the run of each line.
     """
     words = column.view(f"S{column.shape[1]}")[:, 0]
     begins = np.ones(len(words), dtype=np.bool_)

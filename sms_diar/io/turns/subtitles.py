@@ -105,7 +105,7 @@ def _cue_text(
     mark : str
         Separator between seconds and milliseconds.
     numbered : bool
-        Whether cues are numbered.
+        If true, cues are numbered.
     """
     blocks = []
     for number, turn in enumerate(one_recording(format, turns), start=1):
@@ -211,7 +211,7 @@ def _speaker_of(text: str) -> str | None:
 def _missing_speaker(cue: Cue) -> FaultError:
     first_line = cue.text[0].strip() if cue.text else ""
     return FaultError(
-        f"the cue names no speaker, so this may be a transcript (words) rather than "
-        f"turns; expected '[name]' or 'name: words', got {first_line[:40]!r}",
+        f"the cue does not name a speaker; this may be a transcript (words) rather "
+        f"than turns; expected '[name]' or 'name: words', got {first_line[:40]!r}",
         cue.line,
     )

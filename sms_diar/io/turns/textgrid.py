@@ -1,9 +1,9 @@
-"""Praat's TextGrid: a tier of intervals for each speaker.
+"""Praat TextGrid: one tier of intervals per speaker.
 
-The name of a tier is the speaker, and an interval with a text in it is a turn;
-whatever the text says. Both of Praat's text forms, long and short, are read: all that
-counts in either are quoted texts, numbers that stand alone, and flags such as
-``<exists>``. Tiers of points hold no turns and are skipped.
+The name of a tier is the speaker, and each interval with any text is a turn. Both of
+Praat's text formats, long and short, are read: the tokens of either are quoted texts,
+separate numbers, and flags such as ``<exists>``. Point tiers contain no turns and are
+skipped.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _TOKEN = re.compile(
 
 
 def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
-    """Turns of one recording as a TextGrid, in the long form.
+    """Format turns of one recording as a TextGrid in the long format.
 
     Parameters
     ----------
     turns : sequence of Turn
-        Those of one speaker must not overlap.
+        Turns; the turns of each speaker must not overlap.
     duration : float, default=0.0
-        Seconds of the recording, where they are known; the grid ends there, or with
-        the last turn if that is later.
+        Length of the recording in seconds, 0 if unknown. The grid ends there, or
+        with the last turn if that is later.
     """
     speakers = tiers(_TITLE, turns)
     last = max([duration, *(turn.segment.end for turn in turns)], default=0.0)
@@ -59,8 +59,8 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
     ]
     if speakers:
         lines += [f"size = {len(speakers)}", "item []:"]
-    for number, (speaker, own) in enumerate(speakers.items(), start=1):
-        intervals = list(_intervals(speaker, own, last))
+    for number, (speaker, tier) in enumerate(speakers.items(), start=1):
+        intervals = list(_intervals(speaker, tier, last))
         lines += [
             f"    item [{number}]:",
             '        class = "IntervalTier"',
@@ -69,9 +69,9 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
             f"        xmax = {end}",
             f"        intervals: size = {len(intervals)}",
         ]
-        for place, (start, stop, text) in enumerate(intervals, start=1):
+        for index, (start, stop, text) in enumerate(intervals, start=1):
             lines += [
-                f"        intervals [{place}]:",
+                f"        intervals [{index}]:",
                 f"            xmin = {plain_seconds(start)}",
                 f"            xmax = {plain_seconds(stop)}",
                 f"            text = {_quoted(text)}",
@@ -82,7 +82,7 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
 def _intervals(
     speaker: str, turns: Sequence[Turn], last: float
 ) -> Iterator[tuple[float, float, str]]:
-    """Intervals of a tier, which leave no gap."""
+    """Yield the intervals of a tier, which cover it without gaps."""
     at = 0.0
     for turn in turns:
         if turn.segment.start > at:
@@ -99,7 +99,7 @@ def _quoted(text: str) -> str:
 
 
 def scan_textgrid(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the intervals of a file to an annotation, and count them."""
+    """Add the turns of a file to an annotation; return their number."""
     return scan_whole(path, builder, _parse)
 
 
@@ -110,10 +110,10 @@ class _Token(NamedTuple):
 
 
 class _Tokens:
-    """What counts in a file, one after the other."""
+    """Stream of the tokens of a file."""
 
     def __init__(self, text: str) -> None:
-        self._found = self._scan(text)
+        self._tokens = self._scan(text)
         self.line = 1
 
     @staticmethod
@@ -127,7 +127,7 @@ class _Tokens:
                 yield _Token(kind, match[kind], line)
 
     def next(self, kind: str, what: str) -> str:
-        token = next(self._found, None)
+        token = next(self._tokens, None)
         if token is None:
             raise FaultError(f"the file ends where {what} should be; it is truncated")
         self.line = token.line
@@ -157,7 +157,7 @@ def _parse(data: bytes) -> Iterator[Spoken]:
     tokens.next("text", "the file type")
     kind = tokens.next("text", "the class of the object")
     if kind != "TextGrid":
-        raise FaultError(f"holds a {kind!r} of Praat, expected a TextGrid", tokens.line)
+        raise FaultError(f"contains a Praat {kind!r}, expected a TextGrid", tokens.line)
     tokens.time("xmin")
     tokens.time("xmax")
     if tokens.next("flag", "whether there are tiers") == "absent":
@@ -169,7 +169,7 @@ def _parse(data: bytes) -> Iterator[Spoken]:
 def _tier(tokens: _Tokens) -> Iterator[Spoken]:
     kind = tokens.next("text", "the class of a tier")
     if kind not in ("IntervalTier", "TextTier"):
-        raise FaultError(f"there is no tier of class {kind!r}", tokens.line)
+        raise FaultError(f"unknown tier class {kind!r}", tokens.line)
     speaker = tokens.next("text", "the name of a tier").strip()
     line = tokens.line
     tokens.time("xmin")
@@ -178,8 +178,8 @@ def _tier(tokens: _Tokens) -> Iterator[Spoken]:
         start = tokens.time("xmin")
         at = tokens.line
         end = tokens.time("xmax") if kind == "IntervalTier" else start
-        said = tokens.next("text", "the text of an interval")
-        if kind == "TextTier" or not said.strip():
+        text = tokens.next("text", "the text of an interval")
+        if kind == "TextTier" or not text.strip():
             continue
         if not speaker:
             raise FaultError("the tier has no name; it must be the speaker's", line)

@@ -1,4 +1,4 @@
-"""NIST UEM: the parts of recordings that are scored, one region per line.
+"""NIST UEM: scored regions of recordings, one per line.
 
 ``recording channel start end``, in seconds.
 """
@@ -32,7 +32,7 @@ def read_uem(path: str | Path) -> Uem:
 
 
 def write_uem(path: str | Path, regions: Iterable[Segment]) -> None:
-    """Write regions as a UEM file, times in full, channels all 1."""
+    """Write regions as a UEM file with exact times and channel 1."""
     lines = [
         f"{region.recording} 1 {_decimal(region.start)} {_decimal(region.end)}\n"
         for region in regions
@@ -41,7 +41,7 @@ def write_uem(path: str | Path, regions: Iterable[Segment]) -> None:
 
 
 def scan_uem(path: str | Path) -> Uem:
-    """Read what can be read of a UEM file; errors are among the problems."""
+    """Read all readable regions of a UEM file; errors are listed as its problems."""
     rows: list[tuple[str, str, int, int, int]] = []
     problems: list[Problem] = []
     for line in scan_lines(path):
@@ -90,5 +90,5 @@ def _region(fields: list[str]) -> tuple[str, str, int, int]:
 
 
 def _decimal(seconds: float) -> str:
-    """A time with all its digits, never with an exponent."""
+    """Format a time with all digits and without an exponent."""
     return np.format_float_positional(seconds, trim="0")

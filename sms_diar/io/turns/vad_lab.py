@@ -1,4 +1,4 @@
-"""Label files of speech, one for each recording: start, end and label per line."""
+"""Speech label files, one per recording: start, end and label per line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sms_diar.types import Segment
 def read_vad_lab(
     path: str | Path, recording: str, *, label: str | None = "speech"
 ) -> list[Segment]:
-    """Read the speech regions of one recording: start, end and label per line.
+    """Read the speech regions of one recording.
 
     Parameters
     ----------
     path : str or Path
-        The file; it does not say of which recording it is.
+        File to read, which does not name its recording.
     recording : str
-        Recording of the regions.
+        Name of the recording.
     label : str or None, default="speech"
         Keep the regions with this label; None keeps all.
     """
@@ -33,25 +33,25 @@ def read_vad_lab(
     others: dict[str, None] = {}
     for line in strict_lines(path):
         try:
-            start, end, found = exactly(split_fields(line.text), 3, "vad.lab")
+            start, end, name = exactly(split_fields(line.text), 3, "vad.lab")
             region = Segment(
                 recording,
                 float(parse_seconds("start", start)),
                 float(parse_seconds("end", end)),
             )
-        except ValueError as error:  # Segment's own complaint is one as well
+        except ValueError as error:  # also raised by Segment
             raise DataFormatError(
                 str(error), path=path, line=line.number, text=line.text
             ) from error
-        if label is None or found == label:
+        if label is None or name == label:
             regions.append(region)
         else:
-            others[found] = None
+            others[name] = None
     if others and not regions:
         listed = ", ".join(repr(other) for other in others)
         raise DataFormatError(
-            f"no region is labelled {label!r}, the labels are {listed}; say which of "
-            f"them is speech",
+            f"no region is labelled {label!r}, the labels are {listed}; choose the one "
+            f"for speech",
             path=path,
         )
     return regions

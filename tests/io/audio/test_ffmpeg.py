@@ -88,7 +88,7 @@ def test_what_is_no_audio_is_refused_with_the_words_of_ffmpeg(tmp_path):
     path.write_text("hello, this is no audio at all")
     with pytest.raises(DataFormatError) as caught:
         AudioFile(path)
-    assert "others that ffmpeg can decode (ffmpeg: Invalid data" in str(caught.value)
+    assert "and ffmpeg cannot decode it (ffmpeg: Invalid data" in str(caught.value)
 
 
 @needs_ffmpeg

@@ -69,7 +69,7 @@ def test_stereo_needs_a_choice(tmp_path):
         f"{path}: has 2 channels; choose one with --channel 1 (channel=1) to 2"
     )
     assert refusal(path, channel=3) == (
-        f"{path}: has 2 channel(s), there is no channel 3"
+        f"{path}: has 2 channel(s), channel 3 does not exist"
     )
     assert refusal(path, InvalidParameterError, channel=0) == (
         "AudioFile: channel must be a whole number >= 1, got 0"
@@ -89,15 +89,15 @@ def test_an_empty_file_is_refused(tmp_path):
 
 def test_a_file_without_samples_is_refused(tmp_path):
     path = write(tmp_path / "a.wav", np.zeros(0))
-    assert refusal(path) == f"{path}: holds no samples"
+    assert refusal(path) == f"{path}: contains no samples"
 
 
 def test_what_is_no_audio_is_refused(tmp_path):
     path = tmp_path / "a.wav"
     path.write_text("hello, this is no audio at all")
     assert refusal(path).startswith(
-        f"{path}: cannot be read as audio (Format not recognised); WAV, FLAC, OGG, "
-        f"Opus, MP3 and NIST SPHERE can"
+        f"{path}: cannot be read as audio (Format not recognised); expected WAV, FLAC, "
+        f"OGG, Opus, MP3 and NIST SPHERE"
     )
 
 
@@ -190,8 +190,8 @@ def test_a_small_overshoot_is_cut_with_a_warning(tmp_path, caplog):
         (
             0.1,
             0.10001,
-            "segment 'a' from 0.1 s to 0.10001 s holds no samples at 8000 Hz; remove "
-            "it",
+            "segment 'a' from 0.1 s to 0.10001 s contains no samples at 8000 Hz; "
+            "remove it",
         ),
     ],
 )

@@ -158,14 +158,14 @@ def test_commands_that_fail_say_why(folder):
         (
             "sox a.wav - | cat",
             "commands run without a shell, which '|' needs; put them "
-            "into a script and name that, or run them first and list the files they "
+            "into a script, or run them first and list the files that they "
             "write",
         ),
         (
             "no-such-program-here",
             "cannot run 'no-such-program-here' (No such file or directory)",
         ),
-        ("", "there is no command before '|'"),
+        ("", "expected a command before '|'"),
         ("cat 'x", "the command cannot be split (No closing quotation)"),
     ],
 )

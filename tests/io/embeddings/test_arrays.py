@@ -119,7 +119,7 @@ def test_speakers_travel_along(tmp_path):
     with pytest.raises(InvalidParameterError) as caught:
         write_npz(path, embeddings, speakers={"a": "s1"})
     assert str(caught.value) == (
-        "write_npz: speakers must name a speaker for every id, got none for 'bc'"
+        "write_npz: speakers must contain every id, but 'bc' is missing"
     )
 
 
@@ -143,7 +143,7 @@ def test_keys_are_listed_when_none_fits(tmp_path):
     np.savez(path, x=ROWS, foo=np.array([1.0, 2.0]))
     assert refusal(path) == (
         "no array of ids (named ids or utt, or the only one of strings) among "
-        "x float64(2, 2), foo float64(2,), and no file x.ids beside it"
+        "x float64(2, 2), foo float64(2,), and no file x.ids in the same folder"
     )
     assert refusal(path, read_speakers) == (
         "no array of speakers (spk or speakers or speaker or labels) among "
@@ -156,7 +156,7 @@ def test_keys_are_listed_when_none_fits(tmp_path):
 def test_objects_are_never_loaded(tmp_path):
     np.savez(tmp_path / "x.npz", utt=np.array(["a", "bc"], dtype=object), x=ROWS)
     remedy = (
-        "holds Python objects, which are not loaded (a pickle can run any program); "
+        "contains Python objects, which are not loaded (a pickle can run any program); "
         "save strings as np.array(ids, dtype=str)"
     )
     assert refusal(tmp_path / "x.npz") == f"array 'utt' {remedy}"
@@ -169,13 +169,13 @@ def test_objects_are_never_loaded(tmp_path):
     [
         (
             {"ids": IDS, "vectors": ROWS[0]},
-            "array 'vectors' must be numbers of shape (n, d), one vector a row, got "
-            "float64 of shape (2,)",
+            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
+            "got float64 of shape (2,)",
         ),
         (
             {"ids": IDS, "vectors": ROWS + 1j},
-            "array 'vectors' must be numbers of shape (n, d), one vector a row, got "
-            "complex128 of shape (2, 2)",
+            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
+            "got complex128 of shape (2, 2)",
         ),
         (
             {"ids": ROWS, "vectors": ROWS},

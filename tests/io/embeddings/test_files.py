@@ -160,10 +160,10 @@ def test_real_files_of_another_kind_are_refused(corpus_data, name):
          "or Parquet"),
         (BINARY + object_bytes([1.0], owner="t"), ": is a single Kaldi object (a mean, "
          "a transform or a model), not a set of embeddings"),
-        (b"\x7fELF\0\0", ": none of the formats that hold embeddings: Kaldi ark or "
-         "scp, npz, npy, CSV, TSV, columns between blanks, JSON lines, Parquet"),
-        (b"justaword\n", ": none of the formats that hold embeddings: Kaldi ark or "
-         "scp, npz, npy, CSV, TSV, columns between blanks, JSON lines, Parquet"),
+        (b"\x7fELF\0\0", ": unknown format; expected Kaldi ark or scp, npz, npy, CSV, "
+         "TSV, whitespace-separated columns, JSON lines or Parquet"),
+        (b"justaword\n", ": unknown format; expected Kaldi ark or scp, npz, npy, CSV, "
+         "TSV, whitespace-separated columns, JSON lines or Parquet"),
     ],
 )  # fmt: skip
 def test_files_without_embeddings_are_refused(tmp_path, data, message):
@@ -174,7 +174,7 @@ def test_empty_sets_are_refused(tmp_path):
     np.savez(
         tmp_path / "x.npz", ids=np.array([], dtype=np.str_), vectors=np.empty((0, 3))
     )
-    assert refusal(tmp_path / "x.npz") == ": holds no embeddings"
+    assert refusal(tmp_path / "x.npz") == ": contains no embeddings"
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
@@ -260,5 +260,5 @@ def test_pytorch_files_and_pickles_are_refused_with_advice(tmp_path):
 def test_a_json_list_is_refused_with_advice(tmp_path):
     data = b'[\n{"id": "a", "vector": [1, 2]}]'
     assert refusal(tmp_path / "x.json", data) == (
-        ": is a JSON list; write each object on a line of its own (JSON lines)"
+        ": is a JSON list; write one object per line (JSON lines)"
     )

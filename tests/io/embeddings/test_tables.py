@@ -100,19 +100,19 @@ def test_floats_are_written_short(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,1,2\nb,3,x\n", "t:2: column 3 holds 'x', not a number"),
+        ("a,1,2\nb,3,x\n", "t:2: column 3 contains 'x', not a number"),
         (
             "id,u,v\na,1,2\n\nb,3,1_0\n",
-            "t:4: column 3 ('v') holds '1_0', not a number",
+            "t:4: column 3 ('v') contains '1_0', not a number",
         ),
         ("a,1,2\nb,3\n", "t:2: 2 columns, the first row has 3"),
         ("a,1,2\nb,3,4,5\n", "t:2: 4 columns, the first row has 3"),
         ("id,u,v\na,1,2,3\n", "t:2: 4 columns, the first row has 3"),
-        ("a,1,2\nb,,4\n", "t:2: column 2 holds '', not a number"),
-        ("a,1,2\nb,nan,4\n", "t:2: column 2 holds nan; remove or repair the vector"),
+        ("a,1,2\nb,,4\n", "t:2: column 2 contains '', not a number"),
+        ("a,1,2\nb,nan,4\n", "t:2: column 2 contains nan; remove or repair the vector"),
         (
             "a,1,2\nb,1e999,4\n",
-            "t:2: column 2 holds 1e999; remove or repair the vector",
+            "t:2: column 2 contains 1e999; remove or repair the vector",
         ),
         ("a,1,2\n,3,4\n", "t:2: no id in column 1"),
         (
@@ -121,12 +121,12 @@ def test_floats_are_written_short(tmp_path):
         ),
         (
             "utt,who,x\na,s1,1\n",
-            "t:2: column 2 ('who') holds 's1', not a number",
+            "t:2: column 2 ('who') contains 's1', not a number",
         ),
-        ("a,1,y,2\n", "t:1: column 3 holds 'y', not a number"),
+        ("a,1,y,2\n", "t:1: column 3 contains 'y', not a number"),
         (
             "a\nb\n",
-            "t:1: one column only; a table has an id and the numbers of its vector",
+            "t:1: only one column; expected an id and the numbers of a vector",
         ),
         ("", "t: is empty"),
         ('a,1\n"b,2\nc,3\n', "t:3: unexpected end of data"),
@@ -139,7 +139,7 @@ def test_faults_have_a_line_and_a_column(text, message):
 
 
 def test_a_header_without_rows_is_an_empty_set():
-    assert refusal("id,x,y\n") == "t: holds a header and no rows"
+    assert refusal("id,x,y\n") == "t: contains a header but no rows"
 
 
 def test_parquet_without_pyarrow_names_the_extra(tmp_path, monkeypatch):
@@ -182,12 +182,12 @@ def test_frames_of_other_things_are_refused():
     with pytest.raises(DataFormatError) as caught:
         set_from_frame(frame.astype({"who": object}), "p")
     assert str(caught.value) == (
-        "p: column 'who' holds object, not numbers; keep the id and the vector only"
+        "p: column 'who' contains object, not numbers; keep only the id and the vector"
     )
     with pytest.raises(DataFormatError) as caught:
         set_from_frame(frame[["id"]], "p")
     assert str(caught.value) == (
-        "p: one column only; a table has an id and the numbers of its vector"
+        "p: only one column; expected an id and the numbers of a vector"
     )
     with pytest.raises(DataFormatError, match="got NaN in the vector of 'a'"):
         set_from_frame(pd.DataFrame({"id": ["a"], "x": [np.nan]}), "p")
@@ -319,7 +319,7 @@ def test_whole_numbers_are_part_of_the_vectors():
     ("columns", "problem"),
     [
         ({"a": [[1.0], [2.0]], "b": [[1.0], [2.0]]},
-         "several columns hold lists ('a', 'b'); keep one of them"),
+         "several columns contain lists ('a', 'b'); keep one of them"),
         ({"x": [[1.0, 2.0], [3.0]]},
          "column 'x': row 1 ('s') has 1 numbers, row 0 has 2"),
         ({"x": [[1.0, 2.0], None]},

@@ -160,12 +160,14 @@ def test_several_recordings_go_to_a_folder(tmp_path, format):
     back = list(read_annotation(files[:2]))
     assert back == turns[:2]
     if not TURN_FORMATS[format].names_recordings:
-        with pytest.raises(InvalidParameterError, match="must be of one recording"):
+        with pytest.raises(
+            InvalidParameterError, match="must be from a single recording"
+        ):
             write_turns(tmp_path / f"all{suffix}", turns)
 
 
 def test_a_suffix_must_be_known(tmp_path):
-    with pytest.raises(InvalidParameterError, match=r"use one of \.rttm, \.json, \.csv"):
+    with pytest.raises(InvalidParameterError, match=r"one of \.rttm, \.json, \.csv"):
         write_turns(tmp_path / "x.docx", TURNS)
     with pytest.raises(InvalidParameterError, match="format must be one of"):
         write_turns(tmp_path / "x.rttm", TURNS, "docx")
@@ -464,15 +466,19 @@ BOMB = (
         ("x.srt", "1\n1 --> 2\nx: y\n", "x.srt:2: a time line is"),
         ("x.srt", "1\n00:60:01,000 --> 00:00:02,000\n[a]\n", "x.srt:2: minutes and"),
         ("x.srt", "999999:00:01,000 --> 00:00:02,000\n[a]\n", "x.srt:1: times must be"),
-        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue names no speaker"),
-        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue names no speaker"),
-        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue names no"),
+        ("x.srt", f"1\n{TIME}just words\n", "x.srt:2: the cue does not name a speaker"),
+        ("x.srt", f"1\n{TIME}", "x.srt:2: the cue does not name a speaker"),
+        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", "x.vtt:1: the cue does not name"),
         (
             "x.vtt",
             "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n",
-            "x.vtt:3: the cue names",
+            "x.vtt:3: the cue does not",
         ),
-        ("x.TextGrid", GRID.format("Sound", ""), "x.TextGrid:2: holds a 'Sound'"),
+        (
+            "x.TextGrid",
+            GRID.format("Sound", ""),
+            "x.TextGrid:2: contains a Praat 'Sound'",
+        ),
         ("x.TextGrid", GRID.format("TextGrid", ""), "x.TextGrid: the file ends where"),
         (
             "x.TextGrid",
@@ -482,7 +488,7 @@ BOMB = (
         (
             "x.TextGrid",
             GRID.format("TextGrid", '<exists>\n1\n"Tier"\n"a"'),
-            "x.TextGrid:7: there is no tier of class 'Tier'",
+            "x.TextGrid:7: unknown tier class 'Tier'",
         ),
         (
             "x.TextGrid",
@@ -498,7 +504,7 @@ BOMB = (
         (
             "x.eaf",
             EAF.format("", "milliseconds", "", "t9"),
-            "x.eaf:1: there is no time",
+            "x.eaf:1: time slot 't9' does not",
         ),
         (
             "x.eaf",
@@ -510,11 +516,15 @@ BOMB = (
             EAF.format(BOMB, "milliseconds", "", "t2"),
             "x.eaf:1: has a document",
         ),
-        ("x.eaf", "<html></html>", "x.eaf:1: is XML, but of <html> and not of ELAN"),
+        (
+            "x.eaf",
+            "<html></html>",
+            "x.eaf:1: is XML, but its root is <html>, not an ELAN document",
+        ),
         ("x.eaf", "<?xml version='1.0'?><ANNOTATION_DOCUMENT>", "x.eaf:1: not whole"),
         ("x.json", "{", "x.json:1: not JSON: "),
-        ("x.json", "[" * 100_000, "x.json: not read: its values lie too deep"),
-        ("x.json", '{"a": 1}', 'x.json: must hold an object with the list "record'),
+        ("x.json", "[" * 100_000, "x.json: not read: values are nested too deeply"),
+        ("x.json", '{"a": 1}', 'x.json: expected an object with the list "record'),
         ("x.json", "[1]", "x.json: a turn must be an object, got 1"),
         ("x.json", '[{"start": 0, "end": 1}]', 'x.json: turn 1 of the file: "speaker"'),
         (
@@ -532,7 +542,7 @@ BOMB = (
             '{"recordings": [{"recording": "r"}]}',
             "x.json: recording 'r' must",
         ),
-        ("x.json", '{"recordings": [{"recording": 1}]}', "x.json: recording must be a"),
+        ("x.json", '{"recordings": [{"recording": 1}]}', "x.json: recording must be"),
     ],
 )
 def test_faults_are_named(tmp_path, name, text, message):

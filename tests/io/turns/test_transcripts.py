@@ -30,7 +30,9 @@ def ctm(path, names, seconds, *, confidence=False):
 )
 def test_a_ctm_of_words_is_refused_as_turns(tmp_path, words, confidence):
     path = ctm(tmp_path / "x.ctm", words, 0.3, confidence=confidence)
-    with pytest.raises(DataFormatError, match="holds words, so this is a transcript"):
+    with pytest.raises(
+        DataFormatError, match="contains words, so this is a transcript"
+    ):
         read_annotation(path)
     (problem,) = check_annotation(path)
     assert (problem.severity, problem.kind) == ("error", "transcript")
@@ -41,7 +43,7 @@ def test_long_text_is_recognised_as_words(tmp_path, root):
     words = re.findall("[a-z']+", text.lower())
     for n_words in (30, 300, 3000):
         path = ctm(tmp_path / "x.ctm", words[:n_words], 0.25)
-        with pytest.raises(DataFormatError, match="holds words"):
+        with pytest.raises(DataFormatError, match="contains words"):
             read_annotation(path)
 
 

@@ -38,8 +38,8 @@ def test_vad_lab_keeps_the_regions_of_one_label(file):
     fails(
         lambda path: read_vad_lab(path, "r", label="sp"),
         path,
-        ": no region is labelled 'sp', the labels are 'speech', 'noise'; say which of "
-        "them is speech",
+        ": no region is labelled 'sp', the labels are 'speech', 'noise'; choose the "
+        "one for speech",
     )
 
 
