@@ -343,9 +343,9 @@ def broken(kind, path):
         return "is empty (0 bytes)"
     path.write_text("This is a letter.\n")
     return (
-        "cannot be read as audio (Format not recognised); WAV, FLAC, OGG, Opus, MP3 "
-        "and NIST SPHERE can, and others where ffmpeg is installed; install it, or "
-        f"convert the file elsewhere: ffmpeg -i {path} -vn {path.parent}/x-decoded.wav"
+        "cannot be read as audio (Format not recognised); expected WAV, FLAC, OGG, "
+        "Opus, MP3 and NIST SPHERE; others need ffmpeg: install it, or convert the "
+        f"file elsewhere: ffmpeg -i {path} -vn {path.parent}/x-decoded.wav"
     )
 
 

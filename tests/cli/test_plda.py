@@ -738,7 +738,7 @@ def test_info_refuses_what_is_no_model(here, refused):
     )
     write_model("other.npz", ModelFile("extractor", {}, {}))
     assert refused("info", "other.npz") == (
-        "other.npz: holds a model of kind 'extractor', expected 'backend'"
+        "other.npz: contains a model of kind 'extractor', expected 'backend'"
     )
     assert refused("info", "utt2spk") == (
         "utt2spk: not a Kaldi PLDA model: found 's00-0' at its start where <Plda> must "
