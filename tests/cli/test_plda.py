@@ -741,8 +741,7 @@ def test_info_refuses_what_is_no_model(here, refused):
         "other.npz: contains a model of kind 'extractor', expected 'backend'"
     )
     assert refused("info", "utt2spk") == (
-        "utt2spk: not a Kaldi PLDA model: found 's00-0' at its start where <Plda> must "
-        "stand"
+        "utt2spk: not a Kaldi PLDA model: expected <Plda>, found 's00-0' at its start"
     )
     data = (here / "b.npz").read_bytes()
     (here / "b.npz").write_bytes(data[: len(data) // 2])
