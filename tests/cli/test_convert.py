@@ -126,7 +126,7 @@ def test_the_input_is_not_overwritten(run_cli, tmp_path, call, kind):
         target = call if kind == "same name" else tmp_path
     result = run_cli("convert", call, target, "--to", "rttm", "--rename", "ann=x")
     assert result.returncode == 1
-    assert "is also an input and would be overwritten" in result.stderr
+    assert "is read as an input" in result.stderr
     assert call.read_bytes() == before
 
 
