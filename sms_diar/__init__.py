@@ -53,11 +53,10 @@ TYPE_CHECKING = False  # recognised by type checkers; importing typing is slow
 if TYPE_CHECKING:
     from sms_diar._scheduler import scheduler
     from sms_diar.errors import SmsDiarError
-    from sms_diar.io.annotation import read_turns
-    from sms_diar.io.embeddings import read_embeddings
-    from sms_diar.io.rttm import read_rttm, write_rttm
-    from sms_diar.io.turn_formats import write_turns
-    from sms_diar.io.uem import read_uem
+    from sms_diar.io.embeddings.files import read_embeddings
+    from sms_diar.io.turns.files import read_turns, write_turns
+    from sms_diar.io.turns.rttm import read_rttm, write_rttm
+    from sms_diar.io.turns.uem import read_uem
     from sms_diar.pipeline.cluster import cluster
     from sms_diar.pipeline.diarize import diarize
     from sms_diar.pipeline.page import report_page
@@ -74,15 +73,15 @@ else:
             "Turn": "sms_diar.types",
             "cluster": "sms_diar.pipeline.cluster",
             "diarize": "sms_diar.pipeline.diarize",
-            "read_embeddings": "sms_diar.io.embeddings",
-            "read_rttm": "sms_diar.io.rttm",
-            "read_turns": "sms_diar.io.annotation",
-            "read_uem": "sms_diar.io.uem",
+            "read_embeddings": "sms_diar.io.embeddings.files",
+            "read_rttm": "sms_diar.io.turns.rttm",
+            "read_turns": "sms_diar.io.turns.files",
+            "read_uem": "sms_diar.io.turns.uem",
             "report_page": "sms_diar.pipeline.page",
             "scheduler": "sms_diar._scheduler",
             "score": "sms_diar.pipeline.score",
             "simulate": "sms_diar.pipeline.simulate",
-            "write_rttm": "sms_diar.io.rttm",
-            "write_turns": "sms_diar.io.turn_formats",
+            "write_rttm": "sms_diar.io.turns.rttm",
+            "write_turns": "sms_diar.io.turns.files",
         },
     )

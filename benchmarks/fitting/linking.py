@@ -17,7 +17,7 @@ from benchmarks.fitting.linking_pairs import Pairs, cost, fit_calibration, pairs
 from benchmarks.fitting.linking_recordings import make_recordings
 from benchmarks.fitting.voice_cuts import train_on_cuts, vectors_of
 from recipes._common.corpora import DEVELOPMENT, TRAINING, speech_of
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics import equal_error_rate
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.diarize import diarize

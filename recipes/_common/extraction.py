@@ -18,7 +18,7 @@ from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import write_model
 from sms_diar.pipeline.extraction import Speech

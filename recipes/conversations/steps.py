@@ -14,10 +14,10 @@ from typing import Any
 
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.io.kaldi.tables import write_wav_scp
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.uem import read_uem, write_uem
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
+from sms_diar.io.turns.uem import read_uem, write_uem
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.networks.store import is_stored
 from sms_diar.pipeline.diarize import diarize

@@ -20,7 +20,7 @@ from sms_diar.features.global_activity import (
     voices_in_frames,
 )
 from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.decoding import decode
 from sms_diar.pipeline.ivector_diarize import DiarizeSettings
 from sms_diar.pipeline.models import IvectorModel

@@ -19,7 +19,7 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.io.arrays import load_arrays, write_npz
+from sms_diar.io.embeddings.arrays import load_arrays, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model, write_model
 from sms_diar.metrics import all_pairs, det_curve, equal_error_rate

@@ -243,7 +243,7 @@ def extract(
 
     progress = TerminalProgress()
     with progress.stage("loading"):
-        from sms_diar.io.embeddings import embedding_files, write_embeddings
+        from sms_diar.io.embeddings.files import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.extraction import Speech, extract_ivectors

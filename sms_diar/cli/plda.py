@@ -107,7 +107,7 @@ def train(
     Example: sms-diar plda train train.npz utt2spk -o backend.npz --dim 100
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
     from sms_diar.pipeline.plda import labelled_embeddings, train_plda, write_backend
 
@@ -199,7 +199,7 @@ def adapt(
     Example: sms-diar plda adapt backend.npz calls.ark -o adapted.npz
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
     from sms_diar.pipeline.plda import (
         adapt_backend,

@@ -102,8 +102,8 @@ def load_digits_ivectors() -> DigitsIvectors:
     >>> len(embeddings), len(set(speakers))
     (2013, 60)
     """
-    from sms_diar.io.arrays import read_speakers  # noqa: PLC0415
-    from sms_diar.io.embeddings import read_embeddings  # noqa: PLC0415
+    from sms_diar.io.embeddings.arrays import read_speakers  # noqa: PLC0415
+    from sms_diar.io.embeddings.files import read_embeddings  # noqa: PLC0415
 
     path = digits_ivectors_path()
     embeddings = read_embeddings(path)

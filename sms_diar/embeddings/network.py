@@ -19,7 +19,7 @@ from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count, check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
-from sms_diar.io.audio import Samples
+from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 

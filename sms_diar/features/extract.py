@@ -28,14 +28,9 @@ from sms_diar.features.frames import (
 )
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.audio import Samples
-from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.recordings import (
-    Piece,
-    Recording,
-    list_recordings,
-    open_recording,
-)
+from sms_diar.io.audio.files import Samples
+from sms_diar.io.audio.recording import Piece, Recording, open_recording
+from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.types import Problem, Segment
 
 _IN_FLIGHT = 4  # finished recordings per worker that may wait for the caller

@@ -33,8 +33,8 @@ from sms_diar.features.vad import (
     require_neural_vad,
     speech_mask,
 )
-from sms_diar.io.audio import BLOCK, Samples, blocks, stretch
-from sms_diar.io.kaldi.recordings import Piece
+from sms_diar.io.audio.files import BLOCK, Samples, blocks, stretch
+from sms_diar.io.audio.recording import Piece
 from sms_diar.types import BoolArray, FloatArray, Problem, Segment
 
 _KEPT_FRAMES = 200_000  # per recording, kept in memory (32 MB) for the second pass
@@ -186,7 +186,7 @@ def statistics_or_problems(
 
 
 def _refuse_path(owner: str, audio: object) -> None:
-    remedy = "open it with sms_diar.io.audio.AudioFile"
+    remedy = "open it with sms_diar.io.audio.files.AudioFile"
     refuse_path(owner, "audio", audio, "samples of one channel", remedy)
 
 

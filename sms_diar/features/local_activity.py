@@ -23,7 +23,7 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import Segmenter
-from sms_diar.io.audio import Samples
+from sms_diar.io.audio.files import Samples
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 _BLOCK = 8  # windows per worker that are held in memory as samples

@@ -27,7 +27,7 @@ from scipy.signal import firwin, resample_poly
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_count
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.audio import BLOCK, Samples, blocks
+from sms_diar.io.audio.files import BLOCK, Samples, blocks
 from sms_diar.types import AnyArray, FloatArray
 
 IN_MEMORY = 1 << 26

@@ -10,7 +10,7 @@ from sms_diar.errors import DataFormatError
 from sms_diar.features.frames import speech_of
 from sms_diar.features.local_activity import stretches_of
 from sms_diar.features.mono import MonoAudio
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.decoding import check_length, check_rate
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of

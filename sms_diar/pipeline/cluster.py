@@ -19,10 +19,9 @@ from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable
-from sms_diar.io._doubles import as_doubles
-from sms_diar.io.arrays import row_ids
-from sms_diar.io.embedding_tables import set_from_frame
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.arrays import as_doubles, row_ids
+from sms_diar.io.embeddings.files import read_embeddings
+from sms_diar.io.embeddings.tables import set_from_frame
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.pipeline.across import MANY, cluster_across, recordings_of
 from sms_diar.pipeline.clustering import Clustering

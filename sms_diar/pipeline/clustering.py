@@ -12,7 +12,7 @@ import numpy as np
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.labels import write_labels
-from sms_diar.io.rttm import rttm_text
+from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.appearances import appearance_lines, appearances
 from sms_diar.pipeline.sessions import SessionSummary, session_table
 from sms_diar.report.turn_views import TurnViews

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sms_diar._progress import Progress
 from sms_diar.errors import DataFormatError
 from sms_diar.features.mono import MonoAudio
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.sources import GivenRecording, open_channels, place_of
 
 _LEAST_RATE = 8000

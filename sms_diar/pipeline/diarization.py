@@ -9,8 +9,8 @@ from typing import Any, TextIO
 
 from sms_diar._json import json_text, write_json
 from sms_diar.io.problems import problem_records
-from sms_diar.io.rttm import rttm_text
-from sms_diar.io.turn_formats import format_to_write, turns_text, write_turns
+from sms_diar.io.turns.files import format_to_write, turns_text, write_turns
+from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.identities import Identity, Naming
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.voice_prints import VoicePrint

@@ -20,8 +20,8 @@ from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_met
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.features.frames import check_detector
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.io.uem import read_uem
+from sms_diar.io.audio.recording import Recording
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.channels import EACH, diarize_channels
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.diarize_models import (

@@ -16,7 +16,7 @@ import numpy as np
 from sms_diar._text import shown
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import check_field
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.sources import (
     Given,

@@ -12,9 +12,8 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import frames_of
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.audio import Samples
-from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.recordings import list_recordings
+from sms_diar.io.audio.files import Samples
+from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.types import EmbeddingSet, Problem, Segment
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from sms_diar.errors import DataFormatError
 from sms_diar.features.frames import speech_of
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.decoding import check_length, decode
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.extraction import ivectors_of

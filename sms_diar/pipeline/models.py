@@ -20,7 +20,7 @@ from sms_diar.embeddings.extractor import KIND
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io.arrays import load_arrays
+from sms_diar.io.embeddings.arrays import load_arrays
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.transform import VbxTransform, read_transform
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model

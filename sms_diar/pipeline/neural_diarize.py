@@ -24,7 +24,7 @@ from sms_diar.features.local_activity import (
 )
 from sms_diar.features.mono import MonoAudio
 from sms_diar.features.segmentation import Segmenter
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.decoding import check_length, decode
 from sms_diar.pipeline.diarization import DiarizedRecording
 from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_voices

@@ -20,8 +20,8 @@ from sms_diar._files import replacing, write_text
 from sms_diar._progress import Progress
 from sms_diar._validation import check_not_negative
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io.audio.recording import Recording
 from sms_diar.io.file_names import file_names
-from sms_diar.io.kaldi.recordings import Recording
 from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.page_audio import listen_to

@@ -15,8 +15,8 @@ import soundfile
 
 from sms_diar._progress import Progress, Silence
 from sms_diar.features.mono import MonoAudio
-from sms_diar.io.audio import BLOCK, blocks
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.files import BLOCK, blocks
+from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.sources import GivenRecording, open_channels
 from sms_diar.report.page_data import PageAudio, Waveform
 from sms_diar.types import FloatArray

@@ -12,14 +12,9 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.features.frames import check_detector, speech_of
 from sms_diar.features.mono import at_rate
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.audio import Samples, stretch
-from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.recordings import (
-    Piece,
-    Recording,
-    list_recordings,
-    open_recording,
-)
+from sms_diar.io.audio.files import Samples, stretch
+from sms_diar.io.audio.recording import Piece, Recording, open_recording
+from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.io.problems import refuse_errors
 from sms_diar.synthetic.conversation import grain_of
 from sms_diar.synthetic.supply import Passage

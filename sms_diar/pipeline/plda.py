@@ -16,7 +16,7 @@ import numpy as np
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._bytes import open_source
-from sms_diar.io.arrays import read_speakers
+from sms_diar.io.embeddings.arrays import read_speakers
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.labels import read_labels
 from sms_diar.io.model import write_model

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
-from sms_diar.io.annotation import find_files, read_annotation, unnamed_recording
+from sms_diar.io.detect import is_label_table
 from sms_diar.io.labels import read_labels
-from sms_diar.io.sniff import is_label_table
-from sms_diar.io.turn_formats import BY_SUFFIX
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.files import find_files, read_annotation, unnamed_recording
+from sms_diar.io.turns.registry import BY_SUFFIX
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.timeline.annotation import Annotation, require_turns
 from sms_diar.timeline.regions import Uem
 from sms_diar.types import Problem, Severity, Turn

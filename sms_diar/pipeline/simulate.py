@@ -22,7 +22,7 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._random import named_generator
 from sms_diar._validation import check_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.audio_writer import write_audio
+from sms_diar.io.audio.writer import write_audio
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.pipeline.passages import AudioShelf, SpeakerPassages, open_noises
 from sms_diar.pipeline.simulated_data import audio_path_of, write_simulated_tables

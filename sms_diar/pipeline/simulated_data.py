@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sms_diar._json import write_json
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.tables import (
-    AudioSource,
     write_reco2dur,
     write_reco2num_spk,
     write_segments,
@@ -14,7 +14,7 @@ from sms_diar.io.kaldi.tables import (
     write_utt2spk,
     write_wav_scp,
 )
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.pipeline.passages import SpeakerPassages
 from sms_diar.pipeline.simulation import Simulation
 from sms_diar.types import Segment

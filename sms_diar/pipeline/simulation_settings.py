@@ -10,7 +10,7 @@ from typing import Any
 from sms_diar._validation import check_choice, check_count, check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.vad import METHODS, VadConfig
-from sms_diar.io.audio_writer import AUDIO_FORMATS
+from sms_diar.io.audio.writer import AUDIO_FORMATS
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.synthetic.acoustics import Acoustics
 from sms_diar.synthetic.channel import BAND_HZ

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import butter, sosfilt
 
-from sms_diar.io.g711 import ULAW
+from sms_diar.io.audio.sphere import ULAW
 from sms_diar.synthetic.noise import Noise
 from sms_diar.types import FloatArray
 

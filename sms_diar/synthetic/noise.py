@@ -12,7 +12,7 @@ import numpy as np
 from scipy.signal import sosfilt, zpk2sos
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.audio import Samples, blocks
+from sms_diar.io.audio.files import Samples, blocks
 from sms_diar.types import FloatArray
 
 NOISES = ("white", "pink")

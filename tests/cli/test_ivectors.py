@@ -12,7 +12,7 @@ from sms_diar.errors import (
     ExperimentError,
     MissingFileError,
 )
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.model import read_model
 from sms_diar.pipeline import models
 

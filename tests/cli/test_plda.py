@@ -10,8 +10,8 @@ import pytest
 
 from sms_diar.cli.main import main
 from sms_diar.datasets import default_model_path
-from sms_diar.io.arrays import write_npz
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.arrays import write_npz
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import (
     Centering,
@@ -553,7 +553,7 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "trials: holds no trials"),
+        ("", "trials: contains no trials"),
         ("s00-0\n", "trials:1: a trial has 2 or 3 fields, this line has 1\n    s00-0"),
         ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled\n    no s00-0"),
         (
@@ -738,11 +738,10 @@ def test_info_refuses_what_is_no_model(here, refused):
     )
     write_model("other.npz", ModelFile("extractor", {}, {}))
     assert refused("info", "other.npz") == (
-        "other.npz: holds a model of kind 'extractor', expected 'backend'"
+        "other.npz: contains a model of kind 'extractor', expected 'backend'"
     )
     assert refused("info", "utt2spk") == (
-        "utt2spk: not a Kaldi PLDA model: found 's00-0' at its start where <Plda> must "
-        "stand"
+        "utt2spk: not a Kaldi PLDA model: expected <Plda>, found 's00-0' at its start"
     )
     data = (here / "b.npz").read_bytes()
     (here / "b.npz").write_bytes(data[: len(data) // 2])

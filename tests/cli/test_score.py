@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
-from sms_diar.io.rttm import read_rttm
-from sms_diar.io.turn_formats import write_turns
+from sms_diar.io.turns.files import write_turns
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline.score import score as python_score
 from sms_diar.pipeline.score import score_systems
 

@@ -10,7 +10,7 @@ from scipy.signal import resample_poly
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features import mono
 from sms_diar.features.mono import ArraySamples, MonoAudio, Resampled, at_rate
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 
 RATE = 8000
 

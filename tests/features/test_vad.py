@@ -19,7 +19,7 @@ from sms_diar.features.vad import (
     tidy,
     to_segments,
 )
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.types import Segment
 
 RATE = 8000

@@ -29,7 +29,7 @@ from sms_diar.embeddings import (
     train_ubm,
 )
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.types import EmbeddingSet, Segment
 

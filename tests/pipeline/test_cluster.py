@@ -15,7 +15,7 @@ from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.clustering.methods import METHODS
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.errors import InvalidParameterError, SmsDiarError
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.io.labels import read_labels
 from sms_diar.pipeline.cluster import (

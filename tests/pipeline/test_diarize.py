@@ -12,7 +12,7 @@ import sms_diar
 from sms_diar.clustering.methods import build_method
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.diarize import (
     DiarizeSettings,
     diarize_all,

@@ -15,7 +15,7 @@ from sms_diar.embeddings import (
     train_ubm,
 )
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.trials import count_trials, read_trials
 from sms_diar.pipeline import memory
 from sms_diar.pipeline.trials import score_trials

@@ -12,7 +12,7 @@ import soundfile
 
 import sms_diar
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.pipeline.page import report_page
 from sms_diar.pipeline.page_audio import listen_to
 from sms_diar.pipeline.sources import GivenRecording

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.files import read_annotation
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.score import score, score_labels, score_systems
 from sms_diar.types import Segment, Turn
 

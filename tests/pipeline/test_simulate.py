@@ -14,7 +14,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.validate import validate_data_dir
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline import passages as passages_module
 from sms_diar.pipeline import simulate as simulate_module
 from sms_diar.synthetic.voices import Voice

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sms_diar.io.rttm import read_rttm, rttm_text
+from sms_diar.io.turns.rttm import read_rttm, rttm_text
 from sms_diar.pipeline.page import report_page
 from sms_diar.types import Segment, Turn
 

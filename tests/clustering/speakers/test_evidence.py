@@ -278,7 +278,7 @@ def test_progress_grows_to_the_end():
 
 @pytest.mark.corpus
 def test_a_real_meeting_has_four_or_five_speakers(corpus_data):
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import read_plda
     from sms_diar.io.kaldi.transform import read_transform
     from sms_diar.scoring import backend_from_transform
