@@ -26,7 +26,7 @@ from sms_diar.clustering.methods import METHODS
 from sms_diar.datasets.corpora import corpora_folder
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.pipeline.diarize_models import EMBEDDED, NEURAL
+from sms_diar.pipeline.diarize.models import EMBEDDED, NEURAL
 from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies.conversations import report as conversation_report
 from sms_diar.studies.conversations import steps

@@ -16,7 +16,7 @@ from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.embeddings.mixture import BLOCK
 from sms_diar.embeddings.total_variability import BATCH
 from sms_diar.errors import InvalidParameterError
-from sms_diar.pipeline.trials import TRIALS
+from sms_diar.pipeline.train.trials import TRIALS
 
 PROGRAM = 384 * 2**20
 """Bytes of the program itself: interpreter, libraries, compiled loops."""

@@ -16,10 +16,10 @@ from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.io.turn_formats import WRITTEN_FORMATS
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.extraction import Speech
-from sms_diar.pipeline.models import write_ivector_model
-from sms_diar.pipeline.sources import find_recordings
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+from sms_diar.pipeline.audio.inputs import find_recordings
+from sms_diar.pipeline.train.extraction import Speech
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import write_ivector_model
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 

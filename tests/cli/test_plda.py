@@ -20,7 +20,7 @@ from sms_diar.io.kaldi.transform import (
     write_transform,
 )
 from sms_diar.io.model import ModelFile, read_model, write_model
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.preprocessing import paper_chain
 from sms_diar.scoring import PldaScorer, adapt_plda, fit_plda
 from sms_diar.scoring.backend import backend_from_transform
@@ -542,8 +542,8 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
     trials = ["score", "b.npz", "x.npz", "--trials", "trials"]
     want = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
-    monkeypatch.setattr("sms_diar.pipeline.trials.ROWS", 7)
-    monkeypatch.setattr("sms_diar.pipeline.trials.TRIALS", 2)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.ROWS", 7)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.TRIALS", 2)
     got = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
     for one, other in zip(got, want, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

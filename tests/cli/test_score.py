@@ -15,8 +15,8 @@ from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
 from sms_diar.io.rttm import read_rttm
 from sms_diar.io.turn_formats import write_turns
-from sms_diar.pipeline.score import score as python_score
-from sms_diar.pipeline.score import score_systems
+from sms_diar.pipeline.score.api import score as python_score
+from sms_diar.pipeline.score.api import score_systems
 
 app = typer.Typer()
 score.register(app)

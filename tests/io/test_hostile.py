@@ -37,7 +37,7 @@ from sms_diar.io.sniff import is_label_table
 from sms_diar.io.sre08_keys import read_model_key
 from sms_diar.io.toml import read_toml
 from sms_diar.io.uem import read_uem
-from sms_diar.pipeline.models import read_backend, read_ivector_model
+from sms_diar.pipeline.train.models import read_backend, read_ivector_model
 from sms_diar.timeline.seconds import parse_seconds
 from sms_diar.types import EmbeddingSet
 

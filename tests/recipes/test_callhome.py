@@ -16,8 +16,8 @@ from sms_diar.io.embeddings import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.rttm import read_rttm, write_rttm
 from sms_diar.io.vad_lab import write_vad_lab
-from sms_diar.pipeline.cluster import cluster_embeddings
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.cluster.api import cluster_embeddings
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.studies.callhome.steps import (
     ClusterSettings,
     count_speakers,

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sms_diar.pipeline.diarization import DiarizedRecording
-from sms_diar.pipeline.identities import Identity
-from sms_diar.pipeline.sessions import SessionSummary
-from sms_diar.pipeline.voice_prints import VoicePrint
+from sms_diar.pipeline.cluster.sessions import SessionSummary
+from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.identify.names import Identity
+from sms_diar.pipeline.identify.prints import VoicePrint
 from sms_diar.scoring.same_voice import COSINE, Calibration, VoiceComparison
 from sms_diar.studies.linking.evaluation import link_rates, name_rates
 from sms_diar.studies.linking.pairs import Pairs, cost, fit_calibration, pairs_of

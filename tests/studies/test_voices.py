@@ -5,7 +5,7 @@ import soundfile
 
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model
-from sms_diar.pipeline.diarize_models import load_networks
+from sms_diar.pipeline.diarize.models import load_networks
 from sms_diar.scoring import backend_from_model
 from sms_diar.scoring.backend_training import KIND
 from sms_diar.studies._shared.voice_cuts import (

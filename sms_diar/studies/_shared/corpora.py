@@ -12,7 +12,7 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import MfccConfig
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.pipeline.extraction import Speech
+from sms_diar.pipeline.train.extraction import Speech
 
 TEST = "audiomnist8k"
 # Cut without regard to pauses, so its silence has to be found; the others have none.

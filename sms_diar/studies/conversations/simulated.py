@@ -13,7 +13,7 @@ from sms_diar.datasets.corpora import corpora_folder
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.features.vad import METHODS
-from sms_diar.pipeline.simulate import simulate
+from sms_diar.pipeline.simulate.api import simulate
 from sms_diar.report.tables import Table
 from sms_diar.studies._shared.digests import file_digest
 from sms_diar.studies.conversations.corpus import Conversation, Place, existing

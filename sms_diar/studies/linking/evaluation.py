@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.diarization import DiarizedRecording
+from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.studies.linking.pairs import true_speakers
 from sms_diar.types import Turn
 

@@ -23,7 +23,7 @@ from sms_diar.datasets import (
 from sms_diar.datasets.corpora import corpora_place
 from sms_diar.errors import MissingFileError
 from sms_diar.io.model import write_model
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.studies._shared.components import choose_components
 from sms_diar.studies._shared.corpora import DEVELOPMENT, TEST, VECTORS

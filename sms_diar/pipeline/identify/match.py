@@ -1,0 +1,290 @@
+"""Names that hold for several recordings: known voices, and the same person again.
+
+First each recording by itself: its speakers are compared with the voices that were
+enrolled, and no two of them get one name. Then, if linking is asked for, speakers of
+different recordings are joined whose voices are one; who has got the same name is
+joined from the beginning, who has got different names, or speaks in the same recording,
+never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.identify.enrol import Enrolment
+from sms_diar.pipeline.identify.link import link_voices
+from sms_diar.pipeline.identify.names import (
+    BY_LINK,
+    BY_VOICE,
+    PRIOR,
+    Identity,
+    Naming,
+    NamingRules,
+    VoiceMatch,
+)
+from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints
+from sms_diar.scoring.same_voice import VoiceComparison, open_set_posteriors
+from sms_diar.timeline.naming import name_in_recording, name_speakers
+from sms_diar.types import FloatArray, IntArray
+
+_NOBODY = -1
+
+
+def match_voices(
+    speakers: Sequence[VoicePrint],
+    known: Sequence[VoicePrint],
+    comparison: VoiceComparison,
+    *,
+    threshold: float = 0.5,
+) -> list[tuple[str | None, tuple[VoiceMatch, ...]]]:
+    """Find the known voices among the speakers of one recording.
+
+    Parameters
+    ----------
+    speakers : sequence of VoicePrint
+        Those of the recording, different people.
+    known : sequence of VoicePrint
+        Enrolled voices, different people.
+    comparison : VoiceComparison
+        Compares them.
+    threshold : float, default=0.5
+        A name is given from this probability on.
+
+    Returns
+    -------
+    found : list of (str or None, tuple of VoiceMatch)
+        For each speaker the name, if any, and all comparisons.
+
+    Notes
+    -----
+    The most probable way to give each name at most once, and each speaker at most
+    one, is found first. The probability of a name is then that of an open set: half
+    for somebody unknown, the other half shared by the enrolled voices, without those
+    that belong to other speakers of the recording.
+    """
+    scores, ratios = compare_prints(speakers, known, comparison)
+    chosen = _assignment(ratios)
+    found = []
+    for row, column in enumerate(chosen.tolist()):
+        free = ~np.isin(np.arange(len(known)), np.delete(chosen, row))
+        posteriors = open_set_posteriors(ratios[row], prior=PRIOR, free=free)
+        matches = tuple(
+            VoiceMatch(voice.speaker, *map(float, figures))
+            for voice, *figures in zip(
+                known, scores[row], ratios[row], posteriors, strict=True
+            )
+        )
+        given = column != _NOBODY and posteriors[column] >= threshold
+        found.append((known[column].speaker if given else None, matches))
+    return found
+
+
+def _assignment(ratios: FloatArray) -> IntArray:
+    """The enrolled voice of each speaker, or `_NOBODY`: the most probable way."""
+    n, m = ratios.shape
+    # Odds against nobody; whoever is nobody, of whom there are enough, adds nothing.
+    odds = ratios + np.log(PRIOR / max(m, 1) / (1.0 - PRIOR))
+    rows, columns = linear_sum_assignment(
+        np.hstack((odds, np.zeros((n, n)))), maximize=True
+    )
+    chosen = np.full(n, _NOBODY, dtype=np.int64)
+    chosen[rows] = np.where(columns < m, columns, _NOBODY)
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Met:
+    """A speaker of a recording, in the order in which they are met."""
+
+    recording: int
+    identity: Identity
+    voice: VoicePrint | None
+
+
+def identify(
+    recordings: Sequence[DiarizedRecording],
+    comparison: VoiceComparison,
+    enrolment: Enrolment | None = None,
+    rules: NamingRules | None = None,
+) -> tuple[list[DiarizedRecording], Naming]:
+    """Give speakers names that hold for all recordings.
+
+    Parameters
+    ----------
+    recordings : sequence of DiarizedRecording
+        In the order that numbers speakers.
+    comparison : VoiceComparison
+        Compares their voice prints.
+    enrolment : Enrolment, optional
+        Known voices.
+    rules : NamingRules, optional
+        What is asked for, and from which probability on.
+
+    Returns
+    -------
+    recordings : list of DiarizedRecording
+        With new names, and what these rest upon.
+    naming : Naming
+        Its notes tell names that were given, voices that were not found, and how many
+        people recur.
+    """
+    chosen, known = rules or NamingRules(), (enrolment or Enrolment()).voices
+    met = [
+        one
+        for number, recording in enumerate(recordings)
+        for one in _recognised(recording, number, known, comparison, chosen)
+    ]
+    notes = [comparison.note] if comparison.note else []
+    if enrolment is not None:
+        notes += enrolment.notes
+    if known:
+        notes += _enrolment_notes(recordings, met, known, chosen)
+    if chosen.link:
+        met = _linked(met, comparison, chosen, {voice.speaker for voice in known})
+        notes += _link_notes(recordings, met)
+    named = [
+        _renamed(recording, [one.identity for one in met if one.recording == number])
+        for number, recording in enumerate(recordings)
+    ]
+    return named, Naming(chosen, known, tuple(notes))
+
+
+def _recognised(
+    recording: DiarizedRecording,
+    number: int,
+    known: Sequence[VoicePrint],
+    comparison: VoiceComparison,
+    rules: NamingRules,
+) -> list[_Met]:
+    """Speakers of a recording, with the names of enrolled voices.
+
+    A speaker whose own name is also the name of an enrolled voice gets the recording's
+    name in front of it.
+    """
+    taken = {voice.speaker for voice in known}
+    voices = {voice.speaker: voice for voice in recording.voices}
+    found = match_voices(
+        recording.voices, known, comparison, threshold=rules.enrol_threshold
+    )
+    matched = dict(zip(voices, found, strict=True))
+    met = []
+    for local in dict.fromkeys(turn.speaker for turn in recording.turns):
+        name, matches = matched.get(local, (None, ()))
+        by = None if name is None else BY_VOICE
+        own = name_in_recording(recording.recording, local) if local in taken else local
+        identity = Identity(name or own, local, by, None, matches)
+        met.append(_Met(number, identity, voices.get(local)))
+    return met
+
+
+def _linked(
+    met: Sequence[_Met],
+    comparison: VoiceComparison,
+    rules: NamingRules,
+    taken: Collection[str],
+) -> list[_Met]:
+    """The same speakers under names that hold for all recordings."""
+    heard = [number for number, one in enumerate(met) if one.voice is not None]
+    names = [
+        met[number].identity.speaker if met[number].identity.named_by else None
+        for number in heard
+    ]
+    people, chances = link_voices(
+        [voice for one in met if (voice := one.voice) is not None],
+        [met[number].recording for number in heard],
+        comparison,
+        names=names,
+        threshold=rules.link_threshold,
+    )
+    named = {
+        person: name
+        for person, name in zip(people.tolist(), names, strict=True)
+        if name is not None
+    }
+    person_of = dict(zip(heard, people.tolist(), strict=True))
+    chance_of = dict(zip(heard, chances, strict=True))
+    # A speaker without a voice print is a person with a negative number.
+    persons = [person_of.get(number, -1 - number) for number in range(len(met))]
+    unknown = [person for person in persons if person not in named]
+    fresh = dict(zip(unknown, name_speakers(unknown, taken=taken), strict=True))
+    found = []
+    for number, (person, one) in enumerate(zip(persons, met, strict=True)):
+        by = one.identity.named_by
+        name = fresh.get(person) or named[person]
+        if person in named:
+            by = by or BY_LINK
+        identity = replace(
+            one.identity, speaker=name, named_by=by, linked=chance_of.get(number)
+        )
+        found.append(replace(one, identity=identity))
+    return found
+
+
+def _renamed(
+    recording: DiarizedRecording, identities: Sequence[Identity]
+) -> DiarizedRecording:
+    names = {one.local: one.speaker for one in identities}
+    return replace(recording.renamed(names), identities=tuple(identities))
+
+
+def _enrolment_notes(
+    recordings: Sequence[DiarizedRecording],
+    met: Sequence[_Met],
+    known: Sequence[VoicePrint],
+    rules: NamingRules,
+) -> list[str]:
+    """A line for each enrolled name, and for speakers who nearly have one."""
+    notes = []
+    for voice in known:
+        places, best = [], 0.0
+        for one in met:
+            for match in one.identity.matches:
+                if match.name != voice.speaker:
+                    continue
+                best = max(best, match.probability)
+                if one.identity.speaker == match.name and one.identity.named_by:
+                    place = recordings[one.recording].recording
+                    places.append(f"{place} ({match.probability:.0%})")
+        if places:
+            notes.append(f"enrol {voice.speaker}: found in {', '.join(places)}")
+        else:
+            notes.append(
+                f"enrol {voice.speaker}: not found; the likeliest speaker is it with "
+                f"{best:.0%}, below the threshold of {rules.enrol_threshold:.0%}"
+            )
+    for one in met:
+        own = one.identity
+        # A probability of zero: the name went to a speaker who fits better.
+        second = [m for m in own.matches if m.log_ratio > 0.0 == m.probability]
+        notes += [
+            f"{recordings[one.recording].recording}: {own.local} sounds like "
+            f"{match.name} as well, whose name another speaker has"
+            for match in second
+            if not own.named_by
+        ]
+    return notes
+
+
+def _link_notes(
+    recordings: Sequence[DiarizedRecording], met: Sequence[_Met]
+) -> list[str]:
+    places: dict[str, int] = {}
+    for one in met:
+        places[one.identity.speaker] = places.get(one.identity.speaker, 0) + 1
+    recur = sum(number > 1 for number in places.values())
+    notes = [
+        f"link: {len(met)} speakers of {len(recordings)} recordings are {len(places)} "
+        f"people, {recur} of whom recur"
+    ]
+    notes += [
+        f"{recordings[one.recording].recording}: {one.identity.local} never speaks "
+        f"alone for long enough to be linked; it is {one.identity.speaker}"
+        for one in met
+        if one.voice is None
+    ]
+    return notes

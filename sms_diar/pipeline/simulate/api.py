@@ -1,0 +1,445 @@
+"""Conversations of anyone's speech, with their reference: ``sms-diar simulate``.
+
+Each conversation is planned (`sms_diar.synthetic.turn_taking`), then its speech is
+read, brought to its level, put into a room, mixed and sent through a channel, block
+by block. Speakers, turns, levels, room and noise have random streams of their own in
+each conversation, named after its number. So the same conversation can be had with
+and without noise, in a room or not, and however many others are made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar._files import replacing_folder
+from sms_diar._progress import Progress, Silence
+from sms_diar._random import named_generator
+from sms_diar._validation import check_choice, check_count, check_path, check_positive
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.features.vad import METHODS, VadConfig
+from sms_diar.io.audio_writer import AUDIO_FORMATS, write_audio
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.pipeline.simulate.passages import AudioShelf, SpeakerPassages, open_noises
+from sms_diar.pipeline.simulate.result import (
+    Participant,
+    SimulatedRecording,
+    Simulation,
+    audio_path_of,
+    notes_on,
+    write_simulated_tables,
+)
+from sms_diar.synthetic.acoustics import Acoustics, Scene, draw_scene
+from sms_diar.synthetic.channel import BAND_HZ, Channel
+from sms_diar.synthetic.conversation import TurnTaking
+from sms_diar.synthetic.mixing import BLOCK, mix
+from sms_diar.synthetic.noise import NOISES, Noise, PinkNoise, RecordedNoise, WhiteNoise
+from sms_diar.synthetic.rendering import Rendering, SpokenEnergy
+from sms_diar.synthetic.turn_taking import plan_conversation
+
+TELEPHONE_RATE = 8000
+_LOWEST_RATE = 1000
+
+
+@dataclass(frozen=True)
+class SimulateSettings:
+    """How conversations are made; see `sms_diar.pipeline.simulate.api.simulate`."""
+
+    speakers: int = 2
+    duration: float = 120.0
+    conversations: int = 1
+    style: TurnTaking = field(default_factory=TurnTaking)
+    acoustics: Acoustics = field(default_factory=Acoustics)
+    noise: str | Path | DataDir = "white"
+    rate: int | None = None
+    format: str = "wav"
+    prefix: str = "sim"
+    vad: str = "energy"
+    channel: int | None = None
+    seed: int = 0
+    allow_commands: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("speakers", "conversations"):
+            check_count("simulate", name, getattr(self, name))
+        check_count("simulate", "seed", self.seed, least=0)
+        check_positive("simulate", "duration", self.duration)
+        check_choice("simulate", "format", self.format, AUDIO_FORMATS)
+        check_choice("simulate", "vad", self.vad, METHODS)
+        if self.style.overlap and self.speakers == 1:
+            raise InvalidParameterError(
+                f"simulate: overlap must be 0 for one speaker, got "
+                f"{self.style.overlap!r}"
+            )
+        if self.noise != "white" and self.acoustics.snr is None:
+            raise InvalidParameterError(
+                f"simulate: noise needs an snr, got noise {str(self.noise)!r} without; "
+                f"say how far it is below speech, such as --snr 20 (snr=20)"
+            )
+        if not re.fullmatch(r"[\w.+-]+", self.prefix):
+            raise InvalidParameterError(
+                f"simulate: prefix must be letters, digits and any of '_.+-', got "
+                f"{self.prefix!r}"
+            )
+        if self.rate is not None:
+            check_count("simulate", "rate", self.rate, least=_LOWEST_RATE)
+            if self.acoustics.telephone and self.rate <= 2 * BAND_HZ[1]:
+                raise InvalidParameterError(
+                    f"simulate: rate must be more than {2 * BAND_HZ[1]:g} for a "
+                    f"telephone's band, got {self.rate}; leave it out"
+                )
+
+    @property
+    def wanted_rate(self) -> int | None:
+        """Samples per second; None for those of the source."""
+        if self.rate is None and self.acoustics.telephone:
+            return TELEPHONE_RATE
+        return self.rate
+
+    @property
+    def detector(self) -> VadConfig | None:
+        """Looks for speech in the segments, as `diarize` does."""
+        if self.vad == "none":
+            return None
+        return VadConfig(self.vad, min_speech=0.2, min_pause=0.3, padding=0.05)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by the names of the options."""
+        noise = self.noise.path if isinstance(self.noise, DataDir) else self.noise
+        return {
+            "speakers": self.speakers,
+            "duration": float(self.duration),
+            "conversations": self.conversations,
+            **asdict(self.style),
+            **asdict(self.acoustics),
+            "noise": None if self.acoustics.snr is None else str(noise),
+            "rate": self.wanted_rate,
+            "format": self.format,
+            "prefix": self.prefix,
+            "vad": self.vad,
+            "channel": self.channel,
+            "seed": self.seed,
+        }
+
+
+def simulate(
+    data: str | Path | DataDir,
+    output: str | Path,
+    *,
+    speakers: int = 2,
+    duration: float = 120.0,
+    conversations: int = 1,
+    turn_mean: float | None = None,
+    turn_min: float | None = None,
+    turn_segments: tuple[int, int] | None = None,
+    pause_mean: float = 0.5,
+    overlap: float = 0.0,
+    dominance: str = "even",
+    level: float | None = None,
+    level_spread: float = 0.0,
+    rt60: float | None = None,
+    snr: float | None = None,
+    noise: str | Path | DataDir = "white",
+    telephone: bool = False,
+    rate: int | None = None,
+    format: str = "wav",
+    prefix: str = "sim",
+    vad: str = "energy",
+    channel: int | None = None,
+    seed: int = 0,
+    allow_commands: bool = False,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Make conversations of the speech in a data directory.
+
+    Parameters
+    ----------
+    data : path or DataDir
+        Kaldi data directory with `wav.scp`, `utt2spk` and, if wanted, `segments`.
+    output : path
+        New or empty folder. It becomes a data directory: audio, `wav.scp`,
+        `segments` and `utt2spk` of the speech that was used, `source_segments` (where
+        that was in the source), `reco2dur`, `reco2num_spk`, the reference `ref.rttm`,
+        and `simulation.json` with all settings.
+    speakers : int, default=2
+        Speakers of each conversation, drawn from those of `data`.
+    duration : float, default=120.0
+        Seconds of each conversation.
+    conversations : int, default=1
+        How many.
+    turn_mean, turn_min : float, default=4.0 and 1.0
+        Seconds of a turn, which lasts `turn_min` and an exponentially distributed
+        time more. Segments are joined and cut to that length.
+    turn_segments : (int, int), optional
+        Turns of this many whole segments instead, from the fewest to the most.
+    pause_mean : float, default=0.5
+        Seconds between turns, exponentially distributed.
+    overlap : float, default=0.0
+        Time in which two speak over the time in which anybody speaks, 0 to 0.9.
+    dominance : {"even", "uneven", "zipf"}, default="even"
+        Shares of the talk: alike, by weights drawn from [0.2, 1], or as 1, 1/2, 1/3.
+    level : float, optional
+        Level of each speaker's speech, in dB relative to full scale; by default that
+        of the source. A room about keeps it, a telephone's band does not.
+    level_spread : float, default=0.0
+        Standard deviation of the level over speakers, in dB.
+    rt60 : float, optional
+        Reverberation time in seconds, each speaker at another distance of 0.5 to 3 m;
+        no room by default.
+    snr : float, optional
+        Mean level of speech over that of the noise, in dB, before the telephone; no
+        noise by default.
+    noise : {"white", "pink"}, path or DataDir, default="white"
+        What the noise is; a data directory holds recordings of it.
+    telephone : bool, default=False
+        Whether all of it passes a band of 300 to 3400 Hz and mu-law.
+    rate : int, optional
+        Samples per second; by default those of the source, or 8000 with `telephone`.
+    format : {"wav", "flac"}, default="wav"
+        Files of 16 bits.
+    prefix : str, default="sim"
+        Recordings are named by it and a number.
+    vad : {"energy", "neural", "none"}, default="energy"
+        Detector of speech in the segments; pauses of 0.3 s and more are cut out. With
+        "none" they stay, and count as speech in the reference: a fifth of the time of
+        read speech.
+    channel : int, optional
+        Channel of recordings that have several, counted from 1.
+    seed : int, default=0
+        Seed of the draws: same seed, same bytes.
+    allow_commands : bool, default=False
+        Run entries of `wav.scp` that are commands.
+    progress : Progress, optional
+        Receives progress.
+
+    Returns
+    -------
+    Simulation
+        What was made. Speech of a speaker recurs within a conversation only after
+        all of it was used; the `notes` of the result say where that happens.
+    """
+    settings = SimulateSettings(
+        speakers=speakers,
+        duration=duration,
+        conversations=conversations,
+        style=_style(
+            turn_mean, turn_min, turn_segments, pause_mean, overlap, dominance
+        ),
+        acoustics=Acoustics(level, level_spread, rt60, snr, telephone),
+        noise=noise,
+        rate=rate,
+        format=format,
+        prefix=prefix,
+        vad=vad,
+        channel=channel,
+        seed=seed,
+        allow_commands=allow_commands,
+    )
+    return simulate_all(data, output, settings, progress=progress)
+
+
+def simulate_all(
+    data: str | Path | DataDir,
+    output: str | Path,
+    settings: SimulateSettings,
+    *,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Make the conversations that settings ask for; see `simulate`."""
+    folder = _checked_output(output)
+    listener = progress or Silence()
+    with ExitStack() as stack:
+        maker = _Maker(data, settings, stack)
+        # All appears at once in the end, or nothing does.
+        inside = stack.enter_context(replacing_folder(folder))
+        count = settings.conversations
+        alone = count == 1
+        made = []
+        with (Silence() if alone else listener).track("conversations", count) as one:
+            for number in range(count):
+                blocks = listener if alone else Silence()
+                made.append(maker.make(number, inside, blocks))
+                one()
+        recordings = tuple(made)
+        notes = [*maker.notes, *notes_on(recordings, settings.style.overlap)]
+        result = Simulation(folder, maker.settings_used, recordings, tuple(notes))
+        write_simulated_tables(inside, result, maker.source)
+    return result
+
+
+def _style(
+    turn_mean: float | None,
+    turn_min: float | None,
+    turn_segments: tuple[int, int] | None,
+    pause_mean: float,
+    overlap: float,
+    dominance: str,
+) -> TurnTaking:
+    lengths = {"turn_mean": turn_mean, "turn_min": turn_min}
+    given = {name: value for name, value in lengths.items() if value is not None}
+    if given and turn_segments is not None:
+        raise InvalidParameterError(
+            f"simulate: turn_segments must be alone, got {', '.join(given)}, too; "
+            f"turns have a length in seconds or in segments"
+        )
+    return TurnTaking(
+        turn_segments=turn_segments,
+        pause_mean=pause_mean,
+        overlap=overlap,
+        dominance=dominance,
+        **given,
+    )
+
+
+def _checked_output(output: str | Path) -> Path:
+    check_path("simulate", "output", output)
+    folder = Path(output)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InvalidParameterError(
+            f"simulate: output must be a new or empty folder, got {folder}"
+        )
+    return folder
+
+
+class _Maker:
+    """Makes conversations one after another, each from its own random streams."""
+
+    def __init__(
+        self, data: str | Path | DataDir, settings: SimulateSettings, stack: ExitStack
+    ) -> None:
+        self._settings = settings
+        self.source = stack.enter_context(
+            SpeakerPassages(
+                data,
+                rate=settings.wanted_rate,
+                channel=settings.channel,
+                allow_commands=settings.allow_commands,
+                vad=settings.detector,
+            )
+        )
+        known = len(self.source.speakers)
+        if settings.speakers > known:
+            raise InvalidParameterError(
+                f"simulate: speakers must be at most the {known} of "
+                f"{self.source.data.path}, got {settings.speakers}"
+            )
+        self._noises: AudioShelf | None = None
+        if settings.acoustics.snr is not None and settings.noise not in NOISES:
+            self._noises = stack.enter_context(
+                open_noises(
+                    settings.noise,
+                    rate=self.source.rate,
+                    allow_commands=settings.allow_commands,
+                )
+            )
+
+    @property
+    def settings_used(self) -> dict[str, object]:
+        """The settings, with what they left open."""
+        used = {"data": str(self.source.data.path), **self._settings.to_dict()}
+        return {**used, "rate": self.source.rate}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know about the source."""
+        low, high = self.source.source_rate, self.source.rate
+        notes = list(self.source.notes)
+        if low < high:
+            notes.append(
+                f"{self.source.data.path}: its {low} samples per second became {high}; "
+                f"nothing is above {low / 2:g} Hz"
+            )
+        if self._settings.detector is None:
+            notes.append(
+                f"{self.source.data.path}: pauses inside the segments count as speech "
+                f"in the reference; --vad energy (vad='energy') cuts them out"
+            )
+        return notes
+
+    def make(self, number: int, folder: Path, progress: Progress) -> SimulatedRecording:
+        """Make a conversation and write its audio below `folder`."""
+        settings, source = self._settings, self.source
+        stream = partial(named_generator, settings.seed, "simulate", number)
+        recording = f"{settings.prefix}-{number:04d}"
+        chosen = stream("speakers").choice(
+            source.speakers, size=settings.speakers, replace=False
+        )
+        plan = plan_conversation(
+            {str(name): source.passages(str(name)) for name in chosen},
+            settings.style,
+            recording=recording,
+            length=round(settings.duration * 1000 / source.grain_ms),
+            grain_ms=source.grain_ms,
+            rng=stream("turns"),
+        )
+        rendering = Rendering(plan, source.step, source.read)
+        scene = self._scene(rendering, stream)
+        channel = Channel(
+            source.rate,
+            noise=self._noise(stream("noise")),
+            level=scene.noise,
+            telephone=settings.acoustics.telephone,
+        )
+        path = audio_path_of(folder, recording, settings.format)
+        path.parent.mkdir(exist_ok=True)
+        write_audio(path, _samples(rendering, scene, channel, progress), source.rate)
+        participants = tuple(
+            Participant(
+                name,
+                plan.shares[name],
+                float(20.0 * np.log10(scene.gains[name])),
+                None if scene.distances is None else scene.distances[name],
+            )
+            for name in plan.shares
+        )
+        return SimulatedRecording(plan, participants, channel.n_clipped)
+
+    def _scene(
+        self, rendering: Rendering, stream: Callable[[str], np.random.Generator]
+    ) -> Scene:
+        speakers = list(rendering.conversation.shares)
+        energies: dict[str, SpokenEnergy] = {}
+        if self._settings.acoustics.depends_on_speech:
+            energies = rendering.energies()
+        for name, energy in energies.items():
+            if not energy.squares:
+                raise DataFormatError(
+                    f"speaker {name!r} is silent; remove the speaker",
+                    path=self.source.data.path,
+                )
+        return draw_scene(
+            speakers,
+            self._settings.acoustics,
+            energies,
+            rate=self.source.rate,
+            stream=stream,
+        )
+
+    def _noise(self, rng: np.random.Generator) -> Noise | None:
+        if self._settings.acoustics.snr is None:
+            return None
+        if self._noises is not None:
+            return RecordedNoise(self._noises.names, self._noises.open, rng)
+        if self._settings.noise == "pink":
+            return PinkNoise(rng, self.source.rate)
+        return WhiteNoise(rng)
+
+
+def _samples(
+    rendering: Rendering, scene: Scene, channel: Channel, progress: Progress
+) -> Iterator[npt.NDArray[np.int16]]:
+    """The whole conversation, block by block."""
+    parts = rendering.parts(scene.gains, scene.responses)
+    count = -(-rendering.n_samples // BLOCK)
+    with progress.track("audio", count) as advance:
+        for block in mix(parts, rendering.n_samples, block=BLOCK):
+            yield channel.pass_on(block)
+            advance()

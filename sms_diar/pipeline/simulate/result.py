@@ -1,0 +1,275 @@
+"""Simulated conversations: the result of ``simulate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sms_diar import __version__
+from sms_diar._json import write_json
+from sms_diar.io.kaldi.tables import (
+    AudioSource,
+    write_reco2dur,
+    write_reco2num_spk,
+    write_segments,
+    write_spk2utt,
+    write_utt2spk,
+    write_wav_scp,
+)
+from sms_diar.io.rttm import write_rttm
+from sms_diar.pipeline.simulate.passages import SpeakerPassages
+from sms_diar.report.tables import Table
+from sms_diar.synthetic.conversation import Conversation
+from sms_diar.types import Segment, Turn
+
+_MISSED = 0.05  # share of overlap by which a conversation may miss what was asked for
+
+
+@dataclass(frozen=True)
+class Participant:
+    """How a speaker appears in a conversation.
+
+    Parameters
+    ----------
+    speaker : str
+        Id, that of the source.
+    share : float
+        Share of the talk that was meant.
+    gain_db : float
+        How much louder than in the source.
+    distance : float or None
+        Metres to the microphone, if there is a room.
+    """
+
+    speaker: str
+    share: float
+    gain_db: float
+    distance: float | None
+
+
+@dataclass(frozen=True)
+class SimulatedRecording:
+    """One conversation.
+
+    Parameters
+    ----------
+    plan : Conversation
+        Who speaks when, and what.
+    participants : tuple of Participant
+        Its speakers.
+    n_clipped : int
+        Samples that were too loud.
+    """
+
+    plan: Conversation
+    participants: tuple[Participant, ...]
+    n_clipped: int
+
+    @property
+    def recording(self) -> str:
+        """Its name."""
+        return self.plan.recording
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        return self.plan.seconds(self.plan.length)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The reference."""
+        return self.plan.turns
+
+    @property
+    def overlap(self) -> float:
+        """Time in which two speak over the time in which anybody speaks."""
+        return self.plan.overlapped / self.plan.speech
+
+    @property
+    def repeated(self) -> float:
+        """Share of the talk that was heard before in this conversation."""
+        return self.plan.repeated / sum(self.plan.talk.values())
+
+    def sources(self) -> dict[str, list[str]]:
+        """Ids of the segments that each speaker's talk is taken from."""
+        used: dict[str, dict[str, None]] = {name: {} for name in self.plan.shares}
+        for placement in self.plan.placements:
+            used[placement.speaker][placement.passage.id] = None
+        return {speaker: list(ids) for speaker, ids in used.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        talk, sources = self.plan.talk, self.sources()
+        return {
+            "recording": self.recording,
+            "duration": self.duration,
+            "turns": len(self.turns),
+            "speech": self.plan.speech,
+            "overlap": self.overlap,
+            "repeated": self.repeated,
+            "clipped": self.n_clipped,
+            "speakers": [
+                {
+                    "speaker": one.speaker,
+                    "share": one.share,
+                    "talk": talk[one.speaker],
+                    "gain_db": one.gain_db,
+                    "distance": one.distance,
+                    "sources": sources[one.speaker],
+                }
+                for one in self.participants
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Conversations that were made, and of what.
+
+    ``print`` shows a table of them.
+
+    Parameters
+    ----------
+    output : Path
+        The data directory.
+    settings : mapping
+        All options, the seed among them.
+    recordings : tuple of SimulatedRecording
+        The conversations.
+    notes : tuple of str
+        What the user should know.
+    """
+
+    output: Path
+    settings: Mapping[str, Any]
+    recordings: tuple[SimulatedRecording, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The reference of all conversations."""
+        return tuple(turn for one in self.recordings for turn in one.turns)
+
+    def record(self) -> dict[str, Any]:
+        """What ``simulation.json`` holds; it does not depend on the folder."""
+        return {
+            "version": __version__,
+            "settings": dict(self.settings),
+            "notes": list(self.notes),
+            "conversations": [one.to_dict() for one in self.recordings],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: what ``sms-diar simulate --json`` prints."""
+        return {"output": str(self.output), **self.record()}
+
+    def __str__(self) -> str:
+        heads = ("recording", "seconds", "speakers", "turns", "overlap", "repeated")
+        rows = tuple(
+            (
+                one.recording,
+                f"{one.duration:g}",
+                str(len(one.participants)),
+                str(len(one.turns)),
+                f"{one.overlap:.3f}",
+                f"{one.repeated:.3f}",
+            )
+            for one in self.recordings
+        )
+        return Table(heads, rows).plain().rstrip()
+
+
+def notes_on(recordings: tuple[SimulatedRecording, ...], overlap: float) -> list[str]:
+    """What the user should know about conversations, each in a line.
+
+    Parameters
+    ----------
+    recordings : tuple of SimulatedRecording
+        The conversations.
+    overlap : float
+        What was asked for.
+    """
+    notes = []
+    repeating = [one for one in recordings if one.plan.repeated]
+    if repeating:
+        worst = max(repeating, key=lambda one: one.repeated)
+        notes.append(
+            f"speech recurs in {len(repeating)} of {len(recordings)} conversations, up "
+            f"to {worst.repeated:.0%} of the talk ({worst.recording}): their speakers "
+            f"have no more; what recurs is no new evidence about a speaker"
+        )
+    missed = [one for one in recordings if abs(one.overlap - overlap) > _MISSED]
+    if missed:
+        notes.append(
+            f"overlap is not near {overlap:g} in {len(missed)} of {len(recordings)} "
+            f"conversations (first {missed[0].recording}: {missed[0].overlap:.3f}); "
+            f"they are too short for it, or their speakers' shares too uneven"
+        )
+    clipped = sum(one.n_clipped for one in recordings)
+    if clipped:
+        notes.append(f"{clipped} samples were too loud and clipped; lower the level")
+    return notes
+
+
+AUDIO_FOLDER = "audio"
+
+
+def audio_path_of(folder: Path, recording: str, format: str) -> Path:
+    """Where the audio of a conversation is."""
+    return folder / AUDIO_FOLDER / f"{recording}.{format}"
+
+
+def write_simulated_tables(
+    folder: Path, simulation: Simulation, source: SpeakerPassages
+) -> None:
+    """Write everything but the audio.
+
+    Parameters
+    ----------
+    folder : Path
+        Where.
+    simulation : Simulation
+        What was made.
+    source : SpeakerPassages
+        What it was made of.
+    """
+    segments: dict[str, Segment] = {}
+    origins: dict[str, Segment] = {}
+    speakers: dict[str, str] = {}
+    for one in simulation.recordings:
+        for number, placement in enumerate(one.plan.placements):
+            # Kaldi wants ids that sort as their speakers do.
+            name = f"{placement.speaker}-{one.recording}-{number:05d}"
+            segments[name] = one.plan.segment(placement.start, placement.end)
+            speakers[name] = placement.speaker
+            first = placement.passage.first + placement.offset * source.step
+            last = first + placement.length * source.step
+            origins[name] = Segment(
+                placement.passage.recording, first / source.rate, last / source.rate
+            )
+    format = str(simulation.settings["format"])
+    write_wav_scp(
+        folder / "wav.scp",
+        {
+            one.recording: AudioSource(
+                str(audio_path_of(Path(), one.recording, format))
+            )
+            for one in simulation.recordings
+        },
+    )
+    write_segments(folder / "segments", segments)
+    write_segments(folder / "source_segments", origins)
+    write_utt2spk(folder / "utt2spk", speakers)
+    write_spk2utt(folder / "spk2utt", speakers)
+    recordings = simulation.recordings
+    write_reco2dur(
+        folder / "reco2dur", {one.recording: one.duration for one in recordings}
+    )
+    write_reco2num_spk(
+        folder / "reco2num_spk",
+        {one.recording: len(one.participants) for one in recordings},
+    )
+    write_rttm(folder / "ref.rttm", simulation.turns)
+    write_json(folder / "simulation.json", simulation.record())
