@@ -330,10 +330,11 @@ def broken(kind, path):
     silence = np.zeros(5 * RATE)
     if kind == "silent":
         soundfile.write(path, silence, RATE)
-        return "no speech was found in 5.0 s; --vad none takes everything for speech"
+        remedy = "--vad none treats the whole recording as speech"
+        return f"no speech was found in 5.0 s; {remedy}"
     if kind == "short":
         soundfile.write(path, speech()[RATE : RATE + 400], RATE)
-        return "0.05 s are too short to tell who speaks; at least 0.1 s are needed"
+        return "recording too short (0.05 s); the minimum is 0.1 s"
     if kind == "slow":
         soundfile.write(path, silence, 6000)
         return (

@@ -197,7 +197,7 @@ def test_train_names_ids_of_one_side_only(here, sms_diar, refused, speakers):
     message = refused("train", "x.npz", "utt2spk", "-o", "m.npz")
     assert message == (
         "x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-0, s00-1, s00-2, ...) "
-        "and 2 of 45 labels have no vector (zz1, zz2); add them, or leave them out "
+        "and 2 of 45 labels have no vector (zz1, zz2); add them, or skip them "
         "with --intersect"
     )
     code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz", "--intersect")

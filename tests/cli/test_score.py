@@ -217,7 +217,7 @@ def test_an_empty_reference_is_refused(tmp_path, files):
     empty = rttm(tmp_path / "empty.rttm")
     result = run(empty, files[1])
     assert isinstance(result.exception, DataFormatError)
-    assert "holds no turns to score against" in str(result.exception)
+    assert "has no turns to score against" in str(result.exception)
 
 
 def test_labels_are_scored_as_a_clustering(tmp_path):

@@ -1,4 +1,4 @@
-"""A recording as one channel at the rate that a model wants."""
+"""Decoding of a recording to one channel at the sampling rate of a model."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ def decode(
     upsample: bool = False,
     progress: Progress | None = None,
 ) -> tuple[MonoAudio, list[str]]:
-    """One channel at the rate of the model, and what the user should know.
+    """Decode a recording to one channel at the rate of the model.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
-        It is opened and decoded once.
+        Recording to open; it is decoded once.
     rate : int
-        Samples per second that the model wants.
+        Sampling rate of the model in Hz.
     channel : int, optional
-        Which one, from 1; otherwise all are mixed.
+        Channel to use, counted from 1. By default all channels are mixed.
     allow_commands : bool, default=False
         Run the command of a `wav.scp`.
     upsample : bool, default=False
-        Whether the model knows speech of telephones: 8000 samples per second are
-        then enough.
+        Accept telephone speech of 8000 Hz, which the model can handle.
     progress : Progress, optional
         Receives progress.
     """
@@ -53,7 +52,7 @@ def decode(
 
 
 def check_rate(found: int, rate: int, place: str, *, upsample: bool) -> None:
-    """Refuse a recording of too few samples per second; see `decode`."""
+    """Raise an error if the sampling rate is too low; see `decode`."""
     least = min(rate, _LEAST_RATE) if upsample else rate
     if found < least:
         raise DataFormatError(
@@ -64,10 +63,9 @@ def check_rate(found: int, rate: int, place: str, *, upsample: bool) -> None:
 
 
 def check_length(duration: float, least: float, place: str) -> None:
-    """Refuse a recording of too few seconds."""
+    """Raise an error if the recording is too short."""
     if duration < least:
         raise DataFormatError(
-            f"{duration:.3g} s are too short to tell who speaks; at least {least:g} s "
-            f"are needed",
+            f"recording too short ({duration:.3g} s); the minimum is {least:g} s",
             path=place,
         )

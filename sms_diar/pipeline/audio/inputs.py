@@ -1,4 +1,4 @@
-"""What a caller may mean by recordings: files, tables of them, or samples."""
+"""Audio inputs: resolve files, tables of files, or samples to recordings."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from sms_diar.timeline.regions import Uem, regions_of
 from sms_diar.types import Segment
 
 Given: TypeAlias = tuple[npt.ArrayLike, int]
-"""Samples, of shape (n,) or (n, channels), and their rate."""
+"""Samples of shape (n,) or (n, channels), and their sampling rate."""
 
 AudioInput: TypeAlias = str | Path | Given | Sequence[str | Path] | Mapping[str, Given]
-"""A path or several, or samples with their rate, alone or by name."""
+"""One or several paths, or samples with their rate, alone or by name."""
 
 _TABLE = ".scp"
-_NAME = "recording"  # of samples that were given without one
+_NAME = "recording"  # default name of samples
 
 
 @dataclass(frozen=True, eq=False)
 class GivenRecording:
-    """A recording that the caller holds in memory.
+    """Recording in memory.
 
     Parameters
     ----------
     id : str
-        Its name.
+        Name of the recording.
     samples : ndarray of shape (n,) or (n, channels)
-        In [-1, 1), or integers of 16 or 32 bits.
+        Floats in [-1, 1), or integers of 16 or 32 bits.
     rate : int
         Samples per second.
     """
@@ -53,7 +53,7 @@ class GivenRecording:
 
 
 def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
-    """List the recordings that are meant; see `sms_diar.diarize`."""
+    """Resolve an audio input to a list of recordings; see `sms_diar.diarize`."""
     if isinstance(source, str | os.PathLike):
         return list(find_recordings([Path(source)]))
     if isinstance(source, Mapping):
@@ -73,7 +73,7 @@ def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
 
 
 def paths_of(source: AudioInput) -> list[Path]:
-    """Paths among what `recordings_of` takes; samples have none."""
+    """List the paths of an audio input; samples have none."""
     if isinstance(source, str | os.PathLike):
         return [Path(source)]
     if isinstance(source, Mapping) or _is_given(source):
@@ -82,7 +82,7 @@ def paths_of(source: AudioInput) -> list[Path]:
 
 
 def is_single(source: AudioInput) -> bool:
-    """Whether the source is one recording by its form: a file, or samples."""
+    """Return True for a single file, or for samples of one recording."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         return path.suffix != _TABLE and not path.is_dir()
@@ -90,15 +90,15 @@ def is_single(source: AudioInput) -> bool:
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Recording]:
-    """List what is meant by audio files, data directories and `wav.scp` tables.
+    """Resolve audio files, data directories and `wav.scp` tables to recordings.
 
     Parameters
     ----------
     paths : iterable of Path
-        A folder with a `wav.scp` is a data directory, another one stands for its
-        audio files; a file that ends in ``.scp`` is such a table; any other file is a
-        recording named like the file, with ``_`` for white space, control characters
-        and bytes that are not UTF-8.
+        A folder with a `wav.scp` is a data directory; any other folder gives all its
+        audio files. A file that ends in ``.scp`` is a table. Any other file is a
+        recording with the name of the file, in which ``_`` replaces white space,
+        control characters and bytes that are not UTF-8.
     """
     found: dict[str, Recording] = {}
     for path in paths:
@@ -115,12 +115,12 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
 
 
 def place_of(recording: Recording | GivenRecording) -> str:
-    """What messages say about where a recording comes from."""
+    """Return the path or name of a recording, for messages."""
     return recording.source.text if isinstance(recording, Recording) else recording.id
 
 
 def uem_bounds(uem: Uem, recording: str) -> list[Segment]:
-    """Regions of a recording; a UEM that lists none of it is an error."""
+    """Return the regions of a recording; raise an error if the UEM lists none."""
     bounds = regions_of(uem, recording)
     if not bounds:
         raise DataFormatError(f"lists no region of {recording!r}", path=uem.path)
@@ -134,14 +134,14 @@ def open_channels(
     channel: int | None = None,
     allow_commands: bool = False,
 ) -> Iterator[Sequence[Samples]]:
-    """Open the channel asked for, or all channels.
+    """Open one channel, or all channels.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
         The source of a `Recording` is opened once, so commands run once.
     channel : int, optional
-        Which channel, counted from 1; without it all, unless a command picks one.
+        Channel, counted from 1. By default all, unless a command picks one.
     allow_commands : bool, default=False
         As in `open_recording`.
     """
@@ -231,7 +231,7 @@ def _other_channels(first: AudioFile, stack: ExitStack) -> list[AudioFile]:
 
 
 def _picks_channel(source: AudioSource) -> bool:
-    """Whether the source is a command that picks a channel."""
+    """Return True if the source is a command that picks a channel."""
     if not source.is_command:
         return False
     unpacking = parse_unpacking(source.text[:-1].strip())

@@ -1,4 +1,4 @@
-"""One audio file for each speaker of a diarized recording."""
+"""Split a diarized recording into one audio file per speaker."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ def split_speakers(
     channel: int | str | None = None,
     allow_commands: bool = False,
 ) -> list[Path]:
-    """Write what each speaker says, turn after turn, as a WAV file of 16 bits.
+    """Write the turns of each speaker to a 16-bit WAV file, one after another.
 
     A file is named after its recording and speaker and has the rate of the recording.
-    Where speakers overlap, both files have both voices.
+    Overlapped speech is in the files of both speakers.
 
     Parameters
     ----------
     turns : iterable of Turn
         Turns of the recordings.
     source : path, sequence of paths, (samples, rate), or mapping
-        The recordings, as they were given to `diarize`. None of their files is
+        The recordings, in any form that `diarize` takes. None of their files is
         overwritten.
     folder : str or Path
-        Made if it is not there.
+        Output folder, which is created if necessary.
     channel : int or "each", optional
-        As in `diarize`. With "each", the file of a channel's speaker has that
-        channel alone; otherwise channels are mixed.
+        As in `diarize`. With "each", the file of a speaker has only the channel of
+        that speaker; otherwise channels are mixed.
     allow_commands : bool, default=False
         As in `diarize`.
 
     Returns
     -------
     written : list of Path
-        The files, in order of recordings and speakers.
+        The files, ordered by recording and speaker.
     """
     if channel is not None and channel != EACH:
         check_count("split_speakers", "channel", channel)
     folder = Path(folder)
-    given = {recording.id: recording for recording in recordings_of(source)}
+    inputs = {recording.id: recording for recording in recordings_of(source)}
     spoken: dict[tuple[str, str], list[Segment]] = {}
     for turn in sorted(turns):
-        if turn.segment.recording not in given:
+        if turn.segment.recording not in inputs:
             raise InvalidParameterError(
                 f"split_speakers: source must have all recordings of the turns, got "
                 f"none named {turn.segment.recording!r}"
@@ -81,18 +81,20 @@ def split_speakers(
         with (
             protecting(input_files(paths_of(source))),
             open_channels(
-                given[recording],
+                inputs[recording],
                 channel=channel if isinstance(channel, int) else None,
                 allow_commands=allow_commands,
             ) as channels,
         ):
-            own = {channel_name(n): [c] for n, c in enumerate(channels, start=1)}
+            channel_of = {channel_name(n): [c] for n, c in enumerate(channels, start=1)}
             for key, title in titles.items():
                 if key[0] != recording:
                     continue
-                heard = own.get(key[1], channels) if channel == EACH else channels
+                sources = (
+                    channel_of.get(key[1], channels) if channel == EACH else channels
+                )
                 path = paths[title]
-                write_audio(path, _blocks(heard, spoken[key]), channels[0].rate)
+                write_audio(path, _blocks(sources, spoken[key]), channels[0].rate)
                 written.append(path)
     return written
 
@@ -106,6 +108,6 @@ def _blocks(
         last = min(round(segment.end * rate), n_samples)
         for start in range(first, last, BLOCK):
             stop = min(start + BLOCK, last)
-            mixed = sum(one.read(start, stop) for one in channels) / len(channels)
+            mixed = sum(part.read(start, stop) for part in channels) / len(channels)
             scaled = np.clip(np.rint(32768.0 * mixed), -32768, 32767)
             yield scaled.astype(np.int16)

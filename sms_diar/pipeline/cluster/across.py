@@ -1,8 +1,8 @@
-"""Who is who across many recordings: what ``sms-diar cluster --across`` adds.
+"""Clustering across recordings: ``sms-diar cluster --across``.
 
-Up to `MANY` vectors, recordings are clustered together as one session is. Beyond, they
-go to `sms_diar.clustering.many`. Either way it is found out which segment is from which
-recording, so that the result can say who appears in several.
+Up to `MANY` vectors, all recordings are clustered together as one session. Larger sets
+go to `sms_diar.clustering.many`. In both cases the recording of each segment is looked
+up, so that the result can list the speakers who appear in several recordings.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from sms_diar.timeline.naming import name_speakers
 from sms_diar.types import EmbeddingSet, Segment
 
 MANY = 10_000
-"""Vectors of all recordings together above which neighbours carry the clustering."""
+"""Total number of vectors above which `sms_diar.clustering.many` is used."""
 
-_NEW_SPEECH = 0.75  # share of windows below which they overlap by too much
+_NEW_SPEECH = 0.75  # minimum share of new speech in windows without a warning
 
 
 def recordings_of(
@@ -39,19 +39,19 @@ def recordings_of(
     segments: Mapping[str, Segment] | None,
     given: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:
-    """Find the recording of each id: as given, or the recording of its segment.
+    """Return the recording of each id: as specified, or the recording of its segment.
 
     Raises
     ------
     InvalidParameterError
-        Recordings are given, but not of all ids.
+        `given` does not list all ids.
     """
     if given is not None:
         missing = [name for name in embeddings.ids if name not in given]
         if missing:
             raise InvalidParameterError(
-                f"recordings: must name those of all ids of {embeddings.source}, got "
-                f"none for {len(missing)} of {len(embeddings)} (first {missing[0]!r})"
+                f"recordings: must list all ids of {embeddings.source}, got none for "
+                f"{len(missing)} of {len(embeddings)} (first {missing[0]!r})"
             )
         return {name: given[name] for name in embeddings.ids}
     if segments is None:
@@ -71,39 +71,39 @@ def cluster_across(
     workers: int | None = None,
     max_memory: int | None = None,
 ) -> tuple[dict[str, str], SessionSummary]:
-    """Cluster very many vectors of many recordings.
+    """Cluster a very large number of vectors of many recordings.
 
     Parameters
     ----------
     embeddings : EmbeddingSet
         Raw vectors.
     backend : BackEnd or None
-        The model to start from; without one, or for cosines, the vectors teach it.
+        Initial model. Without one, and for cosines, it is learnt from the vectors.
     low, high : int
         Bounds on the number of speakers.
     seed : int
-        Seed of the draws.
+        Random seed.
     progress : Progress
-        Receives progress, and what memory will be used.
+        Receives progress and the predicted memory use.
     segments : mapping from str to Segment, optional
-        Where segments lie; who speaks longest is then the first speaker.
+        Segment of each id. The speaker with the most speech is then numbered first.
     workers : int, optional
-        Threads; as many as there are cores by default. They do not change labels.
+        Number of threads; by default the number of cores. Labels do not depend on it.
     max_memory : int, optional
-        Bytes that the program may take; what may need more is refused.
+        Maximum memory of the program in bytes. Raise an error if more may be needed.
 
     Returns
     -------
     labels : dict from str to str
         Speaker of each id.
     summary : SessionSummary
-        What there is to say about all of them.
+        Summary of the clustering.
     """
     if backend is not None:
         backend.check_compatible(embeddings)
     n, d = len(embeddings), embeddings.dim
     if n > EXACT:
-        load_faiss(n)  # before the work, not within it
+        load_faiss(n)  # fails now rather than halfway
     kind = "no model, learnt from the vectors" if backend is None else backend.kind
     size = estimate_memory(n, d)
     require(
@@ -119,9 +119,9 @@ def cluster_across(
     )
     if segments is not None:
         _warn_of_overlap([segments[name] for name in embeddings.ids], progress)
-    # Every piece of the work needs all vectors, which are more than is worth sending.
+    # Every task needs all vectors, and sending them would cost too much.
     with at_home(), ExitStack() as open_stage:
-        found = cluster_many(
+        clusters = cluster_many(
             embeddings.vectors,
             backend,
             low=low,
@@ -133,13 +133,13 @@ def cluster_across(
     lengths = None
     if segments is not None:
         lengths = [segments[name].duration for name in embeddings.ids]
-    names = name_speakers(found.labels, durations=lengths)
+    names = name_speakers(clusters.labels, durations=lengths)
     summary = SessionSummary(
         "all",
         n,
-        found.n_speakers,
+        clusters.n_speakers,
         NEIGHBOURS,
-        found.n_steps,
+        clusters.n_steps,
         converged=True,
         number_given=low == high,
     )
@@ -147,19 +147,19 @@ def cluster_across(
 
 
 def _warn_of_overlap(segments: Sequence[Segment], progress: Progress) -> None:
-    """Say so where windows overlap: neighbours in time then crowd out the others."""
+    """Warn about overlapping windows, whose neighbours in time hide all others."""
     new = row_weight_of(segments)
     if new < _NEW_SPEECH:
         progress.say(
-            f"windows overlap, {new:.0%} of them is new speech: speakers may fall to "
-            f"pieces; give vectors of turns, or of windows that do not overlap"
+            f"windows overlap, only {new:.0%} of each is new speech: speakers may be "
+            f"split; use vectors of turns, or of windows that do not overlap"
         )
 
 
 def _stages(
     progress: Progress, open_stage: ExitStack
 ) -> Callable[[str], Callable[[float], None]]:
-    """One bar for each stage, of a hundred ticks, in place of the one before."""
+    """Show one progress bar per stage; each replaces the previous one."""
     number = 0
 
     def stage(name: str) -> Callable[[float], None]:

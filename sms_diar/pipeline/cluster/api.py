@@ -1,4 +1,4 @@
-"""Embeddings of one or many recordings to speakers: what ``sms-diar cluster`` does."""
+"""Clustering of embeddings into speakers: ``sms-diar cluster``."""
 
 from __future__ import annotations
 
@@ -78,27 +78,27 @@ def cluster(
         ``id`` or its index. Rows without ids are called ``row-00000`` and so on, as
         in files.
     segments : path, mapping from str to Segment, or sequence of Segment, optional
-        Where the segments lie: a Kaldi table, the segment of each id, or one for
+        Times of the segments: a Kaldi table, the segment of each id, or one for
         each row. The default method uses them to find windows that overlap and
         windows that follow each other. Without segments it uses the times in ids of
         the form ``name-00000150-00000300`` (hundredths of a second, eight digits).
     plda : path, BackEnd or PldaModel, optional
         A Kaldi PLDA file, or a model of ``plda train`` or ``ivectors train``.
-        Without one, scores are those of the embedded model if it made the vectors,
-        and otherwise cosines, with whitening fitted on the session.
+        Without one, the embedded model is used if it made the vectors. Otherwise
+        scores are cosines, with whitening fitted on the session.
     transform : path, optional
-        What comes before a Kaldi PLDA model.
+        Transform of the vectors for a Kaldi PLDA model.
     method : str, default="sms"
         A name of `sms_diar.clustering.methods.METHODS`.
     k : int, optional
-        Neighbours of a segment, for methods that have them.
+        Number of neighbours of a segment, for methods that use them.
     threshold : float, optional
         Score at which agglomerative clustering stops.
     tol : float, optional
-        A move below this is rest, for methods with `k`.
+        Convergence tolerance on the length of a move, for methods with `k`.
     per_recording : bool, optional
-        Cluster each recording on its own, or all together; by default on its own
-        where there are segments. Where it is False, more than 10,000 vectors go to
+        Cluster each recording separately, or all together. By default True if there
+        are segments. If it is False, more than 10,000 vectors go to
         `sms_diar.clustering.many` with the default method, which needs the extra
         ``index`` for more than 50,000.
     recordings : mapping from str to str, optional
@@ -107,14 +107,14 @@ def cluster(
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each session.
     seed : int, default=0
-        Seed of the draws.
+        Random seed.
     allow_commands : bool, default=False
         Run entries of an scp file that are commands.
     max_memory : int, optional
-        Bytes that the program may take; what may need more is refused before it
-        starts. Results do not depend on it.
+        Maximum memory of the program in bytes. Raise an error before the work if
+        more may be needed. Results do not depend on it.
     progress : Progress, optional
-        Receives progress, and remarks about the input.
+        Receives progress and remarks about the input.
 
     Examples
     --------
@@ -178,20 +178,20 @@ def cluster_embeddings(
     max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Clustering:
-    """Cluster each session on its own, or all recordings together.
+    """Cluster each session separately, or all recordings together.
 
     Parameters
     ----------
     embeddings : EmbeddingSet
         Raw vectors.
     estimator : SpeakerEstimator
-        Cloned for each session, so every session starts from the same seed and
-        does not depend on its company.
+        Cloned for each session, so that every session starts from the same seed and
+        does not depend on the others.
     segments : mapping from str to Segment, optional
-        Segment of each id; all ids must be present. The rest is as in `cluster`.
+        Segment of each id; all ids must be present. See `cluster`.
     per_recording : bool, default=False
-        Whether each recording is a session; speakers are then named within their
-        recording. Needs `segments`.
+        Treat each recording as a session, and name speakers per recording. Requires
+        `segments`.
     max_memory : int, optional
         As in `cluster`.
     progress : Progress, optional
@@ -209,14 +209,14 @@ def cluster_embeddings(
         estimator.backend.check_compatible(embeddings)
     rows = rows_of_sessions(embeddings, segments, per_recording=per_recording)
     sizes = [len(of_session) for of_session in rows.values()]
-    for size in sizes:  # all of them before the work on the first
+    for size in sizes:  # check all before the first is clustered
         estimator.check_feasible(size)
     require(
         "cluster",
         f"a session of {max(sizes)} segments of {embeddings.dim} dimensions",
         clustering_memory(sizes, embeddings.dim, estimator),
         max_memory,
-        "give more, cluster recordings one by one, or take a method that holds no "
+        "allow more memory, cluster recordings separately, or use a method without "
         "scores of all pairs (sms, sms-paper)",
     )
     sessions = sessions_of(embeddings, rows, segments, per_recording=per_recording)
@@ -227,7 +227,7 @@ def cluster_embeddings(
         labels.update(result.labels)
         confidence.update(result.confidence)
         summaries.append(result.summary)
-    # Sessions may alternate in the rows.
+    # The rows of sessions may be interleaved.
     labels = {name: labels[name] for name in embeddings.ids}
     if confidence:
         confidence = {name: confidence[name] for name in embeddings.ids}
@@ -237,7 +237,7 @@ def cluster_embeddings(
 def match_segments(
     embeddings: EmbeddingSet, segments: Mapping[str, Segment], source: str
 ) -> list[str]:
-    """Check that every embedding has a segment; return ids that have no embedding."""
+    """Check that every embedding has a segment; return ids without an embedding."""
     missing = [name for name in embeddings.ids if name not in segments]
     if missing:
         shown = ", ".join(repr(name) for name in missing[:3])
@@ -251,9 +251,9 @@ def match_segments(
 
 
 def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
-    """One line that says what will be clustered, and with how much memory.
+    """Describe what will be clustered and the memory that this needs, in one line.
 
-    Memory is left out for methods that hold scores of all pairs.
+    Methods that store the scores of all pairs get no prediction of memory.
     """
     n, d = len(embeddings), embeddings.dim
     score_dim = d if estimator.backend is None else estimator.backend.score_dim
@@ -279,7 +279,7 @@ def _refuse_empty(embeddings: EmbeddingSet) -> None:
 
 
 def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet:
-    """Read a file, or check values and give them ids."""
+    """Read a file, or check values and assign ids to them."""
     if isinstance(given, EmbeddingSet):
         return given
     if isinstance(given, str | Path) or hasattr(given, "read"):
@@ -312,7 +312,7 @@ def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet
 
 
 def _are_texts(values: object) -> bool:
-    """Whether a value is a sequence of strings, rather than a vector."""
+    """Return True for a sequence of strings, as opposed to a vector."""
     if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
         return False
     return len(values) > 0 and all(isinstance(value, str) for value in values)
@@ -348,7 +348,7 @@ def _refusal(problem: str) -> InvalidParameterError:
 def _segments(
     given: SegmentsInput, vectors: EmbeddingSet, listener: Progress
 ) -> Mapping[str, Segment]:
-    """Segment of each id, which all vectors must have."""
+    """Return the segment of each id; all vectors must have one."""
     source = "segments"
     if isinstance(given, str | Path):
         source, times = str(given), read_segments(given)
@@ -386,22 +386,22 @@ def cluster_windows(
     Parameters
     ----------
     embeddings : EmbeddingSet
-        A vector for each window.
+        One vector per window.
     estimator : SpeakerEstimator
-        Clusters them, with the back end that it was given.
+        Clusters the vectors with its own back end.
     windows : mapping from str to Segment
-        Where they lie, by their ids.
+        Windows by id.
     max_memory : int, optional
-        Bytes that the program may take.
+        Maximum memory of the program in bytes.
     progress : Progress, optional
         Receives progress.
 
     Returns
     -------
     clustering : Clustering
-        Of one session.
+        Result with one session.
     notes : list of str
-        Warnings. Doubts are left to the caller, who may change the number of
+        Warnings. The caller adds doubts, because it may change the number of
         speakers.
     """
     with warnings.catch_warnings(record=True) as caught:

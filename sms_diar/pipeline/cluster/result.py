@@ -19,13 +19,13 @@ from sms_diar.report.turn_views import TurnViews
 from sms_diar.timeline.turns import labels_to_turns
 from sms_diar.types import IntArray, Segment, Turn
 
-_SHOWN = 10  # speakers that a summary names
+_SHOWN = 10  # maximum number of speakers in a summary
 
 
 def appearances(
     labels: Mapping[str, str], recordings: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
-    """Segments that each speaker has in each recording.
+    """Count the segments of each speaker in each recording.
 
     Parameters
     ----------
@@ -38,18 +38,18 @@ def appearances(
     >>> appearances(speakers, {"s1": "monday", "s2": "monday", "s3": "tuesday"})
     {'spk-01': {'monday': 1, 'tuesday': 1}, 'spk-02': {'monday': 1}}
     """
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for name, speaker in labels.items():
-        found.setdefault(speaker, Counter())[recordings[name]] += 1
-    return {speaker: dict(found[speaker]) for speaker in sorted(found)}
+        counts.setdefault(speaker, Counter())[recordings[name]] += 1
+    return {speaker: dict(counts[speaker]) for speaker in sorted(counts)}
 
 
-def appearance_lines(found: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Say how many appear in several recordings, and name those in most."""
-    several = {name: where for name, where in found.items() if len(where) > 1}
-    total = len({recording for where in found.values() for recording in where})
+def appearance_lines(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """List the speakers who appear in the largest number of recordings."""
+    several = {name: where for name, where in counts.items() if len(where) > 1}
+    total = len({recording for where in counts.values() for recording in where})
     lines = [
-        f"{len(several)} of {len(found)} speakers appear in several of {total} "
+        f"{len(several)} of {len(counts)} speakers appear in several of {total} "
         f"recordings"
     ]
     order = sorted(several, key=lambda name: -len(several[name]))
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 class Clustering(TurnViews):
     """Speakers of all segments.
 
-    In a notebook it shows itself as timelines where times are known.
+    A notebook shows it as timelines if times are known.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class Clustering(TurnViews):
     sessions : tuple of SessionSummary
         One entry per session.
     segments : mapping from str to Segment, or None
-        Where the segments lie, if known.
+        Times of the segments, if known.
     method : str or None
         Name of the method, if known.
     confidence : mapping from str to float, or None
-        Probability that the speaker of each segment is right, if the method tells.
+        Probability that the speaker of each segment is right, if estimated.
     recordings : mapping from str to str, or None
-        Recording of each segment id, where recordings were clustered together.
+        Recording of each segment id, if recordings were clustered together.
     """
 
     labels: Mapping[str, str]
@@ -96,7 +96,7 @@ class Clustering(TurnViews):
 
     @property
     def labels_(self) -> IntArray:
-        """Speaker of each row as a number, as scikit-learn's estimators have it.
+        """Speaker of each row as an integer, as in scikit-learn.
 
         Shape (n,). Numbers are positions in the sorted names of the speakers.
         """
@@ -105,10 +105,10 @@ class Clustering(TurnViews):
         return numbers
 
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
-        """Who spoke when: merged, not overlapping."""
+        """Return merged turns that do not overlap."""
         if self.segments is None:
             raise InvalidParameterError(
-                "turns: segments must be known, got embeddings without times; give "
+                "turns: segments must be known, got embeddings without times; pass "
                 "the segments file"
             )
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
@@ -120,13 +120,13 @@ class Clustering(TurnViews):
         return {name: (turns, None) for name, turns in found.items()}
 
     def _repr_html_(self) -> str:
-        """Timelines, or the table of sessions where times are not known."""
+        """Return timelines, or the table of sessions if times are unknown."""
         if self.segments is None:
             return f"<pre>{escape(str(self))}</pre>"
         return super()._repr_html_()
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Turns as a pandas table, or the speaker of each row where times are unknown.
+        """Return turns as a DataFrame, or the speaker of each row without times.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class Clustering(TurnViews):
     def to_rttm(
         self, target: str | Path | TextIO | None = None, max_gap: float = 0.0
     ) -> str:
-        """Turns as RTTM, written to a file or stream if there is one."""
+        """Return the turns as RTTM, and write them if `target` is set."""
         return rttm_text(self.turns(max_gap), target)
 
     def to_labels(self, path: str | Path) -> None:
@@ -164,7 +164,7 @@ class Clustering(TurnViews):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON: what ``sms-diar cluster --json`` prints."""
+        """Return plain values for JSON, as printed by ``sms-diar cluster --json``."""
         told: dict[str, Any] = {
             "method": self.method,
             "labels": dict(self.labels),

@@ -1,6 +1,6 @@
-"""Vectors parted into sessions, and an estimator fitted to each of them.
+"""Sessions: sets of vectors that are clustered together.
 
-A session is what is clustered at a time: a recording, or all recordings together.
+A session is one recording, or all recordings together.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class SessionSummary:
         Number of neighbours, which is reduced in short sessions. None for methods
         without neighbours.
     n_steps : int
-        Number of moves of single points, or of whatever else the method counts.
+        Number of moves of single points, or of other steps that the method counts.
     converged : bool
-        Whether the method converged.
+        True if the method converged.
     row_weight, weight, log_joint : float or None
         Estimates of `SpeakerEvidenceMeanShift`; None for other methods.
     count_posterior : mapping from int to float, or None
@@ -58,7 +58,7 @@ class SessionSummary:
     seconds : float or None
         Duration of the speech in the segments, if times are known.
     number_given : bool
-        Whether the caller fixed the number of speakers.
+        True if the caller fixed the number of speakers.
     rival : int or None
         Number of clusters in a simple partition that separates the segments far
         better (:mod:`sms_diar.clustering.rival`); None if there is none.
@@ -186,18 +186,19 @@ def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> 
 
 @dataclass(frozen=True)
 class Session:
-    """What is clustered at a time.
+    """Vectors that are clustered together.
 
     Parameters
     ----------
     name : str
-        The recording, or "all".
+        Recording, or "all".
     embeddings : EmbeddingSet
         Raw vectors.
     times : list of Segment, or None
-        When each of them was spoken, if the caller knows it.
+        Segment of each vector, if known.
     is_recording : bool
-        Whether it is one of several recordings, after which its speakers are named.
+        True if the session is one of several recordings; speakers are then named
+        after it.
     """
 
     name: str
@@ -215,9 +216,9 @@ class SessionSpeakers:
     labels : dict from str to str
         Speaker of each segment id.
     confidence : dict from str to float
-        Probability that it is right; empty where the method does not tell.
+        Probability that each label is right; empty if the method gives none.
     summary : SessionSummary
-        What there is to say about all of them.
+        Summary of the session.
     """
 
     labels: dict[str, str]
@@ -231,7 +232,7 @@ def rows_of_sessions(
     *,
     per_recording: bool,
 ) -> dict[str, list[int]]:
-    """Rows of each session by its name, in the order in which sessions appear."""
+    """Return the rows of each session by name, in order of appearance."""
     if not per_recording:
         return {"all": list(range(len(embeddings)))}
     if segments is None:
@@ -251,7 +252,7 @@ def sessions_of(
     *,
     per_recording: bool,
 ) -> Iterator[Session]:
-    """Sessions one after another, since each is a copy of its vectors."""
+    """Yield sessions one at a time, because each copies its vectors."""
     for name, of_session in rows.items():
         chosen = embeddings.select(of_session)
         times = None if segments is None else [segments[id_] for id_ in chosen.ids]
@@ -264,16 +265,16 @@ def fit_sessions(
     total: int,
     listener: Progress,
 ) -> Iterator[SessionSpeakers]:
-    """Speakers of all sessions, one after the other or on the workers of a cluster.
+    """Cluster all sessions, one after another or on the workers of a cluster.
 
     Parameters
     ----------
     estimator : SpeakerEstimator
         Cloned for each session.
     sessions : iterable of Session
-        What is clustered.
+        Sessions to cluster.
     total : int
-        How many there are.
+        Number of sessions.
     listener : Progress
         Receives progress.
     """
@@ -297,7 +298,7 @@ def fit_session(
     session: Session,
     listen: Callable[[float], None] | None = None,
 ) -> SessionSpeakers:
-    """Speakers of one session; `listen` is told the share that is done."""
+    """Cluster one session; `listen` receives the share of the work done."""
     model = clone(estimator)
     if listen is not None:
         model.listen(listen)
@@ -350,7 +351,7 @@ def _summary(
 
 
 def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
-    """Number of clusters of a far better partition that the bounds allow, if any."""
+    """Return the size of a far better partition within the bounds, if any."""
     if _number_given(model):
         return None
     rows = phi_of(model.backend_, X) if model.backend_.kind == "plda" else X
@@ -362,7 +363,7 @@ def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
 
 
 def _number_given(model: SpeakerEstimator) -> bool:
-    """Whether the bounds leave one number of speakers only."""
+    """Return True if the bounds allow only one number of speakers."""
     if model.num_speakers is not None:
         return True
     return model.max_speakers is not None and model.max_speakers == (
@@ -371,5 +372,5 @@ def _number_given(model: SpeakerEstimator) -> bool:
 
 
 def _spoken(segments: Sequence[Segment]) -> float:
-    """Seconds that segments cover, those that overlap counted once."""
+    """Return the duration covered by segments; overlap counts once."""
     return row_weight_of(segments) * sum(segment.duration for segment in segments)

@@ -1,4 +1,4 @@
-"""Who spoke when, from the recording alone: what ``sms-diar diarize`` does.
+"""Speaker diarization of recordings: ``sms-diar diarize``.
 
 Two neural networks do it where they are (`neural_diarize`), else the embedded i-vector
 model (`ivector_diarize`). Recordings are decoded once, and none knows of another.
@@ -88,7 +88,7 @@ def diarize(
     max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> Diarization:
-    """Find out who spoke when in recordings.
+    """Diarize recordings: find the turns of each speaker.
 
     Parameters
     ----------
@@ -97,64 +97,64 @@ def diarize(
         shape (n,) or (n, channels) with their rate, which make a recording named
         "recording"; or a mapping from names to such pairs.
     method : str, default="sms"
-        How windows are clustered: a name of `sms_diar.clustering.methods.METHODS`.
+        Clustering method, a name of `sms_diar.clustering.methods.METHODS`.
     k : int, optional
-        Neighbours of a window, for methods that have them.
+        Number of neighbours of a window, for methods that use them.
     threshold : float, optional
         Score at which agglomerative clustering stops.
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each recording.
     model : {"auto", "embedded", "neural"}, path, IvectorModel or Networks
-        What hears the voices. "neural" are two networks, which notice when several
-        speak at once; ``sms-diar models fetch`` gets them. "embedded" is the
-        i-vector model that comes with the package. "auto", the default, takes the
-        networks where they are, and the result's first note says which it was. A
-        path is that of an i-vector model, or of a TOML that describes a network.
+        Model, or its name or path. "neural" stands for two networks, which detect
+        overlapped speech; ``sms-diar models fetch`` downloads them. "embedded" is
+        the i-vector model of the package. "auto", the default, uses the networks if
+        they are installed; the first note of the result names the model. A path
+        leads to an i-vector model, or to a TOML file that describes a network.
     vad : {"energy", "neural", "none"}, optional
-        Detector of speech of i-vector models; "energy" by default. Networks have
-        their own, so "auto" takes the embedded model where one is asked for.
+        Speech detector of i-vector models; "energy" by default. Networks detect
+        speech themselves, so "auto" uses the embedded model if `vad` is set.
     step : float, default=2.0
-        Seconds from one window of 10 s to the next, of the networks.
+        Seconds between the starts of the 10 s windows of the networks.
     uem : path or Uem, optional
-        Speech outside these regions is left out.
+        Regions to diarize; speech outside them is ignored.
     channel : int or "each", optional
-        Channel of recordings that have several, from 1; without it they are mixed.
-        With "each", every channel is one speaker, as in calls over telephones.
+        Channel of recordings that have several, counted from 1; by default they are
+        mixed. With "each", every channel is one speaker, as in telephone calls.
     min_turn, max_gap : float, optional
         Minimum length of a turn, and maximum length of a pause that is bridged, in
         seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
-        0.5 where the result is written as subtitles. With 0 nothing is changed.
+        0.5 if the result is written as subtitles. With 0 turns do not change.
     link : bool, default=False
-        Give the same person in several recordings one name: "spk-01" and so on, in
-        the order in which they are first heard.
+        Give the same person one name in all recordings: "spk-01" and so on, in the
+        order in which they are first heard.
     link_threshold : float, default=0.5
-        Probability above which speakers of two recordings are one person.
+        Minimum probability to link speakers of two recordings.
     enrol : mapping from str to path, (samples, rate), or several, optional
-        Recordings of known voices by their names, which speakers get who sound like
-        them; no two speakers of a recording get one name.
+        Recordings of known speakers by name. Speakers with a matching voice are
+        given the name, at most one in each recording.
     enrol_threshold : float, default=0.5
-        Probability from which on a name is given.
+        Minimum probability to assign an enrolled name.
     seed : int, default=0
-        Seed of the draws.
+        Random seed.
     workers : int, default=1
-        Recordings at a time, or, of a single one, threads; results do not depend on
-        it.
+        Number of recordings processed in parallel, or of threads for a single one.
+        Results do not depend on it.
     allow_commands : bool, default=False
-        Run the commands of a `wav.scp` that has some.
+        Run entries of `wav.scp` that are commands.
     strict : bool, default=False
-        Raise what is wrong with the first bad recording of several, too.
+        Raise the error of the first bad recording, even if there are several.
     max_memory : int, optional
-        Bytes that all workers together may take. A recording whose windows may need
-        more to be clustered is refused before that; results do not depend on it.
+        Maximum memory of all workers in bytes. A recording that may need more is
+        refused before its windows are clustered. Results do not depend on it.
     progress : Progress, optional
         Receives progress.
 
     Returns
     -------
     Diarization
-        What is wrong with a single audio file, or with samples, is raised. Of a
-        list, table or directory, recordings that cannot be read or have no speech
-        are left out, and the `problems` of the result say why.
+        Errors of a single audio file, or of samples, are raised. In a list, table
+        or directory, recordings that cannot be read or have no speech are skipped
+        and reported in the `problems` of the result.
 
     Examples
     --------
@@ -162,8 +162,8 @@ def diarize(
     >>> import sms_diar
     >>> rate, rng = 8000, np.random.default_rng(0)
     >>> noise = 0.1 * rng.standard_normal(4 * rate)
-    >>> found = sms_diar.diarize((noise, rate), vad="none", max_speakers=1)
-    >>> [(turn.segment.start, turn.segment.end) for turn in found.turns]
+    >>> result = sms_diar.diarize((noise, rate), vad="none", max_speakers=1)
+    >>> [(turn.segment.start, turn.segment.end) for turn in result.turns]
     [(0.0, 4.0)]
     """
     check_count("diarize", "workers", workers)
@@ -174,7 +174,7 @@ def diarize(
     check_positive("diarize", "step", step)
     if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
-    # Whatever can be wrong is found now rather than after the work.
+    # Check all arguments before the work.
     rules = NamingRules(link, link_threshold, enrol_threshold)
     files = enrolment_files(enrol or {})
     detector = DiarizeSettings().with_vad(vad or "energy").vad
@@ -191,13 +191,13 @@ def diarize(
         channel_voices=link or bool(files),
         max_memory=_share(max_memory, min(workers, len(recordings))),
     )
-    # Windows of a network teach the default method more than its back end, which was
-    # trained on other rooms, can tell it (NEURAL.md has the figures).
-    learns = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
+    # On network embeddings the default method is better without the PLDA back end,
+    # which was trained on other rooms (see NEURAL.md).
+    without_backend = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
     build = partial(
         build_method,
         method,
-        None if learns else chosen.backend,
+        None if without_backend else chosen.backend,
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
     )
@@ -206,7 +206,7 @@ def diarize(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
-    # How many speak in the recordings says nothing about those of known voices.
+    # The number of speakers applies to the recordings, not to enrolment files.
     enrolment = _enrolled(files, chosen, build(), settings, workers, progress)
     problems: list[Problem] | None = None if strict or is_single(source) else []
     results = diarize_all(
@@ -222,7 +222,7 @@ def diarize(
     naming = None
     if link or files:
         results, naming = identify(results, chosen.comparison, enrolment, rules)
-    asked = {
+    options = {
         "method": method,
         "model": chosen.name,
         "k": k,
@@ -244,17 +244,17 @@ def diarize(
         chosen.name,
         chosen.note,
         naming,
-        {name: value for name, value in asked.items() if value is not None},
+        {name: value for name, value in options.items() if value is not None},
     )
 
 
 def _share(max_memory: int | None, processes: int) -> int | None:
-    """What each process may take."""
+    """Return the share of the memory for each process."""
     return None if max_memory is None else max_memory // max(1, processes)
 
 
 def _settings(chosen: ChosenModel, step: float, vad: VadConfig) -> Settings:
-    """Those that the model knows; others would say nothing to it."""
+    """Return the settings for the chosen model."""
     if isinstance(chosen.model, Networks):
         return NeuralSettings(step=step)
     return DiarizeSettings(vad=vad)
@@ -268,10 +268,10 @@ def _enrolled(
     workers: int,
     progress: Progress | None,
 ) -> Enrolment:
-    """Voices of the people whose recordings were given."""
+    """Make voice prints of the people to enrol."""
     if not files:
         return Enrolment()
-    heard = diarize_all(
+    results = diarize_all(
         [file.recording for file in files],
         chosen.model,
         estimator,
@@ -279,7 +279,7 @@ def _enrolled(
         workers=workers,
         progress=progress,
     )
-    return enrolled_voices(files, heard, chosen.comparison)
+    return enrolled_voices(files, results, chosen.comparison)
 
 
 def diarize_all(
@@ -293,15 +293,15 @@ def diarize_all(
     problems: list[Problem] | None = None,
     progress: Progress | None = None,
 ) -> list[DiarizedRecording]:
-    """Diarize recordings, each on its own.
+    """Diarize each recording separately.
 
-    Parameters are those of `diarize_recording`; `problems` receives why recordings
-    are not in the result. Without it the first problem is raised. Several recordings
-    are shared among `workers` processes, or the workers of a cluster.
+    See `diarize_recording` for the parameters. `problems` receives the errors of
+    recordings that are missing from the result; without it the first error is raised.
+    Several recordings are distributed over `workers` processes, or over a cluster.
     """
     listener = progress or Silence()
     alone = len(recordings) == 1 and _scheduler.current() is None
-    if alone:  # bars for its parts; never one within another
+    if alone:  # one progress bar per part, never nested ones
         one = partial(_attempt, workers=workers, progress=listener)
         work = map(partial(one, model, estimator, settings, uem), recordings)
         return _results(work, problems)
@@ -321,22 +321,22 @@ def diarize_recording(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DiarizedRecording:
-    """Find out who spoke when.
+    """Diarize one recording.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
-        Its pieces do not matter.
+        Recording; its segments are ignored.
     model : IvectorModel or Networks
-        Makes the vectors.
+        Model that computes the vectors.
     estimator : SpeakerEstimator
-        Clusters them, with the back end that it was given.
+        Clusters the vectors with its own back end.
     settings : DiarizeSettings or NeuralSettings, optional
-        The rest; those of i-vectors are of no use to networks, and vice versa.
+        Settings of the kind that belongs to the model.
     uem : Uem, optional
-        Only speech in these regions counts.
+        Regions to diarize; speech outside them is ignored.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads. Results do not depend on it.
     progress : Progress, optional
         Receives progress.
     """
@@ -365,7 +365,7 @@ def diarize_recording(
             workers=workers,
             progress=progress,
         )
-    # Voice prints are made before: a bridged pause has no voice.
+    # After the voice prints, because a bridged pause has no voice.
     turns = tidy_turns(result.turns, min_turn=chosen.min_turn, max_gap=chosen.max_gap)
     result = replace(result, turns=tuple(turns))
     if chosen.channel == EACH:
@@ -387,7 +387,7 @@ def _attempt(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> tuple[str, Outcome]:
-    """Name of a recording, and its result or what is wrong with it."""
+    """Return the name of a recording, and its result or error."""
     try:
         return recording.id, diarize_recording(
             recording,
@@ -398,7 +398,7 @@ def _attempt(
             workers=workers,
             progress=progress,
         )
-    except Exception as error:  # noqa: BLE001 - of one recording, not of all
+    except Exception as error:  # noqa: BLE001 - others go on
         return recording.id, error
 
 

@@ -1,4 +1,4 @@
-"""Recordings whose channels are their speakers, such as the two sides of a call."""
+"""Diarization by channel: one speaker per channel, as in telephone calls."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import Segment, Turn
 
 EACH = "each"
-"""In place of the number of a channel: every channel is a speaker."""
+"""Value of `channel` for one speaker per channel."""
 
 
 def channel_name(number: int) -> str:
-    """Name of the speaker of a channel, counted from 1."""
+    """Return the speaker name of a channel, counted from 1."""
     return f"ch-{number}"
 
 
@@ -52,10 +52,9 @@ def diarize_channels(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DiarizedRecording:
-    """Find out when there is speech in each channel.
+    """Detect the speech in each channel; nothing is clustered.
 
-    Nothing is clustered: who speaks is known. Parameters are those of
-    `sms_diar.pipeline.diarize.api.diarize_recording`.
+    See `sms_diar.pipeline.diarize.api.diarize_recording` for the parameters.
     """
     if isinstance(model, Networks):
         rate, upsample = model.embedder.rate, True
@@ -70,10 +69,12 @@ def diarize_channels(
             with MonoAudio([channel], rate, progress=progress) as audio:
                 duration = audio.duration
                 check_length(duration, SHORTEST, place_of(recording))
-                found = _speech(audio, recording.id, model, settings, workers, progress)
+                speech = _speech(
+                    audio, recording.id, model, settings, workers, progress
+                )
                 if bounds is not None:
-                    found = within(found, bounds)
-                spoken = [Turn(one, channel_name(number)) for one in found]
+                    speech = within(speech, bounds)
+                spoken = [Turn(span, channel_name(number)) for span in speech]
                 if settings.channel_voices:
                     voices += _voices(audio, spoken, model, settings, workers)
             turns += spoken
@@ -87,9 +88,9 @@ def diarize_channels(
     summary = SessionSummary(
         recording.id, len(turns), len(speakers), None, 0, converged=True
     )
-    speech = sum(turn.segment.duration for turn in turns)
+    seconds = sum(turn.segment.duration for turn in turns)
     return DiarizedRecording(
-        duration, speech, summary, tuple(turns), voices=tuple(voices)
+        duration, seconds, summary, tuple(turns), voices=tuple(voices)
     )
 
 
@@ -117,7 +118,7 @@ def _voices(
     settings: DiarizeSettings | NeuralSettings,
     workers: int,
 ) -> Sequence[VoicePrint]:
-    """Voice print of the only speaker of a channel, if there is speech enough."""
+    """Make the voice print of the speaker of a channel, if there is enough speech."""
     regions = [turn.segment for turn in spoken]
     layout = settings.windows
     if isinstance(model, Networks):

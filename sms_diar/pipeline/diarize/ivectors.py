@@ -1,9 +1,9 @@
-"""Who spoke when by the i-vectors of a small model: one speaker at a time.
+"""Diarization with i-vectors, without overlapped speech.
 
-Speech is found by its energy, windows are laid over it, each gets an i-vector, and the
-windows of a recording are clustered with the weight that their overlap leaves them. It
-is the chain of the recipe `callhome` without its files: recordings are decoded once,
-into one channel at the rate of the model. That several speak at once is not noticed.
+Speech is detected by its energy and cut into windows. Each window gets an i-vector, and
+the windows of a recording are clustered with weights that account for their overlap.
+The recipe `callhome` has the same steps with files between them. Here a recording is
+decoded once, to one channel at the rate of the model.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from sms_diar.types import Segment
 
 @dataclass(frozen=True)
 class DiarizeSettings:
-    """How recordings are treated; the defaults are those of the recipe `callhome`.
+    """Settings for diarization with i-vectors; defaults as in the recipe `callhome`.
 
     Parameters
     ----------
     vad : VadConfig
         Speech detection.
     windows : WindowLayout
-        Lengths of the windows.
+        Layout of the windows.
     cmvn : str, default="recording"
-        What cepstra are normalised over; a recording is a session.
+        Scope of the normalisation of cepstra; a recording is a session.
     min_turn, max_gap : float, default=0.2
-        Shortest turn, and longest pause that is bridged, in seconds, as in
+        Minimum turn, and maximum pause that is bridged, in seconds; see
         `sms_diar.timeline.turns.tidy_turns`.
     channel : int, optional
-        Channel of recordings that have several; without it they are mixed.
+        Channel of recordings that have several; by default they are mixed.
     allow_commands : bool, default=False
-        Run the commands of a `wav.scp` that has some.
+        Run entries of `wav.scp` that are commands.
     channel_voices : bool, default=False
-        Whether there are voice prints where each channel is a speaker, too: nothing
-        else needs vectors there.
+        Compute voice prints also if each channel is a speaker, where nothing else
+        requires vectors.
     max_memory : int, optional
-        Bytes that a process may take; a recording whose windows may need more to be
-        clustered is refused before that.
+        Maximum memory of a process in bytes. A recording that may need more is
+        refused before its windows are clustered.
     """
 
     vad: VadConfig = field(
@@ -73,7 +73,7 @@ class DiarizeSettings:
     max_memory: int | None = None
 
     def with_vad(self, method: str) -> DiarizeSettings:
-        """The same with another detector of speech."""
+        """Return the same settings with another speech detector."""
         return replace(self, vad=replace(self.vad, method=method))
 
 
@@ -87,22 +87,22 @@ def diarize_by_ivectors(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DiarizedRecording:
-    """Find out who spoke when.
+    """Diarize one recording.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
-        Its pieces do not matter.
+        Recording; its segments are ignored.
     model : IvectorModel
-        Makes the vectors.
+        Model that computes the vectors.
     estimator : SpeakerEstimator
-        Clusters them, with the back end that it was given.
+        Clusters the vectors with its own back end.
     settings : DiarizeSettings, optional
-        The rest.
+        Other settings.
     uem : Uem, optional
-        Only speech in these regions counts.
+        Regions to diarize; speech outside them is ignored.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads. Results do not depend on it.
     progress : Progress, optional
         Receives progress.
     """
@@ -151,7 +151,7 @@ def diarize_by_ivectors(
 
 
 def front_end_for(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
-    """Front end of windows that hold nothing but speech."""
+    """Return the front end for windows that contain only speech."""
     own = model.front_end
     cmvn = replace(own.cmvn, method=settings.cmvn)
     return replace(own, vad=VadConfig(method="none"), cmvn=cmvn)
@@ -167,8 +167,8 @@ def _windows(
     found = windows_of_regions(regions, **vars(windows))
     if not found:
         raise DataFormatError(
-            f"no speech was found in {duration:.1f} s; --vad none takes everything "
-            f"for speech",
+            f"no speech was found in {duration:.1f} s; --vad none treats the "
+            f"whole recording as speech",
             path=place_of(recording),
         )
     return found

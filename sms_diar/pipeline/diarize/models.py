@@ -1,4 +1,4 @@
-"""Which model diarizes: the networks where they are, else the one that is embedded."""
+"""Choice of the model: the networks if installed, otherwise the embedded model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ AUTO, EMBEDDED, NEURAL = "auto", "embedded", "neural"
 IVECTORS = "i-vectors"
 NEEDED = ("campplus", "segmentation")
 EMBEDDED_EXTRACTOR = "c84e4cd1294ce437"
-"""Fingerprint of the extractor that comes with the package."""
+"""Fingerprint of the extractor of the embedded model."""
 
 DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks
-"""A word, the path of an i-vector model or of a network's TOML, or a model."""
+"""Name of a model, path of an i-vector model or network TOML, or a model."""
 
 _FETCH = f"sms-diar models fetch {' '.join(NEEDED)}"
 _WEAK = (
@@ -35,7 +35,7 @@ _WEAK = (
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
-    """A model, what it is, and what to tell a user who did not choose it."""
+    """A model with its name, and a note for users who did not choose it."""
 
     model: IvectorModel | Networks
     name: str
@@ -43,12 +43,12 @@ class ChosenModel:
 
     @property
     def backend(self) -> BackEnd | None:
-        """Back end for its vectors."""
+        """Back end for the vectors of the model."""
         return self.model.backend
 
     @property
     def comparison(self) -> same_voice.VoiceComparison:
-        """Compares voices of several recordings."""
+        """Comparison of voices of several recordings."""
         if isinstance(self.model, Networks):
             if self.backend is not None:
                 return same_voice.VoiceComparison(same_voice.CAMPPLUS, self.backend)
@@ -56,23 +56,23 @@ class ChosenModel:
             return same_voice.VoiceComparison(
                 same_voice.NETWORK, note=_borrowed(f"the network {name}")
             )
-        # Cosines of i-vectors stand differences of channels better than the PLDA
-        # model, which was trained on one recording of each speaker (LINKING.md).
-        own = self.model.extractor.fingerprint == EMBEDDED_EXTRACTOR
-        note = _WEAK if own else _borrowed("this i-vector model")
+        # Cosines of i-vectors are more robust to channel differences than the PLDA
+        # model, which was trained on one recording per speaker (LINKING.md).
+        is_embedded = self.model.extractor.fingerprint == EMBEDDED_EXTRACTOR
+        note = _WEAK if is_embedded else _borrowed("this i-vector model")
         return same_voice.VoiceComparison(same_voice.IVECTORS, note=note)
 
 
 def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
-    """Find the model that is meant; nothing is ever downloaded.
+    """Load the requested model; nothing is ever downloaded.
 
     Parameters
     ----------
     model : {"auto", "embedded", "neural"}, path, IvectorModel, Networks or None
-        "auto", and None, take the networks if both are in the cache folder and no
-        detector of speech is asked for; they have their own.
+        "auto" and None use the networks if both are in the cache folder and `vad`
+        is None, because networks detect speech themselves.
     vad : str or None
-        The detector that is asked for.
+        Requested speech detector.
     """
     if isinstance(model, IvectorModel):
         return ChosenModel(model, IVECTORS)
@@ -80,7 +80,7 @@ def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
     detects = isinstance(model, Networks) or word == NEURAL or word.endswith(".toml")
     if detects and vad is not None:
         raise InvalidParameterError(
-            f"diarize: vad must be left out with neural networks, which detect speech "
+            f"diarize: vad must be omitted with neural networks, which detect speech "
             f"themselves, got {vad!r}; --model embedded has detectors"
         )
     if isinstance(model, Networks):
@@ -96,10 +96,10 @@ def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
 
 
 def load_networks() -> Networks:
-    """The two networks from the cache folder, with the back end that is embedded."""
+    """Load both networks from the cache folder, with the embedded back end."""
     segmenter, embedder = load_segmenter(), load_embedder("campplus")
     backend = backend_from_model(read_model(voice_backend_path(), BACKEND))
-    # A back end of another network would score nonsense without a word.
+    # A back end of another network would silently give meaningless scores.
     fits = backend.extractor == embedder.fingerprint
     return Networks(segmenter, embedder, backend if fits else None)
 
@@ -120,8 +120,8 @@ def _ivectors(word: str, vad: str | None) -> ChosenModel:
 
 def _borrowed(model: str) -> str:
     return (
-        f"in doubt: what scores of two voices are worth was not learnt for {model}, "
-        f"but for another one; probabilities may be far off"
+        f"in doubt: the score calibration was fitted on another model than {model}; "
+        f"probabilities may be far off"
     )
 
 

@@ -1,9 +1,9 @@
-"""Who spoke when, several at once as well, by two neural networks.
+"""Diarization with two neural networks, including overlapped speech.
 
-Values go one way: `LocalActivity` (who of three speaks, in windows of 10 s), windows
-in which one speaks, their vectors, voices (clusters of them, and people who were left
-over), the activity of each voice, turns. The clustering is that of every other
-recording; the networks know nothing of it.
+The steps are: `LocalActivity` (activity of up to three local speakers in windows of
+10 s), windows with a single speaker, their vectors, voices (clusters of the vectors and
+speakers that clustering missed), the activity of each voice, and turns. Clustering is
+the same as for other embeddings.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from sms_diar.types import (
 )
 
 SHORTEST = 0.1
-"""Seconds that a recording must have."""
+"""Minimum duration of a recording in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """The two networks, and the back end for the vectors of one of them."""
+    """Segmentation and embedding network, and the back end for the embeddings."""
 
     segmenter: Segmenter
     embedder: Embedder
@@ -64,22 +64,22 @@ def diarize_by_networks(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> DiarizedRecording:
-    """Find out who spoke when, with overlap.
+    """Diarize one recording, including overlapped speech.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
-        Its pieces do not matter.
+        Recording; its segments are ignored.
     networks : Networks
-        Both want the same rate.
+        Both networks have the same sampling rate.
     estimator : SpeakerEstimator
-        Clusters the vectors, with the back end that it was given.
+        Clusters the vectors with its own back end.
     settings : NeuralSettings, optional
-        The rest.
+        Other settings.
     uem : Uem, optional
-        Only speech in these regions counts.
+        Regions to diarize; speech outside them is ignored.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads. Results do not depend on it.
     progress : Progress, optional
         Receives progress.
     """
@@ -110,10 +110,10 @@ def diarize_by_networks(
         source=place_of(recording),
         extractor=networks.embedder.fingerprint,
     )
-    clustering, told = cluster_windows(
+    clustering, warnings = cluster_windows(
         made, estimator, windows, max_memory=chosen.max_memory, progress=progress
     )
-    notes += told
+    notes += warnings
     labels = [clustering.labels[key] for key in windows]
     spans = list(windows.values())
     fewest, most = _bounds(estimator)
@@ -151,7 +151,7 @@ def listen(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Heard:
-    """Let the segmenter find out how many speak when."""
+    """Estimate the number of active speakers per frame with the segmenter."""
     local = local_activity(
         audio, segmenter, step=settings.step, workers=workers, progress=progress
     )
@@ -166,24 +166,24 @@ def _windows(
     networks: Networks,
     settings: NeuralSettings,
 ) -> dict[str, Segment]:
-    """Windows in which one speaks; any speech if that is never so for long enough."""
+    """Return single-speaker windows, or all speech if there are none."""
     layout = settings.windows
     shortest = max(networks.embedder.shortest, SHORTEST)
     for on, least in ((heard.counts == 1, layout.least), (heard.counts > 0, shortest)):
         regions = stretches_of(heard.local.frames, on, recording.id)
-        # A window must fit into whole samples and a network's shortest input.
-        found = windows_of_regions(regions, **vars(replace(layout, least=least)))
-        if found:
-            return found
+        # A window must have at least the minimum length of the network input.
+        windows = windows_of_regions(regions, **vars(replace(layout, least=least)))
+        if windows:
+            return windows
     raise DataFormatError(
-        f"no speech was found in {duration:.1f} s; --model embedded --vad none takes "
-        f"everything for speech",
+        f"no speech was found in {duration:.1f} s; --model embedded --vad none treats "
+        f"the whole recording as speech",
         path=place_of(recording),
     )
 
 
 def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
-    """Nobody speaks outside the bounds."""
+    """Set the number of speakers to zero outside the bounds."""
     inside: AnyArray = np.zeros(heard.local.frames.count, dtype=np.bool_)
     for bound in bounds:
         inside[heard.local.frames.span(bound.start, bound.end)] = True
@@ -191,8 +191,8 @@ def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
 
 
 def _bounds(estimator: SpeakerEstimator) -> tuple[int, int | None]:
-    """Fewest and most speakers that the caller allows."""
-    known = estimator.get_params()
-    exact: int | None = known.get("num_speakers")
-    low, high = known.get("min_speakers"), known.get("max_speakers")
+    """Return the minimum and maximum number of speakers that the caller allows."""
+    params = estimator.get_params()
+    exact: int | None = params.get("num_speakers")
+    low, high = params.get("min_speakers"), params.get("max_speakers")
     return exact or low or 1, exact or high

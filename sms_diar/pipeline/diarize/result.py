@@ -23,17 +23,17 @@ from sms_diar.timeline.turns import tidy_turns
 from sms_diar.types import Problem, Turn
 
 SUBTITLES = ("srt", "vtt")
-"""Formats whose turns people read while they listen."""
+"""Subtitle formats."""
 
 SUBTITLE_LENGTH = 0.5
-"""Seconds of the shortest turn in subtitles, and of the longest pause bridged there."""
+"""Minimum turn and maximum bridged pause in subtitles, in seconds."""
 
 
 @dataclass(frozen=True)
 class DiarizedRecording(RecordingViews):
     """Diarization of one recording.
 
-    In a notebook it shows itself as a timeline.
+    A notebook shows it as a timeline.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class DiarizedRecording(RecordingViews):
     identities : tuple of Identity
         Identities of the speakers, if names across recordings were requested.
     details : WindowDetails, optional
-        Windows that were clustered, for pictures; none where channels are speakers.
+        Windows that were clustered, for figures; None if channels are speakers.
     """
 
     duration: float
@@ -66,7 +66,7 @@ class DiarizedRecording(RecordingViews):
     def confidence(self) -> tuple[float | None, ...]:
         """Probability that each turn has the right speaker, if the method gives one.
 
-        None for turns without windows, such as those in which others speak too.
+        None for turns without windows, such as overlapped turns.
         """
         found = self.details
         if found is None or found.confidence is None:
@@ -85,7 +85,7 @@ class DiarizedRecording(RecordingViews):
         return self.session.session
 
     def renamed(self, names: Mapping[str, str]) -> DiarizedRecording:
-        """Return the same with a new name for each speaker."""
+        """Return a copy with a new name for each speaker."""
         return replace(
             self,
             turns=tuple(
@@ -98,7 +98,7 @@ class DiarizedRecording(RecordingViews):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         words = self.session.to_dict()
         return {
             "recording": words.pop("session"),
@@ -148,13 +148,13 @@ class Diarization(TurnViews):
     method : str
         Clustering method.
     recordings : tuple of DiarizedRecording
-        In the order given.
+        Results in input order.
     problems : tuple of Problem
-        Why other recordings are not there.
+        Errors of the recordings that are missing.
     model : str
-        "neural", or "i-vectors", which do not know overlap.
+        "neural", or "i-vectors" (without overlapped speech).
     advice : str
-        A line about a model that was not chosen by the caller, and about a better one.
+        Note on an automatically chosen model, and on a better one.
     naming : Naming, optional
         Rules and notes for names across recordings, if these were requested.
     settings : mapping from str to object
@@ -200,12 +200,12 @@ class Diarization(TurnViews):
         return (*about, *(() if self.naming is None else self.naming.notes))
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
-        """Turns as RTTM, written to a file or stream if there is one.
+        """Return the turns as RTTM, and write them if `target` is set.
 
         Parameters
         ----------
         target : str, Path or text stream, optional
-            Where to write it.
+            Output file or stream.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class Diarization(TurnViews):
         if chosen.name == "json" and not is_folder:
             write_json(path, self.to_dict())
             return [path]
-        # In files of their own, recordings need no names that differ.
+        # Recordings in separate files may use the same names.
         shown = self.recordings if is_folder else self.distinct_recordings
         turns = self._turns_for(chosen.name, shown)
         return write_turns(path, turns, chosen.name, durations=self._durations)
@@ -268,7 +268,7 @@ class Diarization(TurnViews):
         return {one.recording: one.duration for one in self.recordings}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON: what ``sms-diar diarize --json`` prints."""
+        """Return plain values for JSON, as printed by ``sms-diar diarize --json``."""
         return {
             "method": self.method,
             "model": self.model,
@@ -278,14 +278,14 @@ class Diarization(TurnViews):
         }
 
     def __str__(self) -> str:
-        """Table of the speakers of a recording, or of several recordings."""
+        """Return a table of the speakers of a recording, or of several recordings."""
         if len(self.recordings) == 1:
             return _speaker_table(self.recordings[0])
         return _recording_table(self.recordings)
 
 
 def _distinct_names(recording: DiarizedRecording) -> dict[str, str]:
-    """Names of speakers among speakers of other recordings."""
+    """Return speaker names that are unique among all recordings."""
     known = {one.speaker for one in recording.identities if one.named_by is not None}
     own = {one.speaker: one.local for one in recording.identities}
     return {
@@ -334,7 +334,7 @@ def _recording_table(recordings: Sequence[DiarizedRecording]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Time as minutes and seconds, or with hours."""
+    """Format seconds as minutes and seconds, with hours if necessary."""
     tenths = round(10.0 * seconds)
     minutes, rest = divmod(tenths, 600)
     if minutes < 60:

@@ -1,4 +1,4 @@
-"""From voices and what a segmenter heard to turns; ``NEURAL.md`` says why."""
+"""Turns from clusters of windows and local activity; ``NEURAL.md`` has the reasons."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from sms_diar.timeline.turns import MAX_GAP, MIN_TURN
 from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import BoolArray, FloatArray, IntArray, Segment, Turn
 
-_ALIKE = 0.5  # cosine of the few windows of two people left over who are one
-_INSIDE = 0.7  # share of a window that a person must fill to lend it a vector
+_ALIKE = 0.5  # minimum cosine to merge two missed speakers
+_INSIDE = 0.7  # minimum share of a window that a missed speaker must fill
 
 
 @dataclass(frozen=True)
 class NeuralSettings:
-    """How recordings are treated.
+    """Settings for diarization with networks.
 
     Parameters
     ----------
     step : float, default=2.0
-        Seconds from one window of the segmenter to the next; 5 is faster.
+        Seconds between the starts of the windows of the segmenter; 5 is faster.
     share : float, default=0.4
-        A frame has one more speaker as soon as this share of one is expected.
+        Minimum fraction of the expected number of speakers that is rounded up.
     windows : WindowLayout
-        Windows that get vectors, where one speaks.
+        Layout of the single-speaker windows that are embedded.
     voice_weight : float, default=3.0
-        What the voice in a frame counts, beside the activity of local speakers, in
-        who it is: cosines against activities from 0 to 1.
+        Weight of the cosines between a frame and the voices, relative to the local
+        activities, which range from 0 to 1.
 
-    The others are those of `DiarizeSettings`.
+    See `DiarizeSettings` for the others.
     """
 
     step: float = 2.0
@@ -61,7 +61,7 @@ class NeuralSettings:
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """What the segmenter found: its windows, and how many speak."""
+    """Output of the segmenter: local activity and number of speakers per frame."""
 
     local: LocalActivity
     expected: FloatArray
@@ -70,14 +70,14 @@ class Heard:
 
 @dataclass(frozen=True, eq=False)
 class _Voices:
-    """Voices of a recording and the windows they were found in."""
+    """Windows of a recording, their vectors, and the voices found in them."""
 
     windows: Sequence[Segment]
     vectors: FloatArray
     centres: FloatArray
 
     def scores(self) -> FloatArray:
-        """Cosines of windows and voices."""
+        """Return cosines of shape (n_windows, n_voices)."""
         cosines: FloatArray = self.vectors @ self.centres.T
         return cosines
 
@@ -93,45 +93,48 @@ def turns_of_voices(
     most: int | None = None,
     settings: NeuralSettings,
 ) -> list[Turn]:
-    """Turns from windows with known voices, and what the segmenter heard.
+    """Make turns from clustered windows and the output of the segmenter.
 
-    Clusters that are one voice are joined whatever the bounds are. The places that
-    this leaves go to people whom clustering overlooked, and, if there have to be more
-    voices, to the windows that none fits.
+    Clusters of the same voice are merged regardless of the bounds. If there are then
+    fewer voices than allowed, speakers that clustering missed are added. If there are
+    too few voices, the windows that fit none of them become voices.
 
     Parameters
     ----------
     recording : str
-        Its name.
+        Name of the recording.
     heard : Heard
-        What the segmenter found.
+        Output of the segmenter.
     windows, vectors, labels : sequences of equal length
-        Windows in which one speaks, their vectors and clusters.
+        Single-speaker windows, their vectors and clusters.
     fewest : int, default=1
-        Voices that there must be; at most as many as windows.
+        Minimum number of voices, at most the number of windows.
     most : int, optional
-        Voices that there may be; at least as many as clusters.
+        Maximum number of voices, at least the number of clusters.
     settings : NeuralSettings
-        Weight of voices.
+        Settings, for the weight of voices.
     """
     local = heard.local
-    rows = scale_rows(vectors)
+    rows = scale_rows(vectors)  # shape: (n_windows, d)
     clusters = np.unique(labels, return_inverse=True)[1]
     centres = _centres(rows, clusters)
     clusters = joined_voices(local, windows, clusters, centres)[clusters]
     centres = _centres(rows, clusters)
     voices = _Voices(windows, rows, centres)
     fits = voices_in_frames(local.frames, windows, voices.scores())
-    places = assign_local(local, fits)
-    more = np.concatenate([centres, _overlooked(heard, voices, places, most)])
+    # shape: (n_frames, n_voices)
+    local_voices = assign_local(local, fits)
+    # shape: (n_segmenter_windows, n_local)
+    more = np.concatenate([centres, _missed(heard, voices, local_voices, most)])
     more = with_odd_windows(rows, more, fewest)
     if len(more) > len(centres):
         voices = replace(voices, centres=more)
-        del fits  # of many voices it is large
+        del fits  # large if there are many voices
         fits = voices_in_frames(local.frames, windows, voices.scores())
-        places = assign_local(local, fits)
+        local_voices = assign_local(local, fits)
     n_voices = len(voices.centres)
-    activity = global_activity(local, places, n_voices)
+    activity = global_activity(local, local_voices, n_voices)
+    # shape: (n_frames, n_voices)
     if n_voices > 1:
         fits *= settings.voice_weight
         activity += fits
@@ -141,52 +144,52 @@ def turns_of_voices(
     return turns_of_frames(recording, local.frames, speaks)
 
 
-def _overlooked(
+def _missed(
     heard: Heard,
     voices: _Voices,
-    places: IntArray,
+    local_voices: IntArray,
     most: int | None,
 ) -> FloatArray:
-    """Voices of people for whom clustering left none."""
-    found: list[FloatArray] = []
+    """Return the voices of speakers that clustering missed, shape (n, d)."""
+    missed: list[FloatArray] = []
     spare = np.inf if most is None else most - len(voices.centres)
-    for person in left_over(heard.local, places, heard.expected):
+    for person in left_over(heard.local, local_voices, heard.expected):
         inside = []
         for number, window in enumerate(voices.windows):
-            place = heard.local.frames.span(window.start, window.end)
-            own = person.alone[
-                max(place.start - person.first, 0) : max(place.stop - person.first, 0)
+            span = heard.local.frames.span(window.start, window.end)
+            alone = person.alone[
+                max(span.start - person.first, 0) : max(span.stop - person.first, 0)
             ]
-            if np.count_nonzero(own) > _INSIDE * (place.stop - place.start):
+            if np.count_nonzero(alone) > _INSIDE * (span.stop - span.start):
                 inside.append(number)
         if not inside:
             continue
         [voice] = scale_rows(voices.vectors[inside].mean(axis=0)[None])
-        alike = [n for n, other in enumerate(found) if voice @ other > _ALIKE]
+        alike = [n for n, other in enumerate(missed) if voice @ other > _ALIKE]
         if alike:
-            [found[alike[-1]]] = scale_rows((found[alike[-1]] + voice)[None])
-        elif len(found) < spare:
-            found.append(voice)
-    return np.array(found).reshape(len(found), voices.vectors.shape[1])
+            [missed[alike[-1]]] = scale_rows((missed[alike[-1]] + voice)[None])
+        elif len(missed) < spare:
+            missed.append(voice)
+    return np.array(missed).reshape(len(missed), voices.vectors.shape[1])
 
 
 def _centres(rows: FloatArray, clusters: IntArray) -> FloatArray:
-    means = [rows[clusters == one].mean(axis=0) for one in range(clusters.max() + 1)]
+    means = [rows[clusters == c].mean(axis=0) for c in range(clusters.max() + 1)]
     centres: FloatArray = scale_rows(np.stack(means))
     return centres
 
 
 def turns_of_frames(recording: str, frames: Frames, speaks: BoolArray) -> list[Turn]:
-    """Turn the activity of voices into turns, in order of time.
+    """Convert the activity of voices to turns, in order of time.
 
     Parameters
     ----------
     recording : str
-        Its name.
+        Name of the recording.
     frames : Frames
-        Those of the recording.
+        Time grid of the recording.
     speaks : ndarray of shape (n_frames, n_voices)
-        Who speaks in each.
+        True where a voice is active.
     """
     pieces = sorted(
         (segment, voice)

@@ -1,7 +1,7 @@
-"""Known voices: recordings of people whose names are given.
+"""Enrolment: voice prints of known speakers from reference recordings.
 
-A file of one person gives a voice print. One in which several are heard gives that of
-the one who speaks most, and a warning. Files of one name are pooled.
+If a file has several speakers, the speaker with the most speech is enrolled, with a
+warning. Files of the same name are pooled.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from sms_diar.types import FloatArray
 EnrolInput: TypeAlias = Mapping[
     str, str | os.PathLike[str] | Given | Sequence[str | os.PathLike[str] | Given]
 ]
-"""Recordings of each name: a path, samples with their rate, or several of these."""
+"""Recordings by name: a path, samples with their rate, or several of these."""
 
 LITTLE = 2.0
-"""Seconds of speech below which a voice is hardly known."""
+"""Recommended minimum duration of speech in seconds."""
 
-_WORTH_SAYING = 0.02  # share of another voice from which there is a warning
+_WORTH_SAYING = 0.02  # minimum share of another voice for a warning
 
 
 @dataclass(frozen=True, eq=False)
 class EnrolmentFile:
-    """A recording of a named voice, not yet heard."""
+    """Reference recording of a named speaker."""
 
     name: str
     recording: Recording | GivenRecording
@@ -50,14 +50,14 @@ class EnrolmentFile:
 
 @dataclass(frozen=True)
 class Enrolment:
-    """Known voices.
+    """Enrolled voices.
 
     Parameters
     ----------
     voices : tuple of VoicePrint
-        One for each name, in the order given.
+        One voice print per name, in input order.
     notes : tuple of str
-        What the user should know: other voices, little speech, voices that are alike.
+        Notes for the user: other voices, too little speech, similar voices.
     """
 
     voices: tuple[VoicePrint, ...] = ()
@@ -65,24 +65,24 @@ class Enrolment:
 
 
 def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
-    """List the recordings of named voices; see `sms_diar.diarize`.
+    """List the recordings of named speakers; see `sms_diar.diarize`.
 
     Raises
     ------
     InvalidParameterError
-        A name that cannot stand in RTTM, or no recording for it.
+        A name is not valid in RTTM, or has no recording.
     MissingFileError
-        A file that is not there.
+        A file does not exist.
     """
     if not isinstance(enrol, Mapping):
         raise InvalidParameterError(
             f"diarize: enrol must be a mapping from names to recordings, got "
             f"{type(enrol).__name__}"
         )
-    found: list[EnrolmentFile] = []
-    for name, given in enrol.items():
+    files: list[EnrolmentFile] = []
+    for name, value in enrol.items():
         check_field("diarize", "a name to enrol", name, format="RTTM")
-        sources = _several(given)
+        sources = _several(value)
         if not sources:
             raise InvalidParameterError(
                 f"diarize: enrol must have a recording for each name, got none for "
@@ -96,9 +96,9 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
             [recording] = recordings_of(source)
             place = place_of(recording)
             if isinstance(recording, GivenRecording):
-                place = f"{name} ({len(found) + 1})"
-            found.append(EnrolmentFile(name, replace(recording, id=shown(place))))
-    return found
+                place = f"{name} ({len(files) + 1})"
+            files.append(EnrolmentFile(name, replace(recording, id=shown(place))))
+    return files
 
 
 def enrolled_voices(
@@ -106,16 +106,16 @@ def enrolled_voices(
     results: Sequence[DiarizedRecording],
     comparison: VoiceComparison,
 ) -> Enrolment:
-    """Voice prints of named people, from their diarized recordings.
+    """Make voice prints of named speakers from their diarized recordings.
 
     Parameters
     ----------
     files : sequence of EnrolmentFile
-        The recordings.
+        Reference recordings.
     results : sequence of DiarizedRecording
-        Who spoke when in each.
+        Diarization of each file.
     comparison : VoiceComparison
-        Tells whether two voices of a file are one that was split.
+        Comparison that finds voices of one speaker that were split.
     """
     notes: list[str] = []
     prints: dict[str, VoicePrint] = {}
@@ -126,19 +126,19 @@ def enrolled_voices(
         notes += [note for note in result.notes if not note.startswith(_doubt(result))]
         if other >= _WORTH_SAYING:
             notes.append(
-                f"{head}: {other:.0%} of the speech is of another voice; the one that "
-                f"speaks most was enrolled"
+                f"{head}: {other:.0%} of the speech is of another voice; the speaker "
+                f"with the most speech was enrolled"
             )
         if voice.seconds < LITTLE:
             notes.append(
-                f"{head}: {voice.seconds:.1f} s of speech are little to know a voice "
-                f"by; at least {LITTLE:g} s are better"
+                f"{head}: only {voice.seconds:.1f} s of speech; {LITTLE:g} s or more "
+                f"is recommended"
             )
         if file.name in prints:
-            known = prints[file.name]
-            if _log_ratio(known, voice, comparison) < 0.0:
-                notes.append(f"{head}: does not sound like the file before it")
-            voice = known.pooled(voice)
+            earlier = prints[file.name]
+            if _log_ratio(earlier, voice, comparison) < 0.0:
+                notes.append(f"{head}: does not sound like the previous file")
+            voice = earlier.pooled(voice)
         prints[file.name] = voice
     voices = tuple(prints.values())
     return Enrolment(voices, (*notes, *_alike(voices, comparison)))
@@ -147,7 +147,7 @@ def enrolled_voices(
 def _several(
     given: str | os.PathLike[str] | Given | Sequence[str | os.PathLike[str] | Given],
 ) -> list[str | Given]:
-    """One or several recordings as a list; (samples, rate) is one."""
+    """Return a list of recordings; (samples, rate) is one recording."""
     if isinstance(given, str | os.PathLike):
         return [str(given)]
     if isinstance(given, tuple) and len(given) == 2 and not _is_path(given[0]):
@@ -161,32 +161,32 @@ def _is_path(value: object) -> bool:
 
 
 def _doubt(result: DiarizedRecording) -> str:
-    """How notes begin that matter for who speaks when, not for a voice."""
+    """Return the prefix of notes about turns, which do not concern enrolment."""
     return f"{result.recording}: in doubt"
 
 
 def _main_voice(
     result: DiarizedRecording, comparison: VoiceComparison, place: str
 ) -> tuple[VoicePrint, float]:
-    """Print of who speaks most, and the share of the speech that is of others."""
+    """Return the print of the main speaker, and the share of other speakers."""
     spoken: dict[str, float] = {}
     for turn in result.turns:
         length = turn.segment.duration
         spoken[turn.speaker] = spoken.get(turn.speaker, 0.0) + length
     if not result.voices:
         raise DataFormatError(
-            "nobody speaks alone for long enough to know a voice by", path=place
+            "too little non-overlapped speech for a voice print", path=place
         )
     main = max(result.voices, key=lambda voice: spoken[voice.speaker])
-    # Clustering may have split one voice: what sounds the same is the same.
-    own = [
+    # Clustering may have split the voice into several.
+    same_voice = [
         voice
         for voice in result.voices
         if voice is main or _log_ratio(main, voice, comparison) > 0.0
     ]
-    names = {voice.speaker for voice in own}
+    names = {voice.speaker for voice in same_voice}
     others = sum(length for name, length in spoken.items() if name not in names)
-    return pool_prints(own), others / sum(spoken.values())
+    return pool_prints(same_voice), others / sum(spoken.values())
 
 
 def _log_ratio(one: VoicePrint, other: VoicePrint, how: VoiceComparison) -> float:
@@ -200,7 +200,7 @@ def _alike(voices: Sequence[VoicePrint], comparison: VoiceComparison) -> list[st
     ratios: FloatArray = compare_prints(voices, voices, comparison)[1]
     pairs = zip(*np.nonzero(np.triu(ratios > 0.0, 1)), strict=True)
     return [
-        f"enrol: {voices[one].speaker} and {voices[other].speaker} sound alike; who is "
-        f"who of them is in doubt"
+        f"enrol: {voices[one].speaker} and {voices[other].speaker} have similar "
+        f"voices; they may be confused"
         for one, other in pairs
     ]

@@ -1,4 +1,4 @@
-"""The same person in several recordings: speakers whose voices are one."""
+"""Linking: find the same speaker in several recordings."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
-_WORTH = 10.0  # speakers looked for in a recording that the prior counts as
-_ROUNDS = 50  # of expectation maximisation
-_SUREST = 30.0  # log-likelihood ratio that counts as certain
+_WORTH = 10.0  # pseudo-count of the prior, in pairs of speaker and recording
+_ROUNDS = 50  # iterations of expectation maximisation
+_SUREST = 30.0  # maximum log-likelihood ratio
 
 
 def link_voices(
@@ -26,30 +26,30 @@ def link_voices(
     names: Sequence[str | None] | None = None,
     threshold: float = 0.5,
 ) -> tuple[IntArray, list[float | None]]:
-    """Find out which speakers are one person.
+    """Group the speakers that are the same person.
 
     Parameters
     ----------
     voices : sequence of VoicePrint
         Speakers of all recordings.
     recordings : sequence of int
-        The recording of each; two of one recording are never one person.
+        Recording of each speaker; speakers of one recording are never grouped.
     comparison : VoiceComparison
-        Compares them.
+        Comparison of voice prints.
     names : sequence of str or None, optional
-        Who somebody is, where it is known: those of one name are one person, those of
-        two are not.
+        Known names. Speakers with equal names are one person, and speakers with
+        different names are not.
     threshold : float, default=0.5
-        Groups are joined as long as the probability that belongs to the mean log odds
-        of their pairs is above it.
+        Groups are merged while the probability of the mean log odds of their pairs
+        is above this.
 
     Returns
     -------
     people : ndarray of shape (n,)
-        Numbers from 0, in the order of the first speaker of each.
+        Group of each speaker, numbered from 0 by their first speakers.
     chances : list of float or None
-        Probability that somebody is who the others of the group are; None for those
-        who are alone.
+        Probability that a speaker is the same person as the rest of the group; None
+        for groups of one speaker.
     """
     if not voices:
         return np.zeros(0, dtype=np.int64), []
@@ -74,10 +74,10 @@ def link_voices(
 def _log_odds(
     voices: Sequence[VoicePrint], recordings: AnyArray, comparison: VoiceComparison
 ) -> FloatArray:
-    """Log odds, for every two, that they are one person."""
+    """Return the log odds that two speakers are one person, shape (n, n)."""
     _, one_way = compare_prints(voices, voices, comparison)
-    ratios = (one_way + one_way.T) / 2.0  # equal to the bit
-    # Who speaks in another recording is any of those who speak there alike.
+    ratios = (one_way + one_way.T) / 2.0  # exactly symmetric
+    # A priori, each speaker of the other recording is equally likely.
     company = np.bincount(recordings)[recordings].astype(np.float64)
     prior = recurrence(ratios, recordings) / np.maximum(company[:, None], company)
     odds: FloatArray = ratios + logit(prior)
@@ -85,26 +85,26 @@ def _log_odds(
 
 
 def recurrence(ratios: FloatArray, recordings: AnyArray) -> float:
-    """How often a speaker of one recording speaks in another one.
+    """Estimate the probability that a speaker also speaks in another recording.
 
     Parameters
     ----------
     ratios : ndarray of shape (n, n)
-        Log-likelihood ratios of every two speakers.
+        Log-likelihood ratios of all pairs of speakers.
     recordings : ndarray of shape (n,)
-        Numbers of their recordings.
+        Recording of each speaker.
 
     Returns
     -------
     share : float
-        The most probable one by expectation maximisation, from a prior of `PRIOR` that
-        is worth `_WORTH` speakers looked for in a recording: of two recordings it
-        hardly moves, of many it is what they say.
+        Maximum a posteriori estimate by expectation maximisation. The prior `PRIOR`
+        has the pseudo-count `_WORTH`, so it dominates for two recordings and has
+        little weight for many.
     """
     n_recordings = int(recordings.max()) + 1
     member = np.zeros((len(recordings), n_recordings))
     member[np.arange(len(recordings)), recordings] = 1.0
-    # Mean likelihood ratio, over speakers of a recording, of each speaker.
+    # Mean likelihood ratio of each speaker over the speakers of each recording.
     sizes = member.sum(axis=0)
     likely = np.exp(np.minimum(ratios, _SUREST)) @ member / np.maximum(sizes, 1.0)
     looked_for = likely[(member == 0.0) & (sizes > 0.0)]

@@ -1,10 +1,9 @@
-"""Names that hold for several recordings: known voices, and the same person again.
+"""Speaker names across recordings: enrolled voices and linked speakers.
 
-First each recording by itself: its speakers are compared with the voices that were
-enrolled, and no two of them get one name. Then, if linking is asked for, speakers of
-different recordings are joined whose voices are one; who has got the same name is
-joined from the beginning, who has got different names, or speaks in the same recording,
-never.
+The speakers of each recording are first compared with the enrolled voices; each name is
+assigned at most once per recording. Then, if linking is requested, speakers of
+different recordings with matching voices are linked. Speakers with the same enrolled
+name are always linked; speakers with different names, or of the same recording, never.
 """
 
 from __future__ import annotations
@@ -42,30 +41,30 @@ def match_voices(
     *,
     threshold: float = 0.5,
 ) -> list[tuple[str | None, tuple[VoiceMatch, ...]]]:
-    """Find the known voices among the speakers of one recording.
+    """Match enrolled voices with the speakers of one recording.
 
     Parameters
     ----------
     speakers : sequence of VoicePrint
-        Those of the recording, different people.
+        Speakers of the recording, all different people.
     known : sequence of VoicePrint
-        Enrolled voices, different people.
+        Enrolled voices, all different people.
     comparison : VoiceComparison
-        Compares them.
+        Comparison of voice prints.
     threshold : float, default=0.5
-        A name is given from this probability on.
+        Minimum probability to assign a name.
 
     Returns
     -------
-    found : list of (str or None, tuple of VoiceMatch)
-        For each speaker the name, if any, and all comparisons.
+    matches : list of (str or None, tuple of VoiceMatch)
+        Name of each speaker, if any, and all comparisons.
 
     Notes
     -----
-    The most probable way to give each name at most once, and each speaker at most
-    one, is found first. The probability of a name is then that of an open set: half
-    for somebody unknown, the other half shared by the enrolled voices, without those
-    that belong to other speakers of the recording.
+    The first step is the most probable assignment in which each name and each speaker
+    is used at most once. The probability of a name is then computed for an open set:
+    the prior of an unknown speaker is one half, and the enrolled voices share the other
+    half, except for voices that are assigned to other speakers of the recording.
     """
     scores, ratios = compare_prints(speakers, known, comparison)
     chosen = _assignment(ratios)
@@ -85,9 +84,9 @@ def match_voices(
 
 
 def _assignment(ratios: FloatArray) -> IntArray:
-    """The enrolled voice of each speaker, or `_NOBODY`: the most probable way."""
+    """Return the most probable enrolled voice of each speaker, or `_NOBODY`."""
     n, m = ratios.shape
-    # Odds against nobody; whoever is nobody, of whom there are enough, adds nothing.
+    # Odds relative to an unknown speaker; one zero column per speaker for these.
     odds = ratios + np.log(PRIOR / max(m, 1) / (1.0 - PRIOR))
     rows, columns = linear_sum_assignment(
         np.hstack((odds, np.zeros((n, n)))), maximize=True
@@ -99,7 +98,7 @@ def _assignment(ratios: FloatArray) -> IntArray:
 
 @dataclass(frozen=True)
 class _Met:
-    """A speaker of a recording, in the order in which they are met."""
+    """A speaker of a recording, in order of appearance."""
 
     recording: int
     identity: Identity
@@ -112,26 +111,26 @@ def identify(
     enrolment: Enrolment | None = None,
     rules: NamingRules | None = None,
 ) -> tuple[list[DiarizedRecording], Naming]:
-    """Give speakers names that hold for all recordings.
+    """Assign speaker names that are consistent across recordings.
 
     Parameters
     ----------
     recordings : sequence of DiarizedRecording
-        In the order that numbers speakers.
+        Recordings; speakers are numbered in this order.
     comparison : VoiceComparison
-        Compares their voice prints.
+        Comparison of voice prints.
     enrolment : Enrolment, optional
-        Known voices.
+        Enrolled voices.
     rules : NamingRules, optional
-        What is asked for, and from which probability on.
+        Requested names and minimum probabilities.
 
     Returns
     -------
     recordings : list of DiarizedRecording
-        With new names, and what these rest upon.
+        Recordings with new names and the evidence for them.
     naming : Naming
-        Its notes tell names that were given, voices that were not found, and how many
-        people recur.
+        Its notes list assigned names, voices without a match, and the number of
+        people in several recordings.
     """
     chosen, known = rules or NamingRules(), (enrolment or Enrolment()).voices
     met = [
@@ -161,7 +160,7 @@ def _recognised(
     comparison: VoiceComparison,
     rules: NamingRules,
 ) -> list[_Met]:
-    """Speakers of a recording, with the names of enrolled voices.
+    """Assign enrolled names to the speakers of a recording.
 
     A speaker whose own name is also the name of an enrolled voice gets the recording's
     name in front of it.
@@ -188,7 +187,7 @@ def _linked(
     rules: NamingRules,
     taken: Collection[str],
 ) -> list[_Met]:
-    """The same speakers under names that hold for all recordings."""
+    """Link speakers and give them the same name in all recordings."""
     heard = [number for number, one in enumerate(met) if one.voice is not None]
     names = [
         met[number].identity.speaker if met[number].identity.named_by else None
@@ -208,7 +207,7 @@ def _linked(
     }
     person_of = dict(zip(heard, people.tolist(), strict=True))
     chance_of = dict(zip(heard, chances, strict=True))
-    # A speaker without a voice print is a person with a negative number.
+    # Speakers without a voice print get negative numbers.
     persons = [person_of.get(number, -1 - number) for number in range(len(met))]
     unknown = [person for person in persons if person not in named]
     fresh = dict(zip(unknown, name_speakers(unknown, taken=taken), strict=True))
@@ -238,7 +237,7 @@ def _enrolment_notes(
     known: Sequence[VoicePrint],
     rules: NamingRules,
 ) -> list[str]:
-    """A line for each enrolled name, and for speakers who nearly have one."""
+    """Describe the matches of each enrolled name, and ambiguous speakers."""
     notes = []
     for voice in known:
         places, best = [], 0.0
@@ -254,16 +253,16 @@ def _enrolment_notes(
             notes.append(f"enrol {voice.speaker}: found in {', '.join(places)}")
         else:
             notes.append(
-                f"enrol {voice.speaker}: not found; the likeliest speaker is it with "
-                f"{best:.0%}, below the threshold of {rules.enrol_threshold:.0%}"
+                f"enrol {voice.speaker}: no match (best candidate {best:.0%}, "
+                f"threshold {rules.enrol_threshold:.0%})"
             )
     for one in met:
         own = one.identity
-        # A probability of zero: the name went to a speaker who fits better.
+        # A probability of zero: the name was assigned to a better match.
         second = [m for m in own.matches if m.log_ratio > 0.0 == m.probability]
         notes += [
             f"{recordings[one.recording].recording}: {own.local} sounds like "
-            f"{match.name} as well, whose name another speaker has"
+            f"{match.name}, but another speaker has this name"
             for match in second
             if not own.named_by
         ]
@@ -279,11 +278,11 @@ def _link_notes(
     recur = sum(number > 1 for number in places.values())
     notes = [
         f"link: {len(met)} speakers of {len(recordings)} recordings are {len(places)} "
-        f"people, {recur} of whom recur"
+        f"people, {recur} of them in several recordings"
     ]
     notes += [
-        f"{recordings[one.recording].recording}: {one.identity.local} never speaks "
-        f"alone for long enough to be linked; it is {one.identity.speaker}"
+        f"{recordings[one.recording].recording}: {one.identity.local} has too "
+        f"little non-overlapped speech to be linked; it is {one.identity.speaker}"
         for one in met
         if one.voice is None
     ]

@@ -1,4 +1,4 @@
-"""Who a speaker of a recording was found to be, and on what grounds."""
+"""Identities of speakers, and the evidence for them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from sms_diar.pipeline.identify.prints import VoicePrint
 BY_VOICE, BY_LINK = "voice", "link"
 
 PRIOR = 0.5
-"""Probability, before anything is heard, that a speaker is an enrolled one at all, and
-that a speaker of one recording speaks in another at all."""
+"""Prior probability that a speaker is enrolled, and that a speaker of one recording
+also speaks in another one."""
 
 
 @dataclass(frozen=True)
 class NamingRules:
-    """How names are given that hold for several recordings.
+    """Rules for names across recordings.
 
     Parameters
     ----------
     link : bool, default=False
-        Whether speakers of several recordings are joined.
+        Link speakers of several recordings.
     link_threshold, enrol_threshold : float, default=0.5
-        Probability above which two are one, and from which on a name is given.
+        Minimum probability to link two speakers, and to assign a name.
     """
 
     link: bool = False
@@ -44,16 +44,16 @@ class NamingRules:
 
 @dataclass(frozen=True)
 class Naming:
-    """What was asked for, and what to tell about it.
+    """Rules for names, and notes about the result.
 
     Parameters
     ----------
     rules : NamingRules
-        What was asked for.
+        Rules that were applied.
     enrolled : tuple of VoicePrint
-        The known voices.
+        Enrolled voices.
     notes : tuple of str
-        Names given and not given, and doubts.
+        Assigned names, enrolled names without a match, and doubts.
     """
 
     rules: NamingRules
@@ -61,7 +61,7 @@ class Naming:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "link": self.rules.link,
             "link_threshold": self.rules.link_threshold,
@@ -81,14 +81,14 @@ class VoiceMatch:
     Parameters
     ----------
     name : str
-        Whose voice it is.
+        Name of the enrolled voice.
     score : float
-        What the back end says, in its own unit.
+        Score of the back end.
     log_ratio : float
-        Log-likelihood ratio of one person against two.
+        Log-likelihood ratio of same speaker against different speakers.
     probability : float
-        That it is this voice, and not another enrolled or an unknown one, given the
-        names of the other speakers of the recording.
+        Probability of this voice among all enrolled voices and unknown speakers,
+        given the names of the other speakers of the recording.
     """
 
     name: str
@@ -97,7 +97,7 @@ class VoiceMatch:
     probability: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "name": self.name,
             "score": round(self.score, 4),
@@ -108,20 +108,20 @@ class VoiceMatch:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a speaker of a recording was found to be.
+    """Identity of a speaker of a recording.
 
     Parameters
     ----------
     speaker : str
-        The name in the turns.
+        Name in the turns.
     local : str
-        The name that the recording by itself had given.
+        Name before identification.
     named_by : {"voice", "link"} or None
-        Whether an enrolled name was given for the voice, or because the speaker was
-        linked to one of another recording who has it.
+        Source of an enrolled name: the voice, or a link to a speaker of another
+        recording who has this name.
     linked : float or None
-        Probability that this is the person whom the others with the name are: of the
-        mean log odds; None where there are no others.
+        Probability that this is the same person as the others with this name, from
+        the mean log odds; None if there are no others.
     matches : tuple of VoiceMatch
         Comparisons with all enrolled voices; none for a speaker without a voice print.
     """
@@ -133,7 +133,7 @@ class Identity:
     matches: tuple[VoiceMatch, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "speaker": self.speaker,
             "local": self.local,

@@ -1,8 +1,8 @@
-"""What a speaker of a recording sounds like: one vector, and what it rests upon.
+"""Voice prints: one vector per speaker of a recording.
 
-A voice print is the mean of the vectors of the windows in which one speaker speaks and
-nobody else does. It is all that is kept of them, so that many recordings, or one of
-five hours, leave a few hundred numbers for each speaker.
+A voice print is the mean vector of the windows in which only this speaker is active.
+The vectors themselves are dropped, so that even a recording of five hours needs only a
+few hundred numbers per speaker.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from sms_diar.scoring import BackEnd
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import BoolArray, FloatArray, Segment, Turn
 
-_OWN = 0.8  # share of a window that its speaker must fill
-_OTHERS = 0.2  # share that others may fill
+_OWN = 0.8  # minimum share of a window with its speaker
+_OTHERS = 0.2  # maximum share of a window with other speakers
 
 
 @dataclass(frozen=True)
 class VoicePrint:
-    """What a speaker sounds like.
+    """Voice print of a speaker.
 
     Parameters
     ----------
     speaker : str
-        Who it is.
+        Name of the speaker.
     vector : tuple of float
-        Mean of the vectors of the windows, each of unit length after the centring of
-        the back end. It is shorter than 1, the more the windows differ.
+        Mean of the vectors of the windows, each scaled to unit length after the
+        centring of the back end. The more the windows differ, the shorter it is.
     windows : int
-        How many there were.
+        Number of windows.
     seconds : float
-        Speech in them; where they overlap it counts once.
+        Duration of speech in the windows; overlap counts once.
     """
 
     speaker: str
@@ -47,7 +47,7 @@ class VoicePrint:
     seconds: float
 
     def pooled(self, other: VoicePrint) -> VoicePrint:
-        """The print of all windows of two prints of one speaker."""
+        """Return the combined print of two prints of one speaker."""
         both = self.windows + other.windows
         mine, its = np.array(self.vector), np.array(other.vector)
         mean = (self.windows * mine + other.windows * its) / both
@@ -56,16 +56,16 @@ class VoicePrint:
         )
 
     def named(self, speaker: str) -> VoicePrint:
-        """The same voice under another name."""
+        """Return a copy with another name."""
         return replace(self, speaker=speaker)
 
     def to_dict(self) -> dict[str, Any]:
-        """What it rests upon, for JSON; the vector says nothing to people."""
+        """Return plain values for JSON, without the vector."""
         return {"windows": self.windows, "seconds": self.seconds}
 
 
 def pool_prints(prints: Sequence[VoicePrint]) -> VoicePrint:
-    """The print of all windows of prints of one speaker, named as the first."""
+    """Combine prints of one speaker; the result has the name of the first."""
     return reduce(VoicePrint.pooled, prints)
 
 
@@ -75,23 +75,23 @@ def voice_prints(
     vectors: FloatArray,
     backend: BackEnd | None = None,
 ) -> tuple[VoicePrint, ...]:
-    """Voice prints of the speakers of one recording.
+    """Compute the voice prints of the speakers of one recording.
 
     Parameters
     ----------
     turns : sequence of Turn
-        Who speaks when; those of one speaker do not overlap each other.
+        Turns; two turns of the same speaker never overlap.
     windows : sequence of Segment
-        Stretches that have vectors.
+        Windows that have vectors.
     vectors : ndarray of shape (n_windows, d)
         Raw vectors.
     backend : BackEnd, optional
-        Says what is subtracted from vectors before they are scaled.
+        Back end whose mean is subtracted before vectors are scaled.
 
     Returns
     -------
     prints : tuple of VoicePrint
-        In the order of the names. Who never fills a window alone has none.
+        Voice prints ordered by name, without speakers that never fill a window.
     """
     if not turns:
         return ()
@@ -123,7 +123,7 @@ def voice_prints(
 def compare_prints(
     ours: Sequence[VoicePrint], theirs: Sequence[VoicePrint], how: VoiceComparison
 ) -> tuple[FloatArray, FloatArray]:
-    """Scores, and log-likelihood ratios, of every two prints of two lists.
+    """Compute scores and log-likelihood ratios for all pairs of two lists of prints.
 
     Returns
     -------
@@ -140,11 +140,11 @@ def compare_prints(
 def _covered(
     stretches: Sequence[Segment], starts: FloatArray, ends: FloatArray
 ) -> FloatArray:
-    """Seconds of each window that lie in stretches, which do not overlap."""
+    """Return how many seconds of each window the disjoint `stretches` cover."""
     ordered = sorted(stretches)
     edges = np.array([(one.start, one.end) for one in ordered])
     lengths = edges[:, 1] - edges[:, 0]
-    # Seconds spoken up to a time: constant in pauses, growing in stretches.
+    # Cumulative speech up to each boundary; constant in pauses.
     spoken = np.repeat(np.cumsum(lengths), 2)
     spoken[::2] -= lengths
     times = edges.ravel()

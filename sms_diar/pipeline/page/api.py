@@ -1,7 +1,7 @@
-"""A page to look at and listen to: what ``sms-diar report`` does.
+"""HTML report with audio: ``sms-diar report``.
 
-`report_page` takes anybody's turns, or a `Diarization`, which knows more: how sure it
-is, and what its windows look like.
+`report_page` takes turns of any origin, or a `Diarization`, which also has confidences
+and the clustered windows.
 
 >>> from sms_diar.types import Segment, Turn
 >>> page = report_page([Turn(Segment("call", 0.0, 6.0), "Ann")])
@@ -45,14 +45,14 @@ from sms_diar.timeline.ticks import seconds_of
 from sms_diar.types import Problem, Turn
 
 EMBED_LIMIT = 16.0
-"""Megabytes of compressed audio that a page holds; more lies beside it."""
+"""Maximum embedded audio in megabytes; larger audio is saved in separate files."""
 
-_HEIGHT = 720  # pixels of the page in a notebook
+_HEIGHT = 720  # height of the page in a notebook, in pixels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportPage:
-    """A page that is ready to be written; a notebook shows it.
+    """HTML page that can be written to a file or shown in a notebook.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ReportPage:
     remarks: tuple[Problem, ...] = ()
 
     def html(self) -> str:
-        """Text of the page, audio of any size embedded."""
+        """Return the page as HTML with all audio embedded."""
         return render(self.page)
 
     def __repr__(self) -> str:
@@ -98,29 +98,29 @@ class ReportPage:
         return sum(len(sound.content) for sound in sounds if sound is not None)
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write the page, and beside it the audio that is too much for it.
+        """Write the page, and audio above the limit as separate files.
 
         Returns
         -------
         paths : list of Path
-            What was written, the page first.
+            Files that were written, the page first.
         """
         target = Path(path)
         sounds = {
-            place: one.audio
-            for place, one in enumerate(self.page.recordings)
-            if one.audio is not None
+            index: recording.audio
+            for index, recording in enumerate(self.page.recordings)
+            if recording.audio is not None
         }
         if self._audio_size <= 1e6 * self.embed_limit:
             write_text(target, render(self.page))
             return [target]
         beside = {}
         stem = file_names([target.stem])[target.stem]  # the page links to it
-        for place, sound in sounds.items():
-            name = f"{stem}-{place + 1}{sound.suffix}"
+        for index, sound in sounds.items():
+            name = f"{stem}-{index + 1}{sound.suffix}"
             with replacing(target.with_name(name)) as temporary:
                 temporary.write_bytes(sound.content)
-            beside[place] = name
+            beside[index] = name
         write_text(target, render(self.page, beside))
         return [target, *(target.with_name(name) for name in beside.values())]
 
@@ -139,27 +139,27 @@ def report_page(
     allow_commands: bool = False,
     progress: Progress | None = None,
 ) -> ReportPage:
-    """Make a page of who spoke when.
+    """Make an HTML page of turns.
 
     Parameters
     ----------
     turns : Diarization, path, list of paths, Annotation or iterable of Turn
-        Who speaks when, by `sms_diar.diarize` or by anybody else.
+        Turns, from `sms_diar.diarize` or any other system.
     audio : path, sequence of paths, (samples, rate), or mapping, optional
-        The recordings, as `sms_diar.diarize` takes them, by name. One recording and
-        one file belong together whatever their names.
+        Audio of the recordings, as for `sms_diar.diarize`, matched by name. A single
+        file is matched with a single recording regardless of their names.
     reference : path, list of paths, Annotation or iterable of Turn, optional
         True turns. Single recordings of other names are matched as by
         `sms_diar.score`.
     uem, convention, collar, ignore_overlap
-        How the turns are scored, as for `sms_diar.score`.
+        Scoring options, as for `sms_diar.score`.
     title : str, optional
-        Head of the page; by default the recording.
+        Title of the page; by default the name of the recording.
     embed_limit : float, default=16.0
-        Megabytes of compressed audio up to which it is embedded in the page; what is
-        more lies beside it.
+        Maximum megabytes of compressed audio that are embedded in the page; larger
+        audio is saved in separate files.
     allow_commands : bool, default=False
-        Run the commands of a `wav.scp` that has some.
+        Run entries of `wav.scp` that are commands.
     progress : Progress, optional
         Receives progress.
     """
@@ -175,7 +175,7 @@ def report_page(
             settings = {"turns": turns}
         found = _by_recording(turns_of("turns", turns))
     if not found:
-        raise InvalidParameterError("report_page: turns must hold turns, got none")
+        raise InvalidParameterError("report_page: turns must contain turns, got none")
     scores = None
     true: dict[str, list[Turn]] = {}
     remarks: tuple[Problem, ...] = ()
@@ -222,17 +222,17 @@ def report_page(
 def _recording(
     name: str, turns: Sequence[Turn], known: DiarizedRecording | None
 ) -> PageRecording:
-    order = sorted(range(len(turns)), key=lambda place: turns[place])
+    order = sorted(range(len(turns)), key=lambda index: turns[index])
     last = max((turn.segment.end for turn in turns), default=0.0)
-    listed = tuple(turns[place] for place in order)
+    listed = tuple(turns[index] for index in order)
     if known is None:
         return PageRecording(name, last, listed)
-    sure = known.confidence
+    confidence = known.confidence
     return PageRecording(
         name,
         max(known.duration, last),
         listed,
-        tuple(sure[place] for place in order),
+        tuple(confidence[index] for index in order),
         windows=None if known.details is None else window_map(known.details),
         notes=tuple(note.removeprefix(f"{name}: ") for note in known.notes),
     )
@@ -283,7 +283,7 @@ def _with_audio(
     if last > seconds + 0.5:
         notes += (
             f"The last turn ends at {last:.1f} s, but the audio has {seconds:.1f} s: "
-            f"it may be that of another recording.",
+            f"it may belong to another recording.",
         )
     return replace(
         part,

@@ -1,8 +1,8 @@
-"""A recording to look at and to listen to, for a page: its peaks, and MP3.
+"""Waveform and MP3 audio of a recording for a page.
 
-MP3 of a constant rate is what every browser plays and can jump in. 40 kbit/s are 300 kB
-a minute, and enough to tell voices apart; frames of lower rates are too small to say
-where the sound begins, so that everything would be heard a tenth of a second late.
+Every browser plays MP3 of a constant rate and can seek in it. 40 kbit/s is 300 kB per
+minute and enough to distinguish voices. Frames of lower rates are too small for the
+header with the encoder delay, and playback would be a tenth of a second late.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sms_diar.report.page_data import PageAudio, Waveform
 from sms_diar.types import FloatArray
 
 _COMPRESSION = {8000: 0.7, 16000: 0.8}
-"""Rates of the sound in a page, and how much it is compressed: 24 and 40 kbit/s."""
+"""Compression level for each sampling rate: 24 and 40 kbit/s."""
 
-_PER_SECOND = 50  # peaks of short recordings
+_PER_SECOND = 50  # peaks per second of short recordings
 _MOST_PEAKS = 40_000
-_LOUD = 0.9  # where the loudest sample is brought
+_LOUD = 0.9  # level of the loudest sample after scaling
 
 
 def listen_to(
@@ -36,16 +36,16 @@ def listen_to(
     allow_commands: bool = False,
     progress: Progress | None = None,
 ) -> tuple[float, Waveform, PageAudio | None]:
-    """Seconds of a recording, its peaks, and its sound.
+    """Return the duration, the waveform and the audio of a recording.
 
     Parameters
     ----------
     recording : Recording or GivenRecording
-        Channels are mixed.
+        Recording; its channels are mixed.
     sound : bool, default=True
-        Whether the sound is wanted; encoding takes a while.
+        Encode the audio, which takes a while.
     allow_commands : bool, default=False
-        Run the command of a `wav.scp`.
+        Run entries of `wav.scp` that are commands.
     progress : Progress, optional
         Receives progress.
     """
@@ -56,13 +56,13 @@ def listen_to(
             waveform, loudest = _waveform(audio)
             if not sound:
                 return audio.duration, waveform, None
-            # Far microphones are quiet, and the page has no knob for that.
+            # Distant microphones are quiet, and the page has no volume control.
             gain = _LOUD / (loudest or 1.0)
             return audio.duration, waveform, _encoded(audio, gain, progress)
 
 
 def _waveform(audio: MonoAudio) -> tuple[Waveform, float]:
-    """Peaks, and the loudest sample."""
+    """Return the peaks and the level of the loudest sample."""
     size = max(audio.rate // _PER_SECOND, -(-audio.n_samples // _MOST_PEAKS))
     peaks: FloatArray = np.concatenate(list(_peaks(audio, size)))
     loudest = float(peaks.max())

@@ -1,4 +1,10 @@
-"""What is kept of the windows of a recording, to look at later."""
+"""Windows of a recording for the page: a sketch of their vectors and a map.
+
+The map shows the first two principal axes of the vectors. Its paths come from a short
+stochastic mean shift that is run only for this figure: in each round every window moves
+once, to the mean of its nearest neighbours. Clustering itself uses another method, with
+many more moves than a figure can show.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +19,29 @@ from sms_diar.report.page_data import WindowMap
 from sms_diar.types import FloatArray, Segment
 
 MOST_WINDOWS = 2000
-"""Windows whose vectors are kept: evenly spaced ones of longer recordings."""
+"""Maximum number of windows with vectors; they are evenly spaced."""
 
 _DIMENSIONS = 24
 
 
 @dataclass(frozen=True, eq=False)
 class WindowDetails:
-    """Windows of a recording, their clusters and a sketch of their vectors.
+    """Windows of a recording, their clusters and a projection of their vectors.
 
     Parameters
     ----------
     windows : tuple of Segment
-        All of them, in order of time.
+        All windows in order of time.
     labels : tuple of str
-        Cluster of each; turns may carry other names.
+        Cluster of each window; turns may have other names.
     confidence : tuple of float, optional
-        Probability that each label is right, where the method tells.
+        Probability that each label is right, if the method estimates it.
     drawn : ndarray of shape (m,)
-        Places of the windows whose vectors are kept, at most `MOST_WINDOWS`.
+        Indices of the windows with vectors, at most `MOST_WINDOWS`.
     sketch : ndarray of shape (m, q)
-        Their directions along the principal axes of all: enough for a picture, not
-        for clustering.
+        Projections of the vectors on the principal axes, for figures only.
     share : float
-        Share of the variance that lies in the first two axes.
+        Share of the variance in the first two axes.
     """
 
     windows: tuple[Segment, ...]
@@ -53,12 +58,12 @@ def window_details(
     labels: Mapping[str, str],
     confidence: Mapping[str, float] | None,
 ) -> WindowDetails:
-    """Keep what pictures need of the windows, by their ids; `vectors` in order."""
+    """Compute the details of windows by id; `vectors` has shape (n_windows, d)."""
     drawn = evenly(len(windows), MOST_WINDOWS)
     rows = scale_rows(vectors)[drawn]
     rows = rows - rows.mean(axis=0)
     _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
-    # Signs are those of no library: the largest part of an axis is positive.
+    # Fix the signs: the largest component of each axis is positive.
     axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
     variance = sizes**2
     whole = float(variance.sum())
@@ -73,59 +78,60 @@ def window_details(
 
 
 def evenly(n: int, most: int) -> npt.NDArray[np.int64]:
-    """Places of at most `most` of `n` things, evenly spaced."""
+    """Return at most `most` evenly spaced indices below `n`."""
     if n <= most:
         return np.arange(n)
     return np.linspace(0, n - 1, most).round().astype(np.int64)
 
 
-def selected(values: Sequence[float], places: npt.NDArray[np.int64]) -> FloatArray:
-    """Values at these places."""
-    return np.asarray(values, dtype=np.float64)[places]
+def selected(values: Sequence[float], indices: npt.NDArray[np.int64]) -> FloatArray:
+    """Return the values at these indices."""
+    return np.asarray(values, dtype=np.float64)[indices]
 
 
-_ROUNDS = 6  # moves of each window, about
-_NEAREST = 17  # the paper's number of neighbours
-_LEAST = 3  # windows that make a picture
+_ROUNDS = 6  # approximate number of moves of each window
+_NEAREST = 17  # number of neighbours in the paper
+_LEAST = 3  # minimum number of windows
 
 
 def window_map(details: WindowDetails, seed: int = 0) -> WindowMap | None:
-    """Make the picture; None of fewer than three windows.
+    """Make the map of windows, or None if there are fewer than three.
 
     Parameters
     ----------
     details : WindowDetails
-        What was kept of a recording.
+        Windows of a recording.
     seed : int, default=0
-        Of the draws.
+        Random seed.
     """
     rows = details.sketch.astype(np.float64)
     if len(rows) < _LEAST or rows.shape[1] < 2:
         return None
-    sure = details.confidence
+    confidence = details.confidence
     return WindowMap(
-        tuple(details.windows[place] for place in details.drawn),
+        tuple(details.windows[index] for index in details.drawn),
         paths_to_rest(rows, seed)[:, :, :2],
-        None if sure is None else selected(sure, details.drawn),
+        None if confidence is None else selected(confidence, details.drawn),
         len(details.windows),
         details.share,
     )
 
 
 def paths_to_rest(rows: FloatArray, seed: int = 0) -> FloatArray:
-    """Where each row was at first and after each round of a stochastic mean shift.
+    """Return the positions of each row during a stochastic mean shift.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        Points.
+        Initial positions.
     seed : int, default=0
-        Of the draws.
+        Random seed.
 
     Returns
     -------
     paths : ndarray of shape (n, rounds + 1, d)
-        In a round every row is drawn once, in an order of its own.
+        Initial positions, and positions after each round. In each round every row
+        moves once, in random order.
     """
     rng = np.random.default_rng(seed)
     n = len(rows)
@@ -134,10 +140,10 @@ def paths_to_rest(rows: FloatArray, seed: int = 0) -> FloatArray:
     squares = np.einsum("ij,ij->i", state, state)
     moments = [state.copy()]
     for _ in range(_ROUNDS):
-        for one in rng.permutation(n):
-            far = squares - 2.0 * (state @ state[one])
-            nearest = np.argpartition(far, k - 1)[:k]
-            state[one] = state[nearest].mean(axis=0)
-            squares[one] = state[one] @ state[one]
+        for i in rng.permutation(n):
+            distances = squares - 2.0 * (state @ state[i])  # up to a constant
+            nearest = np.argpartition(distances, k - 1)[:k]
+            state[i] = state[nearest].mean(axis=0)
+            squares[i] = state[i] @ state[i]
         moments.append(state.copy())
     return np.stack(moments, axis=1)

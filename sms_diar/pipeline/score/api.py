@@ -1,7 +1,7 @@
-"""Diarization or labels against a reference: what ``sms-diar score`` does.
+"""Scores of turns or labels against a reference: ``sms-diar score``.
 
-`score` is for turns, `score_systems` for the turns of several systems, which it
-compares, and `score_labels` for tables of labels. All take paths or values.
+`score` takes turns, `score_systems` compares the turns of several systems, and
+`score_labels` takes tables of labels. All accept paths or values.
 
 >>> from sms_diar.types import Segment, Turn
 >>> truth = [Turn(Segment("r", 0.0, 6.0), "A"), Turn(Segment("r", 6.0, 10.0), "B")]
@@ -62,12 +62,12 @@ MOST_SAMPLES = 10**6
 
 @dataclass(frozen=True)
 class Resampling:
-    """Options of `score` for drawing recordings.
+    """Bootstrap options of `score`.
 
     Parameters
     ----------
     measure : str
-        Which of `sms_diar.metrics.RATES` is looked at.
+        Name of a rate of `sms_diar.metrics.RATES`.
     bootstrap : int
         Samples of recordings; 0 for none.
     method : {"percentile", "bca"}
@@ -91,7 +91,7 @@ class Resampling:
         check_choice("score", "method", self.method, INTERVAL_METHODS)
 
     def interval(self, result: Evaluation) -> Interval:
-        """Where the measure of a system lies."""
+        """Return the confidence interval of a system."""
         return confidence_interval(
             result,
             self.measure,
@@ -102,7 +102,7 @@ class Resampling:
         )
 
     def comparison(self, result: Evaluation, first: Evaluation) -> Comparison:
-        """Where the difference between a system and the first lies."""
+        """Return the confidence interval of the difference to the first system."""
         return compare(
             result,
             first,
@@ -115,7 +115,7 @@ class Resampling:
 
 
 LONG_COLLAR = 5.0
-"""Seconds above which a collar was perhaps meant in milliseconds."""
+"""Collar in seconds above which milliseconds were probably intended."""
 
 
 def score(
@@ -134,18 +134,18 @@ def score(
     level: float = 0.95,
     seed: int = 0,
 ) -> ScoreReport:
-    """Score who spoke when.
+    """Score turns against a reference.
 
     Parameters
     ----------
     reference, hypothesis : path, list of paths, Annotation or iterable of Turn
-        True turns, and those of a system, in any number of recordings. Paths are
-        files of any format that holds turns, folders, patterns, or lists of files
-        (``.lst``, ``.scp``).
+        True turns and turns of a system, in any number of recordings. Paths are files
+        of any turn format, folders, patterns, or lists of files (``.lst``,
+        ``.scp``).
     uem : path or Uem, optional
         Regions that are scored; without it, the `extent`.
     convention : {"sms-diar", "nist", "dscore", "pyannote"} or Convention
-        Whose rules apply where tools disagree.
+        Scoring rules to follow, because tools differ.
     collar : float, default=0.0
         Seconds left unscored on each side of a reference boundary (md-eval -c).
     collar_total : float, optional
@@ -153,10 +153,10 @@ def score(
     ignore_overlap : bool, default=False
         Leave time with several reference speakers unscored (md-eval -1).
     extent : {"reference", "joint"}, optional
-        What is scored without a UEM: from the first to the last boundary of the
-        reference, or of reference and hypothesis. By default as the convention says.
+        Scored region without a UEM: from the first to the last boundary of the
+        reference, or of both sides. By default as in the convention.
     measure : str, default="der"
-        Which of `sms_diar.metrics.RATES` gets a confidence interval.
+        Rate of `sms_diar.metrics.RATES` that gets a confidence interval.
     bootstrap : int, default=0
         Samples of recordings for the interval; 0 for none. A single recording
         never gets one.
@@ -170,7 +170,7 @@ def score(
     Returns
     -------
     report : ScoreReport
-        Prints as the command does; `to_dict` gives what it writes as JSON.
+        Report that prints like the command; `to_dict` returns its JSON.
     """
     found = score_systems(
         reference,
@@ -218,7 +218,7 @@ def score_systems(
     uem, convention, collar, collar_total, ignore_overlap, extent
         As for `score`.
     measure : str, default="der"
-        Which of `sms_diar.metrics.RATES` is compared.
+        Rate of `sms_diar.metrics.RATES` that is compared.
     bootstrap : int, default=2000
         Samples of recordings for intervals; with 0 nothing is compared.
     method, level, seed
@@ -300,8 +300,8 @@ def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport
     Returns
     -------
     report : LabelReport
-        Figures of the ids that both sides have. It prints as the command does;
-        `to_dict` gives what that writes as JSON.
+        Report on the ids of both sides. It prints like the command; `to_dict`
+        returns its JSON.
     """
     truth = labels_of("reference", reference)
     labels = labels_of("hypothesis", hypothesis)
@@ -324,7 +324,7 @@ def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport
 
 
 def _one_side(collar: float, collar_total: float | None) -> float:
-    """Collar on each side of a boundary."""
+    """Return the collar on each side of a boundary."""
     if collar_total is None:
         return collar
     if collar:
@@ -341,7 +341,7 @@ def _one_side(collar: float, collar_total: float | None) -> float:
 
 
 def _long_collar(side: float) -> tuple[Problem, ...]:
-    """Question a collar that leaves next to nothing to score."""
+    """Warn about a collar that excludes nearly everything."""
     if side > LONG_COLLAR:
         text = (
             f"a collar of {side:g} s on each side leaves little to score; was it meant "
@@ -357,7 +357,7 @@ def _scored(
     rules: Callable[[Annotation], Evaluation],
     system: System,
 ) -> tuple[Evaluation, tuple[Problem, ...]]:
-    """Score one system, and say what is odd about it."""
+    """Score one system and collect remarks."""
     turns = system.turns
     if turns is None:
         turns = turns_of(system.name, system.paths)

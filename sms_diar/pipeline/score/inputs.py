@@ -1,4 +1,4 @@
-"""The two sides of a score, reference and hypothesis, from paths or values."""
+"""Inputs of scores: reference and hypothesis from paths or values."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sms_diar.timeline.regions import Uem
 from sms_diar.types import Problem, Severity, Turn
 
 TurnSource: TypeAlias = str | Path | Annotation | Iterable[str | Path] | Iterable[Turn]
-"""Turns, or where they are: files of any format that holds turns, folders, patterns,
-lists of files, ``-`` for standard input."""
+"""Turns, or paths of turns: files of any turn format, folders, patterns, lists of
+files, or ``-`` for standard input."""
 
 LabelSource: TypeAlias = str | Path | Mapping[str, str]
-"""Speaker of each id, or where that is: utt2spk, CSV or JSON."""
+"""Speaker of each id, or the path of a table: utt2spk, CSV or JSON."""
 
 _RTTM_LINES = ("SPEAKER", "SPKR-INFO", "LEXEME", "SEGMENT", "NOSCORE", "NON-")
 
 
 def turns_of(name: str, source: TurnSource) -> Annotation:
-    """Turns of files or of values; `name` is what messages call them."""
+    """Read turns from files or values; `name` is used in messages."""
     if isinstance(source, Annotation):
         return source
     if isinstance(source, str | Path):
@@ -45,14 +45,14 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
         raise InvalidParameterError(f"score: {name} must be {rule}, got {source!r}")
     paths: list[str | Path] = []
     turns: list[Turn] = []
-    for place, item in enumerate(source):
+    for index, item in enumerate(source):
         if isinstance(item, Turn) and not paths:
             turns.append(item)
         elif isinstance(item, str | Path) and not turns:
             paths.append(item)
         else:
             raise InvalidParameterError(
-                f"score: {name} must be {rule}, got {item!r} at place {place}"
+                f"score: {name} must be {rule}, got {item!r} at index {index}"
             )
     if not paths:
         return Annotation.from_turns(turns, source=name)
@@ -61,21 +61,21 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
 
 
 def reference_turns(source: TurnSource) -> Annotation:
-    """True turns, of which there must be some."""
+    """Read the reference, which must not be empty."""
     if isinstance(source, str | Path) and is_label_table(source):
         raise InvalidParameterError(
-            f"score: reference must hold turns, got the table of labels {source}; use "
-            f"score_labels"
+            f"score: reference must contain turns, got the table of labels {source}; "
+            f"use score_labels"
         )
     true = turns_of("reference", source)
     if not len(true) and paths_of(source):
-        raise DataFormatError("holds no turns to score against", path=true.files[0])
+        raise DataFormatError("has no turns to score against", path=true.files[0])
     require_turns("score", "reference", true)
     return true
 
 
 def regions_of(uem: str | Path | Uem | None) -> Uem | None:
-    """Regions that are scored, if they are given."""
+    """Read the scored regions, if any."""
     if uem is None or isinstance(uem, Uem):
         return uem
     if isinstance(uem, str | Path):
@@ -84,7 +84,7 @@ def regions_of(uem: str | Path | Uem | None) -> Uem | None:
 
 
 def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
-    """Speaker of each id; `name` is what messages call them."""
+    """Read the speaker of each id; `name` is used in messages."""
     if isinstance(source, Mapping):
         return source
     if isinstance(source, str | Path):
@@ -96,7 +96,7 @@ def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
 
 
 def paths_of(source: TurnSource) -> list[str | Path]:
-    """Paths that a source is made of; none if it holds turns."""
+    """List the paths of a source; empty for turns in memory."""
     if isinstance(source, str | Path):
         return [source]
     if isinstance(source, list | tuple):
@@ -105,7 +105,7 @@ def paths_of(source: TurnSource) -> list[str | Path]:
 
 
 def shown_source(source: object, otherwise: str) -> str:
-    """Path as it was given, or what stands for values."""
+    """Return a single path as text, or `otherwise` for other sources."""
     if isinstance(source, list | tuple) and len(source) == 1:
         (source,) = source
     return str(source) if isinstance(source, str | Path) else otherwise
@@ -113,16 +113,16 @@ def shown_source(source: object, otherwise: str) -> str:
 
 @dataclass(frozen=True)
 class System:
-    """Where the turns of a system are, or the turns if they are in no file.
+    """Paths of the turns of a system, or the turns if they are in memory.
 
     Parameters
     ----------
     name : str
-        What messages call it.
+        Name for messages.
     paths : list of str or Path
-        What its source is made of; empty for turns.
+        Paths of the source; empty for turns in memory.
     turns : Annotation or None
-        None where any worker can read them from the paths.
+        None if any worker can read them from the paths.
     """
 
     name: str
@@ -131,7 +131,7 @@ class System:
 
     @classmethod
     def of(cls, name: str, source: TurnSource) -> System:
-        """Read what others, on other machines perhaps, cannot."""
+        """Read sources that workers on other machines cannot read."""
         paths = paths_of(source)
         mixed = isinstance(source, list | tuple) and len(source) > len(paths)
         readable = paths and not mixed and "-" not in map(str, paths)
@@ -232,13 +232,13 @@ def _differ_by_an_end(one: str, other: str) -> bool:
 
 
 def _did_you_mean(similar: Mapping[str, str]) -> str:
-    shown = [f"{name!r} for {wanted!r}" for wanted, name in similar.items()]
+    shown = [f"{name!r} for {other!r}" for other, name in similar.items()]
     more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
     return f"did you mean {', '.join(shown[:3])}{more}?"
 
 
 def shown_names(names: Iterable[str]) -> str:
-    """First names in alphabetical order, for messages."""
+    """Format the first few names in alphabetical order."""
     listed = sorted(names)
     shown = ", ".join(repr(name) for name in listed[:3])
     return shown + (", ..." if len(listed) > 3 else "")

@@ -1,10 +1,10 @@
-"""Conversations of anyone's speech, with their reference: ``sms-diar simulate``.
+"""Simulated conversations with a reference: ``sms-diar simulate``.
 
-Each conversation is planned (`sms_diar.synthetic.turn_taking`), then its speech is
-read, brought to its level, put into a room, mixed and sent through a channel, block
-by block. Speakers, turns, levels, room and noise have random streams of their own in
-each conversation, named after its number. So the same conversation can be had with
-and without noise, in a room or not, and however many others are made.
+Each conversation is planned (`sms_diar.synthetic.turn_taking`). Its speech is then
+read, scaled, reverberated, mixed and sent through a channel, block by block. Speakers,
+turns, levels, room and noise have separate random streams in each conversation, so that
+the same conversation can be made with and without noise or a room, and does not depend
+on the number of conversations.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LOWEST_RATE = 1000
 
 @dataclass(frozen=True)
 class SimulateSettings:
-    """How conversations are made; see `sms_diar.pipeline.simulate.api.simulate`."""
+    """Settings of a simulation; see `sms_diar.pipeline.simulate.api.simulate`."""
 
     speakers: int = 2
     duration: float = 120.0
@@ -82,7 +82,7 @@ class SimulateSettings:
         if self.noise != "white" and self.acoustics.snr is None:
             raise InvalidParameterError(
                 f"simulate: noise needs an snr, got noise {str(self.noise)!r} without; "
-                f"say how far it is below speech, such as --snr 20 (snr=20)"
+                f"set the signal-to-noise ratio, such as --snr 20 (snr=20)"
             )
         if not re.fullmatch(r"[\w.+-]+", self.prefix):
             raise InvalidParameterError(
@@ -94,19 +94,19 @@ class SimulateSettings:
             if self.acoustics.telephone and self.rate <= 2 * BAND_HZ[1]:
                 raise InvalidParameterError(
                     f"simulate: rate must be more than {2 * BAND_HZ[1]:g} for a "
-                    f"telephone's band, got {self.rate}; leave it out"
+                    f"telephone's band, got {self.rate}; omit it"
                 )
 
     @property
     def wanted_rate(self) -> int | None:
-        """Samples per second; None for those of the source."""
+        """Sampling rate in Hz; None for the rate of the source."""
         if self.rate is None and self.acoustics.telephone:
             return TELEPHONE_RATE
         return self.rate
 
     @property
     def detector(self) -> VadConfig | None:
-        """Looks for speech in the segments, as `diarize` does."""
+        """Speech detector for the segments, as in `diarize`; None for none."""
         if self.vad == "none":
             return None
         return VadConfig(self.vad, min_speech=0.2, min_pause=0.3, padding=0.05)
@@ -158,63 +158,64 @@ def simulate(
     allow_commands: bool = False,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Make conversations of the speech in a data directory.
+    """Simulate conversations with the speech of a data directory.
 
     Parameters
     ----------
     data : path or DataDir
-        Kaldi data directory with `wav.scp`, `utt2spk` and, if wanted, `segments`.
+        Kaldi data directory with `wav.scp`, `utt2spk` and optionally `segments`.
     output : path
         New or empty folder. It becomes a data directory: audio, `wav.scp`,
         `segments` and `utt2spk` of the speech that was used, `source_segments` (where
         that was in the source), `reco2dur`, `reco2num_spk`, the reference `ref.rttm`,
         and `simulation.json` with all settings.
     speakers : int, default=2
-        Speakers of each conversation, drawn from those of `data`.
+        Number of speakers in each conversation, drawn from the speakers of `data`.
     duration : float, default=120.0
-        Seconds of each conversation.
+        Duration of each conversation in seconds.
     conversations : int, default=1
-        How many.
+        Number of conversations.
     turn_mean, turn_min : float, default=4.0 and 1.0
-        Seconds of a turn, which lasts `turn_min` and an exponentially distributed
-        time more. Segments are joined and cut to that length.
+        Mean and minimum duration of turns in seconds. The part above the minimum is
+        exponentially distributed. Segments are concatenated and cut to this length.
     turn_segments : (int, int), optional
-        Turns of this many whole segments instead, from the fewest to the most.
+        Minimum and maximum number of whole segments per turn, instead of a duration.
     pause_mean : float, default=0.5
-        Seconds between turns, exponentially distributed.
+        Mean pause between turns in seconds; pauses are exponentially distributed.
     overlap : float, default=0.0
-        Time in which two speak over the time in which anybody speaks, 0 to 0.9.
+        Share of overlapped speech in all speech, 0 to 0.9.
     dominance : {"even", "uneven", "zipf"}, default="even"
-        Shares of the talk: alike, by weights drawn from [0.2, 1], or as 1, 1/2, 1/3.
+        Shares of the speakers: equal, random weights in [0.2, 1], or 1, 1/2, 1/3.
     level : float, optional
-        Level of each speaker's speech, in dB relative to full scale; by default that
-        of the source. A room about keeps it, a telephone's band does not.
+        Level of the speech of each speaker, in dB relative to full scale; by default
+        the level of the source. A room roughly preserves it, a telephone band does
+        not.
     level_spread : float, default=0.0
         Standard deviation of the level over speakers, in dB.
     rt60 : float, optional
-        Reverberation time in seconds, each speaker at another distance of 0.5 to 3 m;
-        no room by default.
+        Reverberation time in seconds; speakers are at random distances of 0.5 to
+        3 m. By default there is no room.
     snr : float, optional
-        Mean level of speech over that of the noise, in dB, before the telephone; no
-        noise by default.
+        Signal-to-noise ratio in dB, before the telephone channel; by default there
+        is no noise.
     noise : {"white", "pink"}, path or DataDir, default="white"
-        What the noise is; a data directory holds recordings of it.
+        Type of noise, or a data directory with recordings of noise.
     telephone : bool, default=False
-        Whether all of it passes a band of 300 to 3400 Hz and mu-law.
+        Apply a band-pass of 300 to 3400 Hz and mu-law coding.
     rate : int, optional
-        Samples per second; by default those of the source, or 8000 with `telephone`.
+        Sampling rate in Hz; by default as the source, or 8000 with `telephone`.
     format : {"wav", "flac"}, default="wav"
-        Files of 16 bits.
+        Format of the 16-bit audio files.
     prefix : str, default="sim"
-        Recordings are named by it and a number.
+        Prefix of the names of recordings, followed by a number.
     vad : {"energy", "neural", "none"}, default="energy"
-        Detector of speech in the segments; pauses of 0.3 s and more are cut out. With
-        "none" they stay, and count as speech in the reference: a fifth of the time of
-        read speech.
+        Speech detector for the segments; pauses of 0.3 s or more are removed. With
+        "none" pauses count as speech in the reference; in read speech they are a
+        fifth of the time.
     channel : int, optional
         Channel of recordings that have several, counted from 1.
     seed : int, default=0
-        Seed of the draws: same seed, same bytes.
+        Random seed; equal seeds give identical files.
     allow_commands : bool, default=False
         Run entries of `wav.scp` that are commands.
     progress : Progress, optional
@@ -223,8 +224,8 @@ def simulate(
     Returns
     -------
     Simulation
-        What was made. Speech of a speaker recurs within a conversation only after
-        all of it was used; the `notes` of the result say where that happens.
+        Result of the simulation. Speech of a speaker is repeated in a conversation
+        only after all of it was used; the `notes` of the result report this.
     """
     settings = SimulateSettings(
         speakers=speakers,
@@ -253,12 +254,12 @@ def simulate_all(
     *,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Make the conversations that settings ask for; see `simulate`."""
+    """Make conversations from settings; see `simulate`."""
     folder = _checked_output(output)
     listener = progress or Silence()
     with ExitStack() as stack:
         maker = _Maker(data, settings, stack)
-        # All appears at once in the end, or nothing does.
+        # The folder appears only when it is complete.
         inside = stack.enter_context(replacing_folder(folder))
         count = settings.conversations
         alone = count == 1
@@ -287,7 +288,7 @@ def _style(
     given = {name: value for name, value in lengths.items() if value is not None}
     if given and turn_segments is not None:
         raise InvalidParameterError(
-            f"simulate: turn_segments must be alone, got {', '.join(given)}, too; "
+            f"simulate: turn_segments cannot be combined with {', '.join(given)}; "
             f"turns have a length in seconds or in segments"
         )
     return TurnTaking(
@@ -310,7 +311,7 @@ def _checked_output(output: str | Path) -> Path:
 
 
 class _Maker:
-    """Makes conversations one after another, each from its own random streams."""
+    """Makes conversations one after another, each with its own random streams."""
 
     def __init__(
         self, data: str | Path | DataDir, settings: SimulateSettings, stack: ExitStack
@@ -343,19 +344,19 @@ class _Maker:
 
     @property
     def settings_used(self) -> dict[str, object]:
-        """The settings, with what they left open."""
+        """Settings, including values chosen by default."""
         used = {"data": str(self.source.data.path), **self._settings.to_dict()}
         return {**used, "rate": self.source.rate}
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know about the source."""
+        """Notes for the user about the source."""
         low, high = self.source.source_rate, self.source.rate
         notes = list(self.source.notes)
         if low < high:
             notes.append(
-                f"{self.source.data.path}: its {low} samples per second became {high}; "
-                f"nothing is above {low / 2:g} Hz"
+                f"{self.source.data.path}: resampled from {low} to {high} Hz; the "
+                f"spectrum above {low / 2:g} Hz is empty"
             )
         if self._settings.detector is None:
             notes.append(
@@ -436,7 +437,7 @@ class _Maker:
 def _samples(
     rendering: Rendering, scene: Scene, channel: Channel, progress: Progress
 ) -> Iterator[npt.NDArray[np.int16]]:
-    """The whole conversation, block by block."""
+    """Yield the samples of a conversation, block by block."""
     parts = rendering.parts(scene.gains, scene.responses)
     count = -(-rendering.n_samples // BLOCK)
     with progress.track("audio", count) as advance:

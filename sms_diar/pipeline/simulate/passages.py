@@ -1,4 +1,4 @@
-"""The speech of a data directory, by speaker, and its audio at one rate."""
+"""Speech of a data directory by speaker, and its audio at one rate."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from sms_diar.synthetic.supply import Passage
 from sms_diar.timeline.regions import within
 from sms_diar.types import FloatArray, Segment
 
-_OPEN = 64  # files that are kept open
+_OPEN = 64  # maximum number of open files
 
 
 class AudioShelf:
-    """Recordings at one rate, opened when they are needed and kept for a while.
+    """Recordings at one sampling rate, opened on demand and cached.
 
     Use it in a ``with`` statement, or close it.
 
     Parameters
     ----------
     recordings : sequence of Recording
-        At least one, with different ids.
+        At least one recording, with unique ids.
     rate : int, optional
-        Samples per second; by default that of the first recording, which the others
-        must have, too.
+        Sampling rate in Hz; by default the rate of the first recording, and all
+        others must have the same rate.
     channel : int, optional
         Channel of recordings that have several, counted from 1.
     allow_commands : bool, default=False
@@ -65,7 +65,7 @@ class AudioShelf:
         self.rate = self.source_rate if rate is None else rate
 
     def open(self, name: str) -> Samples:
-        """A recording at the rate of all."""
+        """Open a recording at the common rate."""
         audio = self._original(name)
         if self._rate is None and audio.rate != self.rate:
             raise DataFormatError(
@@ -105,19 +105,20 @@ class AudioShelf:
 
 
 class SpeakerPassages:
-    """What the speakers of a data directory say.
+    """Passages of speech of each speaker of a data directory.
 
     Use it in a ``with`` statement, or close it.
 
     Parameters
     ----------
     data : path or DataDir
-        Needs `wav.scp` and `utt2spk`; without `segments` each recording is one.
+        Data directory with `wav.scp` and `utt2spk`; without `segments` each recording
+        is one segment.
     rate, channel, allow_commands
         As in `AudioShelf`.
     vad : VadConfig, optional
-        Speech is looked for in the segments, and passages are what is found.
-        Without it the segments are speech all through.
+        Speech detector that finds passages in the segments. Without it the whole
+        segments are passages.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class SpeakerPassages:
         self._passages: dict[str, list[Passage]] = {}
 
     def passages(self, speaker: str) -> list[Passage]:
-        """What a speaker says: at least one passage."""
+        """Return the passages of a speaker, at least one."""
         if speaker not in self._passages:
             found = [
                 passage
@@ -175,14 +176,14 @@ class SpeakerPassages:
             ]
             if not found:
                 raise DataFormatError(
-                    f"no speech is left of speaker {speaker!r}; remove the speaker",
+                    f"no speech of speaker {speaker!r}; remove the speaker",
                     path=self.data.path,
                 )
             self._passages[speaker] = found
         return self._passages[speaker]
 
     def read(self, passage: Passage, first: int, last: int) -> FloatArray:
-        """Samples of a passage, counted from its start."""
+        """Read samples of a passage, counted from its start."""
         audio = self._shelf.open(passage.recording)
         return audio.read(passage.first + first, passage.first + last)
 
@@ -232,11 +233,11 @@ class SpeakerPassages:
         if not unknown:
             return []
         table = self.data.path / "utt2spk"
-        return [f"{table}: {unknown} segment(s) have no speaker and were left out"]
+        return [f"{table}: {unknown} segment(s) have no speaker and were skipped"]
 
 
 def open_data(data: str | Path | DataDir, name: str) -> DataDir:
-    """A data directory that may be given by its path."""
+    """Open a data directory, unless it is open already."""
     if isinstance(data, DataDir):
         return data
     check_path("simulate", name, data)
@@ -246,7 +247,7 @@ def open_data(data: str | Path | DataDir, name: str) -> DataDir:
 def open_noises(
     noise: str | Path | DataDir, *, rate: int, allow_commands: bool
 ) -> AudioShelf:
-    """Recordings of noise: all of a data directory, whole."""
+    """Open all recordings of a data directory with noise."""
     if isinstance(noise, str | Path) and not Path(noise).is_dir():
         raise InvalidParameterError(
             f"simulate: noise must be 'white', 'pink' or a data directory, got "

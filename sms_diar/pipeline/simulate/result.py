@@ -24,23 +24,23 @@ from sms_diar.report.tables import Table
 from sms_diar.synthetic.conversation import Conversation
 from sms_diar.types import Segment, Turn
 
-_MISSED = 0.05  # share of overlap by which a conversation may miss what was asked for
+_MISSED = 0.05  # tolerance of the share of overlap
 
 
 @dataclass(frozen=True)
 class Participant:
-    """How a speaker appears in a conversation.
+    """Speaker of a conversation.
 
     Parameters
     ----------
     speaker : str
-        Id, that of the source.
+        Id of the speaker in the source.
     share : float
-        Share of the talk that was meant.
+        Planned share of the speech.
     gain_db : float
-        How much louder than in the source.
+        Gain relative to the source in dB.
     distance : float or None
-        Metres to the microphone, if there is a room.
+        Distance to the microphone in metres, if there is a room.
     """
 
     speaker: str
@@ -56,11 +56,11 @@ class SimulatedRecording:
     Parameters
     ----------
     plan : Conversation
-        Who speaks when, and what.
+        Planned turns and their passages.
     participants : tuple of Participant
-        Its speakers.
+        Speakers of the conversation.
     n_clipped : int
-        Samples that were too loud.
+        Number of clipped samples.
     """
 
     plan: Conversation
@@ -84,23 +84,23 @@ class SimulatedRecording:
 
     @property
     def overlap(self) -> float:
-        """Time in which two speak over the time in which anybody speaks."""
+        """Share of overlapped speech in all speech."""
         return self.plan.overlapped / self.plan.speech
 
     @property
     def repeated(self) -> float:
-        """Share of the talk that was heard before in this conversation."""
+        """Share of the speech that repeats earlier speech of the conversation."""
         return self.plan.repeated / sum(self.plan.talk.values())
 
     def sources(self) -> dict[str, list[str]]:
-        """Ids of the segments that each speaker's talk is taken from."""
+        """Ids of the source segments of each speaker."""
         used: dict[str, dict[str, None]] = {name: {} for name in self.plan.shares}
         for placement in self.plan.placements:
             used[placement.speaker][placement.passage.id] = None
         return {speaker: list(ids) for speaker, ids in used.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         talk, sources = self.plan.talk, self.sources()
         return {
             "recording": self.recording,
@@ -126,20 +126,20 @@ class SimulatedRecording:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Conversations that were made, and of what.
+    """Simulated conversations and their settings.
 
     ``print`` shows a table of them.
 
     Parameters
     ----------
     output : Path
-        The data directory.
+        Path of the data directory.
     settings : mapping
-        All options, the seed among them.
+        All options, including the seed.
     recordings : tuple of SimulatedRecording
         The conversations.
     notes : tuple of str
-        What the user should know.
+        Notes for the user.
     """
 
     output: Path
@@ -149,11 +149,11 @@ class Simulation:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The reference of all conversations."""
+        """Reference turns of all conversations."""
         return tuple(turn for one in self.recordings for turn in one.turns)
 
     def record(self) -> dict[str, Any]:
-        """What ``simulation.json`` holds; it does not depend on the folder."""
+        """Return the contents of ``simulation.json``, without the folder."""
         return {
             "version": __version__,
             "settings": dict(self.settings),
@@ -162,7 +162,7 @@ class Simulation:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON: what ``sms-diar simulate --json`` prints."""
+        """Return plain values for JSON, as printed by ``sms-diar simulate --json``."""
         return {"output": str(self.output), **self.record()}
 
     def __str__(self) -> str:
@@ -182,14 +182,14 @@ class Simulation:
 
 
 def notes_on(recordings: tuple[SimulatedRecording, ...], overlap: float) -> list[str]:
-    """What the user should know about conversations, each in a line.
+    """List notes for the user about conversations.
 
     Parameters
     ----------
     recordings : tuple of SimulatedRecording
         The conversations.
     overlap : float
-        What was asked for.
+        Requested share of overlap.
     """
     notes = []
     repeating = [one for one in recordings if one.plan.repeated]
@@ -197,8 +197,8 @@ def notes_on(recordings: tuple[SimulatedRecording, ...], overlap: float) -> list
         worst = max(repeating, key=lambda one: one.repeated)
         notes.append(
             f"speech recurs in {len(repeating)} of {len(recordings)} conversations, up "
-            f"to {worst.repeated:.0%} of the talk ({worst.recording}): their speakers "
-            f"have no more; what recurs is no new evidence about a speaker"
+            f"to {worst.repeated:.0%} of the speech ({worst.recording}): their "
+            f"speakers have no more speech; repeated speech adds no evidence"
         )
     missed = [one for one in recordings if abs(one.overlap - overlap) > _MISSED]
     if missed:
@@ -217,7 +217,7 @@ AUDIO_FOLDER = "audio"
 
 
 def audio_path_of(folder: Path, recording: str, format: str) -> Path:
-    """Where the audio of a conversation is."""
+    """Return the path of the audio of a conversation."""
     return folder / AUDIO_FOLDER / f"{recording}.{format}"
 
 
@@ -229,18 +229,18 @@ def write_simulated_tables(
     Parameters
     ----------
     folder : Path
-        Where.
+        Output folder.
     simulation : Simulation
-        What was made.
+        Result of the simulation.
     source : SpeakerPassages
-        What it was made of.
+        Source of the speech.
     """
     segments: dict[str, Segment] = {}
     origins: dict[str, Segment] = {}
     speakers: dict[str, str] = {}
     for one in simulation.recordings:
         for number, placement in enumerate(one.plan.placements):
-            # Kaldi wants ids that sort as their speakers do.
+            # Kaldi requires ids that sort like their speakers.
             name = f"{placement.speaker}-{one.recording}-{number:05d}"
             segments[name] = one.plan.segment(placement.start, placement.end)
             speakers[name] = placement.speaker

@@ -1,8 +1,8 @@
-"""Where training of an i-vector model stands, kept on disk against interruptions.
+"""Checkpoints of the training of i-vector models.
 
-The file lies beside the model to be. It is written whole or not at all, carries a
-digest, and belongs to one training: to its settings, its frames, and the versions of
-what computes with them. Anything else that lies there is ignored, with a message.
+The file is in the folder of the future model. It is written atomically and has a
+digest. It is valid for one training only: the same settings, frames and versions of the
+libraries. Any other file with this name is ignored, with a message.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from sms_diar.types import AnyArray
 
 KIND = "checkpoint"
 PAUSE = 30.0
-"""Seconds of training that may be lost to a power cut; Ctrl-C loses none."""
+"""Minimum seconds between two checkpoints; Ctrl-C also writes one."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """What was reached: of the background model and then of T."""
+    """State of the background model and then of T."""
 
     ubm: UbmState | None = None
     tv: TotalVariabilityState | None = None
 
 
 def checkpoint_path(model: Path) -> Path | None:
-    """Where the state of training `model` is kept; nowhere for devices and pipes."""
+    """Return the path of the checkpoint; None for devices and pipes."""
     if model.exists() and not model.is_file():
         return None
-    target = model.resolve()  # lest it lie beside a link such as /dev/stdout
+    target = model.resolve()  # not in the folder of a link such as /dev/stdout
     return target.with_name(f"{target.name}.checkpoint")
 
 
 def training_key(settings: Mapping[str, Any], frames: str) -> str:
-    """What a training depends on, as hexadecimal digits.
+    """Return a digest of everything that the training depends on.
 
     Parameters
     ----------
     settings : mapping
-        Plain values.
+        Settings as plain values.
     frames : str
         Fingerprint of the frames.
     """
@@ -68,16 +68,16 @@ def training_key(settings: Mapping[str, Any], frames: str) -> str:
 
 
 class Checkpoint:
-    """The file of one training.
+    """Checkpoint file of one training.
 
     Parameters
     ----------
     path : Path or None
-        Where it is kept; None keeps nothing.
+        Path of the file; None disables checkpoints.
     key : str
-        What the training depends on; see `training_key`.
+        Digest of settings and data; see `training_key`.
     say : callable
-        Receives lines for people.
+        Receives messages for the user.
     """
 
     def __init__(self, path: Path | None, key: str, say: Callable[[str], None]) -> None:
@@ -89,12 +89,12 @@ class Checkpoint:
         self._is_waiting = False
 
     def read(self, fits: Callable[[TrainingState], bool]) -> TrainingState:
-        """What an interrupted run reached, or the start.
+        """Return the state of an interrupted training, or the initial state.
 
         Parameters
         ----------
         fits : callable
-            Whether a state is of the right shape.
+            Returns True if the arrays of a state have the right shapes.
         """
         if self._path is None or not self._path.is_file():
             return self._state
@@ -104,14 +104,14 @@ class Checkpoint:
                 if str(found.arrays["key"]) != self._key:
                     self._say(
                         f"{self._path}: belongs to other settings, data or versions; "
-                        f"ignored, training starts anew"
+                        f"ignored, training starts again"
                     )
                     return self._state
                 state = _unpacked(found.arrays)
                 if not fits(state):
                     raise DataFormatError("shapes do not fit", path=self._path)
         except (SmsDiarError, OSError):
-            self._say(f"{self._path}: is damaged; ignored, training starts anew")
+            self._say(f"{self._path}: is damaged; ignored, training starts again")
             return self._state
         self._state = state
         return state
@@ -122,7 +122,7 @@ class Checkpoint:
         ubm: UbmState | None = None,
         tv: TotalVariabilityState | None = None,
     ) -> None:
-        """Note what was reached, and write it if the last time is long ago."""
+        """Store the state, and write it if the last checkpoint is old enough."""
         if ubm is not None:
             self._state = TrainingState(ubm)
         if tv is not None:
@@ -133,7 +133,7 @@ class Checkpoint:
 
     @contextmanager
     def on_interruption(self) -> Iterator[None]:
-        """Write what was reached if Ctrl-C or an error ends the work."""
+        """Write the state if Ctrl-C or an error ends the training."""
         try:
             yield
         except BaseException:
@@ -148,15 +148,15 @@ class Checkpoint:
         try:
             write_model(self._path, ModelFile(KIND, arrays, {}))
         except (SmsDiarError, OSError) as error:
-            # Training can do without; the disk may have space again at its end.
-            self._say(f"{error}; training goes on and keeps no checkpoints")
+            # Training does not depend on it, and space on the disk may become free.
+            self._say(f"{error}; training continues without checkpoints")
             self._path = None
         self._written = time.monotonic()
         self._is_waiting = False
 
 
 def remove_checkpoint(path: Path | None) -> None:
-    """Remove the file of a training that is done or not wanted."""
+    """Remove the file of a training that is finished or discarded."""
     if path is not None:
         with suppress(OSError):
             path.unlink(missing_ok=True)

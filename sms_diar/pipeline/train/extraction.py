@@ -1,4 +1,4 @@
-"""I-vectors of a recording, and of all recordings of a data directory."""
+"""Extraction of i-vectors from a recording or a data directory."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Speech:
-    """A data directory and how frames are made of it.
+    """Data directory with its front end.
 
     Parameters
     ----------
     data : DataDir
         One session: "session" normalisation pools over all its segments.
     front_end : FrontEnd
-        Settings. Speech detection and normalisation may differ between
-        directories that train one model.
+        Front end. Speech detection and normalisation may differ between directories
+        that train one model.
     """
 
     data: DataDir
@@ -47,24 +47,24 @@ def extract_ivectors(
     problems: list[Problem] | None = None,
     progress: Progress | None = None,
 ) -> EmbeddingSet:
-    """I-vectors of all segments of a data directory.
+    """Extract i-vectors of all segments of a data directory.
 
     Parameters
     ----------
     speech : Speech
-        The directory, and the front end: usually that of the extractor, see
+        Data directory and front end, usually the front end of the extractor; see
         `front_end_of`.
     extractor : IvectorExtractor
-        The model.
+        Model.
     channel : int, optional
         Channel of files that have several.
     allow_commands : bool, default=False
-        Run the commands of a `wav.scp` that has some.
+        Run entries of `wav.scp` that are commands.
     workers : int, default=1
-        Processes and threads; results do not depend on it.
+        Number of processes and threads. Results do not depend on it.
     problems : list, optional
-        Receives what could not be read, and the rest is extracted; without it
-        there is an error at the end.
+        Receives the errors of segments that could not be read, which are skipped.
+        Without it an error is raised at the end.
     progress : Progress, optional
         Receives progress.
     """
@@ -80,12 +80,12 @@ def extract_ivectors(
             workers=workers,
             problems=problems,
         )
-        found = extractor.extract_all(
+        ivectors = extractor.extract_all(
             counted(frames, advance), workers=workers, source=str(data.path)
         )
-    if not len(found):
+    if not len(ivectors):
         raise DataFormatError("no segment gave an i-vector", path=data.path)
-    return found
+    return ivectors
 
 
 def ivectors_of(
@@ -98,22 +98,22 @@ def ivectors_of(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> EmbeddingSet:
-    """I-vectors of segments of one recording.
+    """Extract i-vectors of segments of one recording.
 
     Parameters
     ----------
     audio : Samples
-        One channel, at any rate.
+        One channel at any sampling rate.
     segments : mapping from str to Segment
-        The segments, all of this recording.
+        Segments of this recording by id.
     extractor : IvectorExtractor
-        The model.
+        Model.
     front_end : FrontEnd
-        How frames are made.
+        Front end.
     recording : str, default="recording"
-        Its name.
+        Name of the recording.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads. Results do not depend on it.
     progress : Progress, optional
         Receives progress.
     """
@@ -126,7 +126,7 @@ def ivectors_of(
 
 
 def check_front_end(front_end: FrontEnd, extractor: IvectorExtractor) -> None:
-    """Refuse a front end whose frames the extractor cannot take."""
+    """Raise an error if the frames do not match the extractor."""
     if front_end.dim != extractor.frame_dim:
         raise InvalidParameterError(
             f"extract_ivectors: front end must give the {extractor.frame_dim} "
@@ -135,13 +135,13 @@ def check_front_end(front_end: FrontEnd, extractor: IvectorExtractor) -> None:
 
 
 def count_segments(data: DataDir) -> int:
-    """Segments of a data directory that can be read."""
+    """Count the readable segments of a data directory."""
     recordings, _ = list_recordings(data)
     return sum(len(recording.pieces) for recording in recordings)
 
 
 def counted(items: Iterable[T], advance: Callable[[], None]) -> Iterator[T]:
-    """Yield items, and tell when each was taken."""
+    """Yield items and call `advance` after each."""
     for item in items:
         yield item
         advance()

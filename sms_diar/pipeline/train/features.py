@@ -1,4 +1,4 @@
-"""Features of a data directory as an archive of Kaldi's."""
+"""Features of a data directory, written as a Kaldi archive."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from sms_diar.types import Problem
 
 @dataclass(frozen=True)
 class WrittenFeatures:
-    """What `write_features` wrote.
+    """Result of `write_features`.
 
     Parameters
     ----------
     output : Path
-        The archive.
+        Path of the archive.
     n_segments, n_frames : int
-        What it holds.
+        Number of segments and frames in the archive.
     front_end : FrontEnd
-        The settings.
+        Front end.
     """
 
     output: Path
@@ -43,7 +43,7 @@ class WrittenFeatures:
         return self.n_frames * self.front_end.grid.shift / 3600
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "output": str(self.output),
             "segments": self.n_segments,
@@ -67,20 +67,20 @@ def write_features(
     problems: list[Problem] | None = None,
     progress: Progress | None = None,
 ) -> WrittenFeatures:
-    """Write the frames of all segments of a data directory.
+    """Write the features of all segments of a data directory.
 
     Parameters
     ----------
     data : DataDir
-        The recordings and their segments.
+        Recordings and their segments.
     output : path
-        Archive to write, whole or not at all.
+        Archive, which is written atomically.
     front_end : FrontEnd, optional
-        The settings.
+        Front end.
     scp : path, optional
-        Table to write too, which points into the archive.
+        Table of positions in the archive to write.
     compress : bool, default=False
-        Kaldi's one-byte compression.
+        Use the one-byte compression of Kaldi.
     channel, allow_commands, workers, problems
         As in `features_of_segments`.
     progress : Progress, optional

@@ -1,4 +1,4 @@
-"""Training of i-vector models: background model, T and, if asked for, back end."""
+"""Training of i-vector models: background model, T and an optional back end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OWNER = "train_ivectors"
 
 @dataclass(frozen=True)
 class IvectorSettings:
-    """How to train; the meaning is that of `train_ubm` and its companions."""
+    """Training settings; see `train_ubm` and the functions for T."""
 
     n_components: int = 128
     rank: int = 100
@@ -61,12 +61,12 @@ def train_ivectors(
     checkpoint: Path | None = None,
     max_memory: int | None = None,
 ) -> IvectorModel:
-    """Train background model, T and, if asked for, the back end.
+    """Train the background model, T and optionally the back end.
 
     Parameters
     ----------
     speech : sequence of Speech
-        Training data, each directory a session. The model remembers the front end
+        Training data; each directory is a session. The model stores the front end
         of the first one for extraction.
     settings : IvectorSettings, optional
         Sizes and iterations.
@@ -76,18 +76,18 @@ def train_ivectors(
     channel, allow_commands, workers, problems, progress
         As in `extract_ivectors`.
     notes : mapping, optional
-        Words to keep in the model beside those about the training.
+        Additional notes to store in the model.
     checkpoint : Path, optional
-        File that keeps what is reached, in case that training is interrupted: the
-        next one with the same data and settings goes on from there, to the same
-        model. Whoever writes the model removes the file.
+        Checkpoint file. After an interruption, training with the same data and
+        settings continues from it and gives the same model. The caller removes the
+        file after writing the model.
     max_memory : int, optional
-        Bytes that the program may take; what may need more is refused before it
-        starts. Results do not depend on it.
+        Maximum memory of the program in bytes. Raise an error before the work if
+        more may be needed. Results do not depend on it.
     """
     chosen = settings or IvectorSettings()
     front_end = _common_front_end(speech)
-    # Read before the hours of training rather than after.
+    # Read first, so that errors appear before hours of training.
     speakers = _speakers(speech) if backend else {}
     listener = progress or Silence()
     if max_memory is not None:
@@ -105,8 +105,8 @@ def train_ivectors(
                 workers=workers,
             ),
             max_memory,
-            "give more, or take fewer components, a lower rank, fewer segments or "
-            "fewer workers",
+            "allow more memory, or use fewer components, a lower rank, fewer segments "
+            "or fewer workers",
         )
     with FrameStore(front_end.dim) as store:
         for part in speech:
@@ -201,7 +201,7 @@ def _train_extractor(
             on_state=lambda state: kept.keep(ubm=state),
             resume=reached.ubm,
         )
-    # Statistics belong to the mixture as the model file will hold it.
+    # Statistics must match the mixture as stored in the model file.
     mixture = round_mixture(ubm.mixture, settings.storage)
     with listener.track("statistics", len(store)) as advance:
         statistics = collect_statistics(
@@ -245,7 +245,7 @@ def _train_extractor(
 
 
 def _fits(state: TrainingState, dim: int, settings: IvectorSettings) -> bool:
-    """Whether a state can have come from this training."""
+    """Return True if a state can belong to this training."""
     if state.ubm is None:
         return False
     c = settings.n_components

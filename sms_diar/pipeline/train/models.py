@@ -1,9 +1,9 @@
-"""Models in files: i-vector models and back ends, read, written and chosen.
+"""Model files: read, write and choose i-vector models and back ends.
 
-A model file of kind "ivectors" holds an extractor and, where it was trained with
-labels, the back end for its vectors. Vectors carry the extractor's fingerprint (not
-that of the file, so a new back end does not orphan them), and the back end repeats
-it: `choose_backend` finds the back end that belongs to given vectors by it.
+A model file of kind "ivectors" contains an extractor and, if it was trained with
+labels, the back end for its vectors. Vectors and back ends store the fingerprint of the
+extractor, by which `choose_backend` finds the back end of given vectors. The
+fingerprint of the file would change with every new back end.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class IvectorModel:
         return front_end_of(self.extractor)
 
     def to_dict(self) -> dict[str, Any]:
-        """What it is and what it was trained on, as plain values for JSON."""
+        """Describe the model and its training as plain values for JSON."""
         extractor, backend = self.extractor, self.backend
         mixture = extractor.model.mixture
         return {
@@ -119,7 +119,7 @@ def read_ivector_model(path: str | Path | None = None) -> IvectorModel:
 
 
 def embedded_model_path() -> Path | None:
-    """The i-vector model that comes with the package, if it does."""
+    """Return the path of the embedded i-vector model, if it is installed."""
     try:
         datasets = import_module("sms_diar.datasets")
     except ModuleNotFoundError as error:
@@ -131,7 +131,7 @@ def embedded_model_path() -> Path | None:
 
 
 def require_model_path() -> Path:
-    """The i-vector model that comes with the package; an error if it does not."""
+    """Return the path of the embedded i-vector model, or raise an error."""
     path = embedded_model_path()
     if path is None:
         raise MissingFileError(
@@ -142,8 +142,8 @@ def require_model_path() -> Path:
 
 
 def read_backend(path: str | Path) -> BackEnd:
-    """Back end of a model file, whether it is alone there or with its extractor."""
-    # Only i-vector models have a T; the kind in the header is checked when it is read.
+    """Read the back end of a model file, with or without an extractor."""
+    # Only i-vector models have a T; reading checks the kind in the header.
     if "tv_matrix" not in load_arrays(path):
         return backend_from_model(read_model(path, BACKEND), path=path)
     model = read_ivector_model(path)
@@ -164,29 +164,29 @@ def choose_backend(
     transform_length: str | None = None,
     models: Sequence[str | Path] | None = None,
 ) -> BackEnd | None:
-    """Find the back end that scores given vectors.
+    """Find the back end for given vectors.
 
     Parameters
     ----------
     embeddings : EmbeddingSet
-        Vectors that may know their extractor.
+        Vectors, possibly with the fingerprint of their extractor.
     plda : path, BackEnd or PldaModel, optional
         A model file of this package, with or without an extractor, or a Kaldi PLDA
-        file; or what was read from one.
+        file; or the contents of one.
     transform : path, optional
-        What comes before a Kaldi PLDA model; alone, it makes a cosine back end.
+        Transform for a Kaldi PLDA model; without PLDA, it makes a cosine back end.
     transform_length : {"unit", "sqrt-dim"}, optional
-        What length normalisations of a VBx transform scale to; by default as the
-        file says.
+        Target length of the normalisations of a VBx transform; by default as in the
+        file.
     models : sequence of paths, optional
-        I-vector models that may have made the vectors, looked into where there is
-        neither `plda` nor `transform`; the embedded one by default.
+        I-vector models that may have made the vectors, searched if there is neither
+        `plda` nor `transform`; by default the embedded model.
 
     Returns
     -------
     backend : BackEnd or None
-        None where nothing was given and the vectors do not say where they come
-        from, or come from none of the models: it is then fitted to each session.
+        None if nothing was specified and the extractor of the vectors is unknown;
+        a back end is then fitted to each session.
     """
     refuse_path(
         "choose_backend",
@@ -203,7 +203,7 @@ def choose_backend(
     if isinstance(plda, BackEnd):
         if transform is not None:
             raise InvalidParameterError(
-                f"--transform: {name} has its own transform; leave --transform out"
+                f"--transform: {name} has its own transform; omit --transform"
             )
         return plda
     chain = None if transform is None else read_transform(transform)
@@ -221,7 +221,7 @@ def choose_backend(
 def _backend_of_extractor(
     extractor: str | None, models: Sequence[str | Path] | None
 ) -> BackEnd | None:
-    """Back end of the first model that holds the extractor."""
+    """Return the back end of the first model with this extractor."""
     if extractor is None:
         return None
     if models is None:

@@ -1,4 +1,4 @@
-"""PLDA models: trained, adapted, described.
+"""PLDA models: train, adapt and describe them.
 
 A model is a back end of this package (npz: the chain from raw vectors to the vectors of
 the PLDA model, and the model), alone or inside an i-vector model, or a Kaldi PLDA file,
@@ -30,21 +30,21 @@ from sms_diar.scoring.plda_adaptation import adapt_plda
 from sms_diar.scoring.plda_training import Estimation, fit_plda
 from sms_diar.types import EmbeddingSet, FloatArray, PldaModel
 
-_NAMED = 3  # ids that a message names before it only counts
+_NAMED = 3  # maximum number of ids in a message
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedPlda:
-    """A PLDA model with what comes before it.
+    """PLDA model with its transform.
 
     Parameters
     ----------
     backend : BackEnd
-        The chain and the model.
+        Transform and model.
     model : PldaModel
-        The model alone.
+        Model only.
     notes : mapping
-        What it was trained on, and how.
+        Training data and settings.
     """
 
     backend: BackEnd
@@ -75,17 +75,17 @@ def labelled_embeddings(
     *,
     intersect: bool = False,
 ) -> tuple[EmbeddingSet, list[str]]:
-    """Embeddings that have a speaker, and the speakers.
+    """Return the embeddings that have a label, and their speakers.
 
     Parameters
     ----------
     embeddings : EmbeddingSet
         The vectors.
     labels : path, optional
-        Speaker of each id: utt2spk, CSV or JSON; by default those that the npz of
-        the vectors holds.
+        Speaker of each id: utt2spk, CSV or JSON; by default the labels in the npz
+        file of the vectors.
     intersect : bool, default=False
-        Use the ids that both sides have, rather than refuse others.
+        Use only ids with both a vector and a label, instead of raising an error.
     """
     if labels is not None:
         speakers, source = read_labels(labels), str(labels)
@@ -112,7 +112,7 @@ def labelled_embeddings(
                 f"({some_of(missing)})"
             )
         raise InvalidParameterError(
-            f"{embeddings.source}: {' and '.join(parts)}; add them, or leave them out "
+            f"{embeddings.source}: {' and '.join(parts)}; add them, or skip them "
             f"with --intersect"
         )
     rows = [row for row, name in enumerate(embeddings.ids) if name in speakers]
@@ -137,7 +137,7 @@ def train_plda(
     embeddings : EmbeddingSet
         The vectors.
     speakers : sequence of str
-        Who speaks in each.
+        Speaker of each vector.
     n_components : int, float or None, default=None
         Dimensions after the PCA, or the share of variance to keep; all by default.
     shrinkage : float or "auto", default=0.0
@@ -145,9 +145,9 @@ def train_plda(
     iterations : int, default=20
         Iterations of EM.
     estimation : {"ml", "kaldi"}, default="ml"
-        Most likely, or as ivector-compute-plda.
+        Maximum likelihood, or the estimate of ivector-compute-plda.
     raw : bool, default=False
-        Take the vectors as they are, without a chain.
+        Use the vectors without a transform.
     """
     phi = embeddings.vectors
     if not raw:
@@ -178,9 +178,9 @@ def backend_of(
     transform: str | Path | None = None,
     transform_length: str | None = None,
 ) -> BackEnd:
-    """Back end of a model file for these embeddings, which are checked.
+    """Return the back end of a model file, checked against the embeddings.
 
-    Parameters are those of `choose_backend`.
+    See `choose_backend` for the parameters.
     """
     backend = choose_backend(
         embeddings, path, transform, transform_length=transform_length
@@ -205,16 +205,16 @@ def adapt_backend(
     Parameters
     ----------
     model : BackEnd or PldaModel
-        What `read_plda_model` gave; the result is of the same kind.
+        Result of `read_plda_model`; the adapted model has the same type.
     backend : BackEnd
-        What `backend_of` gave for the same file.
+        Result of `backend_of` for the same file.
     embeddings : EmbeddingSet
         Vectors of the other domain.
     within_scale, between_scale, mean_scale : float
         As in `adapt_plda`.
     """
     adapted = adapt_plda(
-        # The recovered model is rounded; a Kaldi file holds it as it is.
+        # The recovered model is rounded; a Kaldi file has the exact one.
         plda_of(backend) if isinstance(model, BackEnd) else model,
         phi_of(backend, embeddings.vectors),
         within_covar_scale=within_scale,
@@ -233,7 +233,7 @@ def adapt_backend(
 
 
 def describe_model(path: str | Path) -> dict[str, Any]:
-    """What a model is and what it was made from, as plain values for JSON."""
+    """Describe a model and its origin as plain values for JSON."""
     loaded, fingerprint = read_plda_model(path)
     facts: dict[str, Any] = {"model": str(path)}
     plda: PldaModel | None
@@ -264,5 +264,5 @@ def _summary(psi: FloatArray) -> dict[str, float]:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first few names of a long list."""
+    """Format the first few names of a long list."""
     return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")

@@ -1,6 +1,6 @@
 """Log-likelihood ratios of trials, or of all pairs of embeddings.
 
-Scores go out as text, a few at a time: all pairs of a corpus do not fit in memory.
+Scores are written in blocks, because all pairs of a corpus do not fit in memory.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from sms_diar.scoring.backend_plda import TrialTerms
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
 ROWS = 64
-"""Enrolled speakers that are scored at once against all test vectors."""
+"""Number of enrolled speakers per block."""
 
 TRIALS = 1 << 15
-"""Trials that are scored at once."""
+"""Number of trials per block."""
 
 Writer: TypeAlias = Callable[[str], Any]
 
 
 class Enrolment(NamedTuple):
-    """Speakers that are known.
+    """Enrolled speakers.
 
     Parameters
     ----------
     names : tuple of str
-        Their names.
+        Names of the speakers.
     means : ndarray of shape (n, d)
-        Mean of the vectors of each.
+        Mean vector of each speaker.
     counts : ndarray of shape (n,)
-        Vectors of each.
+        Number of vectors of each speaker.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Enrolment(NamedTuple):
 
 
 def enrol(ids: tuple[str, ...], phi: FloatArray, average: Path | None) -> Enrolment:
-    """Each vector as a speaker of its own, or speakers by their means.
+    """Enrol each vector as one speaker, or the mean vector of each speaker.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def enrol(ids: tuple[str, ...], phi: FloatArray, average: Path | None) -> Enrolm
     phi : ndarray of shape (n, d)
         The vectors in the space of the PLDA model.
     average : Path or None
-        Labels, or spk2utt if the name of the file says so.
+        Labels; spk2utt if the file has this name.
     """
     if average is None:
         return Enrolment(ids, phi, np.ones(len(ids), dtype=np.int64))
@@ -88,16 +88,16 @@ def enrol(ids: tuple[str, ...], phi: FloatArray, average: Path | None) -> Enrolm
 def score_trials(
     terms: TrialTerms, trials: Trials, write: Writer, progress: Progress
 ) -> dict[str, Any]:
-    """Score a list of trials; give their number and, with targets, the error rate.
+    """Score a list of trials; return their number and, with targets, the error rate.
 
     Parameters
     ----------
     terms : TrialTerms
-        What the scores follow from.
+        Precomputed terms of the scores.
     trials : Trials
-        Which pairs.
+        Pairs to score.
     write : callable
-        Takes lines: enrol test score.
+        Receives lines of the form "enrol test score".
     progress : Progress
         Receives progress.
     """
@@ -134,7 +134,7 @@ def score_all_pairs(
     *,
     once: bool,
 ) -> dict[str, Any]:
-    """Score everything against everything, a few rows at a time.
+    """Score all pairs, a block of rows at a time.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def score_all_pairs(
     enrolled, tested : tuple of str
         Names of the rows and columns.
     once : bool
-        Whether both are the same, and each pair is scored once.
+        True if both sides are equal; each pair is then scored once.
     """
     for name in {*enrolled, *tested}:
         check_field("plda score", "id", name, format="the scores")
@@ -172,6 +172,6 @@ def score_all_pairs(
 
 def _error_rate(scores: FloatArray, is_target: BoolArray) -> dict[str, Any]:
     n_targets = int(is_target.sum())
-    if n_targets in (0, len(scores)):  # nothing to tell apart
+    if n_targets in (0, len(scores)):  # no error rate with one class
         return {"targets": n_targets, "eer": None}
     return {"targets": n_targets, "eer": equal_error_rate(scores, is_target)}

@@ -1,7 +1,5 @@
 """Audio of single speakers, beside the recordings it is taken from."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import soundfile
@@ -10,7 +8,7 @@ from sms_diar.errors import OutputError
 from sms_diar.pipeline.audio.split import split_speakers
 from sms_diar.types import Segment, Turn
 
-RESULT = SimpleNamespace(turns=[Turn(Segment("a", 0.1, 0.4), "ann")])
+TURNS = [Turn(Segment("a", 0.1, 0.4), "ann")]
 
 
 @pytest.fixture
@@ -26,16 +24,16 @@ def test_the_file_of_a_speaker_does_not_replace_a_recording(recordings, form):
     folder = recordings[0].parent
     before = recordings[1].read_bytes()
     with pytest.raises(OutputError, match=r"a-ann\.wav: is read as an input"):
-        split_speakers(RESULT, recordings if form == "list" else folder, folder)
+        split_speakers(TURNS, recordings if form == "list" else folder, folder)
     assert recordings[1].read_bytes() == before
 
 
 def test_an_earlier_file_of_a_speaker_is_replaced(recordings):
     folder = recordings[0].parent
-    assert split_speakers(RESULT, recordings[0], folder) == [folder / "a-ann.wav"]
+    assert split_speakers(TURNS, recordings[0], folder) == [folder / "a-ann.wav"]
     assert len(soundfile.read(folder / "a-ann.wav")[0]) == 2400
 
 
 def test_samples_in_memory_are_split(tmp_path):
     source = {"a": (np.zeros(8000), 8000)}
-    assert split_speakers(RESULT, source, tmp_path) == [tmp_path / "a-ann.wav"]
+    assert split_speakers(TURNS, source, tmp_path) == [tmp_path / "a-ann.wav"]

@@ -89,7 +89,7 @@ def test_turns_merge_neighbouring_windows():
 
 def test_without_segments_there_are_no_turns():
     embeddings, _, _ = two_recordings()
-    with pytest.raises(InvalidParameterError, match="give the segments file"):
+    with pytest.raises(InvalidParameterError, match="pass the segments file"):
         cluster_embeddings(embeddings, SMS).turns()
     with pytest.raises(InvalidParameterError, match="per_recording needs segments"):
         cluster_embeddings(embeddings, SMS, per_recording=True)

@@ -127,7 +127,9 @@ def test_a_model_and_a_uem_are_taken_as_path_or_value(embedded, one_voice, tmp_p
 def test_what_is_wrong_with_a_single_recording_is_raised(tmp_path):
     path = tmp_path / "x.wav"
     soundfile.write(path, np.zeros(5 * RATE), RATE)
-    problem = "no speech was found in 5.0 s; --vad none takes everything for speech"
+    problem = (
+        "no speech was found in 5.0 s; --vad none treats the whole recording as speech"
+    )
     with pytest.raises(DataFormatError) as caught:
         sms_diar.diarize(path)
     assert str(caught.value) == f"{path}: {problem}"

@@ -256,9 +256,9 @@ def test_no_speech_is_an_error_that_names_the_recording(networks):
 
 
 def test_a_detector_beside_networks_is_refused(networks):
-    with pytest.raises(InvalidParameterError, match="vad must be left out"):
+    with pytest.raises(InvalidParameterError, match="vad must be omitted"):
         choose_model(networks, vad="energy")
-    with pytest.raises(InvalidParameterError, match="vad must be left out"):
+    with pytest.raises(InvalidParameterError, match="vad must be omitted"):
         choose_model("neural", vad="none")
 
 

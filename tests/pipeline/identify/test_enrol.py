@@ -11,8 +11,8 @@ from sms_diar.pipeline.identify.enrol import enrolment_files
 from tests.pipeline.diarize.test_neural import RATE, Embedder, Segmenter, talk
 
 BORROWED = (
-    "in doubt: what scores of two voices are worth was not learnt for the network toy, "
-    "but for another one; probabilities may be far off"
+    "in doubt: the score calibration was fitted on another model than the network toy; "
+    "probabilities may be far off"
 )
 ANN, BOB, CLEO = 1, 2, 4
 
@@ -73,8 +73,8 @@ def test_another_voice_in_an_enrolment_is_told(networks):
     found = diarize(networks, saying(BOB), enrol={"ann": source}, max_speakers=1)
     [note] = [note for note in found.notes if "another voice" in note]
     assert note == (
-        "enrol ann: ann (1): 25% of the speech is of another voice; the one that "
-        "speaks most was enrolled"
+        "enrol ann: ann (1): 25% of the speech is of another voice; the speaker "
+        "with the most speech was enrolled"
     )
     assert names(found) == [["spk-01"]]
 
@@ -83,7 +83,7 @@ def test_little_speech_is_told(networks):
     source = talk((ANN, 1.0, 2.5), seconds=3.0), RATE
     found = diarize(networks, saying(ANN), enrol={"ann": source}, num_speakers=1)
     assert any(
-        note.startswith("enrol ann: ann (1): 1.5 s of speech are little")
+        note.startswith("enrol ann: ann (1): only 1.5 s of speech")
         for note in found.notes
     )
 
@@ -91,13 +91,13 @@ def test_little_speech_is_told(networks):
 def test_files_of_one_name_that_do_not_agree_are_told(networks):
     files = [saying(ANN), saying(BOB)]
     found = diarize(networks, saying(ANN), enrol={"ann": files}, num_speakers=1)
-    assert "enrol ann: ann (2): does not sound like the file before it" in found.notes
+    assert "enrol ann: ann (2): does not sound like the previous file" in found.notes
 
 
 def test_voices_that_sound_alike_are_told(networks):
     known = {"ann": saying(ANN), "eve": saying(ANN)}
     found = diarize(networks, saying(ANN), enrol=known, num_speakers=1)
-    told = "enrol: ann and eve sound alike; who is who of them is in doubt"
+    told = "enrol: ann and eve have similar voices; they may be confused"
     assert told in found.notes
 
 

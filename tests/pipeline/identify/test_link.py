@@ -112,8 +112,9 @@ def test_linked_speakers_are_numbered_as_they_are_first_heard():
         ["spk-02", "spk-04", "spk-03"],
     ]
     assert naming.notes == (
-        "link: 7 speakers of 3 recordings are 4 people, 3 of whom recur",
-        "z: z-b never speaks alone for long enough to be linked; it is spk-04",
+        "link: 7 speakers of 3 recordings are 4 people, 3 of them in several "
+        "recordings",
+        "z: z-b has too little non-overlapped speech to be linked; it is spk-04",
     )
     assert [one.local for one in found[0].identities] == ["x-a", "x-b"]
     assert [one.speaker for one in found[0].voices] == ["spk-01", "spk-02"]
@@ -181,6 +182,5 @@ def test_voices_that_were_not_found_are_named_with_the_nearest_miss():
     assert names(found) == [["x-a"]]
     assert naming.notes == (
         "about ann",
-        "enrol ann: not found; the likeliest speaker is it with 0%, below the "
-        "threshold of 50%",
+        "enrol ann: no match (best candidate 0%, threshold 50%)",
     )

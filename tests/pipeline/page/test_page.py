@@ -131,14 +131,16 @@ def test_several_recordings_are_matched_by_name(tone):
 def test_turns_after_the_end_of_the_audio_are_noticed(tone):
     [one] = read(report_page([turn(0.0, 9.0, "a")], audio=tone).html())
     assert one["notes"] == [
-        "The last turn ends at 9.0 s, but the audio has 4.0 s: it may be that of "
+        "The last turn ends at 9.0 s, but the audio has 4.0 s: it may belong to "
         "another recording."
     ]
     assert one["duration"] == 9
 
 
 def test_what_cannot_be_shown_is_refused():
-    with pytest.raises(InvalidParameterError, match="turns must hold turns, got none"):
+    with pytest.raises(
+        InvalidParameterError, match="turns must contain turns, got none"
+    ):
         report_page([])
     with pytest.raises(InvalidParameterError, match=r"\('call'\), got 'x', 'y'"):
         report_page(TURNS, reference=[turn(0, 1, "a", n) for n in "xy"])

@@ -123,9 +123,9 @@ def test_values_go_by_their_names_in_remarks():
     [
         (5, "5"),
         (None, "None"),
-        ([REF[0], "ref.rttm"], "'ref.rttm' at place 1"),
-        (["ref.rttm", REF[0]], f"{REF[0]!r} at place 1"),
-        ([("r", 0, 1, "A")], "('r', 0, 1, 'A') at place 0"),
+        ([REF[0], "ref.rttm"], "'ref.rttm' at index 1"),
+        (["ref.rttm", REF[0]], f"{REF[0]!r} at index 1"),
+        ([("r", 0, 1, "A")], "('r', 0, 1, 'A') at index 0"),
         ({"u1": "a"}, "a mapping; use score_labels for labels by id"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_reference_without_turns_is_refused(tmp_path):
     path = write(tmp_path / "empty.rttm", [])
     with pytest.raises(DataFormatError) as error:
         score(path, HYP)
-    assert str(error.value) == f"{path}: holds no turns to score against"
+    assert str(error.value) == f"{path}: has no turns to score against"
 
 
 def test_a_table_of_labels_is_no_reference_of_turns(tmp_path):
@@ -153,7 +153,7 @@ def test_a_table_of_labels_is_no_reference_of_turns(tmp_path):
     with pytest.raises(InvalidParameterError) as error:
         score(path, HYP)
     assert str(error.value) == (
-        f"score: reference must hold turns, got the table of labels {path}; use "
+        f"score: reference must contain turns, got the table of labels {path}; use "
         f"score_labels"
     )
 

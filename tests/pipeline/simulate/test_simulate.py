@@ -341,7 +341,7 @@ def test_rate_and_format_are_those_asked_for(simulate):
     low = sosfilt(butter(8, 3000, fs=16000, output="sos"), samples(faster))
     assert decibels(low) == pytest.approx(decibels(samples(plain)), abs=1.0)
     assert faster.notes[0].endswith(
-        "its 8000 samples per second became 16000; nothing is above 4000 Hz"
+        "resampled from 8000 to 16000 Hz; the spectrum above 4000 Hz is empty"
     )
 
 
@@ -387,9 +387,9 @@ def test_speech_that_recurs_is_said(simulate):
     [one] = made.recordings
     assert 0.6 < one.repeated < 0.9
     assert made.notes == (
-        f"speech recurs in 1 of 1 conversations, up to {one.repeated:.0%} of the talk "
-        f"(sim-0000): their speakers have no more; what recurs is no new evidence "
-        f"about a speaker",
+        f"speech recurs in 1 of 1 conversations, up to {one.repeated:.0%} of the "
+        f"speech (sim-0000): their speakers have no more speech; repeated speech adds "
+        f"no evidence",
     )
     assert simulate(duration=15.0).notes == ()
 
@@ -428,7 +428,7 @@ def test_overlap_that_cannot_be_is_said(simulate):
         ),
         (
             {"turn_segments": (1, 2), "turn_mean": 3.0},
-            "simulate: turn_segments must be alone, got turn_mean, too; turns have a "
+            "simulate: turn_segments cannot be combined with turn_mean; turns have a "
             "length in seconds or in segments",
         ),
         (
@@ -437,8 +437,8 @@ def test_overlap_that_cannot_be_is_said(simulate):
         ),
         (
             {"noise": "pink"},
-            "simulate: noise needs an snr, got noise 'pink' without; say how far it is "
-            "below speech, such as --snr 20 (snr=20)",
+            "simulate: noise needs an snr, got noise 'pink' without; set the "
+            "signal-to-noise ratio, such as --snr 20 (snr=20)",
         ),
         (
             {"level": 3.0},
@@ -452,7 +452,7 @@ def test_overlap_that_cannot_be_is_said(simulate):
         (
             {"telephone": True, "rate": 6000},
             "simulate: rate must be more than 6800 for a telephone's band, got 6000; "
-            "leave it out",
+            "omit it",
         ),
         ({"rate": 10}, "simulate: rate must be a whole number >= 1000, got 10"),
         (
@@ -538,7 +538,7 @@ def test_segments_without_a_speaker_are_left_out(simulate, voices, tmp_path):
     data = copied(voices, tmp_path / "data", utt2spk="\n".join(table) + "\n")
     made = simulate(data, speakers=3, duration=10.0)
     assert made.notes == (
-        f"{data}/utt2spk: 12 segment(s) have no speaker and were left out",
+        f"{data}/utt2spk: 12 segment(s) have no speaker and were skipped",
     )
     assert "dan" not in {turn.speaker for turn in made.turns}
 

@@ -122,7 +122,7 @@ def test_a_checkpoint_of_other_settings_is_ignored_and_said_to_be(train, kept):
     assert train(listener) == whole
     assert listener.said == [
         f"{kept}: belongs to other settings, data or versions; ignored, training "
-        f"starts anew"
+        f"starts again"
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_damaged_checkpoint_is_ignored_and_said_to_be(train, kept, place):
         assert train(listener) == whole
         if listener.said != ["total variability: continues from iteration 2 of 3"]:
             # A bit that changes no number, such as a date, may be flipped.
-            said = f"{kept}: is damaged; ignored, training starts anew"
+            said = f"{kept}: is damaged; ignored, training starts again"
             assert listener.said == [said]
 
 
@@ -158,7 +158,7 @@ def test_training_goes_on_where_no_checkpoint_can_be_written(train, monkeypatch)
     listener = Stopping()
     assert train(listener) == whole
     assert len(listener.said) == 1
-    assert listener.said[0].endswith("training goes on and keeps no checkpoints")
+    assert listener.said[0].endswith("training continues without checkpoints")
 
 
 def test_the_command_goes_on_or_starts_anew(run_cli, noise_corpora, tmp_path, kept):

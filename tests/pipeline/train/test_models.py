@@ -118,7 +118,7 @@ def test_what_does_not_go_together_is_refused(vectors, plda, noise_model, tmp_pa
     with pytest.raises(InvalidParameterError) as caught:
         choose_backend(vectors, noise_model, tmp_path / "t.npz")
     assert str(caught.value) == (
-        f"--transform: {noise_model} has its own transform; leave --transform out"
+        f"--transform: {noise_model} has its own transform; omit --transform"
     )
     with pytest.raises(InvalidParameterError) as caught:
         choose_backend("x.ark")
