@@ -42,11 +42,11 @@ def parse_size(text: str) -> int:
     >>> parse_size("500 MB")
     500000000
     """
-    found = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(text.strip())
     size = 0
-    if found:
-        step = 1000 if (found[3] or "").lower() == "b" else 1024
-        size = int(float(found[1]) * step ** " KMGT".index(found[2].upper() or " "))
+    if match:
+        step = 1000 if (match[3] or "").lower() == "b" else 1024
+        size = int(float(match[1]) * step ** " KMGT".index(match[2].upper() or " "))
     if size < 1:
         raise InvalidParameterError(
             f"parse_size: max_memory must be a size such as 2G, 500M, 1.5GiB or "

@@ -139,12 +139,14 @@ class Clustering(TurnViews):
             return super().to_dataframe()
         import pandas as pd  # noqa: PLC0415
 
-        known = self.confidence or {}
+        confidence = self.confidence or {}
         return pd.DataFrame(
             {
                 "id": list(self.labels),
                 "speaker": list(self.labels.values()),
-                "confidence": [known.get(name, float("nan")) for name in self.labels],
+                "confidence": [
+                    confidence.get(name, float("nan")) for name in self.labels
+                ],
             }
         )
 
@@ -182,5 +184,5 @@ class Clustering(TurnViews):
         table = session_table(self.sessions)
         if self.recordings is None:
             return table
-        found = appearances(self.labels, self.recordings)
-        return "\n".join((table, *appearance_lines(found)))
+        counts = appearances(self.labels, self.recordings)
+        return "\n".join((table, *appearance_lines(counts)))

@@ -281,16 +281,16 @@ def fit_sessions(
     cluster = _scheduler.current()
     if cluster is not None:
         with listener.track("sessions", total) as advance:
-            for found in cluster.map(partial(fit_session, estimator), sessions):
-                yield found
+            for speakers in cluster.map(partial(fit_session, estimator), sessions):
+                yield speakers
                 advance()
         return
     for session in sessions:
         named = session.is_recording
         label = f"clustering {session.name}" if named else "clustering"
         with listener.track(label, 100) as advance:
-            found = fit_session(estimator, session, hundredths(advance))
-        yield found
+            speakers = fit_session(estimator, session, hundredths(advance))
+        yield speakers
 
 
 def fit_session(
@@ -311,8 +311,8 @@ def fit_session(
         model.fit(session.embeddings.vectors)
     confidence = {}
     if isinstance(model, SpeakerEvidenceMeanShift):
-        sure = np.round(model.confidence_, 4).tolist()
-        confidence = dict(zip(ids, sure, strict=True))
+        probabilities = np.round(model.confidence_, 4).tolist()
+        confidence = dict(zip(ids, probabilities, strict=True))
     names = name_speakers(
         model.labels_,
         durations=[time.duration for time in session.times] if session.times else None,

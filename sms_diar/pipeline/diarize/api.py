@@ -105,7 +105,7 @@ def diarize(
     num_speakers, min_speakers, max_speakers : int, optional
         Bounds on the number of speakers of each recording.
     model : {"auto", "embedded", "neural"}, path, IvectorModel or Networks
-        Model, or its name or path. "neural" stands for two networks, which detect
+        Model, or its name or path. "neural" means two networks, which detect
         overlapped speech; ``sms-diar models fetch`` downloads them. "embedded" is
         the i-vector model of the package. "auto", the default, uses the networks if
         they are installed; the first note of the result names the model. A path

@@ -107,8 +107,10 @@ def _speech(
             audio, model.segmenter, settings, workers=workers, progress=progress
         )
         return stretches_of(heard.local.frames, heard.counts > 0, name)
-    own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
-    return speech_of(audio, own.vad, rate=audio.rate, recording=name)
+    ivector_settings = (
+        settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
+    )
+    return speech_of(audio, ivector_settings.vad, rate=audio.rate, recording=name)
 
 
 def _voices(
@@ -130,12 +132,14 @@ def _voices(
         spans = list(windows.values())
         vectors = model.embedder.embed(audio, spans, workers=workers)
     else:
-        own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
+        ivector_settings = (
+            settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
+        )
         made = ivectors_of(
             audio,
             windows,
             model.extractor,
-            front_end=front_end_for(model, own),
+            front_end=front_end_for(model, ivector_settings),
             recording=regions[0].recording,
             workers=workers,
         )

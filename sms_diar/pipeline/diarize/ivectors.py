@@ -130,10 +130,10 @@ def diarize_by_ivectors(
             workers=workers,
             progress=progress,
         )
-    clustering, told = cluster_windows(
+    clustering, warnings = cluster_windows(
         vectors, estimator, windows, max_memory=chosen.max_memory, progress=progress
     )
-    notes += told
+    notes += warnings
     turns, spans = clustering.turns(), [windows[name] for name in vectors.ids]
     session = clustering.sessions[0].of_turns(len({turn.speaker for turn in turns}))
     notes += [f"in doubt: {doubt}" for doubt in session.doubts]
@@ -152,9 +152,9 @@ def diarize_by_ivectors(
 
 def front_end_for(model: IvectorModel, settings: DiarizeSettings) -> FrontEnd:
     """Return the front end for windows that contain only speech."""
-    own = model.front_end
-    cmvn = replace(own.cmvn, method=settings.cmvn)
-    return replace(own, vad=VadConfig(method="none"), cmvn=cmvn)
+    front_end = model.front_end
+    cmvn = replace(front_end.cmvn, method=settings.cmvn)
+    return replace(front_end, vad=VadConfig(method="none"), cmvn=cmvn)
 
 
 def _windows(
@@ -164,11 +164,11 @@ def _windows(
     windows: WindowLayout,
 ) -> dict[str, Segment]:
     check_length(duration, windows.least, place_of(recording))
-    found = windows_of_regions(regions, **vars(windows))
-    if not found:
+    spans = windows_of_regions(regions, **vars(windows))
+    if not spans:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s; --vad none treats the "
             f"whole recording as speech",
             path=place_of(recording),
         )
-    return found
+    return spans

@@ -68,13 +68,13 @@ class DiarizedRecording(RecordingViews):
 
         None for turns without windows, such as overlapped turns.
         """
-        found = self.details
-        if found is None or found.confidence is None:
+        details = self.details
+        if details is None or details.confidence is None:
             return (None,) * len(self.turns)
-        told = turn_confidence(
-            self.turns, found.windows, found.labels, found.confidence
+        confidence = turn_confidence(
+            self.turns, details.windows, details.labels, details.confidence
         )
-        return tuple(told)
+        return tuple(confidence)
 
     def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
         return {self.recording: (self.turns, self.confidence)}
@@ -89,11 +89,13 @@ class DiarizedRecording(RecordingViews):
         return replace(
             self,
             turns=tuple(
-                sorted(replace(one, speaker=names[one.speaker]) for one in self.turns)
+                sorted(
+                    replace(item, speaker=names[item.speaker]) for item in self.turns
+                )
             ),
-            voices=tuple(one.named(names[one.speaker]) for one in self.voices),
+            voices=tuple(item.named(names[item.speaker]) for item in self.voices),
             identities=tuple(
-                replace(one, speaker=names[one.speaker]) for one in self.identities
+                replace(item, speaker=names[item.speaker]) for item in self.identities
             ),
         )
 
@@ -120,7 +122,7 @@ class DiarizedRecording(RecordingViews):
     def _speakers(self) -> list[dict[str, Any]]:
         """Describe the speakers, in the order in which they are first heard."""
         voices = {voice.speaker: voice for voice in self.voices}
-        grounds = {one.speaker: one for one in self.identities}
+        grounds = {identity.speaker: identity for identity in self.identities}
         spoken: dict[str, float] = {}
         for turn in self.turns:
             length = turn.segment.duration
@@ -172,7 +174,9 @@ class Diarization(TurnViews):
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Turns of all recordings, with names that mean the same person throughout."""
-        return tuple(turn for one in self.distinct_recordings for turn in one.turns)
+        return tuple(
+            turn for recording in self.distinct_recordings for turn in recording.turns
+        )
 
     @property
     def distinct_recordings(self) -> tuple[DiarizedRecording, ...]:
@@ -184,19 +188,22 @@ class Diarization(TurnViews):
         linked = self.naming is not None and self.naming.rules.link
         if linked or len(self.recordings) < 2:
             return self.recordings
-        return tuple(one.renamed(_distinct_names(one)) for one in self.recordings)
+        return tuple(
+            recording.renamed(_distinct_names(recording))
+            for recording in self.recordings
+        )
 
     def _viewed(self) -> dict[str, tuple[tuple[Turn, ...], tuple[float | None, ...]]]:
         return {
-            one.recording: (one.turns, one.confidence)
-            for one in self.distinct_recordings
+            recording.recording: (recording.turns, recording.confidence)
+            for recording in self.distinct_recordings
         }
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the user about the model and about each recording."""
         about = [self.advice] if self.advice else []
-        about += [note for one in self.recordings for note in one.notes]
+        about += [note for recording in self.recordings for note in recording.notes]
         return (*about, *(() if self.naming is None else self.naming.notes))
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
@@ -254,25 +261,29 @@ class Diarization(TurnViews):
     def _turns_for(
         self, format: str, recordings: Iterable[DiarizedRecording]
     ) -> list[Turn]:
-        turns = [turn for one in recordings for turn in one.turns]
+        turns = [turn for recording in recordings for turn in recording.turns]
         if format not in SUBTITLES:
             return turns
-        asked = (self.settings.get(name) for name in ("min_turn", "max_gap"))
+        options = (self.settings.get(name) for name in ("min_turn", "max_gap"))
         min_turn, max_gap = (
-            value if isinstance(value, float) else SUBTITLE_LENGTH for value in asked
+            value if isinstance(value, float) else SUBTITLE_LENGTH for value in options
         )
         return tidy_turns(turns, min_turn=min_turn, max_gap=max_gap)
 
     @property
     def _durations(self) -> dict[str, float]:
-        return {one.recording: one.duration for one in self.recordings}
+        return {
+            recording.recording: recording.duration for recording in self.recordings
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, as printed by ``sms-diar diarize --json``."""
         return {
             "method": self.method,
             "model": self.model,
-            "recordings": [one.to_dict() for one in self.distinct_recordings],
+            "recordings": [
+                recording.to_dict() for recording in self.distinct_recordings
+            ],
             "problems": problem_records(self.problems),
             **({} if self.naming is None else {"naming": self.naming.to_dict()}),
         }
@@ -286,12 +297,18 @@ class Diarization(TurnViews):
 
 def _distinct_names(recording: DiarizedRecording) -> dict[str, str]:
     """Return speaker names that are unique among all recordings."""
-    known = {one.speaker for one in recording.identities if one.named_by is not None}
-    own = {one.speaker: one.local for one in recording.identities}
+    enrolled = {
+        identity.speaker
+        for identity in recording.identities
+        if identity.named_by is not None
+    }
+    local_names = {
+        identity.speaker: identity.local for identity in recording.identities
+    }
     return {
         name: name
-        if name in known
-        else name_in_recording(recording.recording, own.get(name, name))
+        if name in enrolled
+        else name_in_recording(recording.recording, local_names.get(name, name))
         for name in {turn.speaker for turn in recording.turns}
     }
 
@@ -319,17 +336,17 @@ def _speaker_table(recording: DiarizedRecording) -> str:
 def _recording_table(recordings: Sequence[DiarizedRecording]) -> str:
     rows = tuple(
         (
-            one.recording,
-            _clock(one.duration),
-            _clock(one.speech),
-            str(len({turn.speaker for turn in one.turns})),
-            str(len(one.turns)),
+            recording.recording,
+            _clock(recording.duration),
+            _clock(recording.speech),
+            str(len({turn.speaker for turn in recording.turns})),
+            str(len(recording.turns)),
         )
-        for one in recordings
+        for recording in recordings
     )
     heads = ("recording", "length", "speech", "speakers", "turns")
     table = Table(heads, rows).plain()
-    total = sum(one.duration for one in recordings)
+    total = sum(recording.duration for recording in recordings)
     return f"{table}{len(rows)} recordings, {_clock(total)}"
 
 

@@ -129,7 +129,7 @@ def turns_of_voices(
     more = with_odd_windows(rows, more, fewest)
     if len(more) > len(centres):
         voices = replace(voices, centres=more)
-        del fits  # large if there are many voices
+        del fits  # large with many voices
         fits = voices_in_frames(local.frames, windows, voices.scores())
         local_voices = assign_local(local, fits)
     n_voices = len(voices.centres)

@@ -94,10 +94,10 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
                     f"diarize: enrol must be audio files, got {source!s} for {name!r}"
                 )
             [recording] = recordings_of(source)
-            place = place_of(recording)
+            label = place_of(recording)
             if isinstance(recording, GivenRecording):
-                place = f"{name} ({len(files) + 1})"
-            files.append(EnrolmentFile(name, replace(recording, id=shown(place))))
+                label = f"{name} ({len(files) + 1})"
+            files.append(EnrolmentFile(name, replace(recording, id=shown(label))))
     return files
 
 
@@ -153,7 +153,7 @@ def _several(
     if isinstance(given, tuple) and len(given) == 2 and not _is_path(given[0]):
         return [cast("Given", given)]
     several = cast("Sequence[str | os.PathLike[str] | Given]", given)
-    return [one for part in several for one in _several(part)]
+    return [recording for part in several for recording in _several(part)]
 
 
 def _is_path(value: object) -> bool:

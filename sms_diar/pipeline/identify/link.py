@@ -53,12 +53,12 @@ def link_voices(
     """
     if not voices:
         return np.zeros(0, dtype=np.int64), []
-    place = np.asarray(recordings)
+    recording_of = np.asarray(recordings)
     codes = _codes(names if names is not None else [None] * len(voices))
-    known = codes >= 0
-    apart = place[:, None] == place
-    apart |= known[:, None] & known & (codes[:, None] != codes)
-    odds = _log_odds(voices, place, comparison)
+    has_name = codes >= 0
+    apart = recording_of[:, None] == recording_of
+    apart |= has_name[:, None] & has_name & (codes[:, None] != codes)
+    odds = _log_odds(voices, recording_of, comparison)
     people = constrained_groups(
         odds, apart, threshold=float(logit(threshold)), together=codes
     )

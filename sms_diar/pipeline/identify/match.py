@@ -78,8 +78,8 @@ def match_voices(
                 known, scores[row], ratios[row], posteriors, strict=True
             )
         )
-        given = column != _NOBODY and posteriors[column] >= threshold
-        found.append((known[column].speaker if given else None, matches))
+        is_named = column != _NOBODY and posteriors[column] >= threshold
+        found.append((known[column].speaker if is_named else None, matches))
     return found
 
 
@@ -132,25 +132,28 @@ def identify(
         Its notes list assigned names, voices without a match, and the number of
         people in several recordings.
     """
-    chosen, known = rules or NamingRules(), (enrolment or Enrolment()).voices
+    chosen, voices = rules or NamingRules(), (enrolment or Enrolment()).voices
     met = [
-        one
+        speaker
         for number, recording in enumerate(recordings)
-        for one in _recognised(recording, number, known, comparison, chosen)
+        for speaker in _recognised(recording, number, voices, comparison, chosen)
     ]
     notes = [comparison.note] if comparison.note else []
     if enrolment is not None:
         notes += enrolment.notes
-    if known:
-        notes += _enrolment_notes(recordings, met, known, chosen)
+    if voices:
+        notes += _enrolment_notes(recordings, met, voices, chosen)
     if chosen.link:
-        met = _linked(met, comparison, chosen, {voice.speaker for voice in known})
+        met = _linked(met, comparison, chosen, {voice.speaker for voice in voices})
         notes += _link_notes(recordings, met)
     named = [
-        _renamed(recording, [one.identity for one in met if one.recording == number])
+        _renamed(
+            recording,
+            [speaker.identity for speaker in met if speaker.recording == number],
+        )
         for number, recording in enumerate(recordings)
     ]
-    return named, Naming(chosen, known, tuple(notes))
+    return named, Naming(chosen, voices, tuple(notes))
 
 
 def _recognised(
@@ -175,8 +178,10 @@ def _recognised(
     for local in dict.fromkeys(turn.speaker for turn in recording.turns):
         name, matches = matched.get(local, (None, ()))
         by = None if name is None else BY_VOICE
-        own = name_in_recording(recording.recording, local) if local in taken else local
-        identity = Identity(name or own, local, by, None, matches)
+        local_name = (
+            name_in_recording(recording.recording, local) if local in taken else local
+        )
+        identity = Identity(name or local_name, local, by, None, matches)
         met.append(_Met(number, identity, voices.get(local)))
     return met
 
@@ -188,13 +193,13 @@ def _linked(
     taken: Collection[str],
 ) -> list[_Met]:
     """Link speakers and give them the same name in all recordings."""
-    heard = [number for number, one in enumerate(met) if one.voice is not None]
+    heard = [number for number, speaker in enumerate(met) if speaker.voice is not None]
     names = [
         met[number].identity.speaker if met[number].identity.named_by else None
         for number in heard
     ]
     people, chances = link_voices(
-        [voice for one in met if (voice := one.voice) is not None],
+        [voice for speaker in met if (voice := speaker.voice) is not None],
         [met[number].recording for number in heard],
         comparison,
         names=names,
@@ -211,23 +216,23 @@ def _linked(
     persons = [person_of.get(number, -1 - number) for number in range(len(met))]
     unknown = [person for person in persons if person not in named]
     fresh = dict(zip(unknown, name_speakers(unknown, taken=taken), strict=True))
-    found = []
-    for number, (person, one) in enumerate(zip(persons, met, strict=True)):
-        by = one.identity.named_by
+    linked = []
+    for number, (person, speaker) in enumerate(zip(persons, met, strict=True)):
+        by = speaker.identity.named_by
         name = fresh.get(person) or named[person]
         if person in named:
             by = by or BY_LINK
         identity = replace(
-            one.identity, speaker=name, named_by=by, linked=chance_of.get(number)
+            speaker.identity, speaker=name, named_by=by, linked=chance_of.get(number)
         )
-        found.append(replace(one, identity=identity))
-    return found
+        linked.append(replace(speaker, identity=identity))
+    return linked
 
 
 def _renamed(
     recording: DiarizedRecording, identities: Sequence[Identity]
 ) -> DiarizedRecording:
-    names = {one.local: one.speaker for one in identities}
+    names = {identity.local: identity.speaker for identity in identities}
     return replace(recording.renamed(names), identities=tuple(identities))
 
 
@@ -241,14 +246,14 @@ def _enrolment_notes(
     notes = []
     for voice in known:
         places, best = [], 0.0
-        for one in met:
-            for match in one.identity.matches:
+        for speaker in met:
+            for match in speaker.identity.matches:
                 if match.name != voice.speaker:
                     continue
                 best = max(best, match.probability)
-                if one.identity.speaker == match.name and one.identity.named_by:
-                    place = recordings[one.recording].recording
-                    places.append(f"{place} ({match.probability:.0%})")
+                if speaker.identity.speaker == match.name and speaker.identity.named_by:
+                    recording = recordings[speaker.recording].recording
+                    places.append(f"{recording} ({match.probability:.0%})")
         if places:
             notes.append(f"enrol {voice.speaker}: found in {', '.join(places)}")
         else:
@@ -256,15 +261,15 @@ def _enrolment_notes(
                 f"enrol {voice.speaker}: no match (best candidate {best:.0%}, "
                 f"threshold {rules.enrol_threshold:.0%})"
             )
-    for one in met:
-        own = one.identity
+    for speaker in met:
+        identity = speaker.identity
         # A probability of zero: the name was assigned to a better match.
-        second = [m for m in own.matches if m.log_ratio > 0.0 == m.probability]
+        second = [m for m in identity.matches if m.log_ratio > 0.0 == m.probability]
         notes += [
-            f"{recordings[one.recording].recording}: {own.local} sounds like "
+            f"{recordings[speaker.recording].recording}: {identity.local} sounds like "
             f"{match.name}, but another speaker has this name"
             for match in second
-            if not own.named_by
+            if not identity.named_by
         ]
     return notes
 
@@ -273,17 +278,17 @@ def _link_notes(
     recordings: Sequence[DiarizedRecording], met: Sequence[_Met]
 ) -> list[str]:
     places: dict[str, int] = {}
-    for one in met:
-        places[one.identity.speaker] = places.get(one.identity.speaker, 0) + 1
+    for speaker in met:
+        places[speaker.identity.speaker] = places.get(speaker.identity.speaker, 0) + 1
     recur = sum(number > 1 for number in places.values())
     notes = [
         f"link: {len(met)} speakers of {len(recordings)} recordings are {len(places)} "
         f"people, {recur} of them in several recordings"
     ]
     notes += [
-        f"{recordings[one.recording].recording}: {one.identity.local} has too "
-        f"little non-overlapped speech to be linked; it is {one.identity.speaker}"
-        for one in met
-        if one.voice is None
+        f"{recordings[speaker.recording].recording}: {speaker.identity.local} has too "
+        f"little non-overlapped speech to be linked; it is {speaker.identity.speaker}"
+        for speaker in met
+        if speaker.voice is None
     ]
     return notes

@@ -121,7 +121,7 @@ class Identity:
         recording who has this name.
     linked : float or None
         Probability that this is the same person as the others with this name, from
-        the mean log odds; None if there are no others.
+        the mean log odds; None without others.
     matches : tuple of VoiceMatch
         Comparisons with all enrolled voices; none for a speaker without a voice print.
     """

@@ -106,18 +106,20 @@ def voice_prints(
         ]
     ) / (ends - starts)
     everybody = shares.sum(axis=0)
-    found = []
+    prints = []
     for name, share in zip(names, shares, strict=True):
         alone: BoolArray = (share >= _OWN) & (everybody - share <= _OTHERS)
         if not alone.any():
             continue
-        own = [windows[row] for row in np.flatnonzero(alone).tolist()]
-        seconds = row_weight_of(own) * sum(window.duration for window in own)
-        mean = states[alone].mean(axis=0)
-        found.append(
-            VoicePrint(name, tuple(mean.tolist()), len(own), round(seconds, 3))
+        solo_windows = [windows[row] for row in np.flatnonzero(alone).tolist()]
+        seconds = row_weight_of(solo_windows) * sum(
+            window.duration for window in solo_windows
         )
-    return tuple(found)
+        mean = states[alone].mean(axis=0)
+        prints.append(
+            VoicePrint(name, tuple(mean.tolist()), len(solo_windows), round(seconds, 3))
+        )
+    return tuple(prints)
 
 
 def compare_prints(
@@ -142,7 +144,7 @@ def _covered(
 ) -> FloatArray:
     """Return how many seconds of each window the disjoint `stretches` cover."""
     ordered = sorted(stretches)
-    edges = np.array([(one.start, one.end) for one in ordered])
+    edges = np.array([(stretch.start, stretch.end) for stretch in ordered])
     lengths = edges[:, 1] - edges[:, 0]
     # Cumulative speech up to each boundary; constant in pauses.
     spoken = np.repeat(np.cumsum(lengths), 2)

@@ -79,7 +79,9 @@ class ReportPage:
         """Return a frame with the page, without audio above the limit."""
         page, note = self.page, ""
         if self._audio_size > 1e6 * self.embed_limit:
-            silent = tuple(replace(one, audio=None) for one in page.recordings)
+            silent = tuple(
+                replace(recording, audio=None) for recording in page.recordings
+            )
             page = replace(page, recordings=silent)
             note = (
                 f"<p>The audio ({self._audio_size / 1e6:.0f} MB) is too large for a "
@@ -94,7 +96,7 @@ class ReportPage:
 
     @property
     def _audio_size(self) -> int:
-        sounds = (one.audio for one in self.page.recordings)
+        sounds = (recording.audio for recording in self.page.recordings)
         return sum(len(sound.content) for sound in sounds if sound is not None)
 
     def write(self, path: str | Path) -> list[Path]:
@@ -164,48 +166,55 @@ def report_page(
         Receives progress.
     """
     check_not_negative("report_page", "embed_limit", embed_limit)
-    known: dict[str, DiarizedRecording] = {}
+    results: dict[str, DiarizedRecording] = {}
     settings: Mapping[str, object] = {}
     if isinstance(turns, Diarization):
-        known = {one.recording: one for one in turns.distinct_recordings}
+        results = {result.recording: result for result in turns.distinct_recordings}
         settings = turns.settings
-        found = {name: list(one.turns) for name, one in known.items()}
+        turns_by_recording = {
+            name: list(result.turns) for name, result in results.items()
+        }
     else:
         if isinstance(turns, str | Path):
             settings = {"turns": turns}
-        found = _by_recording(turns_of("turns", turns))
-    if not found:
+        turns_by_recording = _by_recording(turns_of("turns", turns))
+    if not turns_by_recording:
         raise InvalidParameterError("report_page: turns must contain turns, got none")
     scores = None
     true: dict[str, list[Turn]] = {}
     remarks: tuple[Problem, ...] = ()
     if reference is not None:
         truth = turns_of("reference", reference)
-        shown = Annotation.from_turns(turn for part in found.values() for turn in part)
+        shown = Annotation.from_turns(
+            turn for part in turns_by_recording.values() for turn in part
+        )
         paths = [] if isinstance(turns, Diarization) else paths_of(turns)
         truth, remarks = matched_turns(shown, paths, truth, paths_of(reference))
         true = {
             name: listed
             for name, listed in _by_recording(truth).items()
-            if name in found
+            if name in turns_by_recording
         }
         if not true:
             raise InvalidParameterError(
                 f"report_page: reference must have a recording of the turns "
-                f"({shown_names(found)}), got {shown_names(truth.recordings)}"
+                f"({shown_names(turns_by_recording)}), got "
+                f"{shown_names(truth.recordings)}"
             )
         scores = score(
             [turn for listed in true.values() for turn in listed],
-            [turn for name in true for turn in found[name]],
+            [turn for name in true for turn in turns_by_recording[name]],
             uem=uem,
             convention=convention,
             collar=collar,
             ignore_overlap=ignore_overlap,
         )
-    heard = {} if audio is None else _match(recordings_of(audio), list(found))
+    heard = (
+        {} if audio is None else _match(recordings_of(audio), list(turns_by_recording))
+    )
     parts = []
-    for name, listed in found.items():
-        part = _recording(name, listed, known.get(name))
+    for name, listed in turns_by_recording.items():
+        part = _recording(name, listed, results.get(name))
         if scores is not None and name in true:
             part = _scored(part, true[name], scores)
             part = replace(part, notes=(*part.notes, *map(str, remarks)))
@@ -220,29 +229,29 @@ def report_page(
 
 
 def _recording(
-    name: str, turns: Sequence[Turn], known: DiarizedRecording | None
+    name: str, turns: Sequence[Turn], result: DiarizedRecording | None
 ) -> PageRecording:
     order = sorted(range(len(turns)), key=lambda index: turns[index])
     last = max((turn.segment.end for turn in turns), default=0.0)
     listed = tuple(turns[index] for index in order)
-    if known is None:
+    if result is None:
         return PageRecording(name, last, listed)
-    confidence = known.confidence
+    confidence = result.confidence
     return PageRecording(
         name,
-        max(known.duration, last),
+        max(result.duration, last),
         listed,
         tuple(confidence[index] for index in order),
-        windows=None if known.details is None else window_map(known.details),
-        notes=tuple(note.removeprefix(f"{name}: ") for note in known.notes),
+        windows=None if result.details is None else window_map(result.details),
+        notes=tuple(note.removeprefix(f"{name}: ") for note in result.notes),
     )
 
 
 def _scored(
     part: PageRecording, turns: Sequence[Turn], scores: ScoreReport
 ) -> PageRecording:
-    found = scores.recordings.get(part.name)
-    if found is None:
+    recording_score = scores.recordings.get(part.name)
+    if recording_score is None:
         return part
     errors = [
         PageError(
@@ -260,9 +269,9 @@ def _scored(
         duration=max(part.duration, *(turn.segment.end for turn in turns)),
         score=PageScore(
             tuple(sorted(turns)),
-            found.mapping,
+            recording_score.mapping,
             tuple(errors),
-            found.figures,
+            recording_score.figures,
             tuple(scores.settings.sentences()),
         ),
     )
@@ -299,21 +308,24 @@ def _match(
 ) -> dict[str, Recording | GivenRecording]:
     if len(recordings) == 1 and len(names) == 1:
         return {names[0]: recordings[0]}
-    found = {one.id: one for one in recordings if one.id in names}
-    if not found:
+    matched = {
+        recording.id: recording for recording in recordings if recording.id in names
+    }
+    if not matched:
         raise InvalidParameterError(
             f"report_page: audio must have a recording of the turns "
-            f"({shown_names(names)}), got {shown_names(one.id for one in recordings)}; "
+            f"({shown_names(names)}), got "
+            f"{shown_names(recording.id for recording in recordings)}; "
             f"files are matched by their names without suffix"
         )
-    return found
+    return matched
 
 
 def _by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    found: dict[str, list[Turn]] = {}
+    grouped: dict[str, list[Turn]] = {}
     for turn in turns:
-        found.setdefault(turn.segment.recording, []).append(turn)
-    return found
+        grouped.setdefault(turn.segment.recording, []).append(turn)
+    return grouped
 
 
 def _versions() -> dict[str, object]:

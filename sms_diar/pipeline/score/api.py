@@ -172,7 +172,7 @@ def score(
     report : ScoreReport
         Report that prints like the command; `to_dict` returns its JSON.
     """
-    found = score_systems(
+    report = score_systems(
         reference,
         {"hypothesis": hypothesis},
         uem=uem,
@@ -187,7 +187,7 @@ def score(
         level=level,
         seed=seed,
     )
-    return found.systems["hypothesis"]
+    return report.systems["hypothesis"]
 
 
 def score_systems(

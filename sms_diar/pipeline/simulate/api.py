@@ -194,10 +194,10 @@ def simulate(
         Standard deviation of the level over speakers, in dB.
     rt60 : float, optional
         Reverberation time in seconds; speakers are at random distances of 0.5 to
-        3 m. By default there is no room.
+        3 m. No room by default.
     snr : float, optional
-        Signal-to-noise ratio in dB, before the telephone channel; by default there
-        is no noise.
+        Signal-to-noise ratio in dB, before the telephone channel; no noise by
+        default.
     noise : {"white", "pink"}, path or DataDir, default="white"
         Type of noise, or a data directory with recordings of noise.
     telephone : bool, default=False
@@ -285,10 +285,10 @@ def _style(
     dominance: str,
 ) -> TurnTaking:
     lengths = {"turn_mean": turn_mean, "turn_min": turn_min}
-    given = {name: value for name, value in lengths.items() if value is not None}
-    if given and turn_segments is not None:
+    durations = {name: value for name, value in lengths.items() if value is not None}
+    if durations and turn_segments is not None:
         raise InvalidParameterError(
-            f"simulate: turn_segments cannot be combined with {', '.join(given)}; "
+            f"simulate: turn_segments cannot be combined with {', '.join(durations)}; "
             f"turns have a length in seconds or in segments"
         )
     return TurnTaking(
@@ -296,7 +296,7 @@ def _style(
         pause_mean=pause_mean,
         overlap=overlap,
         dominance=dominance,
-        **given,
+        **durations,
     )
 
 
@@ -326,10 +326,10 @@ class _Maker:
                 vad=settings.detector,
             )
         )
-        known = len(self.source.speakers)
-        if settings.speakers > known:
+        n_available = len(self.source.speakers)
+        if settings.speakers > n_available:
             raise InvalidParameterError(
-                f"simulate: speakers must be at most the {known} of "
+                f"simulate: speakers must be at most the {n_available} of "
                 f"{self.source.data.path}, got {settings.speakers}"
             )
         self._noises: AudioShelf | None = None

@@ -169,17 +169,17 @@ class SpeakerPassages:
     def passages(self, speaker: str) -> list[Passage]:
         """Return the passages of a speaker, at least one."""
         if speaker not in self._passages:
-            found = [
+            passages = [
                 passage
                 for recording, piece in self._pieces[speaker]
                 for passage in self._cut(recording, piece)
             ]
-            if not found:
+            if not passages:
                 raise DataFormatError(
                     f"no speech of speaker {speaker!r}; remove the speaker",
                     path=self.data.path,
                 )
-            self._passages[speaker] = found
+            self._passages[speaker] = passages
         return self._passages[speaker]
 
     def read(self, passage: Passage, first: int, last: int) -> FloatArray:

@@ -112,14 +112,14 @@ class SimulatedRecording:
             "clipped": self.n_clipped,
             "speakers": [
                 {
-                    "speaker": one.speaker,
-                    "share": one.share,
-                    "talk": talk[one.speaker],
-                    "gain_db": one.gain_db,
-                    "distance": one.distance,
-                    "sources": sources[one.speaker],
+                    "speaker": item.speaker,
+                    "share": item.share,
+                    "talk": talk[item.speaker],
+                    "gain_db": item.gain_db,
+                    "distance": item.distance,
+                    "sources": sources[item.speaker],
                 }
-                for one in self.participants
+                for item in self.participants
             ],
         }
 
@@ -150,7 +150,7 @@ class Simulation:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """Reference turns of all conversations."""
-        return tuple(turn for one in self.recordings for turn in one.turns)
+        return tuple(turn for recording in self.recordings for turn in recording.turns)
 
     def record(self) -> dict[str, Any]:
         """Return the contents of ``simulation.json``, without the folder."""
@@ -158,7 +158,7 @@ class Simulation:
             "version": __version__,
             "settings": dict(self.settings),
             "notes": list(self.notes),
-            "conversations": [one.to_dict() for one in self.recordings],
+            "conversations": [recording.to_dict() for recording in self.recordings],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,14 +169,14 @@ class Simulation:
         heads = ("recording", "seconds", "speakers", "turns", "overlap", "repeated")
         rows = tuple(
             (
-                one.recording,
-                f"{one.duration:g}",
-                str(len(one.participants)),
-                str(len(one.turns)),
-                f"{one.overlap:.3f}",
-                f"{one.repeated:.3f}",
+                recording.recording,
+                f"{recording.duration:g}",
+                str(len(recording.participants)),
+                str(len(recording.turns)),
+                f"{recording.overlap:.3f}",
+                f"{recording.repeated:.3f}",
             )
-            for one in self.recordings
+            for recording in self.recordings
         )
         return Table(heads, rows).plain().rstrip()
 
@@ -238,11 +238,11 @@ def write_simulated_tables(
     segments: dict[str, Segment] = {}
     origins: dict[str, Segment] = {}
     speakers: dict[str, str] = {}
-    for one in simulation.recordings:
-        for number, placement in enumerate(one.plan.placements):
+    for recording in simulation.recordings:
+        for number, placement in enumerate(recording.plan.placements):
             # Kaldi requires ids that sort like their speakers.
-            name = f"{placement.speaker}-{one.recording}-{number:05d}"
-            segments[name] = one.plan.segment(placement.start, placement.end)
+            name = f"{placement.speaker}-{recording.recording}-{number:05d}"
+            segments[name] = recording.plan.segment(placement.start, placement.end)
             speakers[name] = placement.speaker
             first = placement.passage.first + placement.offset * source.step
             last = first + placement.length * source.step
@@ -253,10 +253,10 @@ def write_simulated_tables(
     write_wav_scp(
         folder / "wav.scp",
         {
-            one.recording: AudioSource(
-                str(audio_path_of(Path(), one.recording, format))
+            recording.recording: AudioSource(
+                str(audio_path_of(Path(), recording.recording, format))
             )
-            for one in simulation.recordings
+            for recording in simulation.recordings
         },
     )
     write_segments(folder / "segments", segments)
@@ -265,11 +265,12 @@ def write_simulated_tables(
     write_spk2utt(folder / "spk2utt", speakers)
     recordings = simulation.recordings
     write_reco2dur(
-        folder / "reco2dur", {one.recording: one.duration for one in recordings}
+        folder / "reco2dur",
+        {recording.recording: recording.duration for recording in recordings},
     )
     write_reco2num_spk(
         folder / "reco2num_spk",
-        {one.recording: len(one.participants) for one in recordings},
+        {recording.recording: len(recording.participants) for recording in recordings},
     )
     write_rttm(folder / "ref.rttm", simulation.turns)
     write_json(folder / "simulation.json", simulation.record())

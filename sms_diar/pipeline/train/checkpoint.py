@@ -99,15 +99,15 @@ class Checkpoint:
         if self._path is None or not self._path.is_file():
             return self._state
         try:
-            found = read_model(self._path, KIND)
+            model = read_model(self._path, KIND)
             with foreign_errors(self._path, "it makes no sense"):
-                if str(found.arrays["key"]) != self._key:
+                if str(model.arrays["key"]) != self._key:
                     self._say(
                         f"{self._path}: belongs to other settings, data or versions; "
                         f"ignored, training starts again"
                     )
                     return self._state
-                state = _unpacked(found.arrays)
+                state = _unpacked(model.arrays)
                 if not fits(state):
                     raise DataFormatError("shapes do not fit", path=self._path)
         except (SmsDiarError, OSError):

@@ -127,10 +127,15 @@ def train_ivectors(
                 f"{len(store) - len(set(store.ids))} twice; prefix them"
             )
         key = training_key(asdict(chosen), store.fingerprint)
-        kept = Checkpoint(checkpoint, key, listener.say)
-        with kept.on_interruption():
+        store_state = Checkpoint(checkpoint, key, listener.say)
+        with store_state.on_interruption():
             extractor, statistics = _train_extractor(
-                store, front_end, chosen, kept, workers=workers, listener=listener
+                store,
+                front_end,
+                chosen,
+                store_state,
+                workers=workers,
+                listener=listener,
             )
         words = {
             **(notes or {}),

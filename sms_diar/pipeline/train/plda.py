@@ -92,8 +92,8 @@ def labelled_embeddings(
     else:
         speakers, source = read_speakers(embeddings.source), embeddings.source
     unlabelled = [name for name in embeddings.ids if name not in speakers]
-    known = set(embeddings.ids)
-    missing = [name for name in speakers if name not in known]
+    ids = set(embeddings.ids)
+    missing = [name for name in speakers if name not in ids]
     if len(unlabelled) == len(embeddings):
         raise InvalidParameterError(
             f"{embeddings.source}: no id is in {source}; the first ids are "
@@ -259,8 +259,8 @@ def describe_model(path: str | Path) -> dict[str, Any]:
 
 def _summary(psi: FloatArray) -> dict[str, float]:
     shares = {"largest": 1.0, "90%": 0.9, "median": 0.5, "10%": 0.1, "smallest": 0.0}
-    found = {name: float(np.quantile(psi, at)) for name, at in shares.items()}
-    return {**found, "sum": float(psi.sum())}
+    quantiles = {name: float(np.quantile(psi, at)) for name, at in shares.items()}
+    return {**quantiles, "sum": float(psi.sum())}
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -68,18 +68,18 @@ def enrol(ids: tuple[str, ...], phi: FloatArray, average: Path | None) -> Enrolm
         speakers = read_spk2utt(average)
     else:
         speakers = invert(read_labels(average))
-    place = {name: row for row, name in enumerate(ids)}
-    wanted = [name for names in speakers.values() for name in names]
-    missing = [name for name in wanted if name not in place]
-    if missing or not wanted:
+    row_of = {name: row for row, name in enumerate(ids)}
+    listed = [name for names in speakers.values() for name in names]
+    missing = [name for name in listed if name not in row_of]
+    if missing or not listed:
         raise DataFormatError(
-            f"{len(missing)} of {len(wanted)} ids are not among the embeddings of "
+            f"{len(missing)} of {len(listed)} ids are not among the embeddings of "
             f"enrolment ({some_of(missing)})"
-            if wanted
+            if listed
             else "names no ids",
             path=average,
         )
-    rows = [[place[name] for name in names] for names in speakers.values()]
+    rows = [[row_of[name] for name in names] for names in speakers.values()]
     means = np.array([phi[chosen].mean(axis=0) for chosen in rows])
     counts = np.array([len(chosen) for chosen in rows], dtype=np.int64)
     return Enrolment(tuple(speakers), means, counts)
