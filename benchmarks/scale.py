@@ -41,7 +41,7 @@ from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.metrics import score_clustering
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.scoring.backend_plda import model_space
 from sms_diar.types import IntArray
 

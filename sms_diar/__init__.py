@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     from sms_diar.io.turns.files import read_turns, write_turns
     from sms_diar.io.turns.rttm import read_rttm, write_rttm
     from sms_diar.io.turns.uem import read_uem
-    from sms_diar.pipeline.cluster import cluster
-    from sms_diar.pipeline.diarize import diarize
-    from sms_diar.pipeline.page import report_page
-    from sms_diar.pipeline.score import score
-    from sms_diar.pipeline.simulate import simulate
+    from sms_diar.pipeline.cluster.api import cluster
+    from sms_diar.pipeline.diarize.api import diarize
+    from sms_diar.pipeline.page.api import report_page
+    from sms_diar.pipeline.score.api import score
+    from sms_diar.pipeline.simulate.api import simulate
     from sms_diar.types import EmbeddingSet, Segment, Turn
 else:
     __getattr__, __dir__ = _lazy_names(
@@ -71,16 +71,16 @@ else:
             "Segment": "sms_diar.types",
             "SmsDiarError": "sms_diar.errors",
             "Turn": "sms_diar.types",
-            "cluster": "sms_diar.pipeline.cluster",
-            "diarize": "sms_diar.pipeline.diarize",
+            "cluster": "sms_diar.pipeline.cluster.api",
+            "diarize": "sms_diar.pipeline.diarize.api",
             "read_embeddings": "sms_diar.io.embeddings.files",
             "read_rttm": "sms_diar.io.turns.rttm",
             "read_turns": "sms_diar.io.turns.files",
             "read_uem": "sms_diar.io.turns.uem",
-            "report_page": "sms_diar.pipeline.page",
+            "report_page": "sms_diar.pipeline.page.api",
             "scheduler": "sms_diar._scheduler",
-            "score": "sms_diar.pipeline.score",
-            "simulate": "sms_diar.pipeline.simulate",
+            "score": "sms_diar.pipeline.score.api",
+            "simulate": "sms_diar.pipeline.simulate.api",
             "write_rttm": "sms_diar.io.turns.rttm",
             "write_turns": "sms_diar.io.turns.files",
         },

@@ -35,9 +35,9 @@ from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.io.turns.uem import read_uem
 from sms_diar.io.turns.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
-from sms_diar.pipeline.cluster import cluster_embeddings
-from sms_diar.pipeline.clustering import Clustering
-from sms_diar.pipeline.models import choose_backend
+from sms_diar.pipeline.cluster.api import cluster_embeddings
+from sms_diar.pipeline.cluster.result import Clustering
+from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions

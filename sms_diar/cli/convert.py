@@ -197,8 +197,8 @@ def _split(
     from dataclasses import replace
 
     from sms_diar.io.turns.files import unnamed_recording
-    from sms_diar.pipeline.sources import find_recordings
-    from sms_diar.pipeline.split import split_speakers
+    from sms_diar.pipeline.audio.inputs import find_recordings
+    from sms_diar.pipeline.audio.split import split_speakers
 
     recordings = find_recordings([audio])
     if len(recordings) == 1 and unnamed_recording(source):

@@ -77,7 +77,7 @@ def report(
     """
     from sms_diar.cli.progress import TerminalProgress
     from sms_diar.io.turns.files import source_files
-    from sms_diar.pipeline.page import report_page
+    from sms_diar.pipeline.page.api import report_page
 
     given = turns if ref is None else [*turns, ref]
     check_outputs(output, inputs=chain(source_files(given), audio or (), [uem]))

@@ -100,7 +100,7 @@ def score(
         from sms_diar.io.detect import is_label_table
         from sms_diar.io.problems import summarised
         from sms_diar.io.turns.files import source_files
-        from sms_diar.pipeline.score import score_systems
+        from sms_diar.pipeline.score.api import score_systems
         from sms_diar.report.score_report import ReportStyle
 
         run = progress.during("reading", score_systems)
@@ -231,7 +231,7 @@ def _score_labels(
     from sms_diar._json import json_line
     from sms_diar.errors import DataFormatError
     from sms_diar.io.detect import is_label_table
-    from sms_diar.pipeline.score import score_labels
+    from sms_diar.pipeline.score.api import score_labels
     from sms_diar.report.label_report import label_table
 
     reports = {}

@@ -13,7 +13,7 @@ import typer
 from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 
 if TYPE_CHECKING:
-    from sms_diar.pipeline.diarization import Diarization
+    from sms_diar.pipeline.diarize.result import Diarization
 
 PANEL = "Output"
 
@@ -118,7 +118,7 @@ class TurnOutput:
         )
         from sms_diar.io.file_names import file_names
         from sms_diar.io.turns.files import format_to_write
-        from sms_diar.pipeline.sources import find_recordings
+        from sms_diar.pipeline.audio.inputs import find_recordings
 
         if self.split is not None and self.split.is_dir():
             if any(path.is_dir() and path.samefile(self.split) for path in recordings):
@@ -189,7 +189,7 @@ class TurnOutput:
             format = self._name if path.is_dir() else self.format and self._name
             written += result.write(path, format)
         if self.split is not None:
-            from sms_diar.pipeline.split import split_speakers
+            from sms_diar.pipeline.audio.split import split_speakers
 
             written += split_speakers(
                 [turn for one in result.recordings for turn in one.turns],

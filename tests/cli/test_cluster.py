@@ -312,7 +312,7 @@ def test_a_back_end_brings_its_own_transform(folder, run_cli):
             "cluster", folder / "x.ark",
             "--plda", folder / "b.npz", "--transform", folder / "t.npz",
         ),
-        f"--transform: {folder / 'b.npz'} has its own transform; leave --transform out",
+        f"--transform: {folder / 'b.npz'} has its own transform; omit --transform",
     )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.turns.files import read_turns
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.extraction import Speech
-from sms_diar.pipeline.models import write_ivector_model
-from sms_diar.pipeline.sources import find_recordings
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+from sms_diar.pipeline.audio.inputs import find_recordings
+from sms_diar.pipeline.train.extraction import Speech
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import write_ivector_model
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 
@@ -328,10 +328,11 @@ def broken(kind, path):
     silence = np.zeros(5 * RATE)
     if kind == "silent":
         soundfile.write(path, silence, RATE)
-        return "no speech was found in 5.0 s; --vad none takes everything for speech"
+        remedy = "--vad none treats the whole recording as speech"
+        return f"no speech was found in 5.0 s; {remedy}"
     if kind == "short":
         soundfile.write(path, speech()[RATE : RATE + 400], RATE)
-        return "0.05 s are too short to tell who speaks; at least 0.1 s are needed"
+        return "recording too short (0.05 s); the minimum is 0.1 s"
     if kind == "slow":
         soundfile.write(path, silence, 6000)
         return (

@@ -20,7 +20,7 @@ from sms_diar.io.kaldi.transform import (
     write_transform,
 )
 from sms_diar.io.model import ModelFile, read_model, write_model
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.preprocessing import paper_chain
 from sms_diar.scoring import PldaScorer, adapt_plda, fit_plda
 from sms_diar.scoring.backend import backend_from_transform
@@ -197,7 +197,7 @@ def test_train_names_ids_of_one_side_only(here, sms_diar, refused, speakers):
     message = refused("train", "x.npz", "utt2spk", "-o", "m.npz")
     assert message == (
         "x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-0, s00-1, s00-2, ...) "
-        "and 2 of 45 labels have no vector (zz1, zz2); add them, or leave them out "
+        "and 2 of 45 labels have no vector (zz1, zz2); add them, or skip them "
         "with --intersect"
     )
     code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz", "--intersect")
@@ -542,8 +542,8 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
     trials = ["score", "b.npz", "x.npz", "--trials", "trials"]
     want = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
-    monkeypatch.setattr("sms_diar.pipeline.trials.ROWS", 7)
-    monkeypatch.setattr("sms_diar.pipeline.trials.TRIALS", 2)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.ROWS", 7)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.TRIALS", 2)
     got = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
     for one, other in zip(got, want, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

@@ -9,7 +9,7 @@ from sms_diar.datasets import (
     load_digits_ivectors,
 )
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
-from sms_diar.pipeline.models import choose_backend, read_ivector_model
+from sms_diar.pipeline.train.models import choose_backend, read_ivector_model
 
 
 def test_the_files_are_small_enough():

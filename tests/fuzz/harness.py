@@ -95,7 +95,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.turns.files import check_annotation, read_annotation
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
-    from sms_diar.pipeline.models import read_backend, read_ivector_model
+    from sms_diar.pipeline.train.models import read_backend, read_ivector_model
 
     def turns(path: Path) -> None:
         is_label_table(path)

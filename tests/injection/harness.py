@@ -146,7 +146,7 @@ def jobs() -> dict[str, Job]:
 
 def eager(folder: Path, version: int) -> None:
     """Keep what training reached after every iteration."""
-    from sms_diar.pipeline import checkpoint
+    from sms_diar.pipeline.train import checkpoint
 
     checkpoint.PAUSE = 0.0
 

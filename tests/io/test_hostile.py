@@ -37,7 +37,7 @@ from sms_diar.io.model import ModelFile, is_model, read_model, write_model
 from sms_diar.io.toml import read_toml
 from sms_diar.io.turns.files import check_annotation, read_annotation
 from sms_diar.io.turns.uem import read_uem
-from sms_diar.pipeline.models import read_backend, read_ivector_model
+from sms_diar.pipeline.train.models import read_backend, read_ivector_model
 from sms_diar.timeline.ticks import parse_seconds
 from sms_diar.types import EmbeddingSet
 

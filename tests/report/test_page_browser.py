@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sms_diar.io.turns.rttm import read_rttm, rttm_text
-from sms_diar.pipeline.page import report_page
+from sms_diar.pipeline.page.api import report_page
 from sms_diar.types import Segment, Turn
 
 CHROMIUM = next(
