@@ -139,7 +139,9 @@ def test_windows_that_overlap_are_warned_of(many, embeddings, backend):
         embeddings, segments=segments, plda=backend, per_recording=False,
         progress=listener,
     )  # fmt: skip
-    assert listener.said[1].startswith("windows overlap, 50% of them is new speech:")
+    assert listener.said[1].startswith(
+        "windows overlap, only 50% of each is new speech:"
+    )
 
 
 def test_a_number_of_speakers_is_honoured(many, embeddings, backend):
