@@ -27,8 +27,8 @@ _RATE = 16000
 
 def sms_diar(**options: Any) -> Diarizer:
     """Diarization of this package."""
-    from sms_diar.pipeline.diarize import diarize  # noqa: PLC0415
-    from sms_diar.pipeline.diarize_models import choose_model  # noqa: PLC0415
+    from sms_diar.pipeline.diarize.api import diarize  # noqa: PLC0415
+    from sms_diar.pipeline.diarize.models import choose_model  # noqa: PLC0415
 
     model = choose_model(options.pop("model"), vad=None).model
 

@@ -23,10 +23,10 @@ from benchmarks._records import Measurement, Options
 from benchmarks._runner import tell
 from recipes._common.corpora import corpora_folder
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.networks.store import is_stored
-from sms_diar.pipeline.diarize_models import NEEDED
+from sms_diar.pipeline.diarize.models import NEEDED
 
 RATE = 16000
 PEERS = ROOT / ".bench-diarizers" / "bin" / "python"

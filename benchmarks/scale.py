@@ -39,10 +39,10 @@ from sms_diar.clustering.many.across import NEIGHBOURS, Found, cluster_many
 from sms_diar.clustering.many.nearest import Rows, exact_neighbours
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.metrics import score_clustering
-from sms_diar.pipeline.models import read_backend
-from sms_diar.scoring.model_space import model_space
+from sms_diar.pipeline.train.models import read_backend
+from sms_diar.scoring.backend_plda import model_space
 from sms_diar.types import IntArray
 
 SEED = 0  # of the draws, and of the runs

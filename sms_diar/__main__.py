@@ -1,4 +1,4 @@
-"""``python -m sms_diar``: the same as ``sms-diar``."""
+"""Entry point of ``python -m sms_diar``, equivalent to ``sms-diar``."""
 
 from sms_diar.cli.main import main
 

@@ -1,14 +1,14 @@
-"""Files that are either there or not: written aside, then renamed.
+"""Atomic writing of files: write to a temporary file, then rename it.
 
-Whatever ends a program, a file is the old one or the new one, whole. Files that belong
-together become new together (`replacing_all`), and what a killed run left aside is
-recognised by its name, and by the lock that died with the run, and removed by the next
-that writes there.
+If a program is killed, a file is either the complete old one or the complete new one.
+Files that belong together are replaced together (`replacing_all`). Temporary files of
+killed runs are recognised by their name, and by their lock, which died with the run,
+and are removed by the next run that writes to the same folder.
 
-What is not a regular file, such as a device, a pipe or ``/dev/stdout``, is never
-replaced: it receives the bytes once they are all there. A symbolic link stays one, and
-its target becomes new. A file that is replaced keeps its mode and its owner. Files that
-are read for a result are not replaced by it (`protecting`).
+Anything but a regular file, such as a device, a pipe or ``/dev/stdout``, is never
+replaced: it receives the bytes when they are complete. Symbolic links are kept, and
+their target is replaced. A replaced file keeps its mode and owner. Files that are
+inputs of a result cannot be replaced by it (`protecting`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sms_diar.errors import MissingFileError, OutputError, SmsDiarError
 
 try:
     import fcntl
-except ImportError:  # Windows: what killed runs left stays
+except ImportError:  # Windows: temporary files of killed runs are not removed
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = ".sms-diar-"
-"""How names of files begin that are not finished."""
+"""Prefix of the names of unfinished files."""
 
 FILE_NAMES = "surrogateescape"
 """Error handler of codecs for text with names of files, whose bytes may be any."""
@@ -43,14 +43,14 @@ FILE_NAMES = "surrogateescape"
 _WINDOWS = os.name == "nt"
 _DESCRIPTOR = re.compile(r"/dev/(std(?:in|out|err)|fd/[0-9]+)|/proc/self/fd/([0-9]+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
-_MOST_LINKS = 40  # as many as Linux follows
-_LONGEST_SUFFIX = 16  # longer ones are no format, and names have a limit
+_MOST_LINKS = 40  # maximum number of symbolic links, as in Linux
+_LONGEST_SUFFIX = 16  # longer suffixes are not file formats; names have a limit
 _swept: set[Path] = set()
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary name for `path`, renamed to it if all went well.
+    """Yield a temporary name for `path`, which is renamed to it on success.
 
     The temporary name keeps the suffix, because writers such as matplotlib
     choose their format by it.
@@ -58,7 +58,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        It cannot be written. What was there before still is.
+        If it cannot be written. The old file is then unchanged.
     """
     with replacing_all([path]) as [temporary]:
         yield temporary
@@ -68,26 +68,26 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def replacing_all(
     paths: Sequence[str | Path], *, index: str | Path | None = None
 ) -> Iterator[list[Path]]:
-    """Give temporary names for files that belong together.
+    """Yield temporary names for files that belong together.
 
-    They become new in their order, after all of them are whole and on the disk.
+    They are renamed in order, after all of them are complete and on disk.
 
     Parameters
     ----------
     paths : sequence of str or Path
-        The files.
+        Files to write.
     index : str or Path, optional
-        One more that points into the others. The old one is removed before the
-        first of the others becomes new, and the new one comes last: a program that
-        is killed in between leaves none rather than one that points astray.
+        Additional file that refers to the others. The old index is removed before the
+        first file is replaced, and the new one is written last, so a killed program
+        leaves no index rather than a wrong one.
     """
-    given = [Path(path) for path in paths]
+    targets = [Path(path) for path in paths]
     if index is not None:
-        given.append(Path(index))
+        targets.append(Path(index))
     asides: list[_Aside] = []
     with ExitStack() as stack:
         try:
-            asides += [stack.enter_context(_aside(path)) for path in given]
+            asides += [stack.enter_context(_aside(path)) for path in targets]
             yield [aside.temporary for aside in asides]
             for aside in asides:
                 aside.finish()
@@ -98,23 +98,23 @@ def replacing_all(
         except OSError as error:
             if isinstance(error, SmsDiarError) or not _is_ours(error, asides):
                 raise
-            raise _refusal(error, given, asides) from error
+            raise _refusal(error, targets, asides) from error
 
 
 @contextmanager
 def replacing_folder(path: str | Path) -> Iterator[Path]:
-    """Give a temporary folder that becomes `path`, which is new or empty.
+    """Yield a temporary folder that becomes `path`, which must be new or empty.
 
-    An empty folder in which others are mounted, or whose parent is protected, is
-    filled instead, in the order of names, when all parts are whole.
+    An empty folder that contains mount points, or whose parent is protected, is filled
+    instead, in the order of names, when all parts are complete.
     """
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = os.access(path.parent, os.W_OK | os.X_OK) and not path.is_mount()
-        place = path.parent if beside else path
-        _sweep(place)
-        temporary = place / f"{PREFIX}{secrets.token_hex(4)}"
+        parent = path.parent if beside else path
+        _sweep(parent)
+        temporary = parent / f"{PREFIX}{secrets.token_hex(4)}"
         temporary.mkdir()
     except OSError as error:
         raise _refusal(error, [path], []) from error
@@ -125,13 +125,13 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
         if beside:
             if mode is not None:
                 temporary.chmod(stat.S_IMODE(mode))
-                if _WINDOWS:  # which replaces no folder, not even an empty one
+                if _WINDOWS:  # cannot replace a folder, not even an empty one
                     path.rmdir()
             temporary.replace(path)
         else:
             for part in sorted(temporary.iterdir()):
                 part.replace(path / part.name)
-        _sync_folder(place)
+        _sync_folder(parent)
     finally:
         if lock is not None:
             os.close(lock)
@@ -139,26 +139,26 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8, whole or not at all; names of files keep their bytes."""
+    """Write `text` as UTF-8 atomically; file names in it keep their bytes."""
     with replacing(path) as temporary:
         write_plain(temporary, text)
 
 
 def write_plain(path: Path, text: str) -> None:
-    """Write `text` in the same way to a file that is temporary."""
+    """Write `text` in the same encoding to a temporary file."""
     path.write_text(text, encoding="utf-8", errors=FILE_NAMES, newline="\n")
 
 
 @contextmanager
 def protecting(inputs: Iterable[str | Path]) -> Iterator[None]:
-    """Refuse, within the block, to write to files that are read for the result.
+    """Raise an error, within the block, on writing to files that are inputs.
 
     Parameters
     ----------
     inputs : iterable of str or Path
-        The files, compared by what they are: links to them, ``./`` before them and
-        capitals, where these do not matter, make no difference. They are looked at
-        when a file that exists is first about to be replaced.
+        Input files. They are compared by identity, so links, a leading ``./`` and case
+        on case-insensitive file systems make no difference. They are inspected when an
+        existing file is about to be replaced for the first time.
     """
     before = _protected.get()
     protect(inputs)
@@ -169,17 +169,17 @@ def protecting(inputs: Iterable[str | Path]) -> Iterator[None]:
 
 
 def protect(inputs: Iterable[str | Path]) -> None:
-    """Protect inputs until the block of `protecting` around the call ends."""
+    """Protect more inputs until the end of the enclosing `protecting` block."""
     _protected.set((*_protected.get(), _Inputs(inputs)))
 
 
 def refuse_input(path: str | Path) -> None:
-    """Refuse a file that `protecting` protects.
+    """Raise an error for a file that is protected by `protecting`.
 
     Raises
     ------
     OutputError
-        It is one of the inputs, which the message names.
+        If it is one of the inputs; the message names the input.
     """
     try:
         about = Path(path).stat()
@@ -195,14 +195,14 @@ def refuse_input(path: str | Path) -> None:
 
 
 def check_different(paths: Iterable[str | Path]) -> None:
-    """Refuse outputs of which two are the same file under any name.
+    """Raise an error if two outputs are the same file under any name.
 
     Raises
     ------
     OutputError
-        The later of the two would replace the earlier one.
+        If a later output would replace an earlier one.
     """
-    seen: dict[tuple[int, int, str], str | Path] = {}
+    known: dict[tuple[int, int, str], str | Path] = {}
     for path in paths:
         target, _ = _followed(Path(path))
         if target is None or not target.parent.is_dir():
@@ -210,7 +210,7 @@ def check_different(paths: Iterable[str | Path]) -> None:
         is_there = target.exists()
         about = (target if is_there else target.parent).stat()
         name = "" if is_there else os.path.normcase(target.name)
-        first = seen.setdefault((about.st_dev, about.st_ino, name), path)
+        first = known.setdefault((about.st_dev, about.st_ino, name), path)
         if first is not path:
             raise OutputError(
                 f"{path}: is the same file as another output ({first}); name different "
@@ -219,12 +219,12 @@ def check_different(paths: Iterable[str | Path]) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Find out before the work whether `path` can be written after it.
+    """Raise an error early if `path` cannot be written.
 
     Raises
     ------
     OutputError or MissingFileError
-        It cannot, and why.
+        If it cannot be written; the message gives the reason.
     """
     path = Path(path)
     try:
@@ -237,7 +237,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def native_name(path: Path) -> str | bytes:
-    """Name of a file for libraries that encode it themselves, and only as UTF-8.
+    """Return a file name for libraries that encode names as UTF-8.
 
     Bytes pass unchanged in any encoding; names are text on Windows.
     """
@@ -245,26 +245,26 @@ def native_name(path: Path) -> str | bytes:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Whether a name is one that only unfinished files have."""
+    """Check whether a name belongs to an unfinished file."""
     return path.name.startswith(PREFIX)
 
 
 class _Inputs:
-    """Files that are read, by device and number, collected at first use."""
+    """Input files by device and inode, collected on first use."""
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self._paths = paths
 
     @cached_property
     def by_identity(self) -> dict[tuple[int, int], str | Path]:
-        """Name of each regular file."""
-        found: dict[tuple[int, int], str | Path] = {}
+        """Return the name of each regular file."""
+        names: dict[tuple[int, int], str | Path] = {}
         for path in self._paths:
-            with suppress(OSError, ValueError):  # missing, or no name of a file
+            with suppress(OSError, ValueError):  # missing, or not a valid file name
                 about = Path(path).stat()
                 if stat.S_ISREG(about.st_mode):
-                    found.setdefault((about.st_dev, about.st_ino), path)
-        return found
+                    names.setdefault((about.st_dev, about.st_ino), path)
+        return names
 
 
 _protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=())
@@ -272,15 +272,15 @@ _protected: ContextVar[tuple[_Inputs, ...]] = ContextVar("protected", default=()
 
 @dataclass(frozen=True)
 class _Aside:
-    """A file that is being written, and what it is to become."""
+    """Temporary file together with its target."""
 
     path: Path
     temporary: Path
-    target: Path | None  # a regular file, or nothing yet
+    target: Path | None  # a regular file, or a name that does not exist yet
     descriptor: int | None = None
 
     def finish(self) -> None:
-        """Bring all bytes to the disk, and make it look like the old file."""
+        """Flush all bytes to disk, and copy mode and owner of the old file."""
         if self.target is None:
             return
         try:
@@ -292,10 +292,10 @@ class _Aside:
         else:
             mode = stat.S_IMODE(old.st_mode)
             if not _chown(self.temporary, old):
-                # The rights of one group are not those of another.
+                # Permissions of one group must not be granted to another group.
                 mode = mode & ~0o7070 | (mode & 0o007) << 3
         self.temporary.chmod(mode)
-        # Windows flushes what it may write only; elsewhere the mode may forbid that.
+        # Windows can only flush writable files; elsewhere the mode may forbid writing.
         handle = os.open(self.temporary, os.O_RDWR if _WINDOWS else os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -308,12 +308,12 @@ class _Aside:
             self.target.unlink(missing_ok=True)
 
     def release(self) -> None:
-        """Make it what it is to become."""
+        """Rename the temporary file, or copy it to a device."""
         if self.target is not None:
             self.temporary.replace(self.target)
             _sync_folder(self.target.parent)
             return
-        sys.stdout.flush()  # what was printed before comes before
+        sys.stdout.flush()  # keeps the order of previous output
         flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
         handle = (
             os.open(self.path, flags)
@@ -345,14 +345,14 @@ def _aside(path: Path) -> Iterator[_Aside]:
     try:
         yield _Aside(path, temporary, target, descriptor)
     finally:
-        with suppress(OSError):  # a disk that fails must not hide why
+        with suppress(OSError):  # do not hide the original error
             temporary.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
 
 
 def _followed(path: Path) -> tuple[Path | None, int | None]:
-    """The regular file that a path means, if any; else perhaps a descriptor."""
+    """Resolve a path to a regular file, if any, or else to a descriptor."""
     for _ in range(_MOST_LINKS):
         open_file = _DESCRIPTOR.fullmatch(os.path.normpath(path.absolute()))
         if open_file:
@@ -371,20 +371,20 @@ def _followed(path: Path) -> tuple[Path | None, int | None]:
 
 
 def _locked_file(folder: Path, suffix: str) -> tuple[Path, int | None]:
-    """Make a file whose lock, where there are locks, says that it is being written."""
+    """Create a file that is locked, if possible, while it is being written."""
     suffix = suffix if len(suffix.encode(errors="ignore")) <= _LONGEST_SUFFIX else ""
     while True:
         handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
-        if fcntl is None:  # Windows, which does not rename a file that is open
+        if fcntl is None:  # Windows cannot rename an open file
             os.close(handle)
             return Path(name), None
         if _lock(handle) is not False and os.fstat(handle).st_nlink:
             return Path(name), handle
-        os.close(handle)  # swept away by another run before it was locked
+        os.close(handle)  # removed by another run before it was locked
 
 
 def _lock(handle: int) -> bool | None:
-    """Lock a file; False if somebody else has it, None if locks are unknown here."""
+    """Lock a file; False if another process has the lock, None without support."""
     if fcntl is None:
         return None
     try:
@@ -405,7 +405,7 @@ def _lock_folder(folder: Path) -> int | None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed runs left in a folder; looked for once by each process."""
+    """Remove files of killed runs from a folder, once per process."""
     if folder in _swept or fcntl is None:
         return
     _swept.add(folder)
@@ -427,9 +427,9 @@ def _sweep(folder: Path) -> None:
 
 
 def _chown(temporary: Path, old: os.stat_result) -> bool:
-    """Give a file the owner of another; whether at least its group is the same."""
-    own = temporary.stat()
-    if (own.st_uid, own.st_gid) == (old.st_uid, old.st_gid):
+    """Copy the owner of a file; return True if at least the group is equal."""
+    new = temporary.stat()
+    if (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid):
         return True
     for owner in (old.st_uid, -1):
         with suppress(OSError):
@@ -439,7 +439,7 @@ def _chown(temporary: Path, old: os.stat_result) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring a rename to the disk, where folders can be synced."""
+    """Flush a rename to disk, where folders can be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -449,7 +449,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _is_ours(error: OSError, asides: list[_Aside]) -> bool:
-    """Whether an error came from writing, as far as it says."""
+    """Check whether an error was caused by writing."""
     if error.filename is None or not asides:
         return True
     names = {str(p) for a in asides for p in (a.path, a.temporary, a.target)}
@@ -457,12 +457,12 @@ def _is_ours(error: OSError, asides: list[_Aside]) -> bool:
 
 
 def _refusal(
-    error: OSError, given: Sequence[Path], asides: Sequence[_Aside]
+    error: OSError, targets: Sequence[Path], asides: Sequence[_Aside]
 ) -> OutputError:
     named = [
         a.path for a in asides if str(error.filename) in (str(a.temporary), str(a.path))
     ]
-    path = (named or list(given))[0]
+    path = (named or list(targets))[0]
     return OutputError(
         f"{path}: cannot be written ({error.strerror or error}); what was there "
         f"before is untouched"

@@ -1,4 +1,4 @@
-"""JSON for people and machines alike: the one way it is written here."""
+"""Reading and writing of JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sms_diar._files import write_text
 from sms_diar._text import UNSAFE_IN_LINES
 
 _HOLDERS = (dict, list, tuple)
-"""Values of JSON that hold others."""
+"""Types of JSON values that contain other values."""
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write a value as a file of JSON, whole or not at all."""
+    """Write a value as JSON atomically."""
     write_text(path, json_text(value) + "\n")
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a file of JSON that this package wrote."""
+    """Read a JSON file that was written by this package."""
     return parse_json(Path(path).read_text(encoding="utf-8"))
 
 
@@ -31,30 +31,30 @@ def parse_json(
     *,
     object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    """Value of a text of JSON; a ValueError for whatever is wrong with it.
+    """Parse JSON text; raise ValueError for any problem.
 
-    Python's own parser also raises RecursionError, for text of very many brackets.
+    Python's own parser also raises RecursionError, for deeply nested text.
     """
     try:
         return json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
-        raise ValueError("lists or objects too deep within each other") from None
+        raise ValueError("lists or objects are nested too deeply") from None
 
 
 def json_line(value: Any) -> str:
-    """JSON on one line, in ASCII."""
+    """Return JSON on one line, in ASCII."""
     return json.dumps(value)
 
 
 def json_text(value: Any) -> str:
-    r"""JSON as ``json.dumps(value, indent=2, ensure_ascii=False)`` writes it.
+    r"""Return the same text as ``json.dumps(value, indent=2, ensure_ascii=False)``.
 
-    Characters that steer terminals are escaped as ``\u202e``. Bytes of file names
-    that are not UTF-8, which JSON cannot hold, become ``\ufffd``.
+    Characters that control terminals are escaped as ``\u202e``. Bytes of file names
+    that are not UTF-8, which JSON cannot represent, become ``\ufffd``.
 
-    With an indent ``json.dumps`` does everything in Python, which takes as long as
-    the scoring of a small corpus. Here only values that hold others are taken
-    apart; runs of plain ones are written at once.
+    With an indent, ``json.dumps`` is implemented in Python, which takes as long as
+    scoring a small corpus. Here only containers are traversed in Python; runs of plain
+    values are encoded at once.
     """
     return UNSAFE_IN_LINES.sub(_escaped, _text(value, "\n"))
 
@@ -65,7 +65,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _text(value: Any, line: str) -> str:
-    """Text of a value in which `line` begins a line."""
+    """Return the text of a value whose lines begin with `line`."""
     inner = line + "  "
     encoder = json.JSONEncoder(ensure_ascii=False, separators=("," + inner, ": "))
     if not isinstance(value, _HOLDERS) or not value:

@@ -1,6 +1,6 @@
-"""Packages whose public names load when they are first used (PEP 562).
+"""Packages whose public names are loaded on first use (PEP 562).
 
-Importing such a package is cheap: a name costs the import of its module, once. For
+Importing such a package is cheap: each name imports its module once, on first use. For
 type checkers and editors the package imports the names under ``TYPE_CHECKING``::
 
     TYPE_CHECKING = False
@@ -20,21 +20,21 @@ from importlib import import_module
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Functions ``__getattr__`` and ``__dir__`` of a package.
+    """Return the functions ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
     ----------
     package : str
-        Its name.
+        Name of the package.
     modules : mapping from str to str
-        The module of each public name.
+        Module of each public name.
     """
 
     def getattribute(name: str) -> object:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(modules[name]), name)
-        setattr(sys.modules[package], name, value)  # the next time it is just there
+        setattr(sys.modules[package], name, value)  # cached for the next access
         return value
 
     def directory() -> list[str]:

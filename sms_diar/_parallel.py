@@ -1,12 +1,11 @@
-"""Maps that keep every last bit of what they compute, whoever computes it.
+"""Parallel maps with results that do not depend on the number of workers.
 
-`ordered_map` is for blocks of numbers: BLAS and NumPy let go of the interpreter lock,
-so threads do. Results are handed out in the order of the input and summed by the caller
-in that order; BLAS itself stays on one thread, since it may cut a product differently
-on two. `process_map` is for whole recordings, sessions and repetitions. Within
-:func:`sms_diar.scheduler` both send their items to its workers instead, where a `Shelf`
-keeps those that are wanted again. Results are therefore the same for any number of
-workers.
+`ordered_map` is for blocks of numbers and uses threads, because BLAS and NumPy release
+the interpreter lock. Results are yielded, and summed by the caller, in the order of the
+input. BLAS itself runs on one thread, because it may split a product differently on
+two. `process_map` is for whole recordings, sessions and repetitions. Inside a
+:func:`sms_diar.scheduler` block both send their items to the workers of the cluster,
+where a `Shelf` keeps items that are needed again.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = ["Shelf", "ordered_map", "process_map"]
 A = TypeVar("A")
 R = TypeVar("R")
 
-_AHEAD = 2  # items that wait for each worker: busy threads, bounded memory
+_AHEAD = 2  # queued items per worker: keeps threads busy with bounded memory
 
 
 def ordered_map(
@@ -45,19 +44,19 @@ def ordered_map(
 ) -> Iterator[R]:
     """Yield ``function(item)`` for every item, in order, on `workers` threads.
 
-    Items are drawn as they are needed, so a source larger than memory will do.
+    Items are consumed lazily, so the source may be larger than memory.
 
     Parameters
     ----------
     function : callable
-        Of an importable module, a method, or a `functools.partial` of one; must leave
-        the item as it is.
+        Function of an importable module, a method, or a `functools.partial` of one. It
+        must not modify the item.
     items : iterable
-        Anything; with a shelf, values that say their `nbytes`.
+        Items; with a shelf, they must have an attribute `nbytes`.
     workers : int, default=1
-        Threads.
+        Number of threads.
     shelf : Shelf, optional
-        Where a cluster keeps the items, if other maps over the same ones follow.
+        Keeps the items on a cluster for later maps over the same items.
     """
     cluster = _scheduler.current()
     if cluster is not None:
@@ -98,15 +97,16 @@ def process_map(
     Parameters
     ----------
     function : callable
-        Of an importable module, or a `functools.partial` of one.
+        Function of an importable module, or a `functools.partial` of one.
     items : sequence
-        Paths rather than what is in them.
+        Items, preferably paths rather than their content.
     workers : int, default=1
-        Processes; with one, or for a single item, this one does it.
+        Number of processes. With one worker or one item, the current process is used.
     ordered : bool, default=True
-        Whether results come in the order of the items, or each when it is there.
+        If True, yield results in the order of the items, otherwise as they finish.
     held : int, optional
-        Results per worker that may wait for the caller; by default any number.
+        Maximum number of results per worker that wait for the caller; unlimited by
+        default.
     """
     cluster = _scheduler.current()
     if cluster is not None:
@@ -120,7 +120,7 @@ def process_map(
     with Parallel(
         n_jobs=min(workers, len(items)),
         return_as="generator" if ordered else "generator_unordered",
-        # A result that waits for its batch is lost in a crash, and takes memory.
+        # A result that waits for its batch takes memory and is lost in a crash.
         batch_size="auto" if ordered and held is None else 1,
     ) as pool:
         step = len(items) if held is None else held * workers
@@ -129,12 +129,12 @@ def process_map(
 
 
 def _silence_the_pool() -> None:
-    """Ignore warnings of the pool that users can do nothing about.
+    """Ignore warnings of joblib's pool that users cannot act on.
 
-    A worker that has grown by 300 MB, as one with an hour of sound does, ends itself,
-    and the thread that starts another one warns of that. Where warnings are errors, as
-    in many test suites, that thread would end, and all would wait for it. A map that is
-    interrupted warns about tasks that were cancelled.
+    A worker that has grown by 300 MB, e.g. with an hour of audio, ends itself, and the
+    thread that starts a new one warns about it. If warnings are errors, as in many test
+    suites, that thread would end and everything would deadlock. A map that is
+    interrupted warns about cancelled tasks.
     """
     for text in (
         "A worker stopped while some jobs",
@@ -151,9 +151,9 @@ def _in_process(function: Callable[[A], R], parent: int, item: A) -> R:
 
 @functools.cache
 def _leave_with(parent: int) -> None:
-    """End this worker soon after the parent is gone.
+    """End this worker soon after its parent is gone.
 
-    Left alone, a worker whose parent was killed waits for five minutes.
+    Otherwise a worker whose parent was killed waits for five minutes.
     """
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""How long work tells how far it is, without knowing who listens."""
+"""Protocol for progress reports."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Something that shows progress: a bar on a terminal, or nothing."""
+    """Receiver of progress reports, such as a bar on a terminal."""
 
     def track(
         self, label: str, total: int, done: int = 0
     ) -> AbstractContextManager[Callable[[], None]]:
-        """Show `label`; the function handed out is called once per finished item."""
+        """Show `label`; call the returned function once per finished item."""
         ...
 
     def stage(self, label: str) -> AbstractContextManager[None]:
-        """Show `label` for work of unknown length; work within shows its own."""
+        """Show `label` for work of unknown length; nested work shows its own label."""
         ...
 
     def say(self, message: str) -> None:
@@ -26,26 +26,26 @@ class Progress(Protocol):
 
 
 class Silence:
-    """Shows nothing."""
+    """Receiver that ignores all reports."""
 
     @contextmanager
     def track(
         self, label: str, total: int, done: int = 0
     ) -> Iterator[Callable[[], None]]:
-        """Take note of nothing."""
+        """Ignore the report."""
         yield lambda: None
 
     @contextmanager
     def stage(self, label: str) -> Iterator[None]:
-        """Take note of nothing."""
+        """Ignore the report."""
         yield
 
     def say(self, message: str) -> None:
-        """Stay silent."""
+        """Ignore the message."""
 
 
 def hundredths(advance: Callable[[], None]) -> Callable[[float], None]:
-    """Turn a share that grows (and may fall back) into ticks of one per cent."""
+    """Convert a growing fraction (which may decrease) into ticks of one per cent."""
     ticked = 0
 
     def listen(share: float) -> None:

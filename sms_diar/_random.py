@@ -1,8 +1,8 @@
-"""Seeds: independent streams that do not depend on who draws first.
+"""Random generators: independent streams that do not depend on the order of use.
 
-A repetition of an experiment is named, not counted: its stream follows from the
-seed of the run and the names of the repetition, so that results are the same
-for any number of workers and for any order in which they finish.
+A repetition of an experiment is identified by names, not by a count. Its stream depends
+on the seed of the run and on these names, so results are the same for any number of
+workers and for any order in which they finish.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sms_diar.types import RandomState
 
 
 def named_generator(seed: int, *names: str | int) -> np.random.Generator:
-    """Generator that belongs to `names` within the run seeded with `seed`.
+    """Return the generator for `names` in the run with the given seed.
 
     Examples
     --------
@@ -31,10 +31,10 @@ def named_generator(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Turn what scikit-learn users pass as ``random_state`` into a Generator.
+    """Convert a ``random_state`` as in scikit-learn to a Generator.
 
-    An int always gives the same stream; a Generator is used (and advanced) as it
-    is; a legacy ``RandomState`` seeds a new Generator with one of its draws.
+    An int always gives the same stream; a Generator is used (and advanced) directly; a
+    legacy ``RandomState`` seeds a new Generator with one of its draws.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1))

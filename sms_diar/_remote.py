@@ -1,8 +1,8 @@
-"""What a worker of a Dask cluster does for :mod:`sms_diar._scheduler`.
+"""Code that runs on the workers of a Dask cluster for :mod:`sms_diar._scheduler`.
 
-One item at a time, whatever the number of its threads: the folder of a process, its
-warnings and the threads of BLAS are one for all threads, and results must not depend
-on what else a worker has to do.
+A worker processes one item at a time, independent of its number of threads: the working
+directory, warnings and BLAS threads are shared by the process, and results must not
+depend on other tasks.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ R = TypeVar("R")
 Caught: TypeAlias = tuple[type[Warning], Warning, str, int]
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "distributed")
-"""Packages whose versions may change last digits, or what is sent."""
+"""Packages whose versions may change last digits or the serialisation."""
 
 _turn = threading.Lock()
 
 
 class UnfitWorkerError(Exception):
-    """A worker is not like the machine that sent the work."""
+    """A worker does not match the machine that sent the work."""
 
 
 def inspector(folder: str) -> Callable[[], tuple[dict[str, str], bool]]:
-    """A function that tells versions, and whether there is the folder.
+    """Return a function that reports versions, and whether `folder` exists.
 
-    It is defined within, and so travels as code: a worker with another version of this
-    package, or without any, can run it and say so.
+    It is a nested function and is therefore sent as code, so that a worker with another
+    version of this package, or without it, can also run it.
     """
     packages = PACKAGES
 
@@ -47,41 +47,42 @@ def inspector(folder: str) -> Callable[[], tuple[dict[str, str], bool]]:
 
         import sms_diar  # noqa: PLC0415
 
-        found = {"sms_diar": sms_diar.__version__}
-        found["Python"] = ".".join(platform.python_version_tuple()[:2])
+        versions = {"sms_diar": sms_diar.__version__}
+        versions["Python"] = ".".join(platform.python_version_tuple()[:2])
         for name in packages:
-            found[name] = importlib.metadata.version(name)
-        return found, pathlib.Path(folder).is_dir()
+            versions[name] = importlib.metadata.version(name)
+        return versions, pathlib.Path(folder).is_dir()
 
     return inspect
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions here of all that results depend on."""
+    """Return the local versions of all packages that results depend on."""
     return inspector(".")()[0]
 
 
 @dataclass(frozen=True)
 class Home:
-    """Where, and with which versions, the caller works."""
+    """Working directory and package versions of the caller."""
 
     folder: str = field(default_factory=lambda: str(Path.cwd()))
     versions: dict[str, str] = field(default_factory=versions)
 
-    def unlike(self, found: dict[str, str]) -> str | None:
-        """What is wrong with a worker that has these versions."""
+    def unlike(self, versions: dict[str, str]) -> str | None:
+        """Describe the first difference in versions, or return None."""
         for name, version in self.versions.items():
-            if found.get(name) != version:
+            if versions.get(name) != version:
                 return (
-                    f"has {name} {found.get(name)} where this machine has {version}; "
-                    f"install the same versions everywhere, for results depend on them"
+                    f"has {name} {versions.get(name)} where this machine has "
+                    f"{version}; install the same versions everywhere, because results "
+                    f"depend on them"
                 )
         return None
 
     @property
     def unshared(self) -> str:
-        """What to say if a worker does not know the folder."""
+        """Message for a worker that cannot access the folder."""
         return (
             f"has no folder {self.folder}; workers must see the files of this machine "
             f"under the same names (a shared file system)"
@@ -89,7 +90,7 @@ class Home:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Work in the folder, in which relative paths are meant."""
+        """Enter the folder that relative paths refer to."""
         before = Path.cwd()
         try:
             os.chdir(self.folder)
@@ -101,19 +102,19 @@ class Home:
             os.chdir(before)
 
 
-def own(value: A) -> A:
-    """A copy whose arrays begin where they would begin on one machine.
+def aligned_copy(value: A) -> A:
+    """Copy a value so that its arrays are aligned as on the local machine.
 
-    A message of Dask is one stretch of bytes, and the arrays that it brings are parts
-    of it, which may begin at any byte. NumPy does not hand such arrays to BLAS but
-    multiplies them by loops of its own, whose sums differ in the last bit. Arrays in
-    objects, methods and `functools.partial` are copied, those in closures are not.
+    A message of Dask is one buffer, and its arrays are views that may begin at any
+    byte. NumPy does not pass such arrays to BLAS but multiplies them in its own loops,
+    whose sums differ in the last bit. Arrays in objects, methods and
+    `functools.partial` are copied; arrays in closures are not.
     """
     return copy.deepcopy(value)
 
 
-class _Kept:
-    """The function at hand, copied once for all items that come for it."""
+class _CopyCache:
+    """Cached copy of the current function, made once for all of its items."""
 
     def __init__(self) -> None:
         self._sent: object = None
@@ -121,22 +122,22 @@ class _Kept:
 
     def copy_of(self, function: A) -> A:
         if function is not self._sent:
-            self._sent, self._copy = function, own(function)
+            self._sent, self._copy = function, aligned_copy(function)
         return cast(A, self._copy)
 
 
-_kept = _Kept()
+_cache = _CopyCache()
 
 
 def hold(value: A) -> A:
-    """A function or a block, as a task: kept where it is needed, and made again."""
+    """Return a function or a block; as a task it can be recomputed if it is lost."""
     return value
 
 
 def apply(
     function: Callable[[A], R], item: A, home: Home
 ) -> tuple[R, tuple[Caught, ...]]:
-    """Result of an item, and the warnings on the way, which the caller shows."""
+    """Return the result of an item, and the warnings, which the caller shows."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - loads NumPy
 
     problem = home.unlike(versions())
@@ -149,11 +150,16 @@ def apply(
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        result = _kept.copy_of(function)(own(item))
+        result = _cache.copy_of(function)(aligned_copy(item))
     return result, tuple(
-        (one.category, _message(one), one.filename, one.lineno) for one in caught
+        (warning.category, _message(warning), warning.filename, warning.lineno)
+        for warning in caught
     )
 
 
-def _message(one: warnings.WarningMessage) -> Warning:
-    return one.message if isinstance(one.message, Warning) else Warning(one.message)
+def _message(warning: warnings.WarningMessage) -> Warning:
+    return (
+        warning.message
+        if isinstance(warning.message, Warning)
+        else Warning(warning.message)
+    )

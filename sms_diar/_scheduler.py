@@ -1,11 +1,10 @@
-"""Work that a Dask cluster does, with the results that one machine would give.
+"""Execution on a Dask cluster, with the same results as on one machine.
 
-`scheduler` connects to a cluster that somebody else started, and while it is open the
-maps of :mod:`sms_diar._parallel` send their items there. A function goes out once, with
-the model that it holds; items, which are paths or blocks of numbers, go with the tasks
-that need them, or once for several maps (`Shelf`). Nothing but Dask's own tasks is
-used, so what a lost worker had or was doing is done again by another one. What workers
-do is in :mod:`sms_diar._remote`.
+`scheduler` connects to an existing cluster. While it is open, the maps of
+:mod:`sms_diar._parallel` send their items there. A function is sent once, with its
+model; items, which are paths or blocks of numbers, are sent with their tasks, or once
+for several maps (`Shelf`). Only Dask tasks are used, so the work of a lost worker is
+repeated by another one. The code that runs on workers is in :mod:`sms_diar._remote`.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 PATIENCE = 60.0
-"""Seconds without any worker after which a run gives up."""
+"""Seconds without any worker after which a run is aborted."""
 
 _CONNECT = 10.0  # seconds for the scheduler to answer
-_LOOK = 1.0  # seconds between two looks at a cluster that sends nothing
-_SELDOM = 5.0  # and at one that does
-_CLOSE = 0.5  # seconds to say goodbye, after Ctrl-C as well
-_AHEAD = 2  # items that wait for each worker: busy workers, bounded memory
-_SHELF = 1 << 30  # bytes that workers keep, and the scheduler to make them again
+_LOOK = 1.0  # seconds between two checks of a cluster without results
+_SELDOM = 5.0  # seconds between two checks of a cluster with results
+_CLOSE = 0.5  # seconds for closing the connection, also after Ctrl-C
+_AHEAD = 2  # queued items per worker: keeps workers busy with bounded memory
+_SHELF = 1 << 30  # maximum number of bytes kept by workers (and by the scheduler)
 
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/]+:[0-9]{1,5}")
 _INSTALL = "pip install 'sms-diar[dask]'"
@@ -48,13 +47,13 @@ _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 def current() -> Cluster | None:
-    """The cluster that is open here."""
+    """Return the active cluster, if any."""
     return _current.get()
 
 
 @contextmanager
 def at_home() -> Iterator[None]:
-    """Keep the work of what is called within on this machine."""
+    """Run the work of the block on this machine."""
     token = _current.set(None)
     try:
         yield
@@ -69,28 +68,28 @@ def scheduler(
     patience: float = PATIENCE,
     say: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
-    """Let a Dask cluster do the work of what is called within.
+    """Run the work of the block on a Dask cluster.
 
-    Recordings, sessions, repetitions and blocks of statistics go to its workers, and
-    the `workers` of the functions that are called do not matter. Results are those of
-    this machine alone, if the workers have its versions, which is checked, and its
-    kind of processor.
+    Recordings, sessions, repetitions and blocks of statistics are sent to its workers,
+    and the parameter `workers` of the called functions is ignored. Results are the same
+    as on this machine if the workers have the same package versions, which is checked,
+    and the same type of processor.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, such as ``tcp://10.0.0.1:8786``. With ``tls://``, keys are
-        those of Dask's own configuration.
+        Address of the scheduler, such as ``tcp://10.0.0.1:8786``. With ``tls://``, the
+        keys of Dask's configuration are used.
     patience : float, default=60.0
-        Seconds to wait for a worker, at the start and whenever none is left.
+        Seconds to wait for a worker, at the start and whenever there is none.
     say : callable, optional
-        Receives lines about the cluster.
+        Receiver of messages about the cluster.
 
     Examples
     --------
     >>> import sms_diar
     >>> with sms_diar.scheduler("tcp://10.0.0.1:8786"):  # doctest: +SKIP
-    ...     found = sms_diar.diarize("data/calls")
+    ...     result = sms_diar.diarize("data/calls")
     """
     with _connected(address) as client:
         cluster = Cluster(client, address, patience, say or (lambda _: None))
@@ -103,18 +102,18 @@ def scheduler(
 
 
 class Cluster:
-    """Workers behind a scheduler.
+    """Workers of a scheduler.
 
     Parameters
     ----------
     client : distributed.Client
-        A connection.
+        Open connection.
     address : str
-        What messages call it.
+        Address for messages.
     patience : float
         Seconds to wait for a worker.
     say : callable
-        Receives lines about the cluster.
+        Receiver of messages about the cluster.
     """
 
     def __init__(
@@ -125,32 +124,32 @@ class Cluster:
         self._patience = patience
         self._say = say
         self._home = _remote.Home()
-        self._shown: dict[Any, Any] = {}  # warnings, each once where once is enough
+        self._shown: dict[Any, Any] = {}  # registry of warnings that were shown
         self._n_workers = 1
         self._looked = 0.0
         self._alone_since: float | None = None
 
     def inspect(self) -> None:
-        """Wait for workers, and refuse those that would give other results."""
+        """Wait for workers, and raise an error for those with other versions."""
         self._look()
         while self._alone_since is not None:
             time.sleep(min(_LOOK, self._patience))
             self._look()
         inspect = _remote.inspector(self._home.folder)
-        found = self._client.run(inspect, on_error="return")
-        for worker, told in sorted(found.items()):
-            if isinstance(told, BaseException):
+        answers = self._client.run(inspect, on_error="return")
+        for worker, answer in sorted(answers.items()):
+            if isinstance(answer, BaseException):
                 problem: str | None = (
-                    f"cannot load sms_diar ({told}); install it there: {_INSTALL}"
+                    f"cannot load sms_diar ({answer}); install it there: {_INSTALL}"
                 )
             else:
-                versions, has_folder = told
+                versions, has_folder = answer
                 problem = self._home.unlike(versions)
                 if problem is None and not has_folder:
                     problem = self._home.unshared
             if problem:
                 raise SchedulerError(f"worker {worker} {problem}")
-        self._say(f"{len(found)} worker(s) at {self._address}")
+        self._say(f"{len(answers)} worker(s) at {self._address}")
 
     def map(
         self,
@@ -160,39 +159,39 @@ class Cluster:
         ordered: bool = True,
         shelf: Shelf | None = None,
     ) -> Iterator[R]:
-        """Yield ``function(item)`` for every item, in order or as they come.
+        """Yield ``function(item)`` for every item, in order or as they finish.
 
-        Items are drawn as they are needed, a few ahead for each worker.
+        Items are consumed lazily, a few ahead for each worker.
         """
         sent = self.hold(function)
         source = enumerate(items if shelf is None else shelf.draw(items, self))
         arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         pending: dict[int, Any] = {}
-        done: set[int] = set()  # and waiting for an earlier one, where it was made
-        wanted = 0
+        done: set[int] = set()  # finished, but waiting for an earlier item
+        expected = 0
         try:
             while True:
                 room = (1 + _AHEAD) * self._n_workers - len(pending)
-                for place, item in islice(source, max(room, 0)):
+                for index, item in islice(source, max(room, 0)):
                     future = self._submit(_remote.apply, sent, item, self._home)
-                    pending[place] = future
-                    future.add_done_callback(_Arrival(arrived, place))
+                    pending[index] = future
+                    future.add_done_callback(_Arrival(arrived, index))
                 if not pending:
                     return
                 done.add(self._next(arrived))
-                while done and (not ordered or wanted in done):
-                    place = wanted if ordered else next(iter(done))
-                    done.remove(place)
-                    wanted += 1
-                    yield self._result(pending.pop(place))
-        finally:  # what was sent is not wanted any more
+                while done and (not ordered or expected in done):
+                    index = expected if ordered else next(iter(done))
+                    done.remove(index)
+                    expected += 1
+                    yield self._result(pending.pop(index))
+        finally:  # cancel the remaining tasks
             for future in (*pending.values(), sent):
                 with suppress(Exception):
                     future.release()
 
     def hold(self, value: object) -> Any:
-        """Send something once; what is handed out stands for it in later tasks."""
-        # A task and not scattered data, which nobody could make again.
+        """Send a value once; the returned future represents it in later tasks."""
+        # A task rather than scattered data, which could not be recomputed.
         return self._submit(_remote.hold, value)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -204,29 +203,29 @@ class Cluster:
             raise
 
     def _next(self, arrived: queue.SimpleQueue[int]) -> int:
-        """Place of the next item that is done."""
+        """Return the index of the next finished item."""
         while True:
             if time.monotonic() - self._looked > _SELDOM:
-                self._look()  # for workers that came
+                self._look()  # for new workers
             try:
                 return arrived.get(timeout=_LOOK)
             except queue.Empty:
                 self._look()
 
     def _result(self, future: Any) -> Any:
-        """Result of a task that is done; if it was lost since, it is done again."""
+        """Return the result of a finished task; a lost result is recomputed."""
         while True:
             try:
                 result, caught = future.result(timeout=_LOOK)
                 break
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # Dask's cancellation is no Exception
+            except BaseException as error:  # Dask's CancelledError is not an Exception
                 if future.status == "error":
                     _raise_of_task(error)
                 self._check_connection(error)
                 if not isinstance(error, TimeoutError):
-                    # Work is cancelled a moment before the connection is known lost.
+                    # Work is cancelled shortly before the connection counts as lost.
                     time.sleep(_LOOK)
                     self._check_connection(error)
                     raise SchedulerError(
@@ -236,10 +235,10 @@ class Cluster:
                 self._look()
         for kind, message, path, line in caught:
             warnings.warn_explicit(message, kind, path, line, registry=self._shown)
-        return _remote.own(result)
+        return _remote.aligned_copy(result)
 
     def _look(self) -> None:
-        """Count the workers; give up if there have been none for too long."""
+        """Count the workers; raise an error if there are none for too long."""
         self._check_connection(None)
         try:
             n_workers = len(self._client.nthreads(callback_timeout=_CONNECT / 2))
@@ -248,7 +247,7 @@ class Cluster:
         self._looked = time.monotonic()
         if n_workers:
             if self._alone_since is not None:
-                self._say(f"going on with {n_workers} worker(s)")
+                self._say(f"continuing with {n_workers} worker(s)")
             self._alone_since, self._n_workers = None, n_workers
         elif self._alone_since is None:
             self._alone_since = self._looked
@@ -271,17 +270,18 @@ class Cluster:
 
 
 class Shelf:
-    """Items that workers keep from one map over them to the next.
+    """Items that workers keep between several maps.
 
-    Whoever maps several functions over the same items opens one and hands it to each
-    map. A cluster is then sent every item once, up to a gibibyte in all; what is beyond
-    goes out again each time, as it would without a shelf. Items say their `nbytes`, and
-    are the same, in the same order, in every map. One machine keeps nothing here.
+    To map several functions over the same items, open one shelf and pass it to each
+    map. Every item is then sent to the cluster once, up to a total of one gibibyte;
+    further items are sent again in each map. Items must have an attribute `nbytes`, and
+    must be the same, in the same order, in every map. On one machine a shelf has no
+    effect.
     """
 
     def __init__(self) -> None:
         self._cluster: Cluster | None = None
-        self._held: list[Any] = []
+        self._futures: list[Any] = []
         self._room = _SHELF
         self._is_complete = False
 
@@ -297,50 +297,50 @@ class Shelf:
         self._clear()
 
     def draw(self, items: Iterable[Any], cluster: Cluster) -> Iterator[Any]:
-        """The items, in order, each as it is or as what stands for it there."""
+        """Yield the items in order, or the futures that represent them."""
         if cluster is not self._cluster:
             self._clear()
             self._cluster = cluster
-        yield from tuple(self._held)
+        yield from tuple(self._futures)
         if self._is_complete:
             return
-        for item in islice(items, len(self._held), None):
-            self._room -= item.nbytes  # below zero for good: what is kept comes first
+        for item in islice(items, len(self._futures), None):
+            self._room -= item.nbytes  # stays negative: the first items are kept
             if self._room < 0:
                 yield item
             else:
-                self._held.append(cluster.hold(item))
-                yield self._held[-1]
+                self._futures.append(cluster.hold(item))
+                yield self._futures[-1]
         self._is_complete = self._room >= 0
 
     def _clear(self) -> None:
-        for future in self._held:
+        for future in self._futures:
             with suppress(Exception):
                 future.release()
-        self._held, self._room, self._is_complete = [], _SHELF, False
+        self._futures, self._room, self._is_complete = [], _SHELF, False
 
 
 class _Arrival:
-    """Tells which item is done."""
+    """Callback that reports the index of a finished item."""
 
-    def __init__(self, arrived: queue.SimpleQueue[int], place: int) -> None:
+    def __init__(self, arrived: queue.SimpleQueue[int], index: int) -> None:
         self._arrived = arrived
-        self._place = place
+        self._index = index
 
     def __call__(self, _: object) -> None:
-        self._arrived.put(self._place)
+        self._arrived.put(self._index)
 
 
 def _raise_of_task(error: BaseException) -> NoReturn:
-    """Raise what a task raised, or what became of those who tried it."""
+    """Raise the error of a task, or an error about killed workers."""
     from distributed import KilledWorker  # noqa: PLC0415
 
     if isinstance(error, _remote.UnfitWorkerError):
         raise SchedulerError(str(error)) from None
     if isinstance(error, KilledWorker):
         raise SchedulerError(
-            f"{error.allowed_failures + 1} workers ended at the same piece of work, "
-            f"for lack of memory as a rule; give workers more of it (--memory-limit), "
+            f"{error.allowed_failures + 1} workers were killed by the same item, "
+            f"probably out of memory; give workers more memory (--memory-limit), "
             f"or start fewer on a machine"
         ) from None
     raise error
@@ -348,7 +348,7 @@ def _raise_of_task(error: BaseException) -> NoReturn:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """A client, which is closed in a moment whatever happens."""
+    """Yield a client that is closed quickly in any case."""
     try:
         import dask  # noqa: PLC0415
         import distributed  # noqa: PLC0415
@@ -358,14 +358,14 @@ def _connected(address: str) -> Iterator[Any]:
             f"work on a scheduler needs Dask: {_INSTALL}"
         ) from error
     settings = {
-        # Models of some ten megabytes are sent once; Dask would advise against it.
+        # Models of some ten megabytes are sent once; Dask would warn about them.
         "distributed.admin.large-graph-warning-threshold": "1 TiB",
         "distributed.comm.timeouts.connect": _CONNECT,
     }
     with _silent("distributed"), dask.config.set(settings):
         _check_scheduler(address)
         with warnings.catch_warnings():
-            # Other versions are refused later, in one line.
+            # Version differences are reported later, in one line.
             warnings.simplefilter("ignore", VersionMismatchWarning)
             client = distributed.Client(
                 address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
@@ -377,7 +377,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _check_scheduler(address: str) -> None:
-    """Find out who answers at an address, which a client would wait for without end."""
+    """Check that a Dask scheduler answers, because the client would wait forever."""
     rule = "scheduler must be the address of a Dask scheduler, such as"
     if not _ADDRESS.fullmatch(address):
         raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got {address!r}")
@@ -390,42 +390,44 @@ def _check_scheduler(address: str) -> None:
         ) from kind
     if not isinstance(kind, str):
         raise SchedulerError(
-            f"no Dask scheduler answers at {address}; is it running (dask scheduler), "
-            f"and can this machine reach it?"
+            f"no Dask scheduler answers at {address}; check that it is running (dask "
+            f"scheduler) and that this machine can reach it"
         ) from (kind if isinstance(kind, Exception) else None)
     if kind != "Scheduler":
-        raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got that of a {kind}")
+        raise InvalidParameterError(
+            f"{rule} tcp://10.0.0.1:8786, got the address of a {kind}"
+        )
 
 
 async def _kind_of(address: str) -> str:
-    """What Dask calls the server at an address."""
+    """Return the server type that Dask reports for an address."""
     from distributed import Security  # noqa: PLC0415
     from distributed.core import rpc  # noqa: PLC0415
 
     keys = Security().get_connection_args("client")
     async with rpc(address, timeout=_CONNECT, connection_args=keys) as server:
-        told = await asyncio.wait_for(server.identity(), _CONNECT)
-    return str(told["type"])
+        identity = await asyncio.wait_for(server.identity(), _CONNECT)
+    return str(identity["type"])
 
 
 def _close(client: Any) -> None:
-    """Say goodbye, but do not wait for an answer that does not come."""
+    """Close the connection without waiting for an answer."""
     with suppress(queue.Empty):
         _aside(lambda: client.close(timeout=_CLOSE), _CLOSE)
 
 
 def _aside(work: Callable[[], object], seconds: float) -> object:
-    """Result or exception of what a thread does, if it does it in time.
+    """Run a function in a thread, and return its result or exception in time.
 
-    Ctrl-C is heard meanwhile, and notebooks, which have a loop in this thread, may
-    run another one.
+    Ctrl-C works in the meantime, and notebooks, which have an event loop in this
+    thread, can run another one.
     """
     box: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def run() -> None:
         try:
             box.put(work())
-        except Exception as error:  # noqa: BLE001 - for the one who waits
+        except Exception as error:  # noqa: BLE001 - passed on to the caller
             box.put(error)
 
     threading.Thread(target=run, daemon=True, name="aside").start()
@@ -434,13 +436,15 @@ def _aside(work: Callable[[], object], seconds: float) -> object:
 
 @contextmanager
 def _silent(name: str) -> Iterator[None]:
-    """Keep the log of a library to itself: what matters is raised."""
-    names = [one for one in logging.root.manager.loggerDict if one.startswith(name)]
-    levels = {one: logging.getLogger(one).level for one in names}
-    for one in names:
-        logging.getLogger(one).setLevel(logging.CRITICAL + 1)
+    """Silence the log of a library; relevant problems are raised as errors."""
+    names = [
+        logger for logger in logging.root.manager.loggerDict if logger.startswith(name)
+    ]
+    levels = {logger: logging.getLogger(logger).level for logger in names}
+    for logger in names:
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for one, level in levels.items():
-            logging.getLogger(one).setLevel(level)
+        for logger, level in levels.items():
+            logging.getLogger(logger).setLevel(level)

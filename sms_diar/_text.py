@@ -1,23 +1,22 @@
-"""Text that came from files, where a terminal, a table or a line is to hold it."""
+"""Text from files, made safe for terminals, tables and single lines."""
 
 from __future__ import annotations
 
 import re
 
-# Control characters and line separators end lines or steer terminals, halves of
-# surrogate pairs cannot be written at all, and marks of direction show another
-# text than there is.
+# Control characters and line separators end lines or control terminals, lone surrogates
+# cannot be encoded, and direction marks make text look different from what it is.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 UNSAFE_IN_LINES = re.compile(f"(?![\t\n]){_UNSAFE.pattern}")
-"""The same characters in text that may have several lines."""
+"""The same characters, for text that may have several lines."""
 
 
 def is_name(text: str) -> bool:
-    """Whether text can be an id: something, and nothing but visible characters.
+    """Check whether text can be an id: not blank, with visible characters only.
 
-    Spaces are allowed here; formats whose fields they separate refuse them.
+    Spaces are allowed; formats that use spaces as separators refuse them.
     """
     return bool(text.strip()) and not _UNSAFE.search(text)
 
@@ -28,7 +27,7 @@ def check_id(text: str) -> str:
     Raises
     ------
     ValueError
-        With the reason; readers add the file and the line.
+        If the id is not valid. Readers add the file and the line.
     """
     if not is_name(text):
         raise ValueError(
@@ -39,7 +38,7 @@ def check_id(text: str) -> str:
 
 
 def id_of_file(stem: str) -> str:
-    r"""Make an id of the name of a file.
+    r"""Make an id from the name of a file.
 
     White space, control characters and bytes that are not UTF-8 become ``_``.
 
@@ -52,7 +51,7 @@ def id_of_file(stem: str) -> str:
 
 
 def shown(text: object) -> str:
-    r"""Text for one line: characters that would leave it are spelt as in Python.
+    r"""Escape characters that would leave the line, as in Python literals.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def shown(text: object) -> str:
 
 
 def shown_lines(text: object) -> str:
-    """The same for text that may have several lines."""
+    """Escape control characters in text that may have several lines."""
     return UNSAFE_IN_LINES.sub(_spelt, str(text))
 
 
@@ -75,17 +74,17 @@ _START = "\\s*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
 _FORMULA = re.compile(f"'*{_START}")
 _ESCAPED = re.compile(f"'+{_START}")
 _NUMBER = r"[+-]?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?: ?%)?"
-# A number, perhaps with its spread or an interval; or a dash in place of a number.
+# A number, optionally with its spread or an interval, or a dash instead of a number.
 _FIGURE = re.compile(
     rf"{_NUMBER}(?: ?± ?{_NUMBER})?(?: \({_NUMBER}(?:, ?{_NUMBER})*\))?|[+-]"
 )
 
 
 def as_cell(text: str) -> str:
-    """Text for a cell of CSV, with an apostrophe before what would be a formula.
+    """Return text for a CSV cell, with an apostrophe before a potential formula.
 
-    A spreadsheet evaluates a cell that begins with ``=``, ``+``, ``-`` or ``@``,
-    quoted or not. Single numbers stay as they are. `from_cell` removes the apostrophe.
+    Spreadsheets evaluate cells that begin with ``=``, ``+``, ``-`` or ``@``, quoted or
+    not. Single numbers are unchanged. `from_cell` removes the apostrophe.
 
     Examples
     --------
@@ -98,5 +97,5 @@ def as_cell(text: str) -> str:
 
 
 def from_cell(text: str) -> str:
-    """Restore the text that was given to `as_cell`."""
+    """Restore the text that was passed to `as_cell`."""
     return text[1:] if _ESCAPED.match(text) else text

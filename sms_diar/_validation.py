@@ -1,4 +1,4 @@
-"""Checks of parameters, with one grammar for their messages.
+"""Parameter checks with uniform error messages.
 
 ``<owner>: <parameter> must be <rule>, got <value>``.
 """
@@ -24,7 +24,7 @@ _LARGEST = sys.float_info.max
 
 
 def is_real(value: object) -> bool:
-    """Whether `value` is a finite real number (booleans are not)."""
+    """Check whether `value` is a finite real number; booleans are not."""
     return (
         isinstance(value, Real)
         and not isinstance(value, bool)
@@ -47,7 +47,7 @@ def check_not_negative(owner: str, name: str, value: object) -> float:
 
 
 def check_share(owner: str, name: str, value: object) -> float:
-    """Return `value` as a float if it lies in (0, 1]."""
+    """Return `value` as a float if it is in (0, 1]."""
     if not is_real(value) or not 0.0 < float(value) <= 1.0:  # type: ignore[arg-type]
         raise _fail(owner, name, "a number in (0, 1]", value)
     return float(value)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
 
 
 def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) -> None:
-    """Refuse the path of a file where its contents are wanted."""
+    """Raise an error for a path where the content of the file is expected."""
     if isinstance(value, str | os.PathLike):
         raise InvalidParameterError(
             f"{owner}: {name} must be {rule}, got the path {os.fspath(value)!r}; "
@@ -84,7 +84,7 @@ def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) ->
 
 
 def check_path(owner: str, name: str, value: object) -> None:
-    """Refuse anything but a path where a file is to be read or written."""
+    """Raise an error for anything but a path."""
     if not isinstance(value, str | os.PathLike):
         raise InvalidParameterError(
             f"{owner}: {name} must be the path of a file, got a value of type "
@@ -93,13 +93,13 @@ def check_path(owner: str, name: str, value: object) -> None:
 
 
 def check_rows_finite(owner: str, rows: AnyArray) -> None:
-    """Refuse NaN and infinity, naming the first row that has one."""
+    """Raise an error for NaN and infinity that names the first affected row."""
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        what = "NaN" if np.isnan(rows[row]).any() else "infinity (inf)"
+        problem = "NaN" if np.isnan(rows[row]).any() else "infinity (inf)"
         raise InvalidParameterError(
-            f"{owner}: X must be finite, got {what} in row {row} "
+            f"{owner}: X must be finite, got {problem} in row {row} "
             f"({np.count_nonzero(~finite)} of {len(rows)} rows are affected); "
             f"remove or repair these rows"
         )

@@ -1,14 +1,14 @@
-"""Every exception this package raises on purpose.
+"""All exceptions that this package raises deliberately.
 
 * SmsDiarError
   - InvalidParameterError   (also a ValueError)
   - ConfigError             (also a ValueError; settings files and ``--set``)
-  - DataFormatError         (also a ValueError; knows file and line)
+  - DataFormatError         (also a ValueError; has file and line)
   - MissingFileError        (also a FileNotFoundError)
   - OutputError             (also an OSError; a result cannot be written)
   - MissingExtraError       (also an ImportError; names the extra to install)
-  - NetworkError            (also a RuntimeError; fetching or keeping one failed)
-  - ExperimentError         (also a RuntimeError; a recipe cannot go on)
+  - NetworkError            (also a RuntimeError; download or storage failed)
+  - ExperimentError         (also a RuntimeError; a recipe cannot continue)
   - SchedulerError          (also a RuntimeError; a cluster cannot do the work)
 
 Catch ``SmsDiarError`` to catch them all. Anything else that escapes is a bug.
@@ -22,7 +22,7 @@ from typing import Any
 from sms_diar._text import shown, shown_lines
 
 _QUOTED = 200
-"""Characters of an offending line that a message shows."""
+"""Maximum number of characters of an offending line in a message."""
 
 
 class SmsDiarError(Exception):
@@ -36,11 +36,11 @@ class SmsDiarError(Exception):
 
 
 class InvalidParameterError(SmsDiarError, ValueError):
-    """An argument is outside the range its docstring promises to accept."""
+    """An argument is outside its documented range."""
 
 
 class ConfigError(SmsDiarError, ValueError):
-    """A setting is unknown, ill-typed or contradicts another one."""
+    """A setting is unknown, has the wrong type or contradicts another one."""
 
 
 class DataFormatError(SmsDiarError, ValueError):
@@ -49,13 +49,13 @@ class DataFormatError(SmsDiarError, ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong, in the words of the format.
+        Description of the problem.
     path : Path or str
-        The file that was being read.
+        File that was being read.
     line : int, optional
-        1-based line number, as an editor shows it; none for binary files.
+        1-based line number; None for binary files.
     text : str, optional
-        The offending line.
+        Offending line.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class DataFormatError(SmsDiarError, ValueError):
         self.line = line
         self.text = text
         where = shown(path) if line is None else f"{shown(path)}:{line}"
-        # Files hold anything: lines without end, and orders to the terminal.
+        # Files can contain anything, such as endless lines or terminal control codes.
         quoted = "" if text is None else shown(text[:_QUOTED].rstrip())
         if text is not None and len(text) > _QUOTED:
             quoted += " ..."
-        behind = "" if text is None else f"\n    {quoted}"
-        super().__init__(f"{where}: {problem}{behind}")
+        suffix = "" if text is None else f"\n    {quoted}"
+        super().__init__(f"{where}: {problem}{suffix}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Survive the way from a worker process to its parent."""
+        """Support pickling, for errors of worker processes."""
         return _rebuild, (type(self), self.problem, self.path, self.line, self.text)
 
 
@@ -94,19 +94,19 @@ def _rebuild(
 
 
 class MissingFileError(SmsDiarError, FileNotFoundError):
-    """A file or folder that was named does not exist."""
+    """A file or folder does not exist."""
 
 
 class OutputError(SmsDiarError, OSError):
-    """A file cannot be written; what was there before is as it was."""
+    """A file cannot be written; the old content is unchanged."""
 
 
 class MissingExtraError(SmsDiarError, ImportError):
-    """An optional package is needed and not installed."""
+    """An optional package is required but not installed."""
 
 
 class NetworkError(SmsDiarError, RuntimeError):
-    """A neural network cannot be fetched, converted or stored."""
+    """A neural network cannot be downloaded, converted or stored."""
 
 
 class ExperimentError(SmsDiarError, RuntimeError):

@@ -1,7 +1,7 @@
-"""The few small values that travel through the whole package.
+"""Common data types of the package.
 
-They are frozen and check themselves, so that later stages need not check
-again. Ids are opaque: no recording, channel or speaker is recovered from one. The only
+They are immutable and validate themselves, so later stages need not check again. Ids
+are opaque: recordings, channels and speakers are never derived from an id. The only
 exception is `sms_diar.timeline.windows.times_of_ids`.
 """
 
@@ -30,27 +30,27 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is wrong with an input, or worth knowing about it.
+    """Problem or remark concerning an input.
 
     Readers that do not stop at the first problem collect these.
 
     Parameters
     ----------
     text : str
-        What it is, in a sentence.
+        Description in one sentence.
     path : str, optional
-        The file it is in.
+        Path of the file.
     line : int, optional
-        1-based line; None where it concerns the whole file.
+        1-based line number; None if it concerns the whole file.
     recording, segment : str, optional
-        What it concerns, where that is known by name rather than by place.
+        Recording or segment that it concerns, if known by name.
     severity : {"error", "warning", "note"}
-        With an error the input cannot be used; a warning may change a figure or
-        trouble other tools; a note only informs.
+        With an error, the input cannot be used; a warning may change a result or cause
+        trouble in other tools; a note only informs.
     kind : str, optional
-        Short name, the same for all problems of a kind.
+        Short name that is the same for all problems of a kind.
     content : str, optional
-        The offending line.
+        Offending line.
     """
 
     text: str
@@ -70,10 +70,10 @@ class Problem:
         recording: str | None = None,
         segment: str | None = None,
     ) -> Problem:
-        """What an exception says about one recording or segment.
+        """Convert an exception about one recording or segment.
 
-        Whatever goes wrong with one of many must not cost the others, bugs and lack
-        of memory included.
+        A failure of one of many items must not affect the others, including bugs and
+        lack of memory.
         """
         if isinstance(error, SmsDiarError | OSError):
             text = str(error)
@@ -88,25 +88,25 @@ class Problem:
 
     @property
     def where(self) -> str | None:
-        """What it concerns: a segment, a recording, or a file and perhaps a line."""
-        named = self.segment or self.recording
-        if named is not None or self.path is None or self.line is None:
-            return named or self.path
+        """Location: a segment, a recording, or a file with an optional line."""
+        item = self.segment or self.recording
+        if item is not None or self.path is None or self.line is None:
+            return item or self.path
         return f"{self.path}:{self.line}"
 
     def __str__(self) -> str:
-        """Where it is, then what it is."""
+        """Return the location and the text."""
         return self.text if self.where is None else f"{self.where}: {self.text}"
 
     def with_severity(self) -> str:
-        """Where it is, how serious it is, then what it is."""
+        """Return the location, the severity and the text."""
         text = f"{self.severity}: {self.text}"
         return text if self.where is None else f"{self.where}: {text}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Segment:
-    """A half-open stretch of one recording, ``[start, end)`` in seconds."""
+    """Half-open interval ``[start, end)`` of one recording, in seconds."""
 
     recording: str
     start: float
@@ -121,13 +121,13 @@ class Segment:
 
     @property
     def duration(self) -> float:
-        """Length in seconds, always positive."""
+        """Duration in seconds, always positive."""
         return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Turn:
-    """A stretch of a recording in which one speaker speaks."""
+    """Interval of a recording in which a speaker talks."""
 
     segment: Segment
     speaker: str
@@ -135,19 +135,19 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingSet:
-    """One vector for each segment.
+    """Embeddings of segments.
 
     Parameters
     ----------
     ids : tuple of str
-        Segment ids, all different.
+        Segment ids, all distinct.
     vectors : ndarray of shape (n, d)
-        One row per id, finite.
+        One finite row per id.
     extractor : str, optional
-        Fingerprint of the model that made the vectors, where it is known. Back
-        ends compare it with the one they were trained on.
+        Fingerprint of the model that computed the vectors, if known. Back ends compare
+        it with the fingerprint of their training data.
     source : str, optional
-        Where the vectors came from, for messages.
+        Origin of the vectors, for messages.
     """
 
     ids: tuple[str, ...]
@@ -175,10 +175,10 @@ class EmbeddingSet:
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
-            what = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
+            problem = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
             raise InvalidParameterError(
-                f"{self.source}: vectors must be finite, got {what} in the vector of "
-                f"{self.ids[row]!r} ({np.count_nonzero(~finite)} of {len(self.ids)} "
+                f"{self.source}: vectors must be finite, got {problem} in the vector "
+                f"of {self.ids[row]!r} ({np.count_nonzero(~finite)} of {len(self.ids)} "
                 f"vectors are affected); remove or repair them"
             )
 
@@ -187,16 +187,16 @@ class EmbeddingSet:
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors."""
+        """Dimension of the vectors."""
         return int(self.vectors.shape[1])
 
     def select(self, rows: Sequence[int] | IntArray) -> EmbeddingSet:
-        """Pick the vectors of the given rows, in that order."""
-        chosen = np.asarray(rows, dtype=np.int64)
+        """Select the vectors of the given rows, in that order."""
+        indices = np.asarray(rows, dtype=np.int64)
         return replace(
             self,
-            ids=tuple(self.ids[row] for row in chosen),
-            vectors=self.vectors[chosen],
+            ids=tuple(self.ids[row] for row in indices),
+            vectors=self.vectors[indices],
         )
 
 
@@ -205,14 +205,14 @@ class PldaModel:
     """Two-covariance PLDA in the diagonalised form that Kaldi stores.
 
     A vector is ``x = mean + speaker + residual``. ``transform @ (x - mean)`` has
-    identity covariance within speakers and ``diag(psi)`` between them.
+    identity covariance within speakers and ``diag(psi)`` between speakers.
 
     Parameters
     ----------
     mean : ndarray of shape (d,)
-        Centre of all speakers.
+        Mean of all speakers.
     transform : ndarray of shape (d, d)
-        Diagonalises both covariances.
+        Matrix that diagonalises both covariances.
     psi : ndarray of shape (d,)
         Between-speaker variances in the transformed space, not negative.
     """
@@ -241,5 +241,5 @@ class PldaModel:
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors the model scores."""
+        """Dimension of the vectors."""
         return int(self.mean.shape[0])

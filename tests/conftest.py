@@ -246,9 +246,9 @@ def noise_model(noise_corpora, tmp_path_factory) -> Path:
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.features.vad import VadConfig
     from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.pipeline.extraction import Speech
-    from sms_diar.pipeline.models import write_ivector_model
-    from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+    from sms_diar.pipeline.train.extraction import Speech
+    from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+    from sms_diar.pipeline.train.models import write_ivector_model
 
     front_end = FrontEnd(vad=VadConfig(method="none"))
     model = train_ivectors(

@@ -128,4 +128,4 @@ def test_one_machine_draws_blocks_anew_and_keeps_none(workers):
                 shelf=shelf,
             )
             assert list(found) == [offset, offset + 1, offset + 2, offset + 3]
-    assert shelf._held == []
+    assert shelf._futures == []

@@ -18,14 +18,10 @@ from sms_diar._files import replacing
 from sms_diar._random import named_generator
 from sms_diar._validation import check_count, check_positive
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.tables import (
-    AudioSource,
-    write_segments,
-    write_utt2spk,
-    write_wav_scp,
-)
+from sms_diar.io.kaldi.tables import write_segments, write_utt2spk, write_wav_scp
 from sms_diar.synthetic.channel import as_int16, band_filter, noise_level
 from sms_diar.types import FloatArray, Segment
 

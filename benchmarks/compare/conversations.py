@@ -19,8 +19,8 @@ import numpy.typing as npt
 from benchmarks.compare.vectors import STAND_IN, cosine_eer
 from recipes._common.threads import one_thread
 from sms_diar._random import named_generator
-from sms_diar.io.arrays import load_arrays
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.embeddings.arrays import load_arrays
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, FloatArray, Segment, Turn
 

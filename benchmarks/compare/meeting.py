@@ -11,12 +11,12 @@ import numpy as np
 from benchmarks.compare.peers import WINDOWED, allowed, label
 from recipes._common.threads import one_thread
 from sms_diar._random import named_generator
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.transform import read_transform
-from sms_diar.io.rttm import read_rttm
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.rttm import read_rttm
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.metrics.diarization.evaluation import score_diarization
 from sms_diar.scoring.backend import backend_from_transform
 from sms_diar.timeline.turns import labels_to_turns

@@ -37,13 +37,13 @@ from recipes._common.settings import BackendTraining
 from recipes._common.threads import one_thread
 from sms_diar._random import named_generator
 from sms_diar.datasets import default_model_path, load_digits_ivectors
-from sms_diar.io.arrays import read_npz, read_speakers, write_npz
+from sms_diar.io.embeddings.arrays import read_npz, read_speakers, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import write_model
 from sms_diar.metrics import all_pairs, equal_error_rate
-from sms_diar.pipeline.extraction import Speech, extract_ivectors
-from sms_diar.pipeline.models import IvectorModel, front_end_of, read_backend
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import IvectorModel, front_end_of, read_backend
 from sms_diar.scoring import BackEnd, backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray

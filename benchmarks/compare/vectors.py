@@ -23,7 +23,7 @@ from recipes._common.corpora import VECTORS
 from recipes._common.sessions import load_corpus
 from recipes._common.threads import one_thread
 from sms_diar._random import named_generator
-from sms_diar.io.arrays import read_npz, read_speakers, write_npz
+from sms_diar.io.embeddings.arrays import read_npz, read_speakers, write_npz
 from sms_diar.metrics import all_pairs, equal_error_rate
 from sms_diar.scoring.backend_training import session_backend
 from sms_diar.synthetic import PldaWorld

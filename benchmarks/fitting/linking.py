@@ -17,14 +17,14 @@ from benchmarks.fitting.linking_pairs import Pairs, cost, fit_calibration, pairs
 from benchmarks.fitting.linking_recordings import make_recordings
 from benchmarks.fitting.voice_cuts import train_on_cuts, vectors_of
 from recipes._common.corpora import DEVELOPMENT, TRAINING, speech_of
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.metrics import equal_error_rate
-from sms_diar.pipeline.diarization import DiarizedRecording
-from sms_diar.pipeline.diarize import diarize
-from sms_diar.pipeline.diarize_models import load_networks
-from sms_diar.pipeline.extraction import extract_ivectors
-from sms_diar.pipeline.models import IvectorModel, read_ivector_model
-from sms_diar.pipeline.neural_diarize import Networks
+from sms_diar.pipeline.diarize.api import diarize
+from sms_diar.pipeline.diarize.models import load_networks
+from sms_diar.pipeline.diarize.neural import Networks
+from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.train.extraction import extract_ivectors
+from sms_diar.pipeline.train.models import IvectorModel, read_ivector_model
 from sms_diar.report.tables import Table
 from sms_diar.scoring import BackEnd, train_backend
 from sms_diar.scoring.same_voice import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from sms_diar.pipeline.diarization import DiarizedRecording
-from sms_diar.pipeline.voice_prints import compare_prints
+from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.identify.prints import compare_prints
 from sms_diar.scoring.same_voice import (
     LONGEST,
     SHORTEST,

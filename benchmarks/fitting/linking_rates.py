@@ -8,7 +8,7 @@ from itertools import combinations
 
 from benchmarks.fitting.linking_pairs import true_speakers
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.diarization import DiarizedRecording
+from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.types import Turn
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from sms_diar._files import write_text
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.rttm import read_rttm
-from sms_diar.pipeline.simulate import simulate
+from sms_diar.io.turns.rttm import read_rttm
+from sms_diar.pipeline.simulate.api import simulate
 from sms_diar.types import AnyArray, Segment, Turn
 
 CHANNELS: Mapping[str, Mapping[str, Any]] = {

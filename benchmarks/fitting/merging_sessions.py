@@ -23,9 +23,9 @@ from benchmarks.compare.settings import Config
 from benchmarks.compare.timed import draw_timed, runnable_timed
 from benchmarks.compare.vectors import KINDS
 from benchmarks.fitting.merging import Session
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 
 MEETING = "meeting"
 """Name of the extractor of the meeting."""

@@ -15,9 +15,9 @@ from benchmarks.fitting.shrunk_plda import train_shrunk_backend
 from sms_diar._files import replacing
 from sms_diar.embeddings.network import Embedder
 from sms_diar.features.mono import ArraySamples, MonoAudio
-from sms_diar.io.arrays import load_arrays
-from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.recordings import Piece, list_recordings, open_recording
+from sms_diar.io.audio.recording import Piece, open_recording
+from sms_diar.io.embeddings.arrays import load_arrays
+from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.scoring import BackEnd
 from sms_diar.synthetic.channel import Telephone
 from sms_diar.types import AnyArray, FloatArray, Segment

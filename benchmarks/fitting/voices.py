@@ -24,7 +24,7 @@ from sms_diar.io.model import ModelFile, write_model
 from sms_diar.metrics import equal_error_rate
 from sms_diar.report.tables import Table
 from sms_diar.scoring import BackEnd, backend_to_model
-from sms_diar.scoring.cosine import CosineScorer
+from sms_diar.scoring.scorer import CosineScorer
 from sms_diar.types import AnyArray, FloatArray
 
 TESTED = (("window", "1.5 s"), ("long", "3 s"), ("telephone", "telephone"))

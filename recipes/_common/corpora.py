@@ -17,7 +17,7 @@ from sms_diar.features.mfcc import MfccConfig
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.toml import read_toml
-from sms_diar.pipeline.extraction import Speech
+from sms_diar.pipeline.train.extraction import Speech
 
 VARIABLE = "SMS_DIAR_DATA"
 SITE = Path("conf") / "site.toml"

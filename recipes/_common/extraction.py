@@ -18,18 +18,18 @@ from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import write_model
-from sms_diar.pipeline.extraction import Speech
-from sms_diar.pipeline.models import (
+from sms_diar.pipeline.train.extraction import Speech
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import (
     IvectorModel,
     embedded_model_path,
     front_end_of,
     read_ivector_model,
     write_ivector_model,
 )
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.scoring.backend_training import backend_to_model
 from sms_diar.types import EmbeddingSet, Problem, Segment
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from sms_diar._json import read_json, write_json
 from sms_diar.errors import ConfigError, DataFormatError
-from sms_diar.io.arrays import read_npz, read_speakers, write_npz
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.arrays import read_npz, read_speakers, write_npz
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_utt2spk
 from sms_diar.io.model import write_model
-from sms_diar.pipeline.models import choose_backend
+from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.scoring.backend_training import backend_to_model
 from sms_diar.types import EmbeddingSet
 

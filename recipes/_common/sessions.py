@@ -25,7 +25,7 @@ from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.knn import KnnMeanShift
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.arrays import load_arrays
+from sms_diar.io.embeddings.arrays import load_arrays
 from sms_diar.io.model import read_model
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
 from sms_diar.preprocessing import scale_rows

@@ -23,21 +23,21 @@ from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
     read_segments,
     write_segments,
     write_utt2spk,
 )
-from sms_diar.io.rttm import write_rttm
-from sms_diar.io.uem import read_uem
-from sms_diar.io.vad_lab import read_vad_lab
+from sms_diar.io.turns.files import read_annotation
+from sms_diar.io.turns.rttm import write_rttm
+from sms_diar.io.turns.uem import read_uem
+from sms_diar.io.turns.vad_lab import read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
-from sms_diar.pipeline.cluster import cluster_embeddings
-from sms_diar.pipeline.clustering import Clustering
-from sms_diar.pipeline.models import choose_backend
+from sms_diar.pipeline.cluster.api import cluster_embeddings
+from sms_diar.pipeline.cluster.result import Clustering
+from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.kaldi.tables import AudioSource
-from sms_diar.io.uem import read_uem
+from sms_diar.io.audio.recording import AudioSource
+from sms_diar.io.turns.files import read_annotation
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.timeline.regions import regions_of
 from sms_diar.types import Segment, Turn
 

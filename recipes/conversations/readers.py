@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.kaldi.data_dir import DataDir, audio_path
-from sms_diar.io.kaldi.tables import AudioSource
-from sms_diar.io.rttm import read_rttm
-from sms_diar.io.uem import read_uem
+from sms_diar.io.audio.recording import AudioSource, audio_path
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.turns.rttm import read_rttm
+from sms_diar.io.turns.uem import read_uem
 
 from .corpus import (
     AUDIO_SUFFIXES,

@@ -12,7 +12,7 @@ from sms_diar._json import read_json, write_json
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.features.vad import METHODS
-from sms_diar.pipeline.simulate import simulate
+from sms_diar.pipeline.simulate.api import simulate
 from sms_diar.report.tables import Table
 
 from .._common.corpora import corpora_folder

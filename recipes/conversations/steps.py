@@ -14,14 +14,16 @@ from typing import Any
 
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
-from sms_diar.io.kaldi.recordings import Recording
+from sms_diar.io.audio.recording import Recording
 from sms_diar.io.kaldi.tables import write_wav_scp
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.uem import read_uem, write_uem
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
+from sms_diar.io.turns.uem import read_uem, write_uem
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.networks.store import is_stored
-from sms_diar.pipeline.diarize import diarize
-from sms_diar.pipeline.diarize_models import (
+from sms_diar.pipeline.audio.inputs import open_channels, recordings_of
+from sms_diar.pipeline.diarize.api import diarize
+from sms_diar.pipeline.diarize.ivectors import DiarizeSettings
+from sms_diar.pipeline.diarize.models import (
     AUTO,
     EMBEDDED,
     NEEDED,
@@ -29,10 +31,8 @@ from sms_diar.pipeline.diarize_models import (
     ChosenModel,
     choose_model,
 )
-from sms_diar.pipeline.ivector_diarize import DiarizeSettings
-from sms_diar.pipeline.neural_diarize import Networks
-from sms_diar.pipeline.neural_turns import NeuralSettings
-from sms_diar.pipeline.sources import open_channels, recordings_of
+from sms_diar.pipeline.diarize.neural import Networks
+from sms_diar.pipeline.diarize.voices import NeuralSettings
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Problem, Segment, Turn
 

@@ -13,20 +13,20 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from sms_diar.features.frames import speech_of
-from sms_diar.features.global_activity import (
+from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
+from sms_diar.io.audio.recording import Recording
+from sms_diar.pipeline.audio.decode import decode
+from sms_diar.pipeline.audio.inputs import GivenRecording
+from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
     global_activity,
     most_active,
     voices_in_frames,
 )
-from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
-from sms_diar.io.kaldi.recordings import Recording
-from sms_diar.pipeline.decoding import decode
-from sms_diar.pipeline.ivector_diarize import DiarizeSettings
-from sms_diar.pipeline.models import IvectorModel
-from sms_diar.pipeline.neural_diarize import Networks, listen
-from sms_diar.pipeline.neural_turns import Heard, NeuralSettings, turns_of_frames
-from sms_diar.pipeline.sources import GivenRecording
+from sms_diar.pipeline.diarize.ivectors import DiarizeSettings
+from sms_diar.pipeline.diarize.neural import Networks, listen
+from sms_diar.pipeline.diarize.voices import Heard, NeuralSettings, turns_of_frames
+from sms_diar.pipeline.train.models import IvectorModel
 from sms_diar.timeline.turns import labels_to_turns
 from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import AnyArray, IntArray, Segment, Turn

@@ -19,18 +19,18 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.stages import StageRun
-from sms_diar.io.arrays import load_arrays, write_npz
+from sms_diar.io.embeddings.arrays import load_arrays, write_npz
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model, write_model
 from sms_diar.metrics import all_pairs, det_curve, equal_error_rate
-from sms_diar.pipeline.extraction import Speech, extract_ivectors
-from sms_diar.pipeline.models import (
+from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import (
     IvectorModel,
     front_end_of,
     read_ivector_model,
     write_ivector_model,
 )
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.report import figures
 from sms_diar.report.tables import Table

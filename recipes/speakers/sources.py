@@ -22,7 +22,7 @@ from sms_diar.datasets import (
 )
 from sms_diar.errors import MissingFileError
 from sms_diar.io.model import write_model
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import AnyArray, FloatArray

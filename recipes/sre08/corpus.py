@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.types import Problem
 
 from .keys import (

@@ -24,9 +24,9 @@ from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
-    AudioSource,
     write_reco2dur,
     write_segments,
     write_spk2gender,

@@ -11,25 +11,16 @@ import typer
 
 from sms_diar.cli.output import check_outputs, echo, note, note_each, note_written
 from sms_diar.cli.recordings import AllowCommands
-from sms_diar.cli.turn_output import TurnFormatName
+from sms_diar.cli.turn_output import SUFFIXES, TurnFormatName
+from sms_diar.io.turns.registry import TURN_FORMATS
 
 if TYPE_CHECKING:
     from sms_diar.timeline.annotation import Annotation
     from sms_diar.types import Problem, Turn
 
 
-class ReadFormatName(StrEnum):
-    """Formats that are read, as in `sms_diar.io.turn_formats`."""
-
-    rttm = "rttm"
-    json = "json"
-    csv = "csv"
-    audacity = "audacity"
-    textgrid = "textgrid"
-    eaf = "eaf"
-    srt = "srt"
-    vtt = "vtt"
-    ctm = "ctm"
+ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[misc]
+"""Formats that can be read."""
 
 
 def register(app: typer.Typer) -> None:
@@ -50,9 +41,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="File whose suffix is the format (.rttm, .json, .csv, .txt for "
-            "Audacity, .TextGrid, .eaf, .srt, .vtt), an existing folder for one file "
-            "per recording, or - for standard output.",
+            help=f"File whose suffix is the format ({SUFFIXES}), an existing folder "
+            f"for one file per recording, or - for standard output.",
         ),
     ],
     *,
@@ -97,9 +87,13 @@ def convert(
     Example: sms-diar convert corrected.rttm call.eaf --rename spk-01=Ann
     """
     from sms_diar._files import write_text
-    from sms_diar.io.annotation import find_files, read_annotation
     from sms_diar.io.problems import summarised
-    from sms_diar.io.turn_formats import turn_files, turns_text
+    from sms_diar.io.turns.files import (
+        find_files,
+        read_annotation,
+        turn_files,
+        turns_text,
+    )
 
     chosen = None if write_format is None else write_format.value
     groups = [_names(text) for text in merge or []]
@@ -175,7 +169,7 @@ def _changed(
 def _check_holds(turns: Sequence[Turn], target: Path, format: str | None) -> None:
     """Refuse several recordings in a file that can hold one."""
     from sms_diar.errors import InvalidParameterError
-    from sms_diar.io.turn_formats import format_to_write
+    from sms_diar.io.turns.files import format_to_write
 
     if target.is_dir():
         if format is None:
@@ -202,9 +196,9 @@ def _split(
     """Write one audio file per speaker."""
     from dataclasses import replace
 
-    from sms_diar.io.annotation import unnamed_recording
-    from sms_diar.pipeline.sources import find_recordings
-    from sms_diar.pipeline.split import split_speakers
+    from sms_diar.io.turns.files import unnamed_recording
+    from sms_diar.pipeline.audio.inputs import find_recordings
+    from sms_diar.pipeline.audio.split import split_speakers
 
     recordings = find_recordings([audio])
     if len(recordings) == 1 and unnamed_recording(source):

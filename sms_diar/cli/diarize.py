@@ -259,7 +259,7 @@ def diarize(
             echo(result)
         note_written(files)
         if html is not None:
-            from sms_diar.pipeline.page import report_page
+            from sms_diar.pipeline.page.api import report_page
 
             page = report_page(
                 result,

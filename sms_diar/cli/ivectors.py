@@ -144,10 +144,13 @@ def train(
     with progress.stage("loading"):  # takes a second or two
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
-        from sms_diar.pipeline.checkpoint import checkpoint_path, remove_checkpoint
-        from sms_diar.pipeline.extraction import Speech
-        from sms_diar.pipeline.models import write_ivector_model
-        from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+        from sms_diar.pipeline.train.checkpoint import (
+            checkpoint_path,
+            remove_checkpoint,
+        )
+        from sms_diar.pipeline.train.extraction import Speech
+        from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+        from sms_diar.pipeline.train.models import write_ivector_model
 
     check_outputs(output, inputs=(*directories, config))
     front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
@@ -243,11 +246,14 @@ def extract(
 
     progress = TerminalProgress()
     with progress.stage("loading"):
-        from sms_diar.io.embeddings import embedding_files, write_embeddings
+        from sms_diar.io.embeddings.files import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
-        from sms_diar.pipeline.extraction import Speech, extract_ivectors
-        from sms_diar.pipeline.models import read_ivector_model, require_model_path
+        from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
+        from sms_diar.pipeline.train.models import (
+            read_ivector_model,
+            require_model_path,
+        )
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         raise typer.BadParameter(
@@ -296,7 +302,7 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Show what an i-vector model is and what it was trained on."""
-    from sms_diar.pipeline.models import read_ivector_model, require_model_path
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
 
     path = require_model_path() if model is None else model
     record = {"model": str(path), **read_ivector_model(path).to_dict()}

@@ -27,7 +27,7 @@ def _check(path: Path | None, wanted: str, kinds: tuple[str, ...]) -> None:
     if path is None or not path.is_file():
         return
     from sms_diar.errors import DataFormatError
-    from sms_diar.io.file_kinds import KINDS, kind_of
+    from sms_diar.io.detect import KINDS, kind_of
 
     found = kind_of(path)
     if found is None or found in kinds:

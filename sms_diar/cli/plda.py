@@ -1,6 +1,6 @@
 """``sms-diar plda``: train, adapt, apply and look at PLDA models.
 
-All commands take the models that `sms_diar.pipeline.plda` describes.
+All commands take the models that `sms_diar.pipeline.train.plda` describes.
 """
 
 from __future__ import annotations
@@ -107,9 +107,13 @@ def train(
     Example: sms-diar plda train train.npz utt2spk -o backend.npz --dim 100
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
-    from sms_diar.pipeline.plda import labelled_embeddings, train_plda, write_backend
+    from sms_diar.pipeline.train.plda import (
+        labelled_embeddings,
+        train_plda,
+        write_backend,
+    )
 
     share = _parse_shrinkage(shrinkage)
     n_components = _parse_components(dim, energy)
@@ -199,9 +203,9 @@ def adapt(
     Example: sms-diar plda adapt backend.npz calls.ark -o adapted.npz
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import write_plda
-    from sms_diar.pipeline.plda import (
+    from sms_diar.pipeline.train.plda import (
         adapt_backend,
         backend_of,
         read_plda_model,
@@ -248,7 +252,7 @@ def info(model: ModelArgument, *, as_json: JsonOption = False) -> None:
 
     Example: sms-diar plda info backend.npz
     """
-    from sms_diar.pipeline.plda import describe_model
+    from sms_diar.pipeline.train.plda import describe_model
 
     facts = describe_model(model)
     if as_json:

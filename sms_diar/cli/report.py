@@ -76,11 +76,11 @@ def report(
     Example: sms-diar report out.rttm --audio call.wav --ref ref.rttm -o report.html
     """
     from sms_diar.cli.progress import TerminalProgress
-    from sms_diar.io.annotation import turn_files
-    from sms_diar.pipeline.page import report_page
+    from sms_diar.io.turns.files import source_files
+    from sms_diar.pipeline.page.api import report_page
 
     given = turns if ref is None else [*turns, ref]
-    check_outputs(output, inputs=chain(turn_files(given), audio or (), [uem]))
+    check_outputs(output, inputs=chain(source_files(given), audio or (), [uem]))
     page = report_page(
         turns if len(turns) > 1 else turns[0],
         audio=audio or None,

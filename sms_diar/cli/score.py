@@ -97,17 +97,17 @@ def score(
     with progress.stage("loading"):
         from sms_diar._files import write_text
         from sms_diar._json import json_text
-        from sms_diar.io.annotation import turn_files
+        from sms_diar.io.detect import is_label_table
         from sms_diar.io.problems import summarised
-        from sms_diar.io.sniff import is_label_table
-        from sms_diar.pipeline.score import score_systems
+        from sms_diar.io.turns.files import source_files
+        from sms_diar.pipeline.score.api import score_systems
         from sms_diar.report.score_report import ReportStyle
 
         run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
     inputs = [*reference, *(one for paths in hypotheses.values() for one in paths)]
     outputs = _forms_of(output or [])
-    check_outputs(errors, *outputs, inputs=chain(turn_files(inputs), [uem]))
+    check_outputs(errors, *outputs, inputs=chain(source_files(inputs), [uem]))
     if len(reference) == 1 and is_label_table(reference[0]):
         _score_labels(reference[0], hypotheses, layout, outputs, as_json=as_json)
         return
@@ -230,8 +230,8 @@ def _score_labels(
     from sms_diar._files import write_text
     from sms_diar._json import json_line
     from sms_diar.errors import DataFormatError
-    from sms_diar.io.sniff import is_label_table
-    from sms_diar.pipeline.score import score_labels
+    from sms_diar.io.detect import is_label_table
+    from sms_diar.pipeline.score.api import score_labels
     from sms_diar.report.label_report import label_table
 
     reports = {}

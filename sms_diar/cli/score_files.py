@@ -78,7 +78,7 @@ def refuse_labels(
 ) -> None:
     """Tell labels from turns, which cannot be compared."""
     from sms_diar.errors import DataFormatError
-    from sms_diar.io.sniff import is_label_table
+    from sms_diar.io.detect import is_label_table
 
     for path in (path for one in hypotheses.values() for path in one):
         if is_label_table(path):

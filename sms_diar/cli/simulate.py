@@ -23,7 +23,7 @@ class Dominance(StrEnum):
 
 
 class AudioFormat(StrEnum):
-    """Those of `sms_diar.io.audio_writer`, without loading it."""
+    """Those of `sms_diar.io.audio.writer`, without loading it."""
 
     WAV = "wav"
     FLAC = "flac"

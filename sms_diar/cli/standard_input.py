@@ -19,7 +19,7 @@ def with_standard_input(paths: Sequence[Path]) -> Iterator[list[Path]]:
         return
     from tempfile import TemporaryDirectory
 
-    from sms_diar.io.unpacked import spool_standard_input
+    from sms_diar.io._bytes import spool_standard_input
 
     with TemporaryDirectory(prefix="sms-diar-") as folder:
         spooled = Path(folder) / "stdin"

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
+
 if TYPE_CHECKING:
-    from sms_diar.pipeline.diarization import Diarization
+    from sms_diar.pipeline.diarize.result import Diarization
 
 PANEL = "Output"
 
 
-class TurnFormatName(StrEnum):
-    """Formats that are written, as in `sms_diar.io.turn_formats`."""
+TurnFormatName = StrEnum("TurnFormatName", WRITTEN_FORMATS)  # type: ignore[misc]
+"""Formats that can be written."""
 
-    rttm = "rttm"
-    json = "json"
-    csv = "csv"
-    audacity = "audacity"
-    textgrid = "textgrid"
-    eaf = "eaf"
-    srt = "srt"
-    vtt = "vtt"
-
+SUFFIXES = ", ".join(
+    f"{TURN_FORMATS[name].suffix}{' for Audacity' if name == 'audacity' else ''}"
+    for name in WRITTEN_FORMATS
+)
+"""Suffixes of the formats that can be written, for help texts."""
 
 TurnFiles = Annotated[
     list[Path] | None,
@@ -35,9 +33,8 @@ TurnFiles = Annotated[
         "-o",
         "--output",
         metavar="PATH",
-        help="File whose suffix is the format (.rttm, .json, .csv, .txt for Audacity, "
-        ".TextGrid, .eaf, .srt, .vtt), or a folder for a file of each recording; may "
-        "be repeated.",
+        help=f"File whose suffix is the format ({SUFFIXES}), or a folder for a file of "
+        f"each recording; may be repeated.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -120,8 +117,8 @@ class TurnOutput:
             refuse_input,
         )
         from sms_diar.io.file_names import file_names
-        from sms_diar.io.turn_formats import format_to_write, written_suffix
-        from sms_diar.pipeline.sources import find_recordings
+        from sms_diar.io.turns.files import format_to_write
+        from sms_diar.pipeline.audio.inputs import find_recordings
 
         if self.split is not None and self.split.is_dir():
             if any(path.is_dir() and path.samefile(self.split) for path in recordings):
@@ -136,7 +133,7 @@ class TurnOutput:
         if single is None and not folders:
             return
         names = [recording.id for recording in find_recordings(recordings)]
-        suffix = written_suffix(format_to_write(None, self._name))
+        suffix = format_to_write(None, self._name).suffix
         inside = [f"{name}{suffix}" for name in file_names(names).values()]
         for folder in folders:
             check_writable(folder / PREFIX)
@@ -159,7 +156,7 @@ class TurnOutput:
     def _single(self) -> tuple[str, str] | None:
         """Option and place of a file that can hold one recording only."""
         from sms_diar.errors import InvalidParameterError
-        from sms_diar.io.turn_formats import format_to_write
+        from sms_diar.io.turns.files import format_to_write
 
         if not self.files and not format_to_write(None, self._name).names_recordings:
             return "--format", "standard output"
@@ -176,7 +173,7 @@ class TurnOutput:
 
     @property
     def _name(self) -> str:
-        return TurnFormatName.rttm.value if self.format is None else self.format.value
+        return "rttm" if self.format is None else self.format.value
 
     def write(
         self,
@@ -192,7 +189,7 @@ class TurnOutput:
             format = self._name if path.is_dir() else self.format and self._name
             written += result.write(path, format)
         if self.split is not None:
-            from sms_diar.pipeline.split import split_speakers
+            from sms_diar.pipeline.audio.split import split_speakers
 
             written += split_speakers(
                 [turn for one in result.recordings for turn in one.turns],

@@ -44,8 +44,8 @@ def validate_rttm(
 
     Example: sms-diar validate-rttm ref/*.rttm all.uem
     """
-    from sms_diar.io.annotation import check_annotation
-    from sms_diar.io.uem import scan_uem
+    from sms_diar.io.turns.files import check_annotation
+    from sms_diar.io.turns.uem import scan_uem
 
     problems: list[Problem] = []
     for name in files:

@@ -1,13 +1,12 @@
-"""Real data and a model that come with the package.
+"""Real data and models that are part of the package.
 
-``ivectors_8k.npz`` is a compact i-vector model for 8 kHz speech with its back end,
-``digits_ivectors.npz`` the i-vectors it gives for 60 speakers it was not trained
-on. Both are written by ``recipes/digits`` (``scripts/make-model``); the card in
-``MODEL_CARD.md`` says what they were trained on, under which licences, and how well
-they do. ``campplus_backend.npz`` is the back end for vectors of the network
-`campplus`, which does not come with the package (``sms-diar models``).
-``conversation.ogg`` and ``conversation.rttm`` are a simulated conversation and its
-reference (``CONVERSATION.md``).
+``ivectors_8k.npz`` is a compact i-vector model for 8 kHz speech with its back end.
+``digits_ivectors.npz`` contains its i-vectors of 60 speakers outside the training data.
+Both are written by ``recipes/digits`` (``scripts/make-model``); ``MODEL_CARD.md``
+describes training data, licences and accuracy. ``campplus_backend.npz`` is the back end
+for vectors of the network `campplus`, which is not part of the package (``sms-diar
+models``). ``conversation.ogg`` and ``conversation.rttm`` are a simulated conversation
+and its reference (``CONVERSATION.md``).
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ class DigitsIvectors(NamedTuple):
     Parameters
     ----------
     embeddings : EmbeddingSet
-        2013 vectors; they know the fingerprint of their extractor.
+        2013 vectors with the fingerprint of their extractor.
     speakers : tuple of str
-        Who speaks in each.
+        Speaker of each vector.
     """
 
     embeddings: EmbeddingSet
@@ -47,14 +46,14 @@ class DigitsIvectors(NamedTuple):
 
 
 class SampleConversation(NamedTuple):
-    """Files of a conversation to try things on.
+    """Files of an example conversation.
 
     Parameters
     ----------
     audio : Path
-        90 s at 8 kHz.
+        Recording of 90 s at 8 kHz.
     reference : Path
-        RTTM of its four speakers.
+        RTTM file with the four speakers.
     """
 
     audio: Path
@@ -62,7 +61,7 @@ class SampleConversation(NamedTuple):
 
 
 def sample_conversation() -> SampleConversation:
-    """A simulated conversation that comes with the package.
+    """Return the simulated conversation of the package.
 
     Derived from AudioMNIST (Becker et al., MIT licence).
 
@@ -76,17 +75,17 @@ def sample_conversation() -> SampleConversation:
 
 
 def default_model_path() -> Path:
-    """Model file that ``sms-diar ivectors`` uses unless told otherwise."""
+    """Return the path of the default model of ``sms-diar ivectors``."""
     return _HERE / "ivectors_8k.npz"
 
 
 def voice_backend_path() -> Path:
-    """Back end for the vectors of the network ``campplus``."""
+    """Return the path of the back end for vectors of the network ``campplus``."""
     return _HERE / "campplus_backend.npz"
 
 
 def digits_ivectors_path() -> Path:
-    """File of the bundled i-vectors, as any embeddings file."""
+    """Return the path of the bundled i-vectors, an ordinary embeddings file."""
     return _HERE / "digits_ivectors.npz"
 
 
@@ -103,10 +102,10 @@ def load_digits_ivectors() -> DigitsIvectors:
     >>> len(embeddings), len(set(speakers))
     (2013, 60)
     """
-    from sms_diar.io.arrays import read_speakers  # noqa: PLC0415
-    from sms_diar.io.embeddings import read_embeddings  # noqa: PLC0415
+    from sms_diar.io.embeddings.arrays import read_speakers  # noqa: PLC0415
+    from sms_diar.io.embeddings.files import read_embeddings  # noqa: PLC0415
 
     path = digits_ivectors_path()
     embeddings = read_embeddings(path)
-    known = read_speakers(path)
-    return DigitsIvectors(embeddings, tuple(known[name] for name in embeddings.ids))
+    speakers = read_speakers(path)
+    return DigitsIvectors(embeddings, tuple(speakers[name] for name in embeddings.ids))

@@ -1,4 +1,4 @@
-"""Frames to one vector per segment: i-vectors."""
+"""Embeddings of segments: i-vectors and neural networks."""
 
 from sms_diar.embeddings.extractor import IvectorExtractor
 from sms_diar.embeddings.frame_store import FrameStore

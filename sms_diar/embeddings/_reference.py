@@ -1,9 +1,8 @@
-"""I-vectors as the definition has them: explicit Gaussians, one segment at a time.
+"""Reference implementation of i-vectors with explicit Gaussians, by segment.
 
-Slow and short; for tests and readers. A segment here is its frames together with
-the component of each, so that everything is one Gaussian: stacked frames
-``x = m + G w + e`` with the rows of G from T, which has the covariance
-``G G' + S``, S block-diagonal.
+Slow and short, for tests. A segment consists of its frames and the component of each
+frame, so that everything is one Gaussian: the stacked frames are ``x = m + G w + e``,
+where the rows of G come from T, with covariance ``G G' + S`` and S block-diagonal.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 def as_matrices(covariances: FloatArray) -> FloatArray:
-    """Covariances as whole matrices, shape (c, d, d)."""
+    """Return covariances as full matrices, shape (c, d, d)."""
     if covariances.ndim == 3:
         return covariances
     return np.stack([np.diag(row) for row in covariances])
@@ -24,7 +23,7 @@ def as_matrices(covariances: FloatArray) -> FloatArray:
 def log_densities(
     X: FloatArray, weights: FloatArray, means: FloatArray, covariances: FloatArray
 ) -> FloatArray:
-    """``log(w_c N(x; m_c, S_c))`` for each frame and component."""
+    """Return ``log(w_c N(x; m_c, S_c))`` for each frame and component, shape (n, c)."""
     columns = [
         np.log(weight) + np.atleast_1d(multivariate_normal(mean, spread).logpdf(X))
         for weight, mean, spread in zip(
@@ -40,12 +39,12 @@ def _stacked(
     covariances: FloatArray,
     matrix: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, loading and residual covariance of all frames in one column."""
+    """Return mean, loading and residual covariance of the stacked frames."""
     d = means.shape[1]
     residual = np.zeros((len(components) * d,) * 2)
     for t, c in enumerate(components):
-        place = slice(t * d, (t + 1) * d)
-        residual[place, place] = as_matrices(covariances)[c]
+        block = slice(t * d, (t + 1) * d)
+        residual[block, block] = as_matrices(covariances)[c]
     return means[components].ravel(), np.concatenate(matrix[components]), residual
 
 
@@ -56,7 +55,7 @@ def posterior(
     covariances: FloatArray,
     matrix: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of w given all frames, by conditioning a joint Gaussian."""
+    """Return mean and covariance of w given all frames, from a joint Gaussian."""
     centre, loading, residual = _stacked(components, means, covariances, matrix)
     gain = loading.T @ np.linalg.inv(loading @ loading.T + residual)
     return gain @ (X.ravel() - centre), np.eye(loading.shape[1]) - gain @ loading
@@ -69,11 +68,11 @@ def log_likelihood(
     covariances: FloatArray,
     matrix: FloatArray,
 ) -> float:
-    """Log density of all frames less that under zero means and no T."""
+    """Return the log density relative to the density under zero means and T = 0."""
     centre, loading, residual = _stacked(components, means, covariances, matrix)
-    whole = multivariate_normal(centre, loading @ loading.T + residual)
-    rest = multivariate_normal(np.zeros_like(centre), residual)
-    return float(whole.logpdf(X.ravel()) - rest.logpdf(X.ravel()))
+    joint = multivariate_normal(centre, loading @ loading.T + residual)
+    base = multivariate_normal(np.zeros_like(centre), residual)
+    return float(joint.logpdf(X.ravel()) - base.logpdf(X.ravel()))
 
 
 def em_step(
@@ -83,7 +82,7 @@ def em_step(
     covariances: FloatArray,
     matrix: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """New T and means after one iteration with the minimum-divergence step."""
+    """Return T and the means after one iteration with minimum divergence."""
     n, c, r = len(zeroth), len(matrix), matrix.shape[2]
     inverses = np.linalg.inv(as_matrices(covariances))
     vectors, squares = np.empty((n, r)), np.empty((n, r, r))

@@ -1,10 +1,9 @@
-"""An i-vector extractor as one value: front end, background model, T.
+"""I-vector extractor: front end, background model and total variability matrix.
 
-A note on normalisation: means and variances of cepstra taken over one short
-segment are mostly those of its speaker, and removing them removes what i-vectors are
-about (all-pairs EER on short digits: 23 % against 10 %). The front end of an
-extractor therefore normalises over the session, all segments of a data directory
-together, unless it is told otherwise.
+A note on normalisation: the mean and variance of the cepstra of one short segment
+mostly reflect its speaker, so removing them removes what i-vectors represent (all-pairs
+EER on short digits: 23 % against 10 %). By default, the front end of an extractor
+therefore normalises over the session, i.e. over all segments of a data directory.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _Batch: TypeAlias = list[tuple[str, AnyArray]]
 KIND = "ivectors"
 STORAGES = {"float": np.float32, "double": np.float64}
 _OWNER = "IvectorExtractor"
-_FRAMES = 1 << 16  # frames of a batch, however few segments they are
+_FRAMES = 1 << 16  # maximum number of frames in a batch
 _ARRAYS = (
     "ubm_weights",
     "ubm_means",
@@ -53,7 +52,7 @@ _ARRAYS = (
 
 
 def round_mixture(mixture: GaussianMixture, storage: str = "float") -> GaussianMixture:
-    """Mixture whose numbers a model file holds exactly."""
+    """Round a mixture to values that a model file represents exactly."""
     return GaussianMixture(
         _rounded(mixture.weights, storage),
         _rounded(mixture.means, storage),
@@ -67,23 +66,23 @@ def _rounded(array: FloatArray, storage: str) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class IvectorExtractor:
-    """Frames in, i-vectors out.
+    """Extractor that maps frames to i-vectors.
 
     Parameters
     ----------
     model : TotalVariability
-        Background model and T. Its numbers are rounded to `storage` at once, so
-        that a model read back gives the same vectors to the last bit.
+        Background model and T. The values are immediately rounded to `storage`, so
+        that a model read from a file gives bit-identical vectors.
     front_end : mapping
-        Settings of the front end that makes the frames: plain values that JSON
-        holds. They are part of what the extractor is, and of its fingerprint.
+        Settings of the front end as plain JSON values. They are part of the
+        fingerprint.
     top : int or None, default=None
-        Components that count for a frame; None for all.
+        Number of components used for each frame; None uses all.
     storage : {'float', 'double'}, default='float'
-        Width of the numbers in a model file. 128 components of 60 dimensions
-        with rank 100 take 3 MB as floats.
+        Precision of the values in a model file. 128 components with 60 dimensions and
+        rank 100 take 3 MB as floats.
     notes : mapping, optional
-        Words about it, such as what it was trained on. Not in the fingerprint.
+        Additional information, such as the training data. Not in the fingerprint.
     """
 
     model: TotalVariability
@@ -100,8 +99,8 @@ class IvectorExtractor:
             json.dumps([dict(self.front_end), dict(self.notes)], allow_nan=False)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(
-                f"{_OWNER}: front_end and notes must be plain values that JSON holds, "
-                f"got others ({error})"
+                f"{_OWNER}: front_end and notes must be plain JSON values, got others "
+                f"({error})"
             ) from None
         rounded = TotalVariability(
             _rounded(self.model.matrix, self.storage),
@@ -112,47 +111,47 @@ class IvectorExtractor:
 
     @property
     def dim(self) -> int:
-        """Dimensions of the i-vectors."""
+        """Dimension of the i-vectors."""
         return self.model.rank
 
     @property
     def frame_dim(self) -> int:
-        """Dimensions of the frames."""
+        """Dimension of the frames."""
         return self.model.mixture.dim
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that follow from all that shapes the vectors."""
+        """Sixteen hexadecimal digits that identify everything the vectors depend on."""
         return ModelFile(KIND, self._arrays(), {}).fingerprint
 
     def extract(self, frames: AnyArray) -> FloatArray:
-        """I-vector of one segment, shape (r,)."""
+        """Return the i-vector of one segment, shape (r,)."""
         vector: FloatArray = self.posterior(frames).means[0]
         return vector
 
     def posterior(self, frames: AnyArray) -> Ivectors:
-        """I-vector of one segment with its covariance, as a batch of one."""
+        """Return the i-vector of one segment with its covariance, as a batch of one."""
         check_frames(_OWNER, frames, self.frame_dim)
         if not len(frames):
             raise InvalidParameterError(
-                f"{_OWNER}: frames must not be empty, got none; there is no speech in "
-                f"this segment"
+                f"{_OWNER}: frames must not be empty, got none; this segment "
+                f"contains no speech"
             )
         return self.model.posterior(self._statistics([("segment", frames)]))
 
     def extract_all(
         self, segments: Segments, *, workers: int = 1, source: str = "i-vectors"
     ) -> EmbeddingSet:
-        """I-vectors of many segments, drawn as they are needed.
+        """Extract i-vectors of many segments; the input is consumed lazily.
 
         Parameters
         ----------
         segments : iterable of (str, ndarray of shape (n_frames, d))
-            Ids and frames; every segment has some.
+            Segment ids with frames; each segment needs at least one frame.
         workers : int, default=1
-            Threads; results do not depend on it.
+            Number of threads; results do not depend on it.
         source : str, default="i-vectors"
-            What messages call the vectors.
+            Name of the vectors in messages.
         """
         workers = check_count(_OWNER, "workers", workers)
         self.model.prepare()
@@ -176,49 +175,49 @@ class IvectorExtractor:
 
     def _batches(self, segments: Segments) -> Iterator[_Batch]:
         batch: _Batch = []
-        held = 0
+        n_frames = 0
         for name, frames in segments:
             if not len(frames):
                 raise InvalidParameterError(
                     f"{_OWNER}: segments must have frames, got none for {name!r}; "
-                    f"leave segments without speech out"
+                    f"remove segments without speech"
                 )
-            if batch and (len(batch) == BATCH or held + len(frames) > _FRAMES):
+            if batch and (len(batch) == BATCH or n_frames + len(frames) > _FRAMES):
                 yield batch
-                batch, held = [], 0
+                batch, n_frames = [], 0
             batch.append((name, frames))
-            held += len(frames)
+            n_frames += len(frames)
         if batch:
             yield batch
 
     def _arrays(self) -> dict[str, AnyArray]:
         mixture = self.model.mixture
-        kept = STORAGES[self.storage]
+        dtype = STORAGES[self.storage]
         return {
-            "ubm_weights": mixture.weights.astype(kept),
-            "ubm_means": mixture.means.astype(kept),
-            "ubm_covariances": mixture.covariances.astype(kept),
-            "tv_matrix": self.model.matrix.astype(kept),
-            "tv_means": self.model.means.astype(kept),
+            "ubm_weights": mixture.weights.astype(dtype),
+            "ubm_means": mixture.means.astype(dtype),
+            "ubm_covariances": mixture.covariances.astype(dtype),
+            "tv_matrix": self.model.matrix.astype(dtype),
+            "tv_means": self.model.means.astype(dtype),
             "front_end": np.array(json.dumps(dict(self.front_end), sort_keys=True)),
             "top": np.array(-1 if self.top is None else self.top, dtype=np.int64),
         }
 
     def to_model(self) -> ModelFile:
-        """Take it apart for a model file."""
-        words = {"extractor": self.fingerprint, "notes": dict(self.notes)}
-        return ModelFile(KIND, self._arrays(), words)
+        """Convert to a model file."""
+        metadata = {"extractor": self.fingerprint, "notes": dict(self.notes)}
+        return ModelFile(KIND, self._arrays(), metadata)
 
     @classmethod
     def from_model(cls, model: ModelFile, *, path: str = "model") -> IvectorExtractor:
-        """Rebuild it from a model file, which may hold other arrays too.
+        """Build from a model file; additional arrays are ignored.
 
         Parameters
         ----------
         model : ModelFile
-            What ``read_model(path, KIND)`` gave.
+            Result of ``read_model(path, KIND)``.
         path : str, default="model"
-            What messages call the file.
+            Name of the file for error messages.
         """
         missing = [name for name in _ARRAYS if name not in model.arrays]
         if missing:

@@ -1,8 +1,8 @@
-"""Frames of many segments in one file, to be read again and again.
+"""Temporary file with the frames of many segments, for repeated reading.
 
-Training passes over all frames some forty times. Audio is decoded once; frames then
-lie on disk as ``float32`` and are mapped into memory, where the operating system
-keeps what fits. A file of ten hours takes 0.9 GB.
+Training passes over all frames about forty times. The audio is decoded only once; the
+frames are stored on disk as ``float32`` and memory-mapped, so that the operating system
+caches as much as fits. Ten hours of speech take 0.9 GB.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from sms_diar.embeddings.statistics import Segments
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray
 
-_PIECE = 1 << 16  # frames that iteration hands out at once
+_PIECE = 1 << 16  # number of frames per iteration step
 
 
 class FrameStore:
     """Segments on disk, in the order in which they were added.
 
-    Iterating gives blocks of frames, as `train_ubm` takes them; `segments` gives
-    ids and frames, as `collect_statistics` does. The file is gone at the end of the
-    ``with`` block.
+    Iteration yields blocks of frames, as expected by `train_ubm`; `segments` yields ids
+    and frames, as expected by `collect_statistics`. The file is deleted at the end of
+    the ``with`` block.
 
     Parameters
     ----------
     dim : int
-        Dimensions of a frame.
+        Dimension of the frames.
     folder : Path or str, optional
-        Where to put the file; the system's temporary folder by default.
+        Folder of the file; the system's temporary folder by default.
 
     Examples
     --------
@@ -68,16 +68,16 @@ class FrameStore:
 
     @property
     def n_frames(self) -> int:
-        """Frames of all segments together."""
+        """Total number of frames."""
         return self._ends[-1]
 
     @property
     def fingerprint(self) -> str:
-        """Sixty-four hexadecimal digits that follow from ids and frames."""
+        """Sixty-four hexadecimal digits that identify ids and frames."""
         return self._digest.hexdigest()
 
     def extend(self, segments: Segments) -> None:
-        """Add segments."""
+        """Append segments."""
         for name, frames in segments:
             if frames.ndim != 2 or frames.shape[1] != self.dim:
                 raise InvalidParameterError(
@@ -97,7 +97,7 @@ class FrameStore:
             yield frames[start : start + _PIECE]
 
     def segments(self) -> Iterator[tuple[str, AnyArray]]:
-        """Ids and frames of all segments."""
+        """Yield ids and frames of all segments."""
         frames = self._mapped()
         for row, name in enumerate(self.ids):
             yield name, frames[self._ends[row] : self._ends[row + 1]]

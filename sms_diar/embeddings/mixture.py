@@ -1,4 +1,4 @@
-"""Gaussian mixtures: densities and posteriors of frames, a block at a time."""
+"""Gaussian mixtures: densities and posteriors of blocks of frames."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray
 
-BLOCK = 4096  # frames at once: posteriors of 512 components take 16 MiB
+BLOCK = 4096  # frames per block: posteriors of 512 components take 16 MiB
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianMixture:
-    """A mixture of c Gaussians in d dimensions.
+    """Mixture of c Gaussians in d dimensions.
 
     Parameters
     ----------
     weights : ndarray of shape (c,)
-        Positive, with the sum 1.
+        Positive weights with sum 1.
     means : ndarray of shape (c, d)
-        Centres.
+        Means of the components.
     covariances : ndarray of shape (c, d) or (c, d, d)
-        Variances where the covariances are diagonal, else whole matrices.
+        Variances of diagonal covariances, or full matrices.
     """
 
     weights: FloatArray
@@ -49,8 +49,8 @@ class GaussianMixture:
         total = float(self.weights.sum())
         if (self.weights <= 0.0).any() or abs(total - 1.0) > 1e-4:
             raise InvalidParameterError(
-                f"GaussianMixture: weights must be positive with the sum 1, got the "
-                f"least {float(self.weights.min())!r} and the sum {total!r}"
+                f"GaussianMixture: weights must be positive with sum 1, got the "
+                f"minimum {float(self.weights.min())!r} and the sum {total!r}"
             )
         if not self.is_full and (self.covariances <= 0.0).any():
             raise InvalidParameterError(
@@ -65,20 +65,19 @@ class GaussianMixture:
 
     @property
     def dim(self) -> int:
-        """Dimensions of a frame."""
+        """Dimension of the frames."""
         return int(self.means.shape[1])
 
     @property
     def is_full(self) -> bool:
-        """Whether covariances are whole matrices."""
+        """True if the covariances are full matrices."""
         return self.covariances.ndim == 3
 
     @cached_property
     def whitening(self) -> FloatArray:
-        """What makes frames of a component white.
+        """Whitening transform of each component.
 
-        ``1 / sigma`` of shape (c, d), or the inverse Cholesky factors of shape
-        (c, d, d).
+        ``1 / sigma`` of shape (c, d), or inverse Cholesky factors of shape (c, d, d).
         """
         if not self.is_full:
             scales: FloatArray = 1.0 / np.sqrt(self.covariances)
@@ -94,7 +93,7 @@ class GaussianMixture:
 
     @cached_property
     def _centre(self) -> FloatArray:
-        # The expanded square loses the digits that the offset of all frames takes.
+        # Centring avoids cancellation in the expanded square.
         centre: FloatArray = self.weights @ self.means / self.weights.sum()
         return centre
 
@@ -119,10 +118,10 @@ class GaussianMixture:
         return linear, np.ascontiguousarray(-0.5 * precisions.T), constants
 
     def log_densities(self, X: FloatArray) -> FloatArray:
-        """``log(w_c N(x; m_c, S_c))`` of each frame and component, shape (n, c).
+        """Return ``log(w_c N(x; m_c, S_c))``, shape (n, c).
 
-        Diagonal covariances take two matrix products, full ones a product for
-        each component.
+        Diagonal covariances need two matrix products, full covariances one for each
+        component.
         """
         if not self.is_full:
             linear, squares, constants = self._expansion
@@ -141,22 +140,22 @@ class GaussianMixture:
     def posteriors(
         self, X: FloatArray, *, top: int | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Posteriors of the components for each frame, and its log-likelihood.
+        """Compute the component posteriors and the log-likelihood of each frame.
 
         Parameters
         ----------
         X : ndarray of shape (n, d)
-            Frames; callers with many pass `BLOCK` of them at a time.
+            Frames; pass at most `BLOCK` of them at a time.
         top : int, optional
-            Keep this many components of each frame and share the rest out among
-            them; all by default.
+            Number of components to keep for each frame; their posteriors are
+            renormalised. By default, all are kept.
 
         Returns
         -------
         posteriors : ndarray of shape (n, c)
-            Rows with the sum 1.
+            Posteriors; each row has sum 1.
         log_likelihoods : ndarray of shape (n,)
-            Of the whole mixture, whatever `top`.
+            Log-likelihoods under the full mixture, independent of `top`.
         """
         joint = self.log_densities(X)
         highest = joint.max(axis=1, keepdims=True)
@@ -172,18 +171,18 @@ class GaussianMixture:
 
 
 def _keep_largest(values: FloatArray, top: int) -> None:
-    """Set all but the `top` largest of each row to zero."""
+    """Set all but the `top` largest values of each row to zero."""
     n, c = values.shape
     is_rest = values < np.partition(values, -top, axis=1)[:, -top, None]
     if np.count_nonzero(is_rest) == n * (c - top):
         np.copyto(values, 0.0, where=is_rest)
-    else:  # some are equal: places decide, which take longer to find
-        rest = np.argpartition(values, -top, axis=1)[:, :-top]
-        np.put_along_axis(values, rest, 0.0, axis=1)
+    else:  # ties: select by index, which is slower
+        smallest = np.argpartition(values, -top, axis=1)[:, :-top]
+        np.put_along_axis(values, smallest, 0.0, axis=1)
 
 
 def check_frames(owner: str, X: FloatArray, dim: int, name: str = "frames") -> None:
-    """Refuse frames of another width, NaN and infinity."""
+    """Raise an error for frames of another width, NaN and infinity."""
     if X.ndim != 2 or X.shape[1] != dim:
         raise InvalidParameterError(
             f"{owner}: {name} must be of shape (n, {dim}), got {X.shape}"

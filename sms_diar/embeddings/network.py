@@ -1,7 +1,7 @@
-"""Segments of a recording to vectors, by a neural network.
+"""Neural network embeddings of the segments of a recording.
 
-`Embedder` is what the rest of the package asks of one, `NetworkEmbedder` how a network
-becomes one. `sms_diar.embeddings.registry` knows them by name.
+`Embedder` is the interface that the rest of the package uses; `NetworkEmbedder`
+implements it for a network. `sms_diar.embeddings.registry` finds embedders by name.
 """
 
 from __future__ import annotations
@@ -10,83 +10,138 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from sms_diar._parallel import ordered_map
-from sms_diar._validation import check_count
-from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar._validation import check_count, check_positive
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import Samples
+from sms_diar.features.filterbank import FilterbankConfig, filterbank
+from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 
-_BATCH = 8  # segments of one length that are computed together
+
+@dataclass(frozen=True, slots=True)
+class NetworkInput:
+    """Conversion of the samples of a segment to the input of a network.
+
+    Parameters
+    ----------
+    rate : int, default=16000
+        Sampling rate in hertz.
+    filterbank : FilterbankConfig or None
+        Filterbank settings; None for networks that take samples.
+    subtract_mean : bool, default=True
+        If True, subtract the mean of each filter over the segment.
+    scale : float, default=1
+        Factor applied to the samples; 32768 for networks trained on 16-bit integers.
+    shortest : int, default=3
+        Minimum number of frames, or of samples, that the network needs.
+    """
+
+    rate: int = 16000
+    filterbank: FilterbankConfig | None = field(default_factory=FilterbankConfig)
+    subtract_mean: bool = True
+    scale: float = 1.0
+    shortest: int = 3
+
+    def __post_init__(self) -> None:
+        check_count("NetworkInput", "rate", self.rate)
+        check_count("NetworkInput", "shortest", self.shortest)
+        check_positive("NetworkInput", "scale", self.scale)
+        if self.filterbank is not None and self.filterbank.rate != self.rate:
+            raise InvalidParameterError(
+                f"NetworkInput: the filterbank must have the rate {self.rate}, got "
+                f"{self.filterbank.rate}"
+            )
+
+    @property
+    def shortest_samples(self) -> int:
+        """Minimum length of a segment in samples."""
+        if self.filterbank is None:
+            return self.shortest
+        frames = (self.shortest - 1) * self.filterbank.shift_samples
+        return frames + self.filterbank.frame_samples
+
+    def of(self, samples: FloatArray) -> FloatArray:
+        """Return the input of one segment: (n_frames, n_filters) or (n_samples,)."""
+        scaled = samples * self.scale
+        if self.filterbank is None:
+            return scaled
+        frames = filterbank(scaled, self.filterbank)
+        if self.subtract_mean:
+            frames -= np.mean(frames, axis=0)
+        return frames
+
+
+_BATCH = 8  # segments of equal length that are processed together
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Something that makes vectors of segments."""
+    """Interface of models that compute embeddings of segments."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name used in messages."""
         ...
 
     @property
     def rate(self) -> int:
-        """Samples per second that it wants."""
+        """Required sampling rate in hertz."""
         ...
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors."""
+        """Dimension of the embeddings."""
         ...
 
     @property
     def shortest(self) -> float:
-        """Seconds that a segment must have."""
+        """Minimum duration of a segment in seconds."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that follow from all that shapes the vectors."""
+        """Sixteen hexadecimal digits that identify everything the vectors depend on."""
         ...
 
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
-        """Vectors of segments of one recording, shape (n, dim), in their order."""
+        """Embed segments of one recording, in their order, shape (n, dim)."""
         ...
 
 
 class Forward(Protocol):
-    """A network: the inputs of segments of one length to their vectors."""
+    """Interface of networks that embed segments of equal length."""
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors."""
+        """Dimension of the embeddings."""
         ...
 
     def embed(self, inputs: FloatArray) -> FloatArray:
-        """Vectors, (n, n_frames, n_filters) or (n, n_samples) to (n, dim)."""
+        """Map (n, n_frames, n_filters) or (n, n_samples) to (n, dim)."""
         ...
 
 
 class NetworkEmbedder:
-    """An embedder that consists of an input and a network.
+    """Embedder that consists of an input conversion and a network.
 
     Parameters
     ----------
     network : Forward
-        The network.
+        Neural network.
     digest : str
-        Stands for its weights.
+        Identifier of the weights.
     front : NetworkInput
-        What it is given.
+        Conversion of samples to the network's input.
     name : str, default="network"
-        What messages call it.
+        Name used in messages.
     """
 
     def __init__(
@@ -101,44 +156,44 @@ class NetworkEmbedder:
         self._network = network
         self._front = front
         shaping = dataclasses.asdict(front)
-        del shaping["shortest"]  # which segments are refused changes no vector
+        del shaping["shortest"]  # the minimum length does not influence the vectors
         settings = {"network": digest, "input": shaping}
         text = json.dumps(settings, sort_keys=True)
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def rate(self) -> int:
-        """Samples per second that it wants."""
+        """Required sampling rate in hertz."""
         return self._front.rate
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors."""
+        """Dimension of the embeddings."""
         return self._network.dim
 
     @property
     def shortest(self) -> float:
-        """Seconds that a segment must have."""
+        """Minimum duration of a segment in seconds."""
         return self._front.shortest_samples / self.rate
 
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
-        """Vectors of segments of one recording.
+        """Embed segments of one recording.
 
         Parameters
         ----------
         audio : Samples
             One channel at `rate`.
         segments : sequence of Segment
-            In seconds; what reaches beyond the recording is cut off.
+            Segments in seconds; parts beyond the recording are cut off.
         workers : int, default=1
-            Threads; results do not depend on it.
+            Number of threads; results do not depend on it.
 
         Returns
         -------
         vectors : ndarray of shape (n_segments, dim)
-            Not normalised in length.
+            Embeddings, without length normalisation.
         """
         check_count("NetworkEmbedder", "workers", workers)
         if audio.rate != self.rate:
@@ -146,18 +201,18 @@ class NetworkEmbedder:
                 f"{self.name}: audio must have {self.rate} samples per second, got "
                 f"{audio.rate}; resample first"
             )
-        places = [self._place(audio, segment) for segment in segments]
+        spans = [self._span(audio, segment) for segment in segments]
         vectors = np.empty((len(segments), self.dim))
-        # Read here, since a recording is read by one thread at a time.
+        # Samples are read here, because a recording must be read by a single thread.
         work = (
-            (rows, [audio.read(*places[row]) for row in rows])
-            for rows in _batches(places)
+            (rows, [audio.read(*spans[row]) for row in rows])
+            for rows in _batches(spans)
         )
-        for rows, found in ordered_map(self._embed_batch, work, workers=workers):
-            vectors[rows] = found
+        for rows, embedded in ordered_map(self._embed_batch, work, workers=workers):
+            vectors[rows] = embedded
         return vectors
 
-    def _place(self, audio: Samples, segment: Segment) -> tuple[int, int]:
+    def _span(self, audio: Samples, segment: Segment) -> tuple[int, int]:
         first = round(segment.start * self.rate)
         last = min(first + round(segment.duration * self.rate), audio.n_samples)
         if last - first < self._front.shortest_samples:
@@ -176,10 +231,10 @@ class NetworkEmbedder:
         return rows, self._network.embed(inputs)
 
 
-def _batches(places: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Rows of segments of one length, in groups that follow from `places` alone."""
+def _batches(spans: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Group rows of segments of equal length; the groups depend only on `spans`."""
     waiting: dict[int, list[int]] = {}
-    for row, (first, last) in enumerate(places):
+    for row, (first, last) in enumerate(spans):
         group = waiting.setdefault(last - first, [])
         group.append(row)
         if len(group) == _BATCH:
@@ -194,25 +249,25 @@ def embed_segments(
     *,
     workers: int = 1,
 ) -> EmbeddingSet:
-    """Vectors of named segments that know their embedder, as back ends ask for.
+    """Embed named segments; the result records the embedder for use by back ends.
 
     Parameters
     ----------
     embedder : Embedder
-        Makes the vectors.
+        Model that computes the embeddings.
     audio : Samples
         One channel at the embedder's rate.
     segments : mapping from str to Segment
-        In seconds.
+        Segments by id, in seconds.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads; results do not depend on it.
     """
     vectors = embedder.embed(audio, list(segments.values()), workers=workers)
     return EmbeddingSet(tuple(segments), vectors, embedder.fingerprint, str(audio.path))
 
 
 def load_campplus() -> NetworkEmbedder:
-    """The embedder ``campplus`` from the cache folder."""
+    """Load the embedder ``campplus`` from the cache folder."""
     from sms_diar.networks.campplus import (  # noqa: PLC0415 compiled code
         SHORTEST,
         CampPlus,

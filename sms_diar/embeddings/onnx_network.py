@@ -1,19 +1,19 @@
-"""Speaker networks of the user's own: an ONNX file and a few lines that describe it.
+"""User-supplied speaker networks: an ONNX file with a short description.
 
-The description is TOML beside the file::
+The description is a TOML file::
 
     file = "voices.onnx"     # relative to this description
     rate = 16000
     features = "fbank"       # or "waveform"
     n_filters = 80
     subtract_mean = true
-    scale = 1.0              # 32768 for networks that learned from whole numbers
+    scale = 1.0              # 32768 for networks trained on 16-bit integers
     input = "feats"
     output = "embs"
     licence = "CC-BY-4.0"
 
-The input is (segments, frames, filters), or (segments, samples) for a waveform, in
-32-bit floating point. onnxruntime, of the extra ``[neural]``, runs it.
+The input has shape (segments, frames, filters), or (segments, samples) for a waveform,
+in 32-bit floating point. It is run by onnxruntime, from the extra ``[neural]``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar.embeddings.network import NetworkEmbedder
-from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar.embeddings.network import NetworkEmbedder, NetworkInput
 from sms_diar.errors import ConfigError, DataFormatError, MissingExtraError
 from sms_diar.errors import InvalidParameterError as Invalid
 from sms_diar.features.filterbank import FilterbankConfig
@@ -53,7 +52,7 @@ _RANGES = {
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the TOML says; see the module."""
+    """Content of the TOML file; see the module docstring."""
 
     file: str
     input: str
@@ -68,7 +67,7 @@ class Description:
 
     @property
     def front(self) -> NetworkInput:
-        """What the network is given."""
+        """Conversion of samples to the network's input."""
         bank = FilterbankConfig(rate=self.rate, n_filters=self.n_filters)
         samples = max(1, round(self.shortest * self.rate))
         if self.features == "waveform":
@@ -78,35 +77,35 @@ class Description:
 
 
 def load_onnx_embedder(path: str | Path) -> NetworkEmbedder:
-    """Embedder of a described ONNX file.
+    """Load an embedder from a description of an ONNX file.
 
     Parameters
     ----------
     path : str or Path
-        The description, in TOML.
+        Path of the description in TOML.
     """
     path = Path(path)
-    words = read_description(path)
+    description = read_description(path)
     try:
-        front = words.front
+        front = description.front
     except Invalid as error:
         raise ConfigError(f"{path}: {error}") from error
-    file = path.parent / words.file
+    file = path.parent / description.file
     digest = file_digest(file)
-    network = OnnxNetwork(file, words)
-    network.try_out(front.of(np.zeros(max(front.shortest_samples, words.rate))))
+    network = OnnxNetwork(file, description)
+    network.try_out(front.of(np.zeros(max(front.shortest_samples, description.rate))))
     return NetworkEmbedder(network, digest, front, name=path.stem)
 
 
 def read_description(path: Path) -> Description:
-    """Read the TOML, strictly."""
-    found = read_toml(path)
+    """Read and validate the TOML file."""
+    settings = read_toml(path)
     kinds = {"int": int, "float": float, "str": str, "bool": bool}
-    known = {entry.name: entry for entry in dataclasses.fields(Description)}
+    fields = {entry.name: entry for entry in dataclasses.fields(Description)}
     values: dict[str, Any] = {}
-    for key, value in found.items():
-        check_known(key, known, str(path), "")
-        kind = kinds[str(known[key].type)]
+    for key, value in settings.items():
+        check_known(key, fields, str(path), "")
+        kind = kinds[str(fields[key].type)]
         is_whole = type(value) is int and kind is float
         if not (type(value) is kind or is_whole):
             raise ConfigError(f"{path}: '{key}' must be {_WORDS[kind]}, got {value!r}")
@@ -119,11 +118,11 @@ def read_description(path: Path) -> Description:
         values[key] = float(value) if is_whole else value
     missing = [
         name
-        for name, entry in known.items()
+        for name, entry in fields.items()
         if entry.default is dataclasses.MISSING and name not in values
     ]
     if missing:
-        raise ConfigError(f"{path}: must say {', '.join(missing)}")
+        raise ConfigError(f"{path}: missing {', '.join(missing)}")
     if values.get("features", "fbank") not in ("fbank", "waveform"):
         raise ConfigError(
             f"{path}: 'features' must be 'fbank' or 'waveform', got "
@@ -133,16 +132,16 @@ def read_description(path: Path) -> Description:
 
 
 class OnnxNetwork:
-    """A network that onnxruntime runs, on one thread.
+    """Network that is run by onnxruntime on one thread.
 
     Parameters
     ----------
     file : Path
-        The ONNX file.
+        Path of the ONNX file.
     words : Description
-        Names of its input and output.
+        Names of the input and the output.
     dim : int, default=0
-        Dimensions of the vectors, where they are known.
+        Dimension of the embeddings, if known.
     """
 
     def __init__(self, file: Path, words: Description, dim: int = 0) -> None:
@@ -161,39 +160,39 @@ class OnnxNetwork:
             raise DataFormatError(
                 f"onnxruntime cannot load it ({_first_line(error)})", path=file
             ) from error
-        for role, wanted, there in (
+        for role, expected, entries in (
             ("input", words.input, self._session.get_inputs()),
             ("output", words.output, self._session.get_outputs()),
         ):
-            names = [entry.name for entry in there]
-            if wanted not in names:
+            names = [entry.name for entry in entries]
+            if expected not in names:
                 raise DataFormatError(
-                    f"has no {role} '{wanted}', only {', '.join(names)}", path=file
+                    f"has no {role} '{expected}', only {', '.join(names)}", path=file
                 )
 
     def __reduce__(self) -> tuple[type[OnnxNetwork], tuple[Path, Description, int]]:
-        # A session cannot be sent to another process, which opens the file itself.
+        # A session cannot be pickled; the other process opens the file itself.
         return OnnxNetwork, (self._file.resolve(), self._words, self.dim)
 
     def try_out(self, example: FloatArray) -> None:
-        """Find out the dimensions, and whether the description fits at all."""
+        """Run the network once to check the description and to find the dimension."""
         self.dim = self._run(example[None]).shape[1]
 
     def embed(self, inputs: FloatArray) -> FloatArray:
-        """Vectors of segments of one length."""
+        """Embed segments of equal length."""
         return self._run(inputs)
 
     def _run(self, inputs: AnyArray) -> FloatArray:
         fed = {self._words.input: inputs.astype(np.float32)}
         try:
-            (found,) = self._session.run([self._words.output], fed)
+            (output,) = self._session.run([self._words.output], fed)
         except Exception as error:
             raise DataFormatError(
                 f"does not take an input of shape {inputs.shape} "
-                f"({_first_line(error)}); does the description fit?",
+                f"({_first_line(error)}); check the description",
                 path=self._file,
             ) from error
-        array = np.asarray(found, dtype=np.float64)
+        array = np.asarray(output, dtype=np.float64)
         if not array.size or len(array) != len(inputs):
             raise DataFormatError(
                 f"gave an output of shape {array.shape} for {len(inputs)} segments",
@@ -211,6 +210,6 @@ def _runtime() -> Any:
         return importlib.import_module("onnxruntime")
     except ImportError as error:
         raise MissingExtraError(
-            "networks of your own need onnxruntime; install it with "
+            "ONNX networks need onnxruntime; install it with "
             "pip install 'sms-diar[neural]'"
         ) from error

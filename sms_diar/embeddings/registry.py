@@ -1,4 +1,4 @@
-"""Embedders by name, or by the path of a description."""
+"""Lookup of embedders by name or by the path of a description."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from sms_diar.embeddings.network import Embedder, load_campplus
 from sms_diar.networks.registry import load_named, names
 
 GROUP = "sms_diar.embedders"
-_OWN = {"campplus": load_campplus}
+_BUILT_IN = {"campplus": load_campplus}
 
 
 def embedder_names() -> list[str]:
-    """Embedders that have a name; their files need not be here."""
-    return names(GROUP, _OWN)
+    """List the names of all embedders, whether or not their files are installed."""
+    return names(GROUP, _BUILT_IN)
 
 
 def load_embedder(name: str | Path) -> Embedder:
-    """The embedder of that name.
+    """Load an embedder.
 
     Parameters
     ----------
     name : str or Path
-        A name (`embedder_names`), or the path of a TOML file that describes an ONNX
-        network (`sms_diar.embeddings.onnx_network`).
+        Name (see `embedder_names`), or path of a TOML file that describes an ONNX
+        network (see `sms_diar.embeddings.onnx_network`).
     """
     if isinstance(name, Path) or name.endswith(".toml"):
         from sms_diar.embeddings.onnx_network import (  # noqa: PLC0415 an extra
@@ -31,4 +31,4 @@ def load_embedder(name: str | Path) -> Embedder:
         )
 
         return load_onnx_embedder(name)
-    return load_named(GROUP, _OWN, name, Embedder)  # type: ignore[type-abstract]
+    return load_named(GROUP, _BUILT_IN, name, Embedder)  # type: ignore[type-abstract]

@@ -1,4 +1,4 @@
-"""Baum-Welch statistics: all that an i-vector needs to know about a segment."""
+"""Baum-Welch statistics, which are sufficient statistics for i-vectors."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _OWNER = "collect_statistics"
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Sums over the frames of each of n segments, weighted with posteriors.
+    """Sums over the frames of each of n segments, weighted by posteriors.
 
     Parameters
     ----------
     ids : tuple of str
         Segment ids.
     zeroth : ndarray of shape (n, c)
-        Frames that each component of the mixture accounts for.
+        Number of frames assigned to each component of the mixture.
     first : ndarray of shape (n, c, d)
-        Sums of these frames, as they are: not centred. Takes 8 n c d bytes.
+        Sums of these frames, not centred. They take 8 n c d bytes.
     """
 
     ids: tuple[str, ...]
@@ -51,17 +51,17 @@ class Statistics:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the numbers take."""
+        """Memory size of the arrays in bytes."""
         return self.zeroth.nbytes + self.first.nbytes
 
     def select(self, rows: Sequence[int] | IntArray) -> Statistics:
-        """Pick segments, in the order of `rows`."""
-        chosen = np.asarray(rows, dtype=np.int64)
-        names = tuple(self.ids[row] for row in chosen)
-        return Statistics(names, self.zeroth[chosen], self.first[chosen])
+        """Select segments, in the order of `rows`."""
+        indices = np.asarray(rows, dtype=np.int64)
+        names = tuple(self.ids[row] for row in indices)
+        return Statistics(names, self.zeroth[indices], self.first[indices])
 
     def batches(self, size: int) -> Iterator[Statistics]:
-        """Cut into pieces of at most `size` segments, as views."""
+        """Yield batches of at most `size` segments, as views."""
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             yield Statistics(self.ids[part], self.zeroth[part], self.first[part])
@@ -70,23 +70,23 @@ class Statistics:
 def segment_statistics(
     mixture: GaussianMixture, frames: AnyArray, *, top: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Zeroth and first order statistics of one segment.
+    """Compute zeroth and first order statistics of one segment.
 
     Parameters
     ----------
     mixture : GaussianMixture
-        The background model.
+        Background model.
     frames : ndarray of shape (n, d)
-        Frames of the segment, of any number; there may be none.
+        Frames of the segment; may be empty.
     top : int, optional
-        Components that count for a frame; see `GaussianMixture.posteriors`.
+        Number of components used for each frame; see `GaussianMixture.posteriors`.
 
     Returns
     -------
     zeroth : ndarray of shape (c,)
         Sums of posteriors.
     first : ndarray of shape (c, d)
-        Sums of frames.
+        Weighted sums of frames.
     """
     zeroth = np.zeros(mixture.n_components)
     first = np.zeros(mixture.means.shape)
@@ -105,18 +105,18 @@ def collect_statistics(
     top: int | None = None,
     workers: int = 1,
 ) -> Statistics:
-    """Statistics of many segments, in one pass.
+    """Compute statistics of many segments in one pass.
 
     Parameters
     ----------
     mixture : GaussianMixture
-        The background model.
+        Background model.
     segments : iterable of (str, ndarray of shape (n_frames, d))
-        Ids and frames; drawn as they are needed.
+        Segment ids with frames; consumed lazily.
     top : int, optional
-        Components that count for a frame; see `GaussianMixture.posteriors`.
+        Number of components used for each frame; see `GaussianMixture.posteriors`.
     workers : int, default=1
-        Threads; results do not depend on it, nor on the other segments.
+        Number of threads; results depend neither on it nor on the other segments.
     """
     if top is not None:
         check_count(_OWNER, "top", top)
@@ -132,7 +132,7 @@ def batch_statistics(
     *,
     top: int | None = None,
 ) -> Statistics:
-    """Statistics of a few segments, in this thread."""
+    """Compute statistics of a few segments in the current thread."""
     c, d = mixture.means.shape
     zeroth, first = np.empty((len(batch), c)), np.empty((len(batch), c, d))
     for row, (name, frames) in enumerate(batch):
@@ -142,9 +142,9 @@ def batch_statistics(
 
 
 def _join(mixture: GaussianMixture, parts: Iterable[Statistics]) -> Statistics:
-    found = [batch_statistics(mixture, []), *parts]
+    arrays = [batch_statistics(mixture, []), *parts]
     return Statistics(
-        tuple(name for part in found for name in part.ids),
-        np.concatenate([part.zeroth for part in found]),
-        np.concatenate([part.first for part in found]),
+        tuple(name for part in arrays for name in part.ids),
+        np.concatenate([part.zeroth for part in arrays]),
+        np.concatenate([part.first for part in arrays]),
     )

@@ -1,15 +1,16 @@
-"""Total variability: the low-dimensional offset of a segment's means.
+"""Total variability model: a low-dimensional offset of the means for each segment.
 
 Frames of a segment that belong to component c are distributed as
-``N(m_c + T_c w, S_c)`` with one ``w ~ N(0, I)`` for the whole segment. The i-vector
-is the posterior mean of w. With statistics centred and made white by S_c,
+``N(m_c + T_c w, S_c)`` with one ``w ~ N(0, I)`` for the whole segment. The i-vector is
+the posterior mean of w. With the zeroth order statistics N_c, and with first order
+statistics F_c and T_c that are centred and whitened by S_c,
 
-    L = I + sum_c N_c T_c' T_c        precision of w
-    b = sum_c T_c' F_c
-    E[w] = inv(L) b,  cov[w] = inv(L).
+    (1)  L = I + sum_c N_c T_c' T_c        precision of w
+    (2)  b = sum_c T_c' F_c
+    (3)  E[w] = inv(L) b,  cov[w] = inv(L).
 
-The products ``T_c' T_c`` are kept as triangles: the precisions of a batch of
-segments are one matrix product, (batch x c) by (c x r(r+1)/2).
+The products ``T_c' T_c`` are stored as triangles, so the precisions of a batch of
+segments are one matrix product of shapes (batch, c) and (c, r(r+1)/2).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sms_diar.embeddings.statistics import Statistics
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, IntArray
 
-BATCH = 64  # segments at once; their precisions take 5 MiB at rank 100
+BATCH = 64  # segments per batch; their precisions take 5 MiB at rank 100
 
 
 class Ivectors(NamedTuple):
@@ -36,12 +37,12 @@ class Ivectors(NamedTuple):
     Attributes
     ----------
     means : ndarray of shape (n, r)
-        The i-vectors.
+        I-vectors.
     covariances : ndarray of shape (n, r, r)
-        How sure they are; the shorter the segment the nearer to the identity.
+        Posterior covariances; for short segments they approach the identity.
     log_likelihoods : ndarray of shape (n,)
-        Log of the marginal likelihood of each segment's statistics, up to a term
-        that depends on neither means nor T (see `TotalVariability.posterior`).
+        Log marginal likelihood of the statistics of each segment, up to a term that
+        depends neither on the means nor on T (see `TotalVariability.posterior`).
     """
 
     means: FloatArray
@@ -51,16 +52,16 @@ class Ivectors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TotalVariability:
-    """The model of i-vectors.
+    """Total variability model.
 
     Parameters
     ----------
     matrix : ndarray of shape (c, d, r)
-        T: one block for each component.
+        Total variability matrix T, one block for each component.
     means : ndarray of shape (c, d)
-        Where ``w = 0`` is.
+        Means for ``w = 0``.
     mixture : GaussianMixture
-        Its covariances are those around the shifted means; its own means served
+        Mixture with the covariances around the shifted means; its own means are used
         to align frames.
     """
 
@@ -88,23 +89,23 @@ class TotalVariability:
 
     @property
     def rank(self) -> int:
-        """Dimensions of the i-vectors."""
+        """Dimension of the i-vectors."""
         return int(self.matrix.shape[2])
 
     @cached_property
     def triangle(self) -> tuple[IntArray, IntArray]:
-        """Rows and columns of the lower triangle, in the order it is kept."""
+        """Row and column indices of the lower triangle, in storage order."""
         return np.tril_indices(self.rank)
 
     @cached_property
     def white_matrix(self) -> FloatArray:
-        """T over the white statistics, shape (c d, r)."""
+        """Whitened T, shape (c d, r)."""
         blocks = whiten(self.mixture, self.matrix)
         return np.ascontiguousarray(blocks.reshape(-1, self.rank))
 
     @cached_property
     def white_means(self) -> FloatArray:
-        """Means, whitened like the statistics, shape (c, d)."""
+        """Whitened means, shape (c, d)."""
         white: FloatArray = whiten(self.mixture, self.means[:, :, None])[:, :, 0]
         return white
 
@@ -119,7 +120,7 @@ class TotalVariability:
         return packed
 
     def white_first(self, statistics: Statistics) -> FloatArray:
-        """Centred and whitened first order statistics, shape (n, c d)."""
+        """Return centred and whitened first order statistics, shape (n, c d)."""
         centred = statistics.first - statistics.zeroth[:, :, None] * self.means
         scales = self.mixture.whitening
         if self.mixture.is_full:
@@ -131,31 +132,30 @@ class TotalVariability:
 
     @cached_property
     def _unfold(self) -> IntArray:
-        """Place in a kept triangle of each entry of the whole matrix."""
+        """Index in a stored triangle of each entry of the full matrix, shape (r r,)."""
         rows, columns = self.triangle
-        places = np.empty((self.rank, self.rank), dtype=np.int64)
-        places[rows, columns] = places[columns, rows] = np.arange(len(rows))
-        return places.ravel()
+        indices = np.empty((self.rank, self.rank), dtype=np.int64)
+        indices[rows, columns] = indices[columns, rows] = np.arange(len(rows))
+        return indices.ravel()
 
     def precisions(self, zeroth: FloatArray) -> FloatArray:
-        """Precision of w for each segment, shape (n, r, r)."""
+        """Return the precision L of w for each segment (1), shape (n, r, r)."""
         rows, columns = self.triangle
         packed = zeroth @ self.products
         packed[:, rows == columns] += 1.0
         return self.unpack(packed)
 
     def unpack(self, packed: FloatArray) -> FloatArray:
-        """Symmetric matrices from their triangles, shape (n, r, r)."""
-        whole: FloatArray = packed.take(self._unfold, axis=1)
-        return whole.reshape(-1, self.rank, self.rank)
+        """Expand triangles to symmetric matrices, shape (n, r, r)."""
+        full: FloatArray = packed.take(self._unfold, axis=1)
+        return full.reshape(-1, self.rank, self.rank)
 
     def posterior(self, statistics: Statistics) -> Ivectors:
-        """Posterior means and covariances of a batch of segments.
+        """Return posterior means and covariances of a batch of segments.
 
-        The log-likelihoods are those of the frames, each in its component with
-        the weight of its posterior, w integrated out, less what the same frames
-        have under zero means: the second order statistics, which no parameter of
-        this model touches.
+        The log-likelihoods are relative to the same frames under zero means: frames
+        are weighted by their posteriors, w is integrated out, and the second order
+        statistics, which do not depend on any parameter of this model, cancel.
         """
         self._check(statistics)
         vectors, inverses, likelihoods = self.solve_all(
@@ -165,57 +165,57 @@ class TotalVariability:
         return Ivectors(vectors, covariances, likelihoods)
 
     def solve_all(self, batch: Statistics, white: FloatArray) -> Ivectors:
-        """Posteriors from white statistics; covariances symmetric up to rounding."""
+        """Compute posteriors (3) from whitened first order statistics (n, c d)."""
         precisions = self.precisions(batch.zeroth)
         linear = white @ self.white_matrix
         inverses = np.asarray(np.linalg.inv(precisions), dtype=np.float64)
         vectors: FloatArray = (inverses @ linear[:, :, None])[:, :, 0]
         factors = np.linalg.cholesky(precisions)
         logs = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        # F'm - N m'm / 2 with F as it was before it was centred to F - N m.
+        # F'm - N m'm / 2 for the original F; centring has changed it to F - N m.
         means = self.white_means
         offset = white @ means.ravel() + 0.5 * batch.zeroth @ (means**2).sum(axis=1)
         likelihoods = 0.5 * np.einsum("ni,ni->n", vectors, linear) - logs + offset
         return Ivectors(vectors, inverses, likelihoods)
 
     def extract(self, statistics: Statistics, *, workers: int = 1) -> FloatArray:
-        """I-vectors only, shape (n, r), in batches and without covariances.
+        """Compute i-vectors without covariances in batches, shape (n, r).
 
         Parameters
         ----------
         statistics : Statistics
-            Of any number of segments.
+            Statistics of any number of segments.
         workers : int, default=1
-            Threads; results do not depend on it.
+            Number of threads; results do not depend on it.
         """
         workers = check_count("TotalVariability", "workers", workers)
         self._check(statistics)
         self.prepare()
-        found = ordered_map(self.solve, statistics.batches(BATCH), workers=workers)
-        return np.concatenate([np.empty((0, self.rank)), *found])
+        results = ordered_map(self.solve, statistics.batches(BATCH), workers=workers)
+        return np.concatenate([np.empty((0, self.rank)), *results])
 
     def solve(self, batch: Statistics) -> FloatArray:
-        """I-vectors of a batch, in this thread."""
+        """Return the i-vectors of a batch (3), in the current thread."""
         linear = self.white_first(batch) @ self.white_matrix
         solved = np.linalg.solve(self.precisions(batch.zeroth), linear[:, :, None])
         return np.asarray(solved[:, :, 0], dtype=np.float64)
 
     def prepare(self) -> None:
-        """Compute what threads share, so that not each of them does."""
+        """Compute cached values that are shared by threads."""
         _ = self.products, self.white_matrix, self.white_means, self._unfold
 
     def _check(self, statistics: Statistics) -> None:
         shape = self.means.shape
         if statistics.first.shape[1:] != shape:
             raise InvalidParameterError(
-                f"TotalVariability: statistics must be of {shape[0]} components and "
+                f"TotalVariability: statistics must have {shape[0]} components and "
                 f"{shape[1]} dimensions, got {statistics.first.shape[1:]}; collect "
                 f"them with the mixture of this model"
             )
 
 
 def whiten(mixture: GaussianMixture, blocks: FloatArray) -> FloatArray:
-    """Apply each component's whitening to its block of shape (d, r)."""
+    """Apply the whitening of each component to its block, shape (c, d, r)."""
     scales = mixture.whitening
     white: FloatArray = (
         scales @ blocks if mixture.is_full else scales[:, :, None] * blocks
@@ -224,7 +224,7 @@ def whiten(mixture: GaussianMixture, blocks: FloatArray) -> FloatArray:
 
 
 def colour(mixture: GaussianMixture, blocks: FloatArray) -> FloatArray:
-    """Undo `whiten`."""
+    """Apply the inverse of `whiten`."""
     if mixture.is_full:
         return np.asarray(np.linalg.solve(mixture.whitening, blocks), dtype=np.float64)
     return blocks / mixture.whitening[:, :, None]

@@ -1,10 +1,19 @@
-"""EM for the total variability matrix, with the minimum-divergence step.
+"""EM training of the total variability matrix, with minimum divergence.
 
-The first half of an M-step is the most likely T for the posteriors of w at hand.
-The second is the most likely prior: posteriors of training segments do not average
-to ``N(0, I)`` but to some ``N(u, P)``. The model with that prior is the same as one
-with ``T P^(1/2)``, means ``m + T u`` and the standard prior, so this moves the
-means too, and neither half can lower the likelihood.
+With the statistics of `sms_diar.embeddings.total_variability`, whitened by S_c and
+summed over segments s, an iteration computes
+
+    (1)  A_c = sum_s N_sc E[w_s w_s'],  C_c = sum_s F_sc E[w_s]'       E step
+    (2)  T_c = C_c inv(A_c)                                            M step
+
+Minimum divergence re-estimates the prior of w: the posteriors of the n training
+segments do not average to ``N(0, I)`` but to ``N(u, P)`` with
+
+    (3)  u = sum_s E[w_s] / n,  P = sum_s E[w_s w_s'] / n - u u'
+    (4)  m_c <- m_c + T_c u,  T_c <- T_c P^(1/2)
+
+The model with the new prior equals a model with the parameters (4) and the standard
+prior. Neither step can lower the likelihood.
 """
 
 from __future__ import annotations
@@ -29,20 +38,20 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray
 
 _OWNER = "train_total_variability"
-_START = 0.1  # standard deviations by which a random unit w moves each mean
+_START = 0.1  # initial effect of a random unit w on the means, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
 class TotalVariabilityFit:
-    """A trained model and how it came about.
+    """Trained model and history of the training.
 
     Parameters
     ----------
     model : TotalVariability
-        The result.
+        Trained model.
     log_likelihoods : ndarray of shape (n_iter + 1,)
-        Of the training statistics, per frame, before the first iteration and
-        after each; never falling.
+        Log-likelihood per frame of the training statistics before the first iteration
+        and after each iteration; never decreasing.
     """
 
     model: TotalVariability
@@ -51,14 +60,14 @@ class TotalVariabilityFit:
 
 @dataclass(frozen=True, eq=False)
 class TotalVariabilityState:
-    """Training after some iterations: all that the next ones depend on.
+    """State of the training after some iterations, for resuming.
 
     Parameters
     ----------
     matrix, means : ndarrays of shapes (c, d, r) and (c, d)
-        The model that was reached.
+        Current model.
     log_likelihoods : tuple of float
-        Those before each of the iterations so far, at least one.
+        Log-likelihoods before each iteration so far; at least one.
     """
 
     matrix: FloatArray
@@ -68,12 +77,12 @@ class TotalVariabilityState:
 
 @dataclass(eq=False)
 class _Sums:
-    """What an M-step needs of the posteriors of all segments."""
+    """Sums over the posteriors of all segments that the M step needs."""
 
-    squares: FloatArray  # sum of N_c E[ww'], lower triangles, shape (c, r(r+1)/2)
-    cross: FloatArray  # sum of F_c E[w]', shape (c d, r)
-    mean: FloatArray  # sum of E[w]
-    prior: FloatArray  # sum of E[ww'], lower triangle
+    squares: FloatArray  # A_c (1), lower triangles, shape: (c, r(r+1)/2)
+    cross: FloatArray  # C_c (1), shape: (c d, r)
+    mean: FloatArray  # sum of E[w], shape: (r,)
+    prior: FloatArray  # sum of E[ww'], lower triangle, shape: (r(r+1)/2,)
     log_likelihood: float
 
     def __iadd__(self, other: _Sums) -> _Sums:
@@ -98,31 +107,31 @@ def train_total_variability(
     on_state: Callable[[TotalVariabilityState], None] | None = None,
     resume: TotalVariabilityState | None = None,
 ) -> TotalVariabilityFit:
-    """Train T by EM from a random start.
+    """Train T by EM from a random initialisation.
 
     Parameters
     ----------
     statistics : Statistics
-        Of the training segments; those without frames have no say.
+        Statistics of the training segments; segments without frames are ignored.
     mixture : GaussianMixture
-        The background model that the statistics were collected with.
+        Background model with which the statistics were collected.
     rank : int, default=100
-        Dimensions of the i-vectors.
+        Dimension of the i-vectors.
     n_iter : int, default=10
-        Iterations.
+        Number of iterations.
     minimum_divergence : bool, default=True
-        Fit the prior of w too, as above. Without, means stay those of the mixture.
+        If True, also re-estimate the prior of w. If False, the means do not change.
     seed : int, default=0
-        Seed of the start.
+        Random seed of the initialisation.
     workers : int, default=1
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     on_iteration : callable, optional
-        Called with the iteration, from 0, and its log-likelihood.
+        Function called with the iteration number, from 0, and its log-likelihood.
     on_state : callable, optional
-        Called after each iteration, with what it takes to go on from there.
+        Function called after each iteration with the state of the training.
     resume : TotalVariabilityState, optional
-        Go on from here: the result is that of training without a break, to the last
-        bit, if statistics and settings are the same.
+        State from which to continue. With the same statistics and settings, the result
+        is bit-identical to uninterrupted training.
     """
     rank = check_count(_OWNER, "rank", rank)
     n_iter = check_count(_OWNER, "n_iter", n_iter)
@@ -130,19 +139,19 @@ def train_total_variability(
     c, d = mixture.means.shape
     if statistics.first.shape[1:] != (c, d):
         raise InvalidParameterError(
-            f"{_OWNER}: statistics must be of {c} components and {d} dimensions like "
+            f"{_OWNER}: statistics must have {c} components and {d} dimensions like "
             f"the mixture, got {statistics.first.shape[1:]}"
         )
     if rank > c * d:
         raise InvalidParameterError(
-            f"{_OWNER}: rank must be at most {c * d}, the dimensions of all means "
-            f"together, got {rank}"
+            f"{_OWNER}: rank must be at most {c * d}, the total dimension of all "
+            f"means, got {rank}"
         )
     frames = statistics.zeroth.sum(axis=1)
     spoken = np.flatnonzero(frames > 0.0)
     if len(spoken) <= rank:
         raise InvalidParameterError(
-            f"{_OWNER}: statistics must be of more segments than the rank ({rank}), "
+            f"{_OWNER}: statistics must have more segments than the rank ({rank}), "
             f"got {len(spoken)} segments with frames; lower the rank or cut the "
             f"recordings into more segments"
         )
@@ -165,8 +174,8 @@ def train_total_variability(
                     model, sums, len(statistics), minimum_divergence=minimum_divergence
                 )
                 if on_state is not None:
-                    reached = tuple(likelihoods)
-                    on_state(TotalVariabilityState(model.matrix, model.means, reached))
+                    trace = tuple(likelihoods)
+                    on_state(TotalVariabilityState(model.matrix, model.means, trace))
     return TotalVariabilityFit(model, np.array(likelihoods))
 
 
@@ -196,9 +205,10 @@ def _expect(
 
 def _batch_sums(model: TotalVariability, part: Statistics) -> _Sums:
     rows, columns = model.triangle
+    # shapes: (batch, c d), (batch, r), (batch, r, r)
     white = model.white_first(part)
     vectors, covariances, log_likelihoods = model.solve_all(part, white)
-    squares = covariances[:, rows, columns]
+    squares = covariances[:, rows, columns]  # E[ww'], shape: (batch, r(r+1)/2)
     squares += vectors[:, rows] * vectors[:, columns]
     return _Sums(
         part.zeroth.T @ squares,
@@ -216,12 +226,13 @@ def _maximise(
     white = model.white_matrix.reshape(c, d, model.rank).copy()
     for component in range(c):
         square = model.unpack(sums.squares[component][None])[0]
-        if square.trace() > np.finfo(float).tiny:  # else no frame bears on it
-            cross = sums.cross[component * d : (component + 1) * d]
-            white[component] = np.linalg.solve(square, cross.T).T
+        if square.trace() > np.finfo(float).tiny:  # skip components without frames
+            cross = sums.cross[component * d : (component + 1) * d]  # shape: (d, r)
+            white[component] = np.linalg.solve(square, cross.T).T  # equation (2)
     matrix = colour(model.mixture, white)
     means = model.means
     if minimum_divergence:
+        # Equations (3) and (4); the Cholesky factor serves as the square root of P.
         centre = sums.mean / n
         spread = model.unpack(sums.prior[None])[0] / n - np.outer(centre, centre)
         means = means + matrix @ centre

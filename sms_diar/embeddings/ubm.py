@@ -1,9 +1,18 @@
-"""Universal background model: a mixture of all speech, grown by splitting.
+"""Universal background model: a Gaussian mixture trained by splitting and EM.
 
-One Gaussian becomes two, four and so on, with a few iterations of EM after each
-split. Frames are read anew in every iteration, so they may lie on disk; the workers
-of a cluster keep them. They are cut into blocks of a fixed size here, so that results
-depend neither on how the source cuts them nor on the number of workers.
+One Gaussian is split into two, four and so on, with a few iterations of EM after each
+split. With the posterior p_tc of component c for frame x_t, an iteration computes
+
+    (1)  N_c = sum_t p_tc,  F_c = sum_t p_tc x_t,  S_c = sum_t p_tc x_t x_t'   E step
+    (2)  w_c = N_c / sum_k N_k
+    (3)  m_c = F_c / N_c
+    (4)  C_c = S_c / N_c - m_c m_c'                                             M step
+
+where all x_t are relative to a common centre, to limit rounding errors. For diagonal
+covariances only the diagonal of S_c is computed. Frames are read again in every
+iteration, so they may be on disk; workers of a cluster cache them. They are cut into
+blocks of a fixed size, so that results depend neither on the blocks of the source nor
+on the number of workers.
 """
 
 from __future__ import annotations
@@ -29,7 +38,7 @@ from sms_diar.types import AnyArray, FloatArray
 
 COVARIANCES = ("diagonal", "full")
 _OWNER = "train_ubm"
-_STEP = 0.2  # standard deviations by which the halves of a split leave the mean
+_STEP = 0.2  # distance of the halves of a split from the mean, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -39,13 +48,13 @@ class UbmStep:
     Parameters
     ----------
     n_components : int
-        Size of the mixture.
+        Number of components of the mixture.
     log_likelihood : float
-        Mean over the frames, of the mixture that the iteration started from.
+        Mean log-likelihood per frame of the mixture before the iteration.
     floored : int
-        Variances (of full covariances: directions) that were raised to the floor.
+        Number of variances (for full covariances: directions) raised to the floor.
     replaced : int
-        Components that had too few frames and took a share of the heaviest ones.
+        Number of components with too few frames that were replaced.
     """
 
     n_components: int
@@ -56,10 +65,10 @@ class UbmStep:
 
 @dataclass(frozen=True, eq=False)
 class UbmFit:
-    """A trained mixture and how it came about.
+    """Trained mixture and history of the training.
 
-    The log-likelihood never falls from one step to the next, except where the
-    number of components changed or the earlier step floored or replaced some.
+    The log-likelihood never decreases from one step to the next, unless the number of
+    components changed or the earlier step floored or replaced some.
     """
 
     mixture: GaussianMixture
@@ -69,16 +78,16 @@ class UbmFit:
 
 @dataclass(frozen=True, eq=False)
 class UbmState:
-    """Training after some iterations: all that the next ones depend on.
+    """State of the training after some iterations, for resuming.
 
     Parameters
     ----------
     mixture : GaussianMixture
-        What was reached.
+        Current mixture.
     steps : tuple of UbmStep
-        The iterations so far, at least one.
+        Iterations so far; at least one.
     generator : mapping
-        State of the generator, as NumPy gives it.
+        State of the NumPy random generator.
     """
 
     mixture: GaussianMixture
@@ -106,31 +115,32 @@ def train_ubm(
     Parameters
     ----------
     frames : iterable of ndarrays of shape (n, d)
-        Blocks of frames of any length. Read once for each iteration: a list, a
-        `FrameStore`, any object whose ``iter`` starts again, but not a generator.
+        Blocks of frames of any length. They are read once per iteration, so this must
+        be a list, a `FrameStore` or another re-iterable object, but not a generator.
     n_components : int, default=128
-        Gaussians; not necessarily a power of two.
+        Number of Gaussians; not necessarily a power of two.
     covariance : {'diagonal', 'full'}, default='diagonal'
-        Shape of the Gaussians.
+        Type of the covariances.
     n_iter : int, default=10
-        Iterations of EM with all components.
+        Number of EM iterations with all components.
     split_iter : int, default=4
-        Iterations between two splits.
+        Number of EM iterations between two splits.
     variance_floor : float, default=0.01
-        Least variance, as a share of that of all frames in the same direction.
+        Minimum variance as a fraction of the variance of all frames in the same
+        direction.
     min_frames : float, default=20.0
-        Components with fewer frames are replaced by half of the heaviest one.
+        Components with fewer frames are replaced by half of the heaviest component.
     seed : int, default=0
-        Seed of the directions of the splits.
+        Random seed of the split directions.
     workers : int, default=1
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     on_step : callable, optional
-        Called after each iteration.
+        Function called after each iteration.
     on_state : callable, optional
-        Called after each iteration, with what it takes to go on from there.
+        Function called after each iteration with the state of the training.
     resume : UbmState, optional
-        Go on from here: the result is that of training without a break, to the last
-        bit, if frames and settings are the same.
+        State from which to continue. With the same frames and settings, the result is
+        bit-identical to uninterrupted training.
     """
     n_components = check_count(_OWNER, "n_components", n_components)
     check_choice(_OWNER, "covariance", covariance, COVARIANCES)
@@ -153,7 +163,7 @@ def train_ubm(
         if n_frames < max(min_frames, 2.0) * n_components:
             raise InvalidParameterError(
                 f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each "
-                f"of the {n_components} components, got {n_frames} frames; take fewer "
+                f"of the {n_components} components, got {n_frames} frames; use fewer "
                 f"components or more speech"
             )
         floor = _Floor(total, variance_floor)
@@ -177,12 +187,12 @@ def train_ubm(
 
 
 def count_steps(n_components: int, *, n_iter: int = 10, split_iter: int = 4) -> int:
-    """Iterations of EM that `train_ubm` takes."""
+    """Return the number of EM iterations of `train_ubm`."""
     return len(_plan(n_components, n_iter, split_iter))
 
 
 def _plan(n_components: int, n_iter: int, split_iter: int) -> list[int]:
-    """Number of components in each iteration; a single Gaussian needs only one."""
+    """Return the number of components in each iteration."""
     plan = [1]
     sizes = _sizes(n_components)
     for size in sizes[1:-1]:
@@ -198,34 +208,33 @@ def _sizes(n_components: int) -> list[int]:
 
 
 def cut_blocks(frames: Iterable[AnyArray], size: int = BLOCK) -> Iterator[AnyArray]:
-    """Cut or join blocks of any length into blocks of `size` frames.
+    """Regroup blocks of any length into blocks of `size` frames.
 
-    Numbers stay as they are stored; as ``float64`` they would take twice the bytes on
-    their way to a worker.
+    The dtype is kept, because ``float64`` would double the bytes sent to a worker.
     """
-    waiting: list[AnyArray] = []
-    held = 0
+    pending: list[AnyArray] = []
+    n_pending = 0
     for part in frames:
-        rest = part
-        while held + len(rest) >= size:
-            taken = size - held
-            yield np.concatenate([*waiting, rest[:taken]])
-            waiting, held, rest = [], 0, rest[taken:]
-        if len(rest):
-            waiting.append(rest)
-            held += len(rest)
-    if held:
-        yield np.concatenate(waiting)
+        remaining = part
+        while n_pending + len(remaining) >= size:
+            n_taken = size - n_pending
+            yield np.concatenate([*pending, remaining[:n_taken]])
+            pending, n_pending, remaining = [], 0, remaining[n_taken:]
+        if len(remaining):
+            pending.append(remaining)
+            n_pending += len(remaining)
+    if n_pending:
+        yield np.concatenate(pending)
 
 
 @dataclass(eq=False)
 class _Moments:
-    """Sums over frames, relative to `centre`, weighted with posteriors."""
+    """Sums over frames (1), relative to `centre`."""
 
-    centre: FloatArray
-    counts: FloatArray
-    first: FloatArray
-    second: FloatArray
+    centre: FloatArray  # shape: (d,)
+    counts: FloatArray  # N_c, shape: (c,)
+    first: FloatArray  # F_c, shape: (c, d)
+    second: FloatArray  # S_c, shape: (c, d) or (c, d, d)
     log_likelihood: float
 
     def __iadd__(self, other: _Moments) -> _Moments:
@@ -239,7 +248,7 @@ class _Moments:
 def _weighted(
     X: FloatArray, posteriors: FloatArray, centre: FloatArray, *, full: bool
 ) -> _Moments:
-    Z = X - centre
+    Z = X - centre  # shape: (n, d)
     first = posteriors.T @ Z
     if full:
         second = np.stack([(Z.T * column) @ Z for column in posteriors.T])
@@ -265,9 +274,9 @@ def _block_moments(
 ) -> _Moments:
     X = block.astype(np.float64)
     posteriors, log_likelihoods = mixture.posteriors(X)
-    found = _weighted(X, posteriors, centre, full=mixture.is_full)
-    found.log_likelihood = float(log_likelihoods.sum())
-    return found
+    moments = _weighted(X, posteriors, centre, full=mixture.is_full)
+    moments.log_likelihood = float(log_likelihoods.sum())
+    return moments
 
 
 def _sum(parts: Iterator[_Moments]) -> _Moments:
@@ -294,7 +303,7 @@ def _global_moments(
     start = next(cut_blocks(checked()), None)
     if start is None:
         raise InvalidParameterError(f"{_OWNER}: frames must not be empty, got none")
-    # Near enough to the mean of all that the squares keep their digits.
+    # Close enough to the global mean to limit rounding errors in the squares.
     centre = start.astype(np.float64).mean(axis=0)
     of_block = partial(_plain_moments, centre, full=full)
     blocks = cut_blocks(checked())
@@ -307,7 +316,7 @@ def _plain_moments(centre: FloatArray, block: AnyArray, *, full: bool) -> _Momen
 
 
 class _Floor:
-    """The least variances, from those of all frames, and the first Gaussian."""
+    """Minimum variances, derived from all frames, and the initial Gaussian."""
 
     def __init__(self, total: _Moments, share: float) -> None:
         n = total.counts[0]
@@ -320,7 +329,7 @@ class _Floor:
         else:
             variances = total.second[0] / n - np.outer(shift, shift)
             spread = np.diagonal(variances)
-        # Of constant coordinates only rounding errors are left.
+        # Constant dimensions have only rounding errors left.
         constant = spread <= 1e-12 * (mean**2 + np.finfo(float).tiny)
         if constant.any():
             raise InvalidParameterError(
@@ -335,17 +344,17 @@ class _Floor:
             except np.linalg.LinAlgError:
                 raise InvalidParameterError(
                     f"{_OWNER}: frames must span all their dimensions for full "
-                    f"covariances, got linearly dependent ones; take diagonal ones"
+                    f"covariances, got linearly dependent ones; use diagonal ones"
                 ) from None
             self.inverse = np.linalg.inv(self.factor)
         self.single = GaussianMixture(np.ones(1), mean[None], variances[None])
 
     def raise_to(self, covariances: FloatArray) -> tuple[FloatArray, int]:
-        """Covariances above the floor, and how many variances were raised."""
+        """Return floored covariances, and the number of variances that were raised."""
         if covariances.ndim == 2:
             low = covariances < self.least
             return np.where(low, self.least, covariances), int(low.sum())
-        # Where all frames together are white, the floor is the same everywhere.
+        # In the space where all frames are white, the floor is the same everywhere.
         white = self.inverse @ covariances @ self.inverse.T
         values, vectors = np.linalg.eigh(0.5 * (white + white.transpose(0, 2, 1)))
         low = values < self.share
@@ -365,20 +374,23 @@ def _maximise(
     generator: np.random.Generator,
 ) -> tuple[GaussianMixture, UbmStep]:
     counts = np.maximum(moments.counts, np.finfo(float).tiny)
-    shifts = moments.first / counts[:, None]
+    shifts = moments.first / counts[:, None]  # equation (3), shape: (c, d)
     if moments.second.ndim == 2:
         covariances = moments.second / counts[:, None] - shifts**2
     else:
+        # equation (4), shape: (c, d, d)
         outer = shifts[:, :, None] * shifts[:, None, :]
         covariances = moments.second / counts[:, None, None] - outer
     starved = np.flatnonzero(moments.counts < max(min_frames, 1.0))
-    kept = np.flatnonzero(moments.counts >= max(min_frames, 1.0))
-    if not len(kept):  # pragma: no cover - there are min_frames for each component
-        kept, starved = starved[:1], starved[1:]
-    raised, floored = floor.raise_to(covariances[kept])
-    weights = moments.counts[kept]
+    sufficient = np.flatnonzero(moments.counts >= max(min_frames, 1.0))
+    if not len(
+        sufficient
+    ):  # pragma: no cover - there are min_frames for each component
+        sufficient, starved = starved[:1], starved[1:]
+    raised, floored = floor.raise_to(covariances[sufficient])
+    weights = moments.counts[sufficient]  # equation (2)
     mixture = GaussianMixture(
-        weights / weights.sum(), moments.centre + shifts[kept], raised
+        weights / weights.sum(), moments.centre + shifts[sufficient], raised
     )
     if len(starved):
         mixture = _split(mixture, len(moments.counts), generator)
@@ -396,7 +408,7 @@ def _split(
     covariances = list(mixture.covariances)
     while len(weights) < size:
         heaviest = int(np.argmax(weights))
-        # Of the same length in any direction, lest a short one take long to part.
+        # Equal lengths in all directions, because short steps separate slowly.
         step = generator.standard_normal(mixture.dim)
         step *= _STEP * np.sqrt(mixture.dim) / np.linalg.norm(step)
         spread = covariances[heaviest]

@@ -1,9 +1,9 @@
-"""Settings: TOML into a frozen dataclass, strictly.
+"""Settings: strict conversion of TOML to a frozen dataclass.
 
-A misspelled key is an error that names the nearest valid one, not a silent
-default. Settings come in layers (the recipe's ``conf.toml``, a file given on the
-command line, single ``key=value`` assignments); a later layer wins, and every
-complaint names the layer it is about.
+A misspelled key is an error that suggests the closest valid key. Settings come in
+layers: the recipe's ``conf.toml``, a file from the command line, and single
+``key=value`` assignments. Later layers take precedence, and error messages name the
+layer.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ def load_config(
     Parameters
     ----------
     kind : dataclass type
-        What the settings look like. Fields are numbers, texts, booleans,
-        ``tuple[T, ...]`` or further dataclasses (TOML tables).
+        Type of the settings. Fields are numbers, strings, booleans, ``tuple[T, ...]``
+        or further dataclasses (TOML tables).
     conf : Path
-        Complete defaults.
+        File with complete defaults.
     extra : sequence of Path
         Further files, or names for `find_conf`; each overrides the settings in it.
     assignments : sequence of str
@@ -198,16 +198,16 @@ def parse_assignment(assignment: str) -> dict[str, Any]:
 def _checked(
     kind: type, data: Mapping[str, Any], origin: str, prefix: str = ""
 ) -> dict[str, Any]:
-    """Values of one layer, converted to the types of `kind`; keys may be missing."""
+    """Convert the values of one layer to the types of `kind`; keys may be missing."""
     hints = get_type_hints(kind)
-    known = [field.name for field in fields(kind)]
+    names = [field.name for field in fields(kind)]
     checked: dict[str, Any] = {}
     for key, value in data.items():
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+        if key not in names:
+            near = difflib.get_close_matches(key, names, n=1, cutoff=0.0)
             raise ConfigError(
                 f"{origin}: unknown key '{prefix}{key}'; did you mean "
-                f"'{prefix}{near[0]}'? Valid keys: {', '.join(sorted(known))}"
+                f"'{prefix}{near[0]}'? Valid keys: {', '.join(sorted(names))}"
             )
         checked[key] = _convert(hints[key], value, origin, f"{prefix}{key}")
     return checked

@@ -1,4 +1,4 @@
-"""Recipes: folders with a ``run.py`` that declares stages over settings.
+"""Recipes: folders with a ``run.py`` that declares stages and settings.
 
 ``run.py`` has a docstring whose first line says what the recipe does, a
 dataclass ``Config``, and a function ``stages(config)``. Complete defaults for
@@ -34,14 +34,14 @@ from sms_diar.report.provenance import stamp
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe on disk.
+    """Recipe on disk.
 
     Parameters
     ----------
     name : str
-        Name of its folder.
+        Name of the folder.
     folder : Path
-        Where ``run.py`` and ``conf.toml`` are.
+        Folder with ``run.py`` and ``conf.toml``.
     summary : str
         First line of the docstring of ``run.py``.
     """
@@ -51,7 +51,7 @@ class Recipe:
     summary: str
 
     def load(self) -> ModuleType:
-        """Import ``run.py`` (recipes are programs: run those you trust)."""
+        """Import ``run.py``. Recipes are programs; run only those you trust."""
         path = self.folder / "run.py"
         packaged = (self.folder / "__init__.py").is_file()
         module = _import_packaged(path) if packaged else _import_alone(path)
@@ -74,30 +74,30 @@ class Outcome:
 
     @property
     def results(self) -> dict[str, Any]:
-        """Contents of ``results.json``."""
+        """Content of ``results.json``."""
         results: dict[str, Any] = read_json(self.folder / "report" / "results.json")
         return results
 
     @property
     def summary(self) -> str:
-        """Text for the terminal."""
+        """Summary for the terminal."""
         return (self.folder / "report" / "summary.txt").read_text(encoding="utf-8")
 
 
 def recipe_folders() -> list[Path]:
-    """Where recipes are looked for: here, in the checkout, in the installed wheel."""
+    """List the folders that are searched: current folder, checkout, installation."""
     package = Path(sms_diar.__file__).parent
     return [Path.cwd() / "recipes", package.parent / "recipes", package / "_recipes"]
 
 
 def list_recipes() -> list[Recipe]:
-    """All recipes that can be run by name."""
-    found: dict[str, Recipe] = {}
-    for place in recipe_folders():
-        for script in sorted(place.glob("*/run.py")):
+    """List all recipes that can be run by name."""
+    recipes: dict[str, Recipe] = {}
+    for folder in recipe_folders():
+        for script in sorted(folder.glob("*/run.py")):
             recipe = _describe(script.parent)
-            found.setdefault(recipe.name, recipe)
-    return [found[name] for name in sorted(found)]
+            recipes.setdefault(recipe.name, recipe)
+    return [recipes[name] for name in sorted(recipes)]
 
 
 def find_recipe(name: str) -> Recipe:
@@ -109,9 +109,9 @@ def find_recipe(name: str) -> Recipe:
         return _describe(path.resolve())
     recipes = {recipe.name: recipe for recipe in list_recipes()}
     if name not in recipes:
-        known = ", ".join(recipes) or "none"
+        names = ", ".join(recipes) or "none"
         raise ExperimentError(
-            f"no recipe named '{name}' (known: {known}) and no folder of that name "
+            f"no recipe named '{name}' (known: {names}) and no folder of that name "
             f"with a run.py"
         )
     return recipes[name]
@@ -127,14 +127,14 @@ def run_recipe(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Run a recipe in the folder `exp`, doing only what is out of date."""
+    """Run the stages of a recipe that are out of date, in the folder `exp`."""
     module = recipe.load()
     config = load_config(module.Config, recipe.folder / "conf.toml", conf, assignments)
     declare: Callable[[Any], list[Stage]] = module.stages
     stages = declare(config)
     settings = asdict(config)
     if settings.get("figures"):
-        check_drawing()  # now rather than after the work
+        check_drawing()  # early, before the work
     exp.mkdir(parents=True, exist_ok=True)
     record = stamp(seed=settings.get("seed"), settings=settings)
     write_json(exp / "run.json", record)

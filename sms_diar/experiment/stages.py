@@ -1,9 +1,14 @@
-"""Named stages, skipping those whose work is already on disk.
+"""Named stages that are skipped if their results are already on disk.
 
-A stage is done when its stamp says so *and* the stamp was written for the same
-settings, the same version of the package and the same upstream stages. Changing
-a value therefore runs exactly the stages again that can see the change; a stage
-that was interrupted goes on where its journal ends.
+A stage is done if its stamp was written for the same settings, the same version of the
+package and the same upstream stages. A changed value therefore reruns only the stages
+that depend on it.
+
+The tasks of a stage run in parallel. Their results are appended to a journal: one JSON
+line each, after a header line with the fingerprint of the settings. A run that was
+interrupted, by Ctrl-C or by ``kill -9``, reads the journal and computes what is
+missing. JSON keeps every digit of a float, so resumed results are identical to
+uninterrupted ones.
 """
 
 from __future__ import annotations
@@ -14,14 +19,110 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sms_diar import __version__
-from sms_diar._json import read_json, write_json
+from sms_diar._files import write_text
+from sms_diar._json import json_line, read_json, write_json
+from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
 from sms_diar.errors import ExperimentError
-from sms_diar.experiment.tasks import Arguments, run_tasks
+
+Arguments = Mapping[str, Any]
+
+
+def run_tasks(
+    function: Callable[..., Any],
+    tasks: Mapping[str, Arguments],
+    *,
+    journal: Path,
+    fingerprint: str,
+    workers: int = 1,
+    progress: Progress | None = None,
+    label: str = "tasks",
+) -> dict[str, Any]:
+    """Call `function` with the arguments of every task and collect the results.
+
+    Parameters
+    ----------
+    function : callable
+        Function at the top level of an importable module. It returns JSON values and
+        derives its random numbers from a seed among its arguments, so that results do
+        not depend on the number of workers.
+    tasks : mapping from str to keyword arguments
+        Arguments by task name. The name identifies the task in the journal.
+    journal : Path
+        File that records finished tasks.
+    fingerprint : str
+        Identifier of everything that the results depend on. A journal with another
+        fingerprint is discarded.
+    workers : int, default=1
+        Number of processes.
+    progress : Progress, optional
+        Receiver of progress reports.
+    label : str
+        Label of the progress reports.
+
+    Returns
+    -------
+    results : dict
+        Result of each task, in the order of `tasks`.
+    """
+    done = {
+        key: result
+        for key, result in _read_journal(journal, fingerprint).items()
+        if key in tasks
+    }
+    # Rewritten, because a killed run may have left an incomplete last line.
+    lines = [json_line({"fingerprint": fingerprint})]
+    lines += [json_line({"key": key, "result": done[key]}) for key in done]
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    write_text(journal, "\n".join(lines) + "\n")
+
+    missing = [(key, tasks[key]) for key in tasks if key not in done]
+    # Each result is written to the journal as soon as it is available.
+    results = process_map(
+        partial(_call, function), missing, workers=workers, ordered=False
+    )
+    listener = progress or Silence()
+    with (
+        journal.open("a", encoding="utf-8") as file,
+        listener.track(label, len(tasks), len(done)) as advance,
+    ):
+        for key, result in results:
+            line = json_line({"key": key, "result": result})
+            file.write(line + "\n")
+            file.flush()
+            # Use the parsed value, so that new and resumed results are identical.
+            done[key] = json.loads(line)["result"]
+            advance()
+    return {key: done[key] for key in tasks}
+
+
+def _call(function: Callable[..., Any], task: tuple[str, Arguments]) -> tuple[str, Any]:
+    key, arguments = task
+    return key, function(**arguments)
+
+
+def _read_journal(journal: Path, fingerprint: str) -> dict[str, Any]:
+    if not journal.exists():
+        return {}
+    done: dict[str, Any] = {}
+    with journal.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file):
+            try:
+                record = json.loads(line)
+                if number == 0:
+                    if record["fingerprint"] != fingerprint:
+                        return {}
+                else:
+                    done[record["key"]] = record["result"]
+            except (ValueError, KeyError, TypeError):
+                break  # incomplete after a crash: repeat this and the following lines
+    return done
+
 
 STAMP = "stage.json"
 JOURNAL = "journal.jsonl"
@@ -29,22 +130,22 @@ JOURNAL = "journal.jsonl"
 
 @dataclass(frozen=True)
 class StageRun:
-    """What a stage is given when it runs.
+    """Environment of a running stage.
 
     Parameters
     ----------
     name : str
-        The stage's name.
+        Name of the stage.
     folder : Path
-        Where it writes.
+        Output folder.
     before : mapping from str to Path
-        Folders of the stages it named in ``after``.
+        Folders of the stages named in ``after``.
     fingerprint : str
-        What its results depend on.
+        Identifier of everything that the results depend on.
     workers : int
-        Processes it may use.
+        Number of processes.
     progress : Progress
-        Receives progress.
+        Receiver of progress reports.
     """
 
     name: str
@@ -57,7 +158,7 @@ class StageRun:
     def map(
         self, function: Callable[..., Any], tasks: Mapping[str, Arguments]
     ) -> dict[str, Any]:
-        """Run independent tasks in parallel; finished ones survive a crash."""
+        """Run independent tasks in parallel; finished tasks survive a crash."""
         return run_tasks(
             function,
             tasks,
@@ -71,16 +172,16 @@ class StageRun:
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of a recipe.
+    """Step of a recipe.
 
     Parameters
     ----------
     name : str
-        Also the name of its folder.
+        Name of the stage and of its folder.
     run : callable
-        Does the work; gets a `StageRun`.
+        Function that does the work, called with a `StageRun`.
     settings : mapping
-        All settings its result depends on, as plain values.
+        All settings that the result depends on, as plain values.
     after : tuple of str
         Stages whose results it reads.
     """
@@ -99,20 +200,20 @@ def run_stages(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Run what is out of date, in order.
+    """Run the stages that are out of date, in order.
 
     Parameters
     ----------
     stages : sequence of Stage
-        In an order in which each comes after those it depends on.
+        Stages in an order in which each follows the stages it depends on.
     root : Path
-        Experiment folder; each stage has a folder in it.
+        Experiment folder with one folder for each stage.
     first : str, optional
         Run this stage, and those that depend on it, even if up to date.
     workers : int, default=1
-        Processes for repetitions.
+        Number of processes for tasks.
     progress : Progress, optional
-        Receives progress.
+        Receiver of progress reports.
 
     Returns
     -------
@@ -134,7 +235,7 @@ def run_stages(
             fingerprints[stage.name] = fingerprint
             folder = root / stage.name
             if stage.name == first:
-                # Journals of dependents go too: their repetitions are to be repeated.
+                # Also remove the journals of dependents, so that tasks are repeated.
                 for later in _dependents(stage.name, stages):
                     shutil.rmtree(root / later, ignore_errors=True)
             stale = set(stage.after) & set(ran)
@@ -143,7 +244,7 @@ def run_stages(
                 continue
             listener.say(f"{stage.name}: running")
             for later in _dependents(stage.name, stages):
-                # A crash from here on must not look like success.
+                # A crash after this point must not look like success.
                 (root / later / STAMP).unlink(missing_ok=True)
             folder.mkdir(exist_ok=True)
             before = {name: root / name for name in stage.after}
@@ -158,13 +259,13 @@ def run_stages(
 
 
 def _fingerprint(stage: Stage, fingerprints: Mapping[str, str]) -> str:
-    seen = {
+    content = {
         "name": stage.name,
         "settings": stage.settings,
         "version": __version__,
         "after": [fingerprints[name] for name in stage.after],
     }
-    text = json.dumps(seen, sort_keys=True)
+    text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -176,20 +277,20 @@ def _recorded(folder: Path) -> str | None:
 
 
 def _dependents(name: str, stages: Sequence[Stage]) -> list[str]:
-    """`name` and all stages that read its results, directly or not."""
-    found = {name}
+    """Return `name` and all stages that directly or indirectly read its results."""
+    names = {name}
     for stage in stages:  # in order, so one pass finds them all
-        if found & set(stage.after):
-            found.add(stage.name)
-    return [stage.name for stage in stages if stage.name in found]
+        if names & set(stage.after):
+            names.add(stage.name)
+    return [stage.name for stage in stages if stage.name in names]
 
 
 @contextmanager
 def _only_one_at_a_time(root: Path) -> Iterator[None]:
-    """Refuse to share an experiment folder with another run that is under way."""
+    """Raise an error if another run is using the experiment folder."""
     try:
         import fcntl  # noqa: PLC0415
-    except ImportError:  # Windows: runs are trusted not to meet
+    except ImportError:  # Windows: concurrent runs are not detected
         yield
         return
     with (root / ".lock").open("w", encoding="utf-8") as lock:

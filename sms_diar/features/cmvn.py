@@ -1,9 +1,9 @@
 """Mean and variance normalisation of cepstra.
 
-Over what the mean and variance are taken decides what is lost: a short segment's
-own mean holds much of its speaker, so normalising every segment by itself makes
-speakers alike. Taken over the session, that is over all segments that are to be
-told apart, only what they share is removed.
+The frames over which mean and variance are taken decide which information is lost. The
+mean of a short segment reflects its speaker, so normalising every segment by itself
+makes speakers look alike. Statistics over the session, i.e. all segments that are to be
+clustered together, only remove what these segments share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sms_diar.types import FloatArray
 
 METHODS = ("session", "recording", "segment", "sliding", "none")
 
-_FLOOR = 1e-10  # of a variance, as in Kaldi
+_FLOOR = 1e-10  # lower limit of a variance, as in Kaldi
 _ROWS = 1 << 13
 
 
@@ -54,14 +54,14 @@ class CmvnConfig:
 
 @dataclass(frozen=True, eq=False)
 class CmvnStats:
-    """Sums from which means and variances follow; they add up.
+    """Additive sums from which means and variances are computed.
 
     Parameters
     ----------
     count : int
-        Frames.
+        Number of frames.
     total, squares : ndarray of shape (d,)
-        Sums of the frames and of their squares.
+        Sums of the frames and of the squared frames.
     """
 
     count: int
@@ -70,12 +70,12 @@ class CmvnStats:
 
     @classmethod
     def of(cls, frames: FloatArray) -> CmvnStats:
-        """Sum up the rows of a matrix."""
+        """Sum up the rows of a matrix of shape (n, d)."""
         return cls(len(frames), frames.sum(axis=0), np.square(frames).sum(axis=0))
 
     @classmethod
     def none(cls, dim: int) -> CmvnStats:
-        """Sums over no frame, of `dim` dimensions."""
+        """Return statistics of zero frames with `dim` dimensions."""
         return cls(0, np.zeros(dim), np.zeros(dim))
 
     def __add__(self, other: CmvnStats) -> CmvnStats:
@@ -103,7 +103,7 @@ class CmvnStats:
         return deviation
 
     def apply(self, frames: FloatArray, *, variance: bool = True) -> FloatArray:
-        """Take the mean off and, if wanted, scale to unit variance."""
+        """Subtract the mean and optionally scale to unit variance."""
         centred = frames - self.mean
         return centred / self.deviation if variance else centred
 
@@ -113,18 +113,17 @@ def sliding_cmvn(
 ) -> FloatArray:
     """Normalise each frame by the window around it.
 
-    The window is centred and has `window` frames wherever there are that many: near
-    the ends it is moved inside, as by Kaldi's ``apply-cmvn-sliding
-    --center=true``.
+    The window is centred and always contains `window` frames if there are enough; near
+    the ends it is shifted inwards, like ``apply-cmvn-sliding --center=true`` in Kaldi.
 
     Parameters
     ----------
     frames : ndarray of shape (n, d)
         One frame per row.
     window : int
-        Frames of the window.
+        Number of frames in the window.
     variance : bool, default=True
-        Scale to unit variance too.
+        If True, scale to unit variance.
     """
     out = np.empty_like(frames)
     for start in range(0, len(frames), _ROWS):
@@ -136,19 +135,20 @@ def sliding_cmvn(
 def sliding_cmvn_rows(
     frames: FloatArray, rows: slice, window: int, *, variance: bool = True
 ) -> FloatArray:
-    """Do the work of `sliding_cmvn` for some rows; the others are context."""
+    """Apply `sliding_cmvn` to some rows; the other rows only serve as context."""
     check_count("sliding_cmvn", "window", window)
     n = len(frames)
-    chosen = np.arange(rows.start, rows.stop)
-    first = np.clip(chosen - window // 2, 0, max(n - window, 0))
+    indices = np.arange(rows.start, rows.stop)
+    first = np.clip(indices - window // 2, 0, max(n - window, 0))
     last = np.minimum(first + window, n)
     low, high = int(first[0]), int(last[-1])
-    # Sums that start near the rows, and about a common centre, keep their digits.
+    # Cumulative sums lose precision far from their start and from zero, so they start
+    # close to the rows and are taken about a common centre.
     centre = frames[low:high].mean(axis=0)
-    context = frames[low:high] - centre
+    context = frames[low:high] - centre  # shape: (high - low, d)
     count = (last - first)[:, None]
     mean = _window_sums(context, first - low, last - low) / count
-    out: FloatArray = context[chosen - low] - mean
+    out: FloatArray = context[indices - low] - mean
     if variance:
         squares = _window_sums(np.square(context), first - low, last - low) / count
         out /= np.sqrt(np.maximum(squares - np.square(mean), _FLOOR))
@@ -167,6 +167,6 @@ def _window_sums(
 
 
 def row_blocks(n: int, size: int = _ROWS) -> Iterator[slice]:
-    """Slices that cover `n` rows in order."""
+    """Yield slices that cover `n` rows in order."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

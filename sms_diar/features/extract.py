@@ -1,8 +1,8 @@
-"""Frames of the segments of a data directory, recording by recording.
+"""Feature extraction for the segments of a data directory.
 
-One broken recording does not stop the others: what is wrong with it is collected
-and handed to the caller, who decides. Values do not depend on the number of
-workers. What happens to one recording is in :mod:`sms_diar.features.frames`.
+One broken recording does not stop the others: problems are collected and handed to the
+caller. Results do not depend on the number of workers. The work on a single recording
+is done in :mod:`sms_diar.features.frames`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TypeAlias, TypeVar
 from sms_diar import _scheduler
 from sms_diar._parallel import process_map
 from sms_diar._validation import check_count, refuse_path
-from sms_diar.features.cepstra import Frames
 from sms_diar.features.cmvn import CmvnStats
 from sms_diar.features.frames import (
+    Frames,
     check_detector,
     check_statistics,
     frames_or_problems,
@@ -28,17 +28,12 @@ from sms_diar.features.frames import (
 )
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.audio import Samples
-from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.recordings import (
-    Piece,
-    Recording,
-    list_recordings,
-    open_recording,
-)
+from sms_diar.io.audio.files import Samples
+from sms_diar.io.audio.recording import Piece, Recording, open_recording
+from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.types import Problem, Segment
 
-_IN_FLIGHT = 4  # recordings per worker whose frames may wait for the caller
+_IN_FLIGHT = 4  # finished recordings per worker that may wait for the caller
 
 T = TypeVar("T")
 _Work: TypeAlias = Callable[[Samples, str, Sequence[Piece]], Iterator[T | Problem]]
@@ -46,19 +41,19 @@ _Work: TypeAlias = Callable[[Samples, str, Sequence[Piece]], Iterator[T | Proble
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """How recordings are opened."""
+    """Options for opening recordings."""
 
     channel: int | None
     allow_commands: bool
 
     def apply(self, work: _Work[T], recording: Recording) -> Iterator[T | Problem]:
-        """Results of one recording, or what is wrong with it."""
+        """Yield the results of one recording, or a problem."""
         try:
             with open_recording(
                 recording, channel=self.channel, allow_commands=self.allow_commands
             ) as audio:
                 yield from work(audio, recording.id, recording.pieces)
-        except Exception as error:  # noqa: BLE001 - of one recording, not of all
+        except Exception as error:  # noqa: BLE001 - affects one recording only
             yield Problem.of(error, recording=recording.id)
 
 
@@ -74,38 +69,38 @@ def features_of_segments(
     workers: int = 1,
     problems: list[Problem] | None = None,
 ) -> Iterator[tuple[str, Frames]]:
-    """Yield the frames of segments, recording by recording.
+    """Yield the frames of the segments, recording by recording.
 
     Parameters
     ----------
     data : DataDir
-        Needs `wav.scp`; without `segments` every recording is one segment.
+        Data directory with `wav.scp`. Without `segments`, every recording is one
+        segment.
     config : FrontEnd, optional
-        The settings.
+        Front-end settings.
     segments : mapping, optional
-        Used in place of the `segments` table: windows, random crops.
+        Segments to use instead of the `segments` table, e.g. windows or random crops.
     ids : collection of str, optional
-        Only these segments.
+        Restrict the output to these segments.
     stats : CmvnStats, optional
-        Normalise by these where ``config.cmvn.method`` is ``"session"``.
-        Without them the session is all segments asked for, and the audio is
-        read twice.
+        Statistics for ``config.cmvn.method="session"``. By default, the session is
+        the set of all requested segments, and the audio is read twice.
     channel : int, optional
-        Channel of recordings that have several, counted from 1.
+        Channel to use from recordings with several channels, counted from 1.
     allow_commands : bool, default=False
-        Run entries of `wav.scp` that are commands.
+        If True, run the entries of `wav.scp` that are commands.
     workers : int, default=1
-        Processes. Recordings are shared among them.
+        Number of processes; each processes whole recordings.
     problems : list of Problem, optional
-        Takes what is wrong. Without it one `DataFormatError` lists the problems,
-        after all good segments were yielded.
+        List to which problems are appended. Without it, a single `DataFormatError`
+        lists all problems after all good segments have been yielded.
 
     Yields
     ------
     id : str
-        Segment, in the order of `wav.scp`, then of `segments`.
+        Segment id, in the order of `wav.scp`, then of `segments`.
     frames : ndarray of shape (n, config.dim), dtype float32
-        At least one frame; frames without speech are left out.
+        The speech frames; at least one.
     """
     _refuse_path("features_of_segments", data)
     config = FrontEnd() if config is None else config
@@ -121,7 +116,7 @@ def features_of_segments(
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
-            problems=[],  # met again, and kept, below
+            problems=[],  # the second pass meets and reports the same problems
         )
     recordings, lines = _listed(data, segments=segments, ids=ids)
     work = partial(frames_or_problems, front_end=config, stats=stats)
@@ -142,8 +137,8 @@ def session_statistics(
 ) -> CmvnStats:
     """Sum up the cepstra of all speech frames.
 
-    Parameters are those of `features_of_segments`. Statistics of several data
-    directories that make one session add up with ``+``.
+    The parameters are the same as for `features_of_segments`. Statistics of several
+    data directories that form one session can be added with ``+``.
     """
     _refuse_path("session_statistics", data)
     config = FrontEnd() if config is None else config
@@ -167,10 +162,10 @@ def speech_of_recordings(
     allow_commands: bool = False,
     problems: list[Problem] | None = None,
 ) -> Iterator[tuple[str, list[Segment]]]:
-    """Yield the speech of each whole recording, whatever `segments` says.
+    """Yield the speech segments of each whole recording, ignoring `segments`.
 
-    Parameters are those of `features_of_segments`; audio is brought to `rate`
-    first (8000 or 16000 for the neural detector).
+    The parameters are the same as for `features_of_segments`. The audio is resampled
+    to `rate` first (8000 or 16000 for the neural detector).
     """
     _refuse_path("speech_of_recordings", data)
     config = VadConfig() if config is None else config
@@ -188,7 +183,7 @@ def _listed(
     ids: Collection[str] | None = None,
     whole: bool = False,
 ) -> tuple[list[Recording], list[Problem]]:
-    """Recordings of a data directory, and lines that could not be read."""
+    """List the recordings of a data directory, and the lines that cannot be read."""
     recordings, lines = list_recordings(data, segments=segments, ids=ids, whole=whole)
     return recordings, [Problem(str(problem)) for problem in lines]
 
@@ -201,14 +196,14 @@ def _refuse_path(owner: str, data: object) -> None:
 def _each(
     work: _Work[T], recordings: list[Recording], reader: _Reader, workers: int = 1
 ) -> Iterator[T | Problem]:
-    """Results of all recordings, in order, without piling up."""
-    here = workers == 1 or len(recordings) < 2
-    if here and _scheduler.current() is None:
+    """Yield the results of all recordings in order, with a bounded backlog."""
+    sequential = workers == 1 or len(recordings) < 2
+    if sequential and _scheduler.current() is None:
         for recording in recordings:  # segment by segment
             yield from reader.apply(work, recording)
         return
-    whole = partial(_all_of, work, reader)
-    for results in process_map(whole, recordings, workers=workers, held=_IN_FLIGHT):
+    run = partial(_all_of, work, reader)
+    for results in process_map(run, recordings, workers=workers, held=_IN_FLIGHT):
         yield from results
 
 

@@ -1,10 +1,10 @@
-"""Log energies of mel filterbanks, as Kaldi computes them (``compute-fbank-feats``).
+"""Log mel filterbank energies, computed as in Kaldi (``compute-fbank-feats``).
 
-Networks are trained on exactly these numbers. Each frame of 25 ms loses its mean, is
-pre-emphasised within itself, weighted by Povey's window (a Hann window to the power
-0.85), filled with zeros to a power of two, and its power spectrum is weighted by
-triangles on the mel scale. No dither, and frames that the samples do not fill are left
-out.
+Neural networks are trained on exactly these values. From each frame of 25 ms the mean
+is subtracted; the frame is then pre-emphasised, weighted by Povey's window (a Hann
+window to the power 0.85) and zero-padded to a power of two, and its power spectrum is
+weighted by triangles on the mel scale. Dither is not used, and an incomplete last frame
+is dropped.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import numpy as np
 
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.framing import frame_count, overlapping_frames
+from sms_diar.features.mfcc import frame_count, overlapping_frames
 from sms_diar.limits import LARGEST_RATE, MOST_FILTERS
 from sms_diar.types import AnyArray, FloatArray
 
-_FLOOR = float(np.finfo(np.float32).eps)  # Kaldi's, so that silence has a logarithm
+_FLOOR = float(np.finfo(np.float32).eps)  # as in Kaldi; keeps log(0) finite
 
 
 @dataclass(frozen=True, slots=True)
 class FilterbankConfig:
-    """Settings of the filterbank; the defaults are Kaldi's.
+    """Filterbank settings; the defaults are Kaldi's.
 
     Parameters
     ----------
     rate : int, default=16000
-        Samples per second.
+        Sampling rate in hertz.
     n_filters : int, default=80
-        Numbers in a frame.
+        Number of mel filters, which is the dimension of a frame.
     low, high : float
-        Hertz between which the filters lie; `high` counts from the Nyquist frequency
-        if it is not positive.
+        Lowest and highest frequency of the filters in hertz. If `high` is not
+        positive, it is added to the Nyquist frequency.
     length, shift : float
-        Seconds of a frame, and from one frame to the next.
+        Frame length and frame shift in seconds.
     preemphasis : float, default=0.97
-        Share of the sample before that is taken away.
+        Pre-emphasis coefficient.
     """
 
     rate: int = 16000
@@ -55,49 +55,49 @@ class FilterbankConfig:
         check_count("FilterbankConfig", "n_filters", self.n_filters, most=MOST_FILTERS)
         if not 0.0 <= self.low < self.top <= self.rate / 2:
             raise InvalidParameterError(
-                f"FilterbankConfig: filters must lie between 0 and {self.rate / 2:g} "
+                f"FilterbankConfig: filters must be between 0 and {self.rate / 2:g} "
                 f"Hz, got {self.low:g} to {self.top:g}"
             )
         if not 0.0 < self.shift <= self.length:
             raise InvalidParameterError(
-                f"FilterbankConfig: shift must lie in (0, length], got {self.shift:g} "
+                f"FilterbankConfig: shift must be in (0, length], got {self.shift:g} "
                 f"with length {self.length:g}"
             )
 
     @property
     def top(self) -> float:
-        """Highest frequency, in hertz."""
+        """Highest frequency in hertz."""
         return self.high if self.high > 0.0 else self.rate / 2 + self.high
 
     @property
     def frame_samples(self) -> int:
-        """Samples of a frame."""
+        """Number of samples per frame."""
         return int(self.rate * self.length)
 
     @property
     def shift_samples(self) -> int:
-        """Samples from one frame to the next."""
+        """Number of samples between the starts of consecutive frames."""
         return int(self.rate * self.shift)
 
     def frames_of(self, n_samples: int) -> int:
-        """Frames that this many samples give."""
+        """Return the number of frames in `n_samples` samples."""
         return frame_count(n_samples, self.frame_samples, self.shift_samples)
 
 
 def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
-    """Log filterbank energies.
+    """Compute log filterbank energies.
 
     Parameters
     ----------
     samples : ndarray of shape (n,)
-        In [-1, 1).
+        Signal with values in [-1, 1).
     config : FilterbankConfig
-        Settings.
+        Filterbank settings.
 
     Returns
     -------
     frames : ndarray of shape (n_frames, n_filters)
-        None if there are fewer samples than a frame needs.
+        Log energies; empty if there are fewer samples than one frame needs.
     """
     if len(samples) < config.frame_samples:
         return np.empty((0, config.n_filters))
@@ -124,25 +124,25 @@ def _transform_size(n_samples: int) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _window(size: int) -> FloatArray:
-    """Povey's window."""
+    """Return Povey's window."""
     window: FloatArray = np.hanning(size) ** 0.85
     return window
 
 
 @functools.lru_cache(maxsize=8)
 def _triangles(config: FilterbankConfig) -> FloatArray:
-    """Weights of the power spectrum, shape (size / 2, n_filters).
+    """Return the weights of the power spectrum, shape (size / 2, n_filters).
 
-    A frequency is weighted by its place between corners that are evenly spaced on the
-    mel scale; the Nyquist frequency belongs to no filter.
+    The corners of the triangles are evenly spaced on the mel scale. The Nyquist
+    frequency is not part of any filter.
     """
     size = _transform_size(config.frame_samples)
-    at = _mel(np.arange(size // 2) * config.rate / size)[:, None]
+    mel = _mel(np.arange(size // 2) * config.rate / size)[:, None]
     low, top = _mel(np.array((config.low, config.top)))
     corners = np.linspace(low, top, config.n_filters + 2)
     left, centre, right = corners[:-2], corners[1:-1], corners[2:]
-    rising = (at - left) / (centre - left)
-    falling = (right - at) / (right - centre)
+    rising = (mel - left) / (centre - left)
+    falling = (right - mel) / (right - centre)
     weights: FloatArray = np.maximum(np.minimum(rising, falling), 0.0)
     return weights
 

@@ -1,9 +1,8 @@
-"""All settings of the front end in one value.
+"""Settings of the complete front end.
 
-The order is fixed: cepstra, then speech detection, then normalisation (with
-statistics of the speech frames only), then derivatives of the normalised
-cepstra, and last the frames without speech are dropped, so that derivatives never
-reach across a gap.
+The order of the steps is fixed: cepstra, speech detection, normalisation (with
+statistics of the speech frames only), derivatives of the normalised cepstra. Frames
+without speech are dropped last, so that derivatives are computed from adjacent frames.
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ from typing import Any
 
 from sms_diar.errors import ConfigError, InvalidParameterError
 from sms_diar.features.cmvn import CmvnConfig
-from sms_diar.features.decisions import FrameGrid
-from sms_diar.features.deltas import DeltaConfig
-from sms_diar.features.mfcc import MfccConfig
-from sms_diar.features.vad import VadConfig
+from sms_diar.features.mfcc import DeltaConfig, MfccConfig
+from sms_diar.features.vad import FrameGrid, VadConfig
 
 _SECTIONS: dict[str, type] = {
     "mfcc": MfccConfig,
@@ -31,18 +28,18 @@ _SECTIONS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """From samples to frames: 60 numbers every 10 ms by default.
+    """Front end that turns samples into frames (60 values every 10 ms by default).
 
     Parameters
     ----------
     mfcc : MfccConfig
-        Cepstra.
+        Settings of the cepstra.
     cmvn : CmvnConfig
-        Normalisation.
+        Settings of the normalisation.
     deltas : DeltaConfig
-        Derivatives.
+        Settings of the derivatives.
     vad : VadConfig
-        Speech detection.
+        Settings of the speech detector.
     """
 
     mfcc: MfccConfig = field(default_factory=MfccConfig)
@@ -52,31 +49,31 @@ class FrontEnd:
 
     @property
     def dim(self) -> int:
-        """Numbers in a frame."""
+        """Dimension of a frame."""
         return self.mfcc.dim * (self.deltas.order + 1)
 
     @property
     def grid(self) -> FrameGrid:
-        """Where the frames lie in time."""
+        """Time grid of the frames."""
         rate = self.mfcc.rate
         return FrameGrid(self.mfcc.frame_length / rate, self.mfcc.frame_shift / rate)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain values, for TOML, JSON and models."""
+        """Return plain values for TOML, JSON and model files."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(
         cls, settings: Mapping[str, Any], *, origin: str = "front end"
     ) -> FrontEnd:
-        """Build from plain values, strictly; what is not named has its default.
+        """Build from plain values; missing keys get their defaults.
 
         Parameters
         ----------
         settings : mapping
             Tables ``mfcc``, ``cmvn``, ``deltas`` and ``vad``.
         origin : str
-            Where the settings come from, for messages.
+            Source of the settings, for error messages.
         """
         parts = {}
         for section, values in settings.items():
@@ -86,18 +83,18 @@ class FrontEnd:
                     f"{origin}: '{section}' must be a table [{section}], got {values!r}"
                 )
             kind = _SECTIONS[section]
-            known = {entry.name: entry.type for entry in dataclasses.fields(kind)}
+            types = {entry.name: entry.type for entry in dataclasses.fields(kind)}
             converted = {}
             for key, value in values.items():
-                check_known(key, known, origin, f"{section}.")
-                whole = isinstance(value, int) and not isinstance(value, bool)
-                is_float = known[key] == "float"
-                if whole and abs(value) >= _LARGEST_WHOLE:
+                check_known(key, types, origin, f"{section}.")
+                is_integer = isinstance(value, int) and not isinstance(value, bool)
+                is_float = types[key] == "float"
+                if is_integer and abs(value) >= _LARGEST_WHOLE:
                     raise ConfigError(
                         f"{origin}: '{section}.{key}' must be below {_LARGEST_WHOLE}, "
                         f"got {value}"
                     )
-                converted[key] = float(value) if whole and is_float else value
+                converted[key] = float(value) if is_integer and is_float else value
             try:
                 parts[section] = kind(**converted)
             except InvalidParameterError as error:
@@ -105,11 +102,11 @@ class FrontEnd:
         return cls(**parts)
 
 
-_LARGEST_WHOLE = 1 << 53  # beyond it a float is another number
+_LARGEST_WHOLE = 1 << 53  # larger integers cannot be represented exactly as float
 
 
 def check_known(key: str, known: Mapping[str, Any], origin: str, prefix: str) -> None:
-    """Refuse a key that is not known, and name the nearest one that is."""
+    """Raise an error for an unknown key, and suggest the closest valid one."""
     if key not in known:
         [near] = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
         raise ConfigError(

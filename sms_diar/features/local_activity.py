@@ -1,9 +1,9 @@
-"""Who of a few local speakers speaks when, in windows that slide over a recording.
+"""Local speaker activity in windows that slide over a recording.
 
-A segmenter knows the speakers of one window only: the first of one window need not be
-the first of the next. What does not depend on who is who is known already, from the
-mean over the windows that see a frame: how many speak. Windows begin on whole frames,
-so that their frames lie on one grid::
+A segmenter numbers the speakers of each window independently: the first speaker of one
+window need not be the first speaker of the next. The number of active speakers does not
+depend on this numbering and can be averaged over all windows that contain a frame.
+Windows start on whole frames, so that all frames are on one grid::
 
     window 0   |-----------------------|
     window 1        |-----------------------|
@@ -23,24 +23,24 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import Segmenter
-from sms_diar.io.audio import Samples
+from sms_diar.io.audio.files import Samples
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
-_BLOCK = 8  # windows in memory as samples, for each worker
+_BLOCK = 8  # windows per worker that are held in memory as samples
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of a recording: `step` apart, the middle of the first at `offset`.
+    """Frame grid of a recording.
 
     Parameters
     ----------
     step, offset : float
-        Seconds.
+        Distance between frames, and middle of the first frame, in seconds.
     count : int
-        How many there are.
+        Number of frames.
     duration : float
-        Seconds of the recording.
+        Duration of the recording in seconds.
     """
 
     step: float
@@ -49,7 +49,7 @@ class Frames:
     duration: float
 
     def span(self, start: float, end: float) -> slice:
-        """Frames whose middle lies in [start, end)."""
+        """Return the frames whose middle is in [start, end)."""
         first, last = (
             min(max(math.ceil((time - self.offset) / self.step - 1e-9), 0), self.count)
             for time in (start, end)
@@ -57,10 +57,10 @@ class Frames:
         return slice(first, last)
 
     def stretches(self, on: BoolArray) -> list[tuple[float, float]]:
-        """Runs of frames that are on, as (start, end) in seconds.
+        """Return runs of active frames as (start, end) in seconds.
 
-        A frame stands for the stretch of one step around its middle; the first and
-        the last reach to the ends of the recording.
+        A frame covers one step around its middle; the first and the last frame extend
+        to the ends of the recording.
         """
         edges = np.flatnonzero(np.diff(on, prepend=False, append=False))
         margin = self.offset - self.step / 2
@@ -75,18 +75,19 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class LocalActivity:
-    """Probabilities of the classes of a segmenter in all windows of a recording.
+    """Class probabilities of a segmenter in all windows of a recording.
 
     Parameters
     ----------
     frames : Frames
-        Those of the recording.
+        Frame grid of the recording.
     starts : ndarray of shape (n_windows,)
-        The frame that each window begins with.
+        First frame of each window.
     probabilities : ndarray of shape (n_windows, n_window_frames, n_classes)
-        Of 16 bits: five hours of windows every second need 150 MB.
+        Probabilities in half precision: five hours with a window every second need
+        150 MB.
     classes : tuple of tuple of int
-        The local speakers who speak in each class.
+        Local speakers that are active in each class.
     """
 
     frames: Frames
@@ -103,30 +104,30 @@ class LocalActivity:
 
     @property
     def n_local(self) -> int:
-        """Speakers that a window can tell apart."""
+        """Number of speakers that a window can distinguish."""
         return 1 + max((max(group) for group in self.classes if group), default=-1)
 
     def windows(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Frames of each window, and probabilities that a local speaker is heard.
+        """Yield the frames and the speaker probabilities of each window.
 
         Yields
         ------
-        place : slice
-            Of the window among the frames of the recording.
+        span : slice
+            Frames of the recording that are in the window.
         speaking, alone : ndarray of shape (n_frames, n_local)
-            That a local speaker speaks, and that nobody else does.
+            Probability that a local speaker is active, and that it is the only one.
         """
-        speaks = np.zeros((len(self.classes), self.n_local))
+        speaks = np.zeros((len(self.classes), self.n_local))  # shape: (c, n_local)
         for row, group in enumerate(self.classes):
             speaks[row, list(group)] = 1.0
         single = speaks * (speaks.sum(axis=1, keepdims=True) == 1.0)
         for start, rows in zip(self.starts.tolist(), self.probabilities, strict=True):
-            place = slice(start, min(start + len(rows), self.frames.count))
-            seen = rows[: place.stop - place.start].astype(np.float64)
-            yield place, seen @ speaks, seen @ single
+            span = slice(start, min(start + len(rows), self.frames.count))
+            visible = rows[: span.stop - span.start].astype(np.float64)
+            yield span, visible @ speaks, visible @ single
 
     def seen(self) -> FloatArray:
-        """How many windows see each frame, at least 1."""
+        """Return the number of windows that contain each frame, at least 1."""
         edges = np.zeros(self.frames.count + 1)
         length = self.probabilities.shape[1]
         np.add.at(edges, self.starts, 1.0)
@@ -134,15 +135,15 @@ class LocalActivity:
         return np.maximum(np.cumsum(edges)[:-1], 1.0)
 
     def expected_speakers(self) -> FloatArray:
-        """How many speak in each frame, as a mean over the windows that see it."""
+        """Return the mean number of active speakers in each frame."""
         total = np.zeros(self.frames.count)
-        for place, speaking, _ in self.windows():
-            total[place] += speaking.sum(axis=1)
+        for span, speaking, _ in self.windows():
+            total[span] += speaking.sum(axis=1)
         return total / self.seen()
 
 
 def count_speakers(expected: FloatArray, share: float) -> IntArray:
-    """Whole speakers: one more counts as soon as `share` of one more is expected.
+    """Round to whole speakers: a speaker counts if at least `share` of it is expected.
 
     Examples
     --------
@@ -161,25 +162,25 @@ def local_activity(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> LocalActivity:
-    """Let a segmenter slide over a recording.
+    """Run a segmenter over a recording in sliding windows.
 
     Parameters
     ----------
     audio : Samples
         One channel at the rate of the segmenter.
     segmenter : Segmenter
-        The network.
+        Segmentation network.
     step : float, default=2.0
-        Seconds from one window to the next, to the nearest frame.
+        Distance between windows in seconds, rounded to whole frames.
     workers : int, default=1
-        Threads; results do not depend on it.
+        Number of threads; results do not depend on it.
     progress : Progress, optional
-        Receives progress.
+        Receiver of progress reports.
     """
     check_positive("local_activity", "step", step)
     rate, per_frame = audio.rate, round(segmenter.frame_step * audio.rate)
     length = min(round(segmenter.window * rate), audio.n_samples)
-    # The last window ends with the recording, or less than a frame behind it.
+    # The last window ends with the recording, or less than a frame after it.
     last = -(-(audio.n_samples - length) // per_frame)
     hop = max(1, round(step / segmenter.frame_step))
     starts = np.append(np.arange(0, last, hop, dtype=np.int64), last)
@@ -191,7 +192,7 @@ def local_activity(
                 [_padded(audio, int(start) * per_frame, length) for start in block]
             )
             logs = segmenter.log_probabilities(samples, workers=workers)
-            if at == 0:  # all at once, for parts that are joined are held twice
+            if at == 0:  # preallocate: concatenation would double the memory
                 shape = (len(starts), *logs.shape[1:])
                 probabilities = np.empty(shape, dtype=np.float16)
             probabilities[at : at + len(block)] = np.exp(logs)
@@ -209,7 +210,7 @@ def local_activity(
 def stretches_of(
     frames: Frames, on: BoolArray, recording: str, *, least: float = 0.0
 ) -> list[Segment]:
-    """Runs of frames that are on, as segments of at least so many seconds."""
+    """Return runs of active frames as segments of at least `least` seconds."""
     return [
         Segment(recording, start, end)
         for start, end in frames.stretches(on)
@@ -218,5 +219,5 @@ def stretches_of(
 
 
 def _padded(audio: Samples, first: int, length: int) -> FloatArray:
-    held = audio.read(first, min(first + length, audio.n_samples))
-    return np.pad(held, (0, length - len(held)))
+    samples = audio.read(first, min(first + length, audio.n_samples))
+    return np.pad(samples, (0, length - len(samples)))

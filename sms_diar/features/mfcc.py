@@ -1,10 +1,15 @@
-"""Mel-frequency cepstra, in chunks.
+"""Mel-frequency cepstral coefficients and their time derivatives.
 
-The definition is python_speech_features': pre-emphasis, Hamming window, power
-spectrum over the FFT length, triangular mel filters, log, orthonormal DCT,
-lifter; the log energy of the frame stands in place of the zeroth coefficient.
-Samples are taken on the 16-bit scale (times 32768), as in Kaldi, which shifts
-log energies by a constant and nothing else.
+The definition follows python_speech_features: pre-emphasis, Hamming window, power
+spectrum over the FFT length, triangular mel filters, log, orthonormal DCT, lifter. The
+log energy of the frame replaces the zeroth coefficient. Samples are scaled to the
+16-bit range (times 32768) as in Kaldi, which only shifts log energies by a constant.
+
+Frames are counted from the first sample of a segment. An incomplete last frame is
+dropped, as in Kaldi (python_speech_features pads it with zeros). Samples are processed
+in chunks that start at multiples of ``CHUNK`` frames, no matter in which blocks they
+arrive. Matrix products round differently for different numbers of rows, so this fixed
+grid makes the features of a stream bit-identical to the features of the whole file.
 """
 
 from __future__ import annotations
@@ -12,8 +17,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from python_speech_features import get_filterbanks, lifter, sigproc
 from scipy.fftpack import dct
 
@@ -23,14 +30,74 @@ from sms_diar._validation import (
     check_positive,
 )
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.framing import Chunk, frame_chunks, overlapping_frames
-from sms_diar.limits import LARGEST_RATE, LONGEST_FFT, MOST_FILTERS
+from sms_diar.limits import (
+    LARGEST_RATE,
+    LONGEST_CONTEXT,
+    LONGEST_FFT,
+    MOST_DERIVATIVES,
+    MOST_FILTERS,
+)
 from sms_diar.types import FloatArray
 
-SCALE = 32768.0
-"""From samples in [-1, 1) to the 16-bit scale; a power of two, hence exact."""
+CHUNK = 1024
+"""Number of frames processed at a time: ten seconds, 1.6 MB at 8 kHz."""
 
-_MOST = {
+
+class Chunk(NamedTuple):
+    """Samples of up to ``CHUNK`` whole frames, and the preceding sample."""
+
+    samples: FloatArray
+    before: float
+
+
+def frame_count(n_samples: int, length: int, shift: int) -> int:
+    """Return the number of whole frames in `n_samples` samples.
+
+    Examples
+    --------
+    >>> [frame_count(n, 200, 80) for n in (199, 200, 279, 280)]
+    [0, 1, 1, 2]
+    """
+    return 0 if n_samples < length else 1 + (n_samples - length) // shift
+
+
+def frame_chunks(
+    blocks: Iterable[FloatArray], length: int, shift: int
+) -> Iterator[Chunk]:
+    """Cut blocks of samples of any size into chunks of whole frames.
+
+    Parameters
+    ----------
+    blocks : iterable of ndarray
+        Consecutive samples.
+    length, shift : int
+        Frame length and frame shift in samples; the shift is at most `length`.
+    """
+    full = (CHUNK - 1) * shift + length
+    pending, before = np.empty(0), 0.0
+    for block in blocks:
+        pending = np.concatenate((pending, block))
+        at = 0
+        while len(pending) - at >= full:
+            yield Chunk(pending[at : at + full], before)
+            at += CHUNK * shift
+            before = float(pending[at - 1])
+        pending = pending[at:]
+    count = frame_count(len(pending), length, shift)
+    if count:
+        yield Chunk(pending[: (count - 1) * shift + length], before)
+
+
+def overlapping_frames(samples: FloatArray, length: int, shift: int) -> FloatArray:
+    """Return overlapping frames as the rows of a view, shape (n_frames, length)."""
+    view: FloatArray = sliding_window_view(samples, length)[::shift]
+    return view
+
+
+SCALE = 32768.0
+"""Factor from samples in [-1, 1) to the 16-bit scale; a power of two, so exact."""
+
+_LIMITS = {
     "rate": LARGEST_RATE,
     "n_cepstra": MOST_FILTERS,
     "n_filters": MOST_FILTERS,
@@ -61,7 +128,7 @@ class MfccConfig:
     preemphasis : float, default=0.97
         Share of the previous sample that is subtracted from each sample.
     lifter : int, default=22
-        Sine lifter; 0 for none.
+        Parameter of the sine lifter; 0 disables it.
     n_fft : int, default=256
         FFT length in samples, at least the length of a frame.
     floor : float, default=0.001
@@ -83,7 +150,7 @@ class MfccConfig:
     floor: float = 0.001
 
     def __post_init__(self) -> None:
-        for name, most in _MOST.items():
+        for name, most in _LIMITS.items():
             check_count("MfccConfig", name, getattr(self, name), most=most)
         check_count("MfccConfig", "lifter", self.lifter, least=0)
         for name in ("length", "shift", "high_hz", "floor"):
@@ -112,55 +179,57 @@ class MfccConfig:
             )
         if not _filters(self).any(axis=1).all():
             return (
-                f"n_filters must be small enough for each filter to meet a line of "
+                f"n_filters must be small enough for each filter to contain a line of "
                 f"the spectrum, got {self.n_filters}; lower it or raise n_fft"
             )
         return None
 
     @property
     def frame_length(self) -> int:
-        """Samples in a frame."""
+        """Frame length in samples."""
         return int(self.length * self.rate + 0.5)
 
     @property
     def frame_shift(self) -> int:
-        """Samples from one frame to the next."""
+        """Frame shift in samples."""
         return int(self.shift * self.rate + 0.5)
 
     @property
     def dim(self) -> int:
-        """Numbers in a frame: the log energy, then the cepstra."""
+        """Dimension of a frame: the log energy and the cepstra."""
         return 1 + self.n_cepstra
 
 
 def mfcc(blocks: Iterable[FloatArray], config: MfccConfig) -> Iterator[FloatArray]:
-    """Yield the cepstra of consecutive samples, in chunks.
+    """Yield the cepstra of consecutive samples in chunks.
 
     Parameters
     ----------
     blocks : iterable of ndarray
-        Consecutive samples in [-1, 1) at ``config.rate``, in blocks of any
-        sizes: they do not change the result. A whole signal is ``[signal]``.
+        Consecutive samples in [-1, 1) at ``config.rate``. The block sizes do not
+        change the result. For a whole signal, pass ``[signal]``.
     config : MfccConfig
-        The settings.
+        Settings of the cepstra.
 
     Yields
     ------
     ndarray of shape (n, 1 + n_cepstra)
-        Log energy and cepstra; nothing for less than a whole frame.
+        Log energy and cepstra. Nothing is yielded for less than one whole frame.
     """
     for chunk in frame_chunks(blocks, config.frame_length, config.frame_shift):
         yield mfcc_chunk(chunk, config)
 
 
 def mfcc_chunk(chunk: Chunk, config: MfccConfig) -> FloatArray:
-    """Cepstra of the frames of one chunk."""
+    """Compute the cepstra of one chunk, shape (n_frames, 1 + n_cepstra)."""
     samples = chunk.samples * SCALE
     before = np.concatenate(([chunk.before * SCALE], samples[:-1]))
     emphasised = samples - config.preemphasis * before
     frames = overlapping_frames(emphasised, config.frame_length, config.frame_shift)
+    # shape: (n_frames, n_fft / 2 + 1)
     power = sigproc.powspec(frames * np.hamming(config.frame_length), config.n_fft)
     energy = np.maximum(power.sum(axis=1), config.floor)
+    # shape: (n_frames, n_filters)
     filtered = np.maximum(power @ _filters(config).T, config.floor)
     cepstra = dct(np.log(filtered), type=2, axis=1, norm="ortho")[:, : config.dim]
     out: FloatArray = lifter(cepstra, config.lifter)
@@ -175,3 +244,70 @@ def _filters(config: MfccConfig) -> FloatArray:
     )
     filters.setflags(write=False)
     return filters
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaConfig:
+    """Settings of the derivatives.
+
+    Parameters
+    ----------
+    order : int, default=2
+        Highest derivative: 0 for none, 1 for delta, 2 for delta and delta-delta.
+    window : int, default=2
+        Number of frames on each side that the regression uses.
+    """
+
+    order: int = 2
+    window: int = 2
+
+    def __post_init__(self) -> None:
+        check_count("DeltaConfig", "order", self.order, least=0, most=MOST_DERIVATIVES)
+        check_count("DeltaConfig", "window", self.window, most=LONGEST_CONTEXT)
+
+    @property
+    def context(self) -> int:
+        """Number of frames on each side that the derivatives of a frame depend on."""
+        return self.order * self.window
+
+
+def delta(features: FloatArray, window: int = 2) -> FloatArray:
+    """Estimate the slope of each column around each frame by linear regression.
+
+    Same as ``python_speech_features.delta``, but vectorised: the first and the last
+    frame are repeated beyond the ends.
+
+    Examples
+    --------
+    >>> delta(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])).ravel()
+    array([0.5, 0.8, 1. , 0.8, 0.5])
+    """
+    n = len(features)
+    padded = np.pad(features, ((window, window), (0, 0)), mode="edge")
+    total = np.zeros_like(features)
+    for step in range(1, window + 1):
+        following = padded[window + step : window + step + n]
+        previous = padded[window - step : window - step + n]
+        total += step * (following - previous)
+    return total / (2 * sum(step**2 for step in range(1, window + 1)))
+
+
+def add_deltas(features: FloatArray, config: DeltaConfig) -> FloatArray:
+    """Append derivatives to the features.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, d)
+        One frame per row.
+    config : DeltaConfig
+        Settings of the derivatives.
+
+    Returns
+    -------
+    ndarray of shape (n, d * (order + 1))
+        The features, followed by the derivatives in increasing order.
+    """
+    parts = [features]
+    for _ in range(config.order):
+        parts.append(delta(parts[-1], config.window))
+    return np.hstack(parts)

@@ -1,7 +1,7 @@
-"""Who of a few local speakers speaks in each frame, by a neural network.
+"""Neural segmentation: local speaker activity in each frame of a window.
 
-`Segmenter` is what the rest of the package asks of one. Speakers are local: the first
-of one window need not be the first of the next.
+`Segmenter` is the interface that the rest of the package uses. Speakers are local: the
+first speaker of one window need not be the first speaker of the next.
 """
 
 from __future__ import annotations
@@ -23,57 +23,57 @@ _BATCH = 8
 
 @runtime_checkable
 class Segmenter(Protocol):
-    """Something that tells who speaks in windows of samples."""
+    """Interface of models that detect speaker activity in windows of samples."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name used in messages."""
         ...
 
     @property
     def rate(self) -> int:
-        """Samples per second that it wants."""
+        """Required sampling rate in hertz."""
         ...
 
     @property
     def window(self) -> float:
-        """Seconds of the windows that it was made for."""
+        """Window length in seconds that the model was trained for."""
         ...
 
     @property
     def frame_step(self) -> float:
-        """Seconds between frames."""
+        """Distance between frames in seconds."""
         ...
 
     @property
     def frame_offset(self) -> float:
-        """Seconds from the start of a window to the middle of its first frame."""
+        """Middle of the first frame, in seconds from the start of the window."""
         ...
 
     @property
     def classes(self) -> tuple[tuple[int, ...], ...]:
-        """The local speakers who speak in each class."""
+        """Local speakers that are active in each class."""
         ...
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that follow from the network."""
+        """Sixteen hexadecimal digits that identify the network."""
         ...
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
-        """Of classes, (n_windows, n_samples) to (n_windows, n_frames, n_classes)."""
+        """Map (n_windows, n_samples) to (n_windows, n_frames, n_classes)."""
         ...
 
 
 class PyanNetSegmenter:
-    """Three local speakers and their pairs, every 17 ms of windows of 10 s.
+    """Segmenter for up to three local speakers, two at a time, in windows of 10 s.
 
     Parameters
     ----------
     network : PyanNet
-        The network.
+        Segmentation network with a frame every 17 ms.
     fingerprint : str
-        Stands for its weights.
+        Identifier of the weights.
     """
 
     name = "segmentation"
@@ -88,42 +88,42 @@ class PyanNetSegmenter:
         self.fingerprint = fingerprint
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
-        """Log-probabilities of the classes.
+        """Compute log-probabilities of the classes.
 
         Parameters
         ----------
         windows : ndarray of shape (n_windows, n_samples)
-            In [-1, 1) at `rate`; 10 s, or less for a shorter recording.
+            Samples in [-1, 1) at `rate`; 10 s, or less for a shorter recording.
         workers : int, default=1
-            Threads; results do not depend on it.
+            Number of threads; results do not depend on it.
 
         Returns
         -------
         values : ndarray of shape (n_windows, n_frames, 7)
-            589 frames of 10 s.
+            Log-probabilities; 10 s give 589 frames.
         """
         check_count("PyanNetSegmenter", "workers", workers)
         empty = self._network.log_probabilities(windows[:0])
         batches = (windows[at : at + _BATCH] for at in range(0, len(windows), _BATCH))
-        found = ordered_map(self._network.log_probabilities, batches, workers=workers)
-        return np.concatenate([empty, *found])
+        results = ordered_map(self._network.log_probabilities, batches, workers=workers)
+        return np.concatenate([empty, *results])
 
 
 def load_segmentation() -> PyanNetSegmenter:
-    """The segmenter ``segmentation`` from the cache folder."""
+    """Load the segmenter ``segmentation`` from the cache folder."""
     model = store.load("segmentation")
     return PyanNetSegmenter(PyanNet(model.arrays), model.fingerprint)
 
 
 GROUP = "sms_diar.segmenters"
-_OWN = {"segmentation": load_segmentation}
+_BUILT_IN = {"segmentation": load_segmentation}
 
 
 def segmenter_names() -> list[str]:
-    """Segmenters that have a name; their files need not be here."""
-    return names(GROUP, _OWN)
+    """List the names of all segmenters, whether or not their files are installed."""
+    return names(GROUP, _BUILT_IN)
 
 
 def load_segmenter(name: str = "segmentation") -> Segmenter:
-    """The segmenter of that name."""
-    return load_named(GROUP, _OWN, name, Segmenter)  # type: ignore[type-abstract]
+    """Load the segmenter with the given name."""
+    return load_named(GROUP, _BUILT_IN, name, Segmenter)  # type: ignore[type-abstract]

@@ -1,6 +1,6 @@
-"""Formats: bytes to values and back, one file each; no arithmetic.
+"""File formats: readers and writers without arithmetic.
 
-Verbs say how strict a function is: ``read_...`` raises at the first problem,
-``scan_...`` reads what can be read and collects the problems, ``check_...`` and
-``validate_...`` only list them. ``write_...`` replaces a file whole or not at all.
+Prefixes show how strict a function is: ``read_...`` raises at the first problem,
+``scan_...`` reads all valid parts and collects the problems, ``check_...`` and
+``validate_...`` only list them. ``write_...`` replaces files atomically.
 """

@@ -1,18 +1,21 @@
-"""Where bytes come from: a file, standard input or an open stream.
+"""Byte sources: files, standard input, open streams and gzip files.
 
-The formats of this package look at the first bytes before they decide how to go
-on, and standard input cannot be rewound. `ByteSource` therefore keeps a small
-look-ahead of its own, knows how far it has read, and never asks for memory on
-the word of a header: a file that promises a billion numbers and ends early is
-noticed at its end.
+Formats are detected from the first bytes, and standard input cannot be rewound.
+`ByteSource` therefore has a small look-ahead buffer and tracks its position. It never
+allocates memory because of a header: a file that declares a billion numbers and ends
+early is detected at its end.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
+import shutil
 import stat
 import sys
+import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -34,14 +37,14 @@ class ByteSource:
     Parameters
     ----------
     stream : binary file object
-        Read from its current position on.
+        Stream to read, starting at its current position.
     name : str or Path
-        What messages call it.
+        Name of the stream in messages.
     """
 
     def __init__(self, stream: BinaryIO, name: str | Path) -> None:
         self.name = name
-        self.line = 1  # counted by `skip` and `until`, the ways text is consumed
+        self.line = 1  # updated by `skip` and `until`, which consume text
         self._stream = stream
         self._buffer = b""
         self._at = 0
@@ -49,11 +52,11 @@ class ByteSource:
 
     @property
     def position(self) -> int:
-        """Bytes consumed so far, or the offset last sought."""
+        """Number of bytes consumed so far, or the current offset after `seek`."""
         return self._base + self._at
 
     def peek(self, size: int) -> bytes:
-        """Return the next `size` bytes (fewer at the end), consuming none."""
+        """Return the next `size` bytes (fewer at the end) without consuming them."""
         while len(self._buffer) - self._at < size:
             chunk = self._next_chunk()
             if not chunk:
@@ -74,10 +77,10 @@ class ByteSource:
         return b"".join(pieces)
 
     def until(self, stop: re.Pattern[bytes], *, limit: int | None = None) -> bytes:
-        """Consume what stands before the first byte that matches `stop`.
+        """Consume all bytes before the first match of `stop`.
 
-        The stop itself stays. Without one, everything to the end is consumed, or
-        somewhat more than `limit` bytes.
+        Without a match, all bytes to the end are consumed, or slightly more than
+        `limit` bytes.
         """
         pieces = []
         size = 0
@@ -94,7 +97,7 @@ class ByteSource:
         return text
 
     def skip(self, characters: bytes) -> None:
-        """Consume as many of the given characters as come next."""
+        """Consume the next bytes as long as they are in `characters`."""
         while self._at < len(self._buffer) or self._refill():
             if self._buffer[self._at] not in characters:
                 return
@@ -102,7 +105,7 @@ class ByteSource:
             self._at += 1
 
     def rest(self) -> bytes:
-        """Consume everything that is left."""
+        """Consume all remaining bytes."""
         pieces = [self._buffer[self._at :]]
         self._at = len(self._buffer)
         while self._refill():
@@ -111,7 +114,7 @@ class ByteSource:
         return b"".join(pieces)
 
     def seek(self, offset: int) -> None:
-        """Go to a byte offset of a seekable stream; cheap when it is near."""
+        """Move to a byte offset of a seekable stream; cheap within the buffer."""
         if self._base <= offset <= self._base + len(self._buffer):
             self._at = offset - self._base
         else:
@@ -140,9 +143,9 @@ class ByteSource:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file or a pipe, with errors of this package in place of the system's.
+    """Open a file or a pipe; system errors become errors of this package.
 
-    A device that may never end, such as ``/dev/zero``, is refused.
+    A device without an end, such as ``/dev/zero``, is refused.
     """
     try:
         stream = path.open("rb")
@@ -154,7 +157,7 @@ def open_file(path: Path) -> BinaryIO:
         reason = error.strerror or error
         raise DataFormatError(f"cannot be read ({reason})", path=path) from error
     except ValueError:  # NUL
-        raise DataFormatError("is no name of a file", path=path) from None
+        raise DataFormatError("is not a valid file name", path=path) from None
     about = os.fstat(stream.fileno())
     is_empty = about.st_rdev == Path(os.devnull).stat().st_rdev
     if stat.S_ISCHR(about.st_mode) and not (is_empty or stream.isatty()):
@@ -164,23 +167,23 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a file that another file names, or that is read back and forth.
+    """Open a regular file, for paths read from other files and for random access.
 
-    A pipe would wait for its other end, and a device might never end.
+    A pipe would block until its other end is opened, and a device might never end.
     """
     try:
         is_special = path.exists() and not path.is_file() and not path.is_dir()
-    except OSError as error:  # a name beyond what the system takes
+    except OSError as error:  # such as a name that is too long
         raise DataFormatError(f"cannot be read ({error})", path=path) from error
     except ValueError:  # NUL
-        raise DataFormatError("is no name of a file", path=path) from None
+        raise DataFormatError("is not a valid file name", path=path) from None
     if is_special:
         raise DataFormatError(_SPECIAL, path=path)
     return open_file(path)
 
 
 def check_readable(owner: str, source: object) -> None:
-    """Refuse what is neither a path nor an open stream, contents above all."""
+    """Refuse values that are neither a path nor an open stream, such as bytes."""
     if not isinstance(source, str | Path) and not hasattr(source, "read"):
         raise InvalidParameterError(
             f"{owner}: source must be a path or a binary stream, got a value of type "
@@ -190,9 +193,9 @@ def check_readable(owner: str, source: object) -> None:
 
 @contextmanager
 def open_source(source: Readable) -> Iterator[ByteSource]:
-    """Open a path, ``-`` for standard input, or pass a binary stream on.
+    """Open a path, ``-`` for standard input, or wrap an open binary stream.
 
-    Streams that the caller opened stay open.
+    Streams opened by the caller are not closed.
     """
     if not isinstance(source, str | Path):
         yield ByteSource(source, str(getattr(source, "name", "<stream>")))
@@ -206,9 +209,9 @@ def open_source(source: Readable) -> Iterator[ByteSource]:
 
 @contextmanager
 def open_seekable(source: Readable, name: str | None = None) -> Iterator[NamedStream]:
-    """Open something that can be rewound; a stream is read into memory for that.
+    """Open a source for random access; a stream is read into memory.
 
-    `name` replaces what messages call a stream.
+    `name` is the name of a stream in messages.
     """
     if isinstance(source, str | Path) and str(source) != "-":
         path = Path(source)
@@ -217,3 +220,74 @@ def open_seekable(source: Readable, name: str | None = None) -> Iterator[NamedSt
     else:
         with open_source(source) as opened:
             yield BytesIO(opened.rest()), name or str(opened.name)
+
+
+STANDARD_INPUT = "-"
+STANDARD_INPUT_NAME = "<stdin>"
+"""Name of standard input in messages."""
+
+_CHUNK = 1 << 20
+_LARGEST = 1 << 30
+"""Maximum size of an unpacked file: more than the turns of a thousand days."""
+
+
+@contextmanager
+def unpacked(path: str | Path) -> Iterator[Path]:
+    """Provide a plain file for a path: the file itself, or a temporary copy.
+
+    Parameters
+    ----------
+    path : str or Path
+        File, or ``-`` for standard input. A file that ends in ``.gz`` is unpacked to
+        a copy with the same name without ``.gz``.
+    """
+    if str(path) == STANDARD_INPUT:
+        with _copy("stdin") as copy:
+            spool_standard_input(copy)
+            yield copy
+        return
+    path = Path(path)
+    if path.suffix.lower() != ".gz" or not path.is_file():
+        yield path
+        return
+    with _copy(path.stem) as copy:
+        with open_file(path) as packed:
+            _unpack(packed, copy, path)
+        yield copy
+
+
+def spool_standard_input(copy: Path) -> None:
+    """Write standard input to a file, and unpack it if it is compressed with gzip."""
+    with copy.open("wb") as out:
+        shutil.copyfileobj(sys.stdin.buffer, out, _CHUNK)
+    with copy.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    if is_packed:
+        packed = copy.replace(copy.with_name("packed"))
+        with packed.open("rb") as stream:
+            _unpack(stream, copy, STANDARD_INPUT_NAME)
+
+
+@contextmanager
+def _copy(name: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
+        yield Path(folder) / name
+
+
+def _unpack(packed: BinaryIO, copy: Path, name: str | Path) -> None:
+    size = 0
+    try:
+        with gzip.open(packed, "rb") as stream, copy.open("wb") as out:
+            while chunk := stream.read(_CHUNK):
+                size += len(chunk)
+                if size > _LARGEST:
+                    raise DataFormatError(
+                        f"unpacks to more than {_LARGEST >> 30} GiB; if it is valid, "
+                        f"unpack it with gunzip",
+                        path=name,
+                    )
+                out.write(chunk)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataFormatError(
+            f"not a whole gzip file ({error}); it is truncated or damaged", path=name
+        ) from None

@@ -1,7 +1,7 @@
-"""Errors of other libraries' parsers on damaged files, as errors of this package.
+"""Conversion of exceptions of other libraries to errors of this package.
 
-NumPy, zipfile, pyarrow, h5py and the like raise whatever they run into: a list of
-their exceptions would never be complete.
+On damaged files, NumPy, zipfile, pyarrow, h5py and similar libraries raise exceptions
+of many types, so all types are converted.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from typing import BinaryIO
 from sms_diar._text import shown
 from sms_diar.errors import DataFormatError, MissingExtraError, MissingFileError
 
-_SAID = 200  # characters of what a parser said that are worth a message
+_LONGEST = 200  # maximum number of characters quoted from a message
 
 
 @contextmanager
 def foreign_errors(path: str | Path, problem: str, remedy: str = "") -> Iterator[None]:
-    """Turn any error into a DataFormatError, also that of a value it was read into.
+    """Convert any exception to a DataFormatError.
 
     Parameters
     ----------
     path : str or Path
-        The file, for the message.
+        File name for the message.
     problem : str
-        What is wrong if anything is; what the parser said goes in brackets.
+        Description of the problem; the original message is appended in brackets.
     remedy : str, default=""
-        What else to say.
+        Text after the brackets.
     """
     try:
         yield
     except (DataFormatError, MissingExtraError, MissingFileError):
         raise
     except Exception as error:
-        said = shown(str(error).strip().partition("\n")[0])[:_SAID]
-        why = said or type(error).__name__
-        raise DataFormatError(f"{problem} ({why}){remedy}", path=path) from error
+        first_line = shown(str(error).strip().partition("\n")[0])[:_LONGEST]
+        reason = first_line or type(error).__name__
+        raise DataFormatError(f"{problem} ({reason}){remedy}", path=path) from error
 
 
 @contextmanager
 def opened_archive(
     stream: BinaryIO, path: str | Path, problem: str, remedy: str = ""
 ) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive; any error while it is open becomes a DataFormatError.
+    """Open a zip archive; exceptions while it is open become DataFormatErrors.
 
     Parameters
     ----------
     stream : binary file object
-        The archive, which can be rewound.
+        Seekable archive.
     path, problem, remedy
         As in `foreign_errors`.
     """

@@ -1,10 +1,9 @@
-"""Lines of text files, and what can be wrong with their bytes.
+"""Lines and fields of text files, with checks of their encoding.
 
-Files are read as bytes and cut at LF alone: Python's text mode would also cut
-at a lone CR, and ``str.splitlines`` at characters that may stand in a name.
-Fields are separated by spaces and tabs only, as in Kaldi; other white space, such
-as a pasted no-break space, is refused, because some tools split there and others
-do not.
+Files are read as bytes and split only at LF: Python's text mode would also split at a
+lone CR, and ``str.splitlines`` at characters that can be part of a name. Fields are
+separated only by spaces and tabs, as in Kaldi; other white space, such as a pasted
+no-break space, is refused, because some tools split at it and others do not.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 
 BOM = "the file begins with a byte order mark; save it as UTF-8 without one"
 CRLF = (
-    "the line ends in CR LF and Kaldi would take the CR for part of the last field; "
+    "the line ends in CR LF, and Kaldi would read the CR as part of the last field; "
     "convert the file with dos2unix"
 )
 BLANK = "the line is blank; remove it"
@@ -34,14 +33,13 @@ class Line:
     Parameters
     ----------
     number : int
-        1-based, as an editor shows it.
+        1-based line number.
     text : str
-        Without line end and byte order mark; wrong bytes become ``\ufffd``.
+        Text without line end and byte order mark; invalid bytes become ``\ufffd``.
     problems : tuple of str
-        What is wrong with it as text.
+        Problems of the encoding.
     is_readable : bool
-        Whether there is anything to parse: false for blank lines and for bytes
-        that are not UTF-8.
+        False for blank lines and for bytes that are not UTF-8.
     """
 
     number: int
@@ -51,18 +49,18 @@ class Line:
 
 
 def check_is_file(path: Path) -> None:
-    """Refuse what is not there or not a file."""
+    """Raise MissingFileError unless `path` is an existing file."""
     try:
         if path.is_file():
             return
-        what = "is not a file" if path.exists() else "no such file"
+        problem = "is not a file" if path.exists() else "no such file"
     except (OSError, ValueError):  # too long, or with NUL
-        what = "no file can be called so"
-    raise MissingFileError(f"{path}: {what}")
+        problem = "is not a valid file name"
+    raise MissingFileError(f"{path}: {problem}")
 
 
 def scan_lines(path: str | Path) -> Iterator[Line]:
-    """Yield every line of a file, with its problems."""
+    """Yield all lines of a file with their problems."""
     path = Path(path)
     check_is_file(path)
     with path.open("rb") as file:
@@ -92,7 +90,7 @@ def scan_lines(path: str | Path) -> Iterator[Line]:
 
 
 def strict_lines(path: str | Path) -> Iterator[Line]:
-    """Yield the lines of a file; refuse the first that has a problem."""
+    """Yield the lines of a file; raise at the first problem."""
     for line in scan_lines(path):
         if line.problems:
             raise DataFormatError(
@@ -102,14 +100,14 @@ def strict_lines(path: str | Path) -> Iterator[Line]:
 
 
 def split_fields(text: str) -> list[str]:
-    """Cut a line at its spaces and tabs."""
+    """Split a line at spaces and tabs."""
     return _FIELD.findall(text)
 
 
 def check_fields(fields: list[str]) -> list[str]:
-    """Return the fields if they have visible characters only.
+    """Return the fields if all their characters are visible.
 
-    Raises a plain ValueError, to which the caller adds file and line.
+    Raises a plain ValueError; the caller adds the file and line.
     """
     text = " ".join(fields)
     if text.split() == fields and is_name(text):
@@ -124,16 +122,16 @@ def check_fields(fields: list[str]) -> list[str]:
 
 
 def check_names(owner: str, names: Iterable[str], *, format: str) -> None:
-    """Refuse ids of which one cannot stand as a field of a line of text."""
+    """Check that all ids can be fields of a line of text."""
     for name in names:
         check_field(owner, "id", name, format=format)
 
 
 def check_field(owner: str, name: str, value: str, *, format: str) -> str:
-    """Return `value` if it can stand as one field of a line of text."""
+    """Return `value` if it can be a field of a line of text."""
     if not isinstance(value, str):
         raise InvalidParameterError(f"{owner}: {name} must be text, got {value!r}")
-    # Readers elsewhere split at any white space, so any of it is refused.
+    # Other readers split at any white space.
     if not value or any(letter.isspace() for letter in value):
         raise InvalidParameterError(
             f"{owner}: {name} must be a name without white space, which separates "
@@ -141,7 +139,7 @@ def check_field(owner: str, name: str, value: str, *, format: str) -> str:
         )
     if not is_name(value):
         raise InvalidParameterError(
-            f"{owner}: {name} must be a name of characters that show, got {value!r}; "
+            f"{owner}: {name} must be a name of visible characters, got {value!r}; "
             f"rename it"
         )
     return value

@@ -1,7 +1,4 @@
-"""Names of recordings and speakers as names of files.
-
-Names come from tables and people, and may hold anything: a slash, or two dots.
-"""
+"""Safe file names for recordings and speakers, whose names may contain anything."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ and a number and a suffix follow."""
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Name of a file, without suffix, for each of some names; all differ.
+    """Return a unique file name, without suffix, for each name.
 
     Characters that a file system may refuse or treat as a separator become ``_``, and
     names are cut to 120 bytes. Names that are then equal, ignoring case, get a number.
@@ -27,7 +24,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     >>> file_names(["ann", "Ann", "../x"])
     {'ann': 'ann', 'Ann': 'Ann-2', '../x': '.._x'}
     """
-    found: dict[str, str] = {}
+    file_of: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
         base = _safe(name)
@@ -36,8 +33,8 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
             number += 1
             unique = f"{base}-{number}"
         taken.add(unique.casefold())
-        found[name] = unique
-    return found
+        file_of[name] = unique
+    return file_of
 
 
 def _safe(name: str) -> str:

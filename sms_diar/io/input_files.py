@@ -1,7 +1,6 @@
-"""Files that are read when a path is given: itself, those inside it, those it names.
+"""Input files of a command: its paths, files in folders, and files named in tables.
 
-A folder holds recordings or tables, and a table names other files. Outputs are compared
-with all of these files, so that none is replaced by a result.
+Outputs are compared with all of these files, so that no result replaces an input.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ _TABLES = {
 }
 _NAMING = {".scp", ".lst", ".list", ".flist", ".toml"}
 _WORD = re.compile(r"[^\s\"'|]+")
-_PLACE = re.compile(r"(:[0-9]+)?(\[[^\]]*\])?$")  # of a vector within an archive
+_OFFSET = re.compile(r"(:[0-9]+)?(\[[^\]]*\])?$")  # and range of a vector in an archive
 
 
 def input_files(sources: Iterable[str | Path | None]) -> Iterator[Path]:
-    """Give the files that may be read for some paths, and perhaps a few more.
+    """Yield all files that may be read for the given paths, possibly a few more.
 
     Parameters
     ----------
     sources : iterable of str, Path or None
-        Files, folders of recordings, data directories, tables and lists of files,
-        patterns, descriptions of networks. None and missing files are skipped.
+        Files, folders of recordings, data directories, tables, lists of files,
+        patterns and descriptions of networks. None and missing files are skipped.
 
     Yields
     ------
     path : Path
-        Names of files; words of a table that name no file are among them.
+        File name; any word of a table is included, even if it is not a file.
     """
     for source in sources:
         if source is None:
@@ -52,13 +51,13 @@ def input_files(sources: Iterable[str | Path | None]) -> Iterator[Path]:
 
 
 def _is_read_from_folder(file: Path) -> bool:
-    from sms_diar.io.audio import AUDIO_SUFFIXES  # noqa: PLC0415 takes a while
+    from sms_diar.io.audio.files import AUDIO_SUFFIXES  # noqa: PLC0415 slow
 
     return file.name in _TABLES or file.suffix.lower() in AUDIO_SUFFIXES
 
 
 def _beside(file: Path) -> Iterator[Path]:
-    """Files that describe a file of embeddings."""
+    """Yield the files that describe a file of embeddings."""
     yield file.with_name(f"{file.name}.json")
     if file.suffix.lower() == ".npy":
         ids = file.with_suffix(".ids")
@@ -66,9 +65,9 @@ def _beside(file: Path) -> Iterator[Path]:
 
 
 def _named_in(table: Path) -> Iterator[Path]:
-    """Words of each line, and all of it after the first: names may hold blanks."""
+    """Yield the words of each line, and the rest after the first as one name."""
     for line in table.read_text(encoding="utf-8", errors="replace").splitlines():
         rest = line.strip().partition(" ")[2].strip()
         for word in {rest, *_WORD.findall(line)}:
-            name = _PLACE.sub("", word)
+            name = _OFFSET.sub("", word)
             yield from (Path(name), table.parent / name)

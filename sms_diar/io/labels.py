@@ -1,7 +1,7 @@
-"""Label tables: the speaker given to each segment, as text, CSV or JSON.
+"""Label tables: the speaker of each segment, as text, CSV or JSON.
 
-Text is Kaldi's `utt2spk` and what other tools read. CSV also has times and confidences,
-for spreadsheets. JSON holds names that the other two cannot.
+Text is Kaldi's `utt2spk`, which other tools read. CSV, for spreadsheets, also has times
+and confidences. JSON can represent names that the other two cannot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
-from sms_diar.timeline.seconds import format_seconds
+from sms_diar.timeline.ticks import format_seconds
 from sms_diar.types import Segment
 
 LabelFormat: TypeAlias = Literal["utt2spk", "csv", "json"]
@@ -48,18 +48,18 @@ def write_labels(
     Parameters
     ----------
     path : str or Path
-        File to be replaced.
+        File to write.
     labels : mapping
         Speaker of each segment id.
     segments : mapping, optional
-        Segment of each id (and perhaps of others). CSV then has the columns
-        recording, start and end as well, and JSON a key ``"segments"``.
+        Segment of each id; other ids are ignored. CSV then also has the columns
+        recording, start and end, and JSON a key ``"segments"``.
     confidence : mapping, optional
-        Probability that the speaker of each id is right. CSV then has a last column
+        Probability that the speaker of each id is correct. CSV then has a last column
         confidence, and JSON a key ``"confidence"``.
     format : {"utt2spk", "csv", "json"}, optional
-        By default what the suffix says: ``.csv``, ``.json``, or text for
-        ``.txt``, ``.utt2spk`` and no suffix.
+        Format of the file. By default, it follows from the suffix: ``.csv``,
+        ``.json``, or text for ``.txt``, ``.utt2spk`` and no suffix.
     """
     for argument, value in (("labels", labels), ("segments", segments)):
         rule, remedy = "a mapping", f"read it with read_{argument}"
@@ -70,12 +70,12 @@ def write_labels(
                 f"write_labels: labels must map text to text, got {name!r}: "
                 f"{speaker!r}; name the clusters with name_speakers"
             )
-    for argument, known in (("segments", segments), ("confidence", confidence)):
-        missing = [] if known is None else [n for n in labels if n not in known]
+    for argument, values in (("segments", segments), ("confidence", confidence)):
+        missing = [] if values is None else [n for n in labels if n not in values]
         if missing:
             raise InvalidParameterError(
-                f"write_labels: {argument} must cover all labels, got none for "
-                f"{missing[0]!r} ({len(missing)} of {len(labels)} are missing)"
+                f"write_labels: {argument} must contain all ids of labels, but "
+                f"{missing[0]!r} is missing ({len(missing)} of {len(labels)})"
             )
     chosen = _format_of(Path(path), format)
     if chosen == "utt2spk":
@@ -89,9 +89,9 @@ def write_labels(
 def read_labels(path: str | Path) -> dict[str, str]:
     """Read the speaker of each segment from any of the three formats.
 
-    The suffix says which format it is. A file with another suffix is JSON if it
-    begins with a brace, CSV if its first line is a header with the columns id
-    and speaker, and text otherwise.
+    The format follows from the suffix. A file with another suffix is JSON if it begins
+    with a brace, CSV if its first line is a header with the columns id and speaker, and
+    text otherwise.
     """
     check_path("read_labels", "path", path)
     path = Path(path)
@@ -169,7 +169,7 @@ def _json_text(
 
 
 def _text_of(path: Path) -> str:
-    """Whole text of a file, without the byte order mark and CRs of spreadsheets."""
+    """Read a whole text without the byte order mark and CRs of spreadsheets."""
     lines = []
     for line in scan_lines(path):
         wrong = [problem for problem in line.problems if "is not UTF-8" in problem]
@@ -195,7 +195,7 @@ def _read_csv(path: Path) -> dict[str, str]:
                 continue
             if len(row) != len(header):
                 raise ValueError(
-                    f"a row has {len(header)} fields as the header, this one has "
+                    f"expected {len(header)} fields as in the header, this row has "
                     f"{len(row)}"
                 )
             name, speaker = (
@@ -208,7 +208,7 @@ def _read_csv(path: Path) -> dict[str, str]:
     except (ValueError, csv.Error) as error:
         raise DataFormatError(str(error), path=path, line=reader.line_num) from error
     if header is None:
-        raise DataFormatError("the file is empty, not even a header", path=path)
+        raise DataFormatError("the file is empty; expected a header", path=path)
     return labels
 
 
@@ -226,8 +226,7 @@ def _read_json(path: Path) -> dict[str, str]:
     labels = content.get("labels") if isinstance(content, dict) else None
     if not isinstance(labels, dict):
         raise DataFormatError(
-            'the file must hold an object with the key "labels", itself an object '
-            "from id to speaker",
+            'expected an object with the key "labels", which maps ids to speakers',
             path=path,
         )
     for name, speaker in labels.items():
@@ -250,9 +249,9 @@ def _check_names(name: str, speaker: str) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"id {twice!r} is given twice")
-    return found
+    return content

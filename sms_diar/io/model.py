@@ -1,9 +1,9 @@
-"""Model files of this package: npz with a header, and nothing that executes.
+"""Model files of this package: npz with a JSON header, without executable content.
 
-A header, itself JSON text, says what the file is: format version, kind of model,
-words about it (what it was trained on), and a digest of its arrays that doubles
-as the fingerprint by which other files refer to this model. A damaged file, a
-newer format, or a model of another kind is refused by name.
+The header contains the format version, the kind of model, a description (such as the
+training data), and a digest of the arrays. The digest is also the fingerprint by which
+other files refer to the model. Damaged files, newer formats and models of another kind
+are refused with a specific message.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import open_regular
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io._npy import names_in_npz
-from sms_diar.io.arrays import load_arrays
+from sms_diar.io.embeddings.arrays import load_arrays, names_in_npz
 from sms_diar.types import AnyArray
 
 FORMAT_VERSION = 1
@@ -37,11 +36,11 @@ class ModelFile:
     Parameters
     ----------
     kind : str
-        What the arrays are, such as "backend".
+        Kind of model, such as "backend".
     arrays : mapping from str to ndarray
-        The numbers.
+        Arrays of the model.
     words : mapping
-        What else is known: plain values that JSON holds.
+        Description of the model, as JSON values.
     """
 
     kind: str
@@ -50,7 +49,7 @@ class ModelFile:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that follow from kind and arrays."""
+        """Digest of kind and arrays, sixteen hexadecimal digits."""
         digest = hashlib.sha256(self.kind.encode())
         for name in sorted(self.arrays):
             array = np.ascontiguousarray(self.arrays[name])
@@ -60,7 +59,7 @@ class ModelFile:
 
 
 def write_model(path: str | Path, model: ModelFile) -> None:
-    """Write a model, whole or not at all."""
+    """Write a model atomically."""
     rule, remedy = "a ModelFile", "read it with read_model"
     refuse_path("write_model", "model", model, rule, remedy)
     header = {
@@ -75,7 +74,7 @@ def write_model(path: str | Path, model: ModelFile) -> None:
 
 
 def is_model(path: str | Path) -> bool:
-    """Whether a file is a model of this package, damaged or not."""
+    """Return true for a model file of this package, even if it is damaged."""
     path = Path(path)
     try:
         with open_regular(path) as file:
@@ -96,9 +95,9 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
             f"only {', '.join(sorted(arrays)) or 'none'}",
             path=path,
         )
-    with foreign_errors(path, "the header of this model file makes no sense"):
+    with foreign_errors(path, "invalid header of a model file"):
         header = json.loads(str(text))
-        version, found = int(header["version"]), str(header["kind"])
+        version, stored_kind = int(header["version"]), str(header["kind"])
         words, fingerprint = dict(header["words"]), str(header["fingerprint"])
     if version > FORMAT_VERSION:
         raise DataFormatError(
@@ -106,11 +105,11 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
             f"{FORMAT_VERSION}; update sms_diar",
             path=path,
         )
-    if found != kind:
+    if stored_kind != kind:
         raise DataFormatError(
-            f"holds a model of kind '{found}', expected '{kind}'", path=path
+            f"contains a model of kind '{stored_kind}', expected '{kind}'", path=path
         )
-    model = ModelFile(found, arrays, words)
+    model = ModelFile(stored_kind, arrays, words)
     if model.fingerprint != fingerprint:
         raise DataFormatError(
             "the arrays of this model do not match its fingerprint; the file is "

@@ -1,4 +1,4 @@
-"""What becomes of the problems that a reader collected."""
+"""Raising and summarising the problems that a reader collected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sms_diar.types import Problem
 
 
 def refuse_errors(problems: Iterable[Problem]) -> None:
-    """Raise the first error, if there is one."""
+    """Raise the first error, if any."""
     for problem in problems:
         if problem.severity == "error":
             raise DataFormatError(
@@ -21,7 +21,7 @@ def refuse_errors(problems: Iterable[Problem]) -> None:
 
 
 def summarised(problems: Sequence[Problem], most: int = 3) -> list[str]:
-    """Lines for people: the first few of each kind, and how many more."""
+    """Describe the first `most` problems of each kind, and count the others."""
     shown: list[str] = []
     count: dict[tuple[str | None, str], int] = {}
     for problem in problems:
@@ -36,7 +36,7 @@ def summarised(problems: Sequence[Problem], most: int = 3) -> list[str]:
 
 
 def problem_records(problems: Sequence[Problem]) -> list[dict[str, str | None]]:
-    """Plain values of problems: which recording, which segment, and what."""
+    """Convert problems to records with recording, segment and text."""
     return [
         {
             "recording": problem.recording,

@@ -1,4 +1,4 @@
-"""TOML, the format of settings and descriptions."""
+"""TOML files of settings and descriptions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sms_diar.io._bytes import open_file
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a file of TOML into plain values.
+    """Read a TOML file.
 
     Raises
     ------
     ConfigError
-        It is not TOML, or too deep.
+        If the file is not valid TOML, or nested too deeply.
     """
     with open_file(path) as file:
         data = file.read()
@@ -24,9 +24,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(data: bytes, origin: str) -> dict[str, Any]:
-    """Plain values of a text of TOML; `origin` is what messages call it."""
+    """Parse TOML; `origin` is the name of the text in messages."""
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # that of TOML is a ValueError
-        why = "too deep" if isinstance(error, RecursionError) else error
-        raise ConfigError(f"{origin}: not valid TOML: {why}") from error
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        reason = "too deep" if isinstance(error, RecursionError) else error
+        raise ConfigError(f"{origin}: not valid TOML: {reason}") from error

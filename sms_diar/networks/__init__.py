@@ -1,8 +1,8 @@
-"""Neural networks as data: where they come from, where they lie, how they compute.
+"""Neural networks: download, storage and inference without torch.
 
-`catalogue` lists them, `fetching` gets their files, `torch_archive` and `onnx_weights`
-read those without running anything, `campplus_weights` and `pyannet_weights` convert
-them, `store` keeps the result, `campplus` and `pyannet` compute. `registry` finds
-networks of other packages. Nothing here needs torch, and nothing is downloaded unless
-`fetching.fetch` is called.
+`catalogue` lists the networks and `fetching` downloads their files. `torch_archive` and
+`onnx_weights` read the files without executing anything; `campplus_weights` and
+`pyannet_weights` convert the weights, and `store` keeps them. `campplus` and `pyannet`
+run the networks. `registry` finds networks of other packages. Nothing is downloaded
+unless `fetching.fetch` is called.
 """

@@ -1,4 +1,4 @@
-"""Elementwise parts of CAM++, each one pass over its array."""
+"""Elementwise operations of CAM++, each in one pass over its array."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sms_diar.types import AnyArray
 
 @kernel
 def affine_relu(x: AnyArray, scale: AnyArray, shift: AnyArray, out: AnyArray) -> None:
-    """``max(scale * x + shift, 0)``, scale and shift for each row of (c, n)."""
+    """Compute ``max(scale * x + shift, 0)``; scale and shift are per row of (c, n)."""
     zero = np.float32(0.0)
     for row in range(x.shape[0]):
         a, b = scale[row], shift[row]
@@ -22,35 +22,35 @@ def affine_relu(x: AnyArray, scale: AnyArray, shift: AnyArray, out: AnyArray) ->
 def next_tiles(
     product: AnyArray,
     bias: AnyArray,
-    rest: AnyArray,
+    residual: AnyArray,
     length: int,
     plain: AnyArray,
     tiles: AnyArray,
 ) -> None:
-    """Products of tiles back to frames, rectified, and those to tiles for what follows.
+    """Convert products of tiles to rectified frames, and these to the next tiles.
 
-    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles; windows lie side
-    by side, and beyond a window there are zeros.
+    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows are side
+    by side, and frames beyond a window are zero.
 
     Parameters
     ----------
     product : ndarray of shape (6, rows, c, n)
         Products of transformed tiles.
     bias : ndarray of shape (c,)
-        Added to each channel.
-    rest : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
-        Added too, if there is one.
+        Bias of each channel.
+    residual : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
+        Residual input that is added, if not empty.
     length : int
-        Frames of a window, in ``ceil(length / 4)`` tiles.
+        Number of frames of a window, in ``ceil(length / 4)`` tiles.
     plain : ndarray of shape (rows, 4, c, n)
-        Receives the frames.
+        Output array for the frames.
     tiles : ndarray of shape (6, rows + 2, c, n)
-        Receives the transformed tiles, between rows that are left alone.
+        Output array for the transformed tiles; its first and last row do not change.
     """
     zero = np.float32(0.0)
     two, four, eight = np.float32(2.0), np.float32(4.0), np.float32(8.0)
     _, rows, channels, n = product.shape
-    has_rest = rest.shape[0] > 0
+    has_residual = residual.shape[0] > 0
     for row in range(rows):
         for channel in range(channels):
             b = bias[channel]
@@ -67,9 +67,9 @@ def next_tiles(
                 y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
             for j in range(4):
                 y = plain[row, j, channel]
-                if has_rest:
+                if has_residual:
                     for t in range(n):
-                        y[t] = max(y[t] + rest[row, j, channel, t], zero)
+                        y[t] = max(y[t] + residual[row, j, channel, t], zero)
                 else:
                     for t in range(n):
                         y[t] = max(y[t], zero)
@@ -78,9 +78,9 @@ def next_tiles(
 
 @kernel
 def transform_tiles(plain: AnyArray, length: int, tiles: AnyArray) -> None:
-    """Frames to transformed tiles of six, as in `next_tiles`.
+    """Transform frames to tiles of six, as in `next_tiles`.
 
-    Frames of the last tile of a window that are beyond its end become zero.
+    Frames of the last tile that are beyond the end of the window are set to zero.
     """
     zero = np.float32(0.0)
     two, four, five = np.float32(2.0), np.float32(4.0), np.float32(5.0)
@@ -118,18 +118,18 @@ def transform_tiles(plain: AnyArray, length: int, tiles: AnyArray) -> None:
 def bias_relu_means(
     x: AnyArray, bias: AnyArray, length: int, part: int, means: AnyArray
 ) -> None:
-    """``max(x + bias, 0)`` in place, and context: mean of window plus mean of part.
+    """Compute ``max(x + bias, 0)`` in place, and the mean of window plus part.
 
     Parameters
     ----------
     x : ndarray of shape (c, n)
-        Windows of `length` columns side by side.
+        Windows of `length` columns, side by side.
     bias : ndarray of shape (c,)
-        Added to each channel.
+        Bias of each channel.
     length, part : int
-        Columns of a window, and of a part of it (the last one may be shorter).
+        Number of columns of a window and of a part; the last part may be shorter.
     means : ndarray of shape (c, n_windows * n_parts)
-        Receives the context of each part.
+        Output array for the context of each part.
     """
     zero = np.float32(0.0)
     n_parts = -(-length // part)
@@ -139,7 +139,7 @@ def bias_relu_means(
             x[row, column] = max(x[row, column] + b, zero)
         for window in range(x.shape[1] // length):
             first = window * length
-            whole = 0.0
+            window_sum = 0.0
             for number in range(n_parts):
                 low = number * part
                 high = min(low + part, length)
@@ -147,27 +147,27 @@ def bias_relu_means(
                 for column in range(first + low, first + high):
                     total += x[row, column]
                 means[row, window * n_parts + number] = total / (high - low)
-                whole += total
+                window_sum += total
             for number in range(n_parts):
-                means[row, window * n_parts + number] += whole / length
+                means[row, window * n_parts + number] += window_sum / length
 
 
 @kernel
 def gated_taps(
     taps: AnyArray, gate: AnyArray, length: int, part: int, step: int, out: AnyArray
 ) -> None:
-    """Sum of three taps `step` columns apart, times the gate of its part.
+    """Sum three taps that are `step` columns apart, times the gate of the part.
 
     Parameters
     ----------
     taps : ndarray of shape (3, c, n)
-        Products with the weights of each tap, windows of `length` side by side.
+        Products with the weights of each tap, for windows of `length` side by side.
     gate : ndarray of shape (c, n_windows * n_parts)
         Factor of each part.
     length, part, step : int
-        Columns of a window and of a part, and between taps.
+        Number of columns of a window, of a part, and between taps.
     out : ndarray of shape (c, n)
-        Receives the result; beyond a window there are zeros.
+        Output array; columns beyond a window count as zero.
     """
     n_parts = -(-length // part)
     for row in range(out.shape[0]):

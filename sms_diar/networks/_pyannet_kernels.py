@@ -1,10 +1,11 @@
-"""Elementwise parts of the segmentation network, on 32-bit numbers.
+"""Elementwise operations of the segmentation network in single precision.
 
 The hyperbolic tangent is ``x P(x^2) / Q(x^2)`` with polynomials of degrees five and
-four, fitted to the least greatest relative error on [-9, 9] (1e-9), beyond which it is
-1 to 32 bits. Unlike the library's it has no branch, so loops over it are vectorised. It
-is evaluated in 64 bits, since what cells round adds up over the frames: with 32 bits
-the log-probabilities are off by 1e-4, and a window takes 33 in place of 34 ms.
+four and minimax relative error on [-9, 9] (1e-9); outside it is 1 in single precision.
+Unlike the library function it has no branches, so loops are vectorised. It is evaluated
+in double precision, because rounding errors of the cells accumulate over frames: in
+single precision the log-probabilities are off by 1e-4, and a window takes 33 instead of
+34 ms.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _tanh(x: Any) -> Any:
 
 @kernel
 def tanh(x: AnyArray, out: AnyArray) -> None:
-    """Hyperbolic tangent of a row of numbers, as the cells use it."""
+    """Compute the hyperbolic tangent of a row of numbers, as in the cells."""
     for i in range(len(x)):
         out[i] = _tanh(x[i])
 
@@ -48,24 +49,24 @@ def step_cells(
     hidden: AnyArray,
     out: AnyArray,
 ) -> None:
-    """One step of the cells of both directions.
+    """Advance the cells of both directions by one step.
 
-    Gates are in the order input, output, forget, cell. The sums of the first three are
-    halved (in the weights), since ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``.
+    The gates are in the order input, output, forget, cell. The weights halve the sums
+    of the first three, because ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``.
 
     Parameters
     ----------
     inputs : ndarray of shape (2, n_frames, n, 4 * size)
-        What the layer below adds to the gates.
+        Contribution of the layer below to the gates.
     step : int
-        Number of the step: the frame of the first direction, and from the end that of
-        the second.
+        Number of the step: the frame of the first direction, and the frame counted from
+        the end of the second direction.
     sums : ndarray of shape (2, n, 4 * size)
-        What the state before adds to the gates; overwritten.
+        Contribution of the previous state to the gates; overwritten.
     cells, hidden : ndarray of shape (2, n, size)
-        State, changed in place.
+        State, updated in place.
     out : ndarray of shape (n_frames, n, 2 * size)
-        Receives the hidden state.
+        Output array for the hidden state.
     """
     size = cells.shape[2]
     for way in range(2):
@@ -88,23 +89,23 @@ def step_cells(
 
 @kernel
 def pool_three(phases: AnyArray, rectify: int, out: AnyArray) -> None:
-    """Greatest of three frames each, of absolute values if `rectify`.
+    """Pool the maximum of three frames each, of absolute values if `rectify`.
 
     Parameters
     ----------
     phases : ndarray of shape (p, m, c)
         Frame ``i`` is ``phases[i % p, i // p]``.
     rectify : int
-        1 if absolute values are compared, else 0.
+        1 to compare absolute values, else 0.
     out : ndarray of shape (n, c)
-        Receives the pooled frames.
+        Output array for the pooled frames.
     """
     p = phases.shape[0]
     for i in range(out.shape[0]):
-        at = 3 * i
-        first = phases[at % p, at // p]
-        second = phases[(at + 1) % p, (at + 1) // p]
-        third = phases[(at + 2) % p, (at + 2) // p]
+        start = 3 * i
+        first = phases[start % p, start // p]
+        second = phases[(start + 1) % p, (start + 1) // p]
+        third = phases[(start + 2) % p, (start + 2) // p]
         row = out[i]
         if rectify:
             for j in range(out.shape[1]):
@@ -118,7 +119,7 @@ def pool_three(phases: AnyArray, rectify: int, out: AnyArray) -> None:
 def normalise_leaky(
     x: AnyArray, scale: AnyArray, shift: AnyArray, slope: float, out: AnyArray
 ) -> None:
-    """Instance normalisation over rows, then a leaky rectifier, (n, c) to (n, c)."""
+    """Apply instance normalisation over rows and a leaky rectifier, shape (n, c)."""
     n, c = x.shape
     mean = np.zeros(c)
     for i in range(n):

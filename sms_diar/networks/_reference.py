@@ -1,7 +1,7 @@
-"""The networks as their papers draw them: one window, no batches, nothing folded.
+"""Reference implementations of the networks: one window, no batches, no fused weights.
 
-Slow and in double precision, from the weights as the originals name them. Tests hold
-the fast forms to these, and these to the originals' own output.
+Slow and in double precision, with the original weight names. Tests compare the fast
+implementations with these, and these with the output of the original code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ State = Mapping[str, AnyArray]
 
 
 def campplus(state: State, frames: FloatArray) -> FloatArray:
-    """Vector of (n_frames, 80) frames, by the tensors of the original."""
+    """Return the embedding of (n_frames, 80) frames, from the original tensors."""
     x = frames.T[None]
     x = _relu(_norm(state, "head.bn1", _plane(x, state["head.conv1.weight"])))
     for name, step in (
@@ -70,7 +70,7 @@ def _masked_layer(state: State, name: str, x: FloatArray, dilation: int) -> Floa
 
 
 def pyannet(weights: State, samples: FloatArray) -> FloatArray:
-    """Log-probabilities (n_frames, 7) of a window, by the weights of the ONNX file."""
+    """Return log-probabilities (n_frames, 7) of a window, from the ONNX weights."""
     scale = weights["ortshared_1_1_1_1_token_110"]
     x = _instance_norm(samples[None], scale, weights["ortshared_1_1_1_0_token_107"])
     x = np.abs(_valid(x, weights["/sincnet/conv1d.0/Concat_2_output_0"], 10))
@@ -118,32 +118,32 @@ def _lstm(
 
 
 def _plane(x: FloatArray, weight: AnyArray, step: int = 1) -> FloatArray:
-    """A 3x3 convolution of (channels, frequency, time), every `step` frequencies."""
+    """Apply a 3x3 convolution to (channels, frequency, time), with frequency stride."""
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
     views = sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::step]
-    found: FloatArray = np.tensordot(weight, views, axes=((1, 2, 3), (0, 3, 4)))
-    return found
+    product: FloatArray = np.tensordot(weight, views, axes=((1, 2, 3), (0, 3, 4)))
+    return product
 
 
 def _line(
     x: FloatArray, weight: AnyArray, *, step: int = 1, dilation: int = 1
 ) -> FloatArray:
-    """A convolution over time that keeps its length, every `step` frames."""
+    """Apply a convolution over time with padding, every `step` frames."""
     reach = weight.shape[2] // 2 * dilation
     padded = np.pad(x, ((0, 0), (reach, reach)))
     views = sliding_window_view(padded, 2 * reach + 1, axis=1)[:, ::step, ::dilation]
-    found: FloatArray = np.tensordot(weight, views, axes=((1, 2), (0, 2)))
-    return found
+    product: FloatArray = np.tensordot(weight, views, axes=((1, 2), (0, 2)))
+    return product
 
 
 def _valid(x: FloatArray, weight: AnyArray, step: int) -> FloatArray:
     views = sliding_window_view(x, weight.shape[2], axis=1)[:, ::step]
-    found: FloatArray = np.tensordot(weight, views, axes=((1, 2), (0, 2)))
-    return found
+    product: FloatArray = np.tensordot(weight, views, axes=((1, 2), (0, 2)))
+    return product
 
 
 def _norm(state: State, name: str, x: FloatArray) -> FloatArray:
-    """Batch normalisation with the statistics of the training."""
+    """Apply batch normalisation with the statistics of the training."""
 
     def column(word: str, default: float) -> FloatArray:
         values = state.get(f"{name}.{word}", np.full(len(x), default))
@@ -155,8 +155,10 @@ def _norm(state: State, name: str, x: FloatArray) -> FloatArray:
 
 def _instance_norm(x: FloatArray, scale: AnyArray, shift: AnyArray) -> FloatArray:
     away = x - x.mean(axis=1, keepdims=True)
-    found: FloatArray = away / np.sqrt((away**2).mean(axis=1, keepdims=True) + 1e-5)
-    return found * scale[:, None] + shift[:, None]
+    normalised: FloatArray = away / np.sqrt(
+        (away**2).mean(axis=1, keepdims=True) + 1e-5
+    )
+    return normalised * scale[:, None] + shift[:, None]
 
 
 def _relu(x: FloatArray) -> FloatArray:
@@ -168,5 +170,5 @@ def _leaky(x: FloatArray) -> FloatArray:
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:
-    found: FloatArray = 1.0 / (1.0 + np.exp(-x))
-    return found
+    value: FloatArray = 1.0 / (1.0 + np.exp(-x))
+    return value

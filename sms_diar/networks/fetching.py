@@ -1,9 +1,9 @@
-"""Getting the file of a network: from its wheel, or from a file the user has.
+"""Download of the file of a network, or import from a local file.
 
-The wheel comes through the user's own pip, with whatever index, proxy and certificates
-that is set up for, or through uv where there is no pip. Neither is asked to install
-anything where this package runs: pip only downloads, and uv, which cannot, unpacks into
-a temporary folder. No code of the wheel is ever run.
+The wheel is downloaded by the user's pip, with its configured index, proxy and
+certificates, or by uv if there is no pip. Nothing is installed into the current
+environment: pip only downloads, and uv, which has no download command, unpacks into a
+temporary folder. No code of the wheel is ever run.
 """
 
 from __future__ import annotations
@@ -26,39 +26,39 @@ from sms_diar.networks.catalogue import NETWORKS, Network, network
 
 _DAMAGED = "is a damaged wheel"
 _STEPS = 3
-_UV_PLATFORM = "x86_64-manylinux_2_28"  # of any platform, since no code is wanted
+_UV_PLATFORM = "x86_64-manylinux_2_28"  # any platform will do, as no code is run
 
 
 def fetch(
     name: str, *, again: bool = False, progress: Progress | None = None
 ) -> store.Stored:
-    """Download a network, check it, convert it and keep it.
+    """Download, verify, convert and store a network.
 
     Parameters
     ----------
     name : str
-        The network.
+        Name of the network.
     again : bool, default=False
-        Download even if it is there and whole.
+        If True, download it even if it is already stored and intact.
     progress : Progress, optional
-        Receives progress.
+        Receiver of progress reports.
     """
-    wanted = network(name)
-    known = store.look_up(name)
-    if known.state == "verified" and not again:
-        return known
+    entry = network(name)
+    stored = store.look_up(name)
+    if stored.state == "verified" and not again:
+        return stored
     store.check_writable(name)
     listener = progress or Silence()
     with (
-        tempfile.TemporaryDirectory(prefix="sms-diar-") as made,
+        tempfile.TemporaryDirectory(prefix="sms-diar-") as temporary,
         listener.track(f"fetch {name}", _STEPS) as advance,
     ):
-        folder = Path(made)
-        listener.say(f"{name}: downloading {wanted.source}")
+        folder = Path(temporary)
+        listener.say(f"{name}: downloading {entry.source}")
         try:
-            _download(wanted, folder)
+            _download(entry, folder)
             advance()
-            file = _unpacked(wanted, folder)
+            file = _unpacked(entry, folder)
             advance()
             store.store(name, file)
         except OSError as error:
@@ -71,47 +71,48 @@ def fetch(
 
 
 def add(path: str | Path) -> list[store.Stored]:
-    """Convert and keep the network of a file the user has.
+    """Convert and store the network of a local file.
 
     Parameters
     ----------
     path : str or Path
-        The original file of a network, known by its digest, or a wheel that holds one.
+        Original file of a network, identified by its digest, or a wheel with such
+        files.
     """
     path = Path(path)
-    found = file_networks(path)
-    for known in found:
-        store.check_writable(known.name)
+    networks = file_networks(path)
+    for entry in networks:
+        store.check_writable(entry.name)
     with protecting([path]), tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
-        if store.file_digest(path) == found[0].digest:
-            store.store(found[0].name, path)
+        if store.file_digest(path) == networks[0].digest:
+            store.store(networks[0].name, path)
         else:
-            for known in found:
-                store.store(known.name, _taken(known, path, Path(folder)))
-    return [store.look_up(known.name) for known in found]
+            for entry in networks:
+                store.store(entry.name, _taken(entry, path, Path(folder)))
+    return [store.look_up(entry.name) for entry in networks]
 
 
 def file_networks(path: Path) -> list[Network]:
-    """Networks whose file this is, or that are in this wheel."""
+    """Return the networks that a file, or the entries of a wheel, belong to."""
     digest = store.file_digest(path)
-    found = [known for known in NETWORKS.values() if known.digest == digest]
-    if not found and zipfile.is_zipfile(path):
+    networks = [entry for entry in NETWORKS.values() if entry.digest == digest]
+    if not networks and zipfile.is_zipfile(path):
         with open_regular(path) as file, opened_archive(file, path, _DAMAGED) as wheel:
             names = set(wheel.namelist())
-        found = [known for known in NETWORKS.values() if known.entry in names]
-    if not found:
-        listed = ", ".join(PurePath(known.entry).name for known in NETWORKS.values())
+        networks = [entry for entry in NETWORKS.values() if entry.entry in names]
+    if not networks:
+        listed = ", ".join(PurePath(entry.entry).name for entry in NETWORKS.values())
         raise DataFormatError(
             f"is neither the file of a known network ({listed}) nor a wheel with one; "
             f"its SHA-256 is {digest}",
             path=path,
         )
-    return found
+    return networks
 
 
-def _download(wanted: Network, folder: Path) -> None:
-    """Have pip or uv put the wheel, or what is in it, into the folder."""
-    program, command = _command(wanted, folder)
+def _download(entry: Network, folder: Path) -> None:
+    """Download the wheel with pip, or its content with uv, into the folder."""
+    program, command = _command(entry, folder)
     try:
         done = subprocess.run(  # noqa: S603 a list of arguments, no shell
             command,
@@ -123,71 +124,70 @@ def _download(wanted: Network, folder: Path) -> None:
         )
     except OSError as error:
         raise NetworkError(
-            f"network '{wanted.name}': {program} cannot be started ({error.strerror})"
+            f"network '{entry.name}': {program} cannot be started ({error.strerror})"
         ) from error
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         reasons = [line for line in lines if line.lower().startswith("error")] or lines
         reason = reasons[-1].strip() if reasons else f"exit code {done.returncode}"
         raise NetworkError(
-            f"network '{wanted.name}': {program} could not get {wanted.source} "
+            f"network '{entry.name}': {program} could not get {entry.source} "
             f"({reason}); check the connection and the settings of {program}, or get "
             f"the wheel elsewhere and name it to 'sms-diar models add'"
         )
 
 
-def _command(wanted: Network, folder: Path) -> tuple[str, list[str]]:
-    package = f"{wanted.package}=={wanted.version}"
-    common = ["--no-deps", "--only-binary", ":all:", "--python-version", wanted.python]
+def _command(entry: Network, folder: Path) -> tuple[str, list[str]]:
+    package = f"{entry.package}=={entry.version}"
+    common = ["--no-deps", "--only-binary", ":all:", "--python-version", entry.python]
     if importlib.util.find_spec("pip") is not None:
-        platforms = [word for tag in wanted.platforms for word in ("--platform", tag)]
-        asked = ["--implementation", "cp", *platforms, "--dest", str(folder), package]
+        platforms = [word for tag in entry.platforms for word in ("--platform", tag)]
+        options = ["--implementation", "cp", *platforms, "--dest", str(folder), package]
         quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
         return "pip", [
             *(sys.executable, "-m", "pip", "download"),
             *quiet,
             *common,
-            *asked,
+            *options,
         ]
     uv = shutil.which("uv")
     if uv is None:
         raise NetworkError(
-            f"network '{wanted.name}': neither pip nor uv is here to download "
-            f"{wanted.source}; install one of them, or get the wheel elsewhere and "
+            f"network '{entry.name}': neither pip nor uv is available to download "
+            f"{entry.source}; install one of them, or get the wheel elsewhere and "
             f"name it to 'sms-diar models add'"
         )
-    asked = ["--python-platform", _UV_PLATFORM, "--target", str(folder / "unpacked")]
+    options = ["--python-platform", _UV_PLATFORM, "--target", str(folder / "unpacked")]
     interpreter = ["--python", sys.executable]
-    return "uv", [uv, "pip", "install", *interpreter, *common, *asked, package]
+    return "uv", [uv, "pip", "install", *interpreter, *common, *options, package]
 
 
-def _unpacked(wanted: Network, folder: Path) -> Path:
-    """The file of the network, from what was downloaded."""
-    file = folder / "unpacked" / wanted.entry
+def _unpacked(entry: Network, folder: Path) -> Path:
+    """Return the file of the network among the downloaded files."""
+    file = folder / "unpacked" / entry.entry
     if file.is_file():
         return file
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise NetworkError(
-            f"network '{wanted.name}': expected one wheel of {wanted.source}, got "
+            f"network '{entry.name}': expected one wheel of {entry.source}, got "
             f"{len(wheels)}"
         )
-    return _taken(wanted, wheels[0], folder)
+    return _taken(entry, wheels[0], folder)
 
 
-def _taken(wanted: Network, wheel: Path, folder: Path) -> Path:
-    """One entry of a wheel as a file; its path in the wheel plays no part."""
-    target = folder / f"{wanted.name}.original"
+def _taken(entry: Network, wheel: Path, folder: Path) -> Path:
+    """Extract one entry of a wheel to a file; its path in the wheel is ignored."""
+    target = folder / f"{entry.name}.original"
     with open_regular(wheel) as file, opened_archive(file, wheel, _DAMAGED) as archive:
-        if wanted.entry not in archive.namelist():
-            raise DataFormatError(f"is a wheel without {wanted.entry}", path=wheel.name)
-        info = archive.getinfo(wanted.entry)
-        if info.file_size != wanted.size:
+        if entry.entry not in archive.namelist():
+            raise DataFormatError(f"is a wheel without {entry.entry}", path=wheel.name)
+        info = archive.getinfo(entry.entry)
+        if info.file_size != entry.size:
             raise DataFormatError(
-                f"its {wanted.entry} has {info.file_size} bytes, expected "
-                f"{wanted.size}",
+                f"its {entry.entry} has {info.file_size} bytes, expected {entry.size}",
                 path=wheel.name,
             )
         content = archive.read(info)
-    target.write_bytes(content)  # a full disk is not the fault of the wheel
+    target.write_bytes(content)  # outside the handler: a full disk is another error
     return target

@@ -1,10 +1,10 @@
-"""Weights of an ONNX file, read from its bytes.
+"""Reader for the weights in an ONNX file.
 
-ONNX is a protocol buffer: a message is a row of fields, each a key (number and wire
-type), then a varint, four or eight bytes, or a length and that many bytes. The weights
-are field 5 of the graph, which is field 7 of the file, so a reader of a few lines saves
-a dependency. What the graph computes is not looked at: networks are recognised by the
-digest of their file.
+ONNX is a protocol buffer: a message is a sequence of fields, each a key (number and
+wire type) followed by a varint, by four or eight bytes, or by a length and that many
+bytes. The weights are field 5 of the graph, which is field 7 of the file, so this short
+reader replaces a dependency. The graph itself is ignored, because networks are
+identified by the digest of their file.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ _TYPES = {1: "<f4", 7: "<i8", 10: "<f2", 11: "<f8"}
 
 
 def read_weights(path: str | Path) -> dict[str, AnyArray]:
-    """Named weights (initializers) of an ONNX file, those stored as raw bytes."""
+    """Read the named weights (initializers) that are stored as raw bytes."""
     path = Path(path)
     with open_regular(path) as file:
         content = memoryview(file.read())
     try:
-        found = {}
+        weights = {}
         for graph in _messages(content, _GRAPH):
             for weight in _messages(graph, _WEIGHT):
                 name, array = _array(weight)
                 if array is not None:
-                    found[name] = array
+                    weights[name] = array
     except (ValueError, IndexError, TypeError, KeyError) as error:
         raise DataFormatError(
             f"not an ONNX file, or a damaged one ({error})", path=path
         ) from error
-    if not found:
-        raise DataFormatError("not an ONNX file: it holds no weights", path=path)
-    return found
+    if not weights:
+        raise DataFormatError("not an ONNX file: it contains no weights", path=path)
+    return weights
 
 
 def _array(message: memoryview) -> tuple[str, AnyArray | None]:
     shape: list[int] = []
     kind, name = 0, ""
-    held: memoryview | None = None
+    data: memoryview | None = None
     for number, value in _fields(message):
         if number == _SHAPE:
             shape += [value] if isinstance(value, int) else _varints(value)
@@ -57,18 +57,18 @@ def _array(message: memoryview) -> tuple[str, AnyArray | None]:
         elif number == _NAME and not isinstance(value, int):
             name = bytes(value).decode()
         elif number == _BYTES and not isinstance(value, int):
-            held = value
-    if held is None or kind not in _TYPES:
+            data = value
+    if data is None or kind not in _TYPES:
         return name, None
-    numbers = np.frombuffer(held, dtype=_TYPES[kind])
+    numbers = np.frombuffer(data, dtype=_TYPES[kind])
     if len(numbers) != prod(shape):
         raise ValueError(f"{name} has {len(numbers)} numbers for shape {shape}")
     return name, numbers.reshape(shape)
 
 
-def _messages(message: memoryview, wanted: int) -> Iterator[memoryview]:
+def _messages(message: memoryview, field: int) -> Iterator[memoryview]:
     for number, value in _fields(message):
-        if number == wanted and not isinstance(value, int):
+        if number == field and not isinstance(value, int):
             yield value
 
 
@@ -94,11 +94,11 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def _varints(message: memoryview) -> list[int]:
-    found, at = [], 0
+    values, at = [], 0
     while at < len(message):
         value, at = _varint(message, at)
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:

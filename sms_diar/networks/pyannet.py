@@ -1,14 +1,15 @@
-"""PyanNet, a speaker segmentation network: a waveform to log-probabilities of classes.
+"""PyanNet, a speaker segmentation network: waveform to class log-probabilities.
 
 Bredin, "pyannote.audio 2.1 speaker diarization pipeline: principle, benchmark, and
 recipe", 2023, and Plaquet, Bredin, "Powerset multi-class cross entropy loss for neural
-speaker diarization", 2023. Learned band-pass filters and two convolutions, each pooled
-and normalised over the window, then four bidirectional LSTM layers and three linear
-ones. Classes: nobody, each of three speakers, each pair of them.
+speaker diarization", 2023. Learned band-pass filters and two convolutions, each with
+pooling and normalisation over the window, are followed by four bidirectional LSTM
+layers and three linear layers. The classes are silence, each of three speakers, and
+each pair.
 
-The filters and convolutions are matrix products without copies: of frames that overlap,
-every p-th do not, and those are the rows of a matrix that is already in memory. The
-recurrence takes all windows of a batch, and both directions, at once.
+Filters and convolutions are matrix products without copies: every p-th of the
+overlapping frames do not overlap, so they are the rows of a matrix that is already in
+memory. The recurrence processes all windows of a batch, and both directions, at once.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from sms_diar.networks.pyannet_weights import CONVOLUTIONS, LAYERS
 from sms_diar.types import AnyArray, FloatArray
 
 STEP, FIELD = 270, 991
-"""Samples between frames, and that a frame is made from (before the recurrence)."""
+"""Number of samples between frames, and in the receptive field of a frame."""
 
 CLASSES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
-"""Who of the three local speakers speaks, in the order of the output."""
+"""Active local speakers of each class, in the order of the output."""
 
-_BATCH = 8  # windows; more take longer each, for what they hold leaves the cache
+_BATCH = 8  # windows per batch; larger batches do not fit into the processor cache
 _SLOPE = 0.01
 _EPS = 1e-5
 
@@ -38,12 +39,12 @@ Single = npt.NDArray[np.float32]
 
 
 class PyanNet:
-    """The network.
+    """PyanNet network.
 
     Parameters
     ----------
     weights : mapping from str to ndarray
-        What `sms_diar.networks.pyannet_weights.convert` made.
+        Result of `sms_diar.networks.pyannet_weights.convert`.
     """
 
     def __init__(self, weights: Mapping[str, AnyArray]) -> None:
@@ -53,17 +54,17 @@ class PyanNet:
         }
 
     def log_probabilities(self, windows: AnyArray) -> FloatArray:
-        """Log-probabilities of the classes.
+        """Compute log-probabilities of the classes.
 
         Parameters
         ----------
         windows : ndarray of shape (n_windows, n_samples)
-            At 16 kHz, usually 10 s; at least 991 samples.
+            Samples at 16 kHz, usually 10 s; at least 991 samples.
 
         Returns
         -------
         values : ndarray of shape (n_windows, n_frames, 7)
-            589 frames of 10 s.
+            Log-probabilities; 10 s give 589 frames.
         """
         if windows.ndim != 2 or windows.shape[1] < FIELD:
             raise InvalidParameterError(
@@ -71,15 +72,15 @@ class PyanNet:
                 f"least {FIELD} samples, got {windows.shape}"
             )
         n_frames = (windows.shape[1] - FIELD) // STEP + 1
-        found = np.empty((len(windows), n_frames, len(CLASSES)))
+        values = np.empty((len(windows), n_frames, len(CLASSES)))
         for first in range(0, len(windows), _BATCH):
             batch = windows[first : first + _BATCH]
             frames = np.stack([self._frames(samples) for samples in batch], axis=1)
-            found[first : first + _BATCH] = self._classes(frames).transpose(1, 0, 2)
-        return found
+            values[first : first + _BATCH] = self._classes(frames).transpose(1, 0, 2)
+        return values
 
     def _frames(self, samples: AnyArray) -> Single:
-        """Frames of one window, shape (n_frames, 60)."""
+        """Return the frames of one window, shape (n_frames, 60)."""
         weights = self._weights
         wave = samples.astype(np.float64)
         wave -= wave.mean()
@@ -91,14 +92,14 @@ class PyanNet:
         return x
 
     def _pooled(self, number: int, x: Single) -> Single:
-        """Convolve, take the greatest of three, normalise, rectify."""
+        """Convolve, pool the maximum of three, normalise and rectify."""
         kernel = self._weights[f"convolution{number}.weight"]
         n, channels = x.shape
         taps, stride = CONVOLUTIONS[number]
         n_out = (n - taps) // stride + 1
         phases = len(kernel) // (stride * channels)
         rows = -(-n_out // phases)
-        # One row of zeros more, for phases that begin late.
+        # One additional row of zeros for phases that begin late.
         padded = np.zeros(((rows + 1) * phases * stride, channels), dtype=np.float32)
         padded[:n] = x[: len(padded)]
         width = padded.itemsize * stride * channels
@@ -116,7 +117,7 @@ class PyanNet:
         return pooled
 
     def _classes(self, x: Single) -> Single:
-        """Recurrent and linear layers, (n_frames, n_windows, 60) to (..., 7)."""
+        """Map (n_frames, n_windows, 60) to (..., 7): recurrent and linear layers."""
         weights = self._weights
         for layer in range(LAYERS):
             x = self._recurred(layer, x)
@@ -131,7 +132,7 @@ class PyanNet:
         return x
 
     def _recurred(self, layer: int, x: Single) -> Single:
-        """One bidirectional layer."""
+        """Apply one bidirectional layer."""
         weights = self._weights
         n_frames, n_windows, n_in = x.shape
         inputs = x.reshape(-1, n_in) @ weights[f"recurrent{layer}.inputs"]

@@ -1,7 +1,7 @@
-"""Weights of PyanNet, from those of the ONNX file to those that are computed with.
+"""Conversion of the ONNX weights of PyanNet to the form used by `PyanNet`.
 
-Convolutions lose their biases, since the normalisation that follows takes them away.
-The sums of gates that a sigmoid squashes are halved, see `_pyannet_kernels.step_cells`.
+Biases of convolutions are dropped, because the following normalisation cancels them.
+Sums of gates with a sigmoid are halved; see `_pyannet_kernels.step_cells`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 from sms_diar.types import AnyArray
 
 LAYERS = 4
-"""Recurrent layers."""
+"""Number of recurrent layers."""
 
 CONVOLUTIONS = ((251, 10), (5, 1), (5, 1))
-"""Taps, and inputs from one output to the next."""
+"""Number of taps and stride of each convolution."""
 
 
 def convert(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Weights of `PyanNet` from those of the ONNX file."""
+    """Convert the weights of the ONNX file to weights of `PyanNet`."""
     source = initializers
-    made: dict[str, AnyArray] = {
+    weights: dict[str, AnyArray] = {
         "wave.scale": source["ortshared_1_1_1_1_token_110"],
         "wave.shift": source["ortshared_1_1_1_0_token_107"],
     }
@@ -33,25 +33,25 @@ def convert(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     )
     for number, name in enumerate(names):
         _, stride = CONVOLUTIONS[number]
-        kernel = source[name].transpose(2, 1, 0)  # (taps, channels in, channels out)
+        kernel = source[name].transpose(2, 1, 0)  # shape: (taps, channels in, out)
         missing = -len(kernel) % stride
         padded = np.pad(kernel, ((0, missing), (0, 0), (0, 0)))
-        made[f"convolution{number}.weight"] = padded.reshape(-1, kernel.shape[2])
-        made[f"norm{number}.scale"] = source[f"sincnet.norm1d.{number}.weight"]
-        made[f"norm{number}.shift"] = source[f"sincnet.norm1d.{number}.bias"]
+        weights[f"convolution{number}.weight"] = padded.reshape(-1, kernel.shape[2])
+        weights[f"norm{number}.scale"] = source[f"sincnet.norm1d.{number}.weight"]
+        weights[f"norm{number}.shift"] = source[f"sincnet.norm1d.{number}.bias"]
     for layer in range(LAYERS):
-        first = 783 + 43 * layer  # as the exporter happened to count
+        first = 783 + 43 * layer  # numbering of the exporter
         bias = source[f"onnx::LSTM_{first}"]
         inputs = source[f"onnx::LSTM_{first + 1}"]
         recurrent = source[f"onnx::LSTM_{first + 2}"]
         both = bias[:, : bias.shape[1] // 2] + bias[:, bias.shape[1] // 2 :]
         halves = np.repeat((0.5, 0.5, 0.5, 1.0), both.shape[1] // 4)
-        made[f"recurrent{layer}.bias"] = (both * halves)[:, None, :]
-        made[f"recurrent{layer}.inputs"] = inputs.transpose(0, 2, 1) * halves
-        made[f"recurrent{layer}.weight"] = recurrent.transpose(0, 2, 1) * halves
+        weights[f"recurrent{layer}.bias"] = (both * halves)[:, None, :]
+        weights[f"recurrent{layer}.inputs"] = inputs.transpose(0, 2, 1) * halves
+        weights[f"recurrent{layer}.weight"] = recurrent.transpose(0, 2, 1) * halves
     for layer in range(2):
-        made[f"linear{layer}.weight"] = source[f"onnx::MatMul_{915 + layer}"]
-        made[f"linear{layer}.bias"] = source[f"linear.{layer}.bias"]
-    made["classes.weight"] = source["onnx::MatMul_917"]
-    made["classes.bias"] = source["ortshared_1_1_7_0_token_109"]
-    return {name: array.astype(np.float32) for name, array in made.items()}
+        weights[f"linear{layer}.weight"] = source[f"onnx::MatMul_{915 + layer}"]
+        weights[f"linear{layer}.bias"] = source[f"linear.{layer}.bias"]
+    weights["classes.weight"] = source["onnx::MatMul_917"]
+    weights["classes.bias"] = source["ortshared_1_1_7_0_token_109"]
+    return {name: array.astype(np.float32) for name, array in weights.items()}

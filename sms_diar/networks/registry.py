@@ -1,8 +1,8 @@
-"""Names of embedders and segmenters: those of this package, and of packages beside it.
+"""Lookup of embedders and segmenters, built in or provided by other packages.
 
-Another package offers one by an entry point of the group ``sms_diar.embedders`` or
-``sms_diar.segmenters`` that names a function without arguments. Names of this package
-cannot be taken.
+Another package provides one by an entry point in the group ``sms_diar.embedders`` or
+``sms_diar.segmenters`` that refers to a function without arguments. Built-in names
+cannot be overridden.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from sms_diar.errors import InvalidParameterError, NetworkError
 T = TypeVar("T")
 
 
-def names(group: str, own: Mapping[str, Callable[[], T]]) -> list[str]:
-    """All names of a group, those of this package first."""
-    others = {point.name for point in entry_points(group=group)} - set(own)
-    return [*own, *sorted(others)]
+def names(group: str, built_in: Mapping[str, Callable[[], T]]) -> list[str]:
+    """List all names of a group, built-in names first."""
+    others = {point.name for point in entry_points(group=group)} - set(built_in)
+    return [*built_in, *sorted(others)]
 
 
 def load_named(
-    group: str, own: Mapping[str, Callable[[], T]], name: str, protocol: type[T]
+    group: str, built_in: Mapping[str, Callable[[], T]], name: str, protocol: type[T]
 ) -> T:
-    """What a name of the group stands for.
+    """Load the object with the given name.
 
     Parameters
     ----------
     group : str
-        The group of entry points.
-    own : mapping from str to callable
-        Names of this package.
+        Group of entry points.
+    built_in : mapping from str to callable
+        Loaders of the built-in names.
     name : str
-        The name.
+        Name to look up.
     protocol : type
-        What the result has to satisfy.
+        Protocol that the result must implement.
     """
-    if name in own:
-        return own[name]()
+    if name in built_in:
+        return built_in[name]()
     for point in entry_points(group=group, name=name):
-        found = point.load()()
-        if not isinstance(found, protocol):
+        loaded = point.load()()
+        if not isinstance(loaded, protocol):
             raise NetworkError(
-                f"{name}: '{point.value}' gave a {type(found).__name__}, which is no "
-                f"{protocol.__name__}; this is a fault of the package that offers it"
+                f"{name}: '{point.value}' gave a {type(loaded).__name__}, which is not "
+                f"a {protocol.__name__}; this is a bug in the package that provides it"
             )
-        return found
-    listed = ", ".join(names(group, own))
+        return loaded
+    listed = ", ".join(names(group, built_in))
     raise InvalidParameterError(f"{group}: name must be one of {listed}, got {name!r}")

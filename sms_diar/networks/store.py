@@ -1,8 +1,8 @@
-"""The folder where converted networks lie.
+"""Folder of the converted networks.
 
-It is the cache folder of the user, or the one that SMS_DIAR_MODELS names. A network is
-one model file, there or not: it is written under a temporary name and renamed, so two
-that write at once leave the file of either, and both are the same.
+It is in the user's cache folder, or at SMS_DIAR_MODELS if that is set. A network is one
+model file, which is written under a temporary name and renamed, so concurrent writers
+are safe: both write the same content.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ KIND = "network"
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the folder knows of a network.
+    """Status of a network in the folder.
 
     Parameters
     ----------
     network : Network
-        Which one.
+        Network of the catalogue.
     path : Path
-        Where it lies, or would.
+        Path of the model file, whether or not it exists.
     state : {"verified", "absent", "damaged"}
-        Whether the arrays there are those the catalogue expects.
+        "verified" if the arrays are the expected ones.
     problem : str
-        What is wrong with a damaged one.
+        Reason why it counts as damaged.
     """
 
     network: Network
@@ -46,46 +46,46 @@ class Stored:
 
 
 def models_folder() -> Path:
-    """Folder of the converted networks; it need not exist."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_cache_path  # noqa: PLC0415 only where it is needed
+    """Return the folder of the converted networks; it need not exist."""
+    folder = os.environ.get(VARIABLE)
+    if folder:
+        return Path(folder)
+    from platformdirs import user_cache_path  # noqa: PLC0415 loaded only if needed
 
     return Path(user_cache_path("sms-diar", appauthor=False)) / "models"
 
 
 def path_of(name: str) -> Path:
-    """File of a network, whether it is there or not."""
+    """Return the path of a network, whether or not it exists."""
     return models_folder() / f"{network(name).name}.npz"
 
 
 def is_stored(name: str) -> bool:
-    """Whether there is a file of that network; reading it may still fail."""
+    """Check whether a network has a file; reading the file may still fail."""
     return path_of(name).is_file()
 
 
 def load(name: str) -> ModelFile:
-    """Arrays of a network in the folder, verified."""
-    wanted = network(name)
+    """Load the arrays of a stored network, and verify them."""
+    expected = network(name)
     path = path_of(name)
     if not path.is_file():
         raise MissingFileError(
-            f"{path}: the network '{name}' is not there; get it with "
+            f"{path}: the network '{name}' is not installed; get it with "
             f"'sms-diar models fetch {name}'"
         )
-    found = read_model(path, KIND)
-    if found.fingerprint != wanted.fingerprint:
+    model = read_model(path, KIND)
+    if model.fingerprint != expected.fingerprint:
         raise DataFormatError(
-            f"holds other numbers than the network '{name}' of this version; "
-            f"get it anew with 'sms-diar models fetch {name}'",
+            f"contains other values than the network '{name}' of this version; "
+            f"download it again with 'sms-diar models fetch {name}'",
             path=path,
         )
-    return found
+    return model
 
 
 def look_up(name: str) -> Stored:
-    """What the folder knows of a network."""
+    """Return the status of a network in the folder."""
     path = path_of(name)
     if not path.is_file():
         return Stored(network(name), path, "absent")
@@ -97,53 +97,53 @@ def look_up(name: str) -> Stored:
 
 
 def store(name: str, file: str | Path) -> Path:
-    """Check an original file, convert it and keep the result.
+    """Verify an original file, convert it and store the result.
 
     Parameters
     ----------
     name : str
-        The network.
+        Name of the network.
     file : str or Path
-        Its original file, known by its digest.
+        Original file, identified by its digest.
     """
-    wanted = network(name)
-    found = file_digest(file)
-    if found != wanted.digest:
+    entry = network(name)
+    digest = file_digest(file)
+    if digest != entry.digest:
         raise DataFormatError(
             f"is not the file of the network '{name}': expected SHA-256 "
-            f"{wanted.digest}, found {found}",
+            f"{entry.digest}, found {digest}",
             path=file,
         )
-    return save(wanted, wanted.convert(Path(file)))
+    return save(entry, entry.convert(Path(file)))
 
 
-def save(wanted: Network, arrays: dict[str, AnyArray]) -> Path:
-    """Write converted arrays, whole or not at all."""
-    words = {
-        "network": wanted.name,
-        "source": wanted.source,
-        "digest": wanted.digest,
-        "licence": wanted.licence,
-        "attribution": wanted.attribution,
+def save(entry: Network, arrays: dict[str, AnyArray]) -> Path:
+    """Write converted arrays atomically."""
+    metadata = {
+        "network": entry.name,
+        "source": entry.source,
+        "digest": entry.digest,
+        "licence": entry.licence,
+        "attribution": entry.attribution,
     }
-    model = ModelFile(KIND, arrays, words)
-    if model.fingerprint != wanted.fingerprint:
+    model = ModelFile(KIND, arrays, metadata)
+    if model.fingerprint != entry.fingerprint:
         raise NetworkError(
-            f"network '{wanted.name}': conversion gave arrays of fingerprint "
-            f"{model.fingerprint}, expected {wanted.fingerprint}; this is a fault of "
-            f"sms_diar or of its installation"
+            f"network '{entry.name}': conversion gave arrays of fingerprint "
+            f"{model.fingerprint}, expected {entry.fingerprint}; this is a bug in "
+            f"sms_diar or its installation"
         )
-    path = path_of(wanted.name)
+    path = path_of(entry.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_model(path, model)
     except OSError as error:
-        raise _refused(path, wanted.name, error) from error
+        raise _refused(path, entry.name, error) from error
     return path
 
 
 def remove(name: str) -> Path | None:
-    """Delete a network from the folder; None if it was not there."""
+    """Delete a network from the folder; return None if it was not stored."""
     path = path_of(name)
     try:
         path.unlink()
@@ -157,7 +157,7 @@ def remove(name: str) -> Path | None:
 
 
 def check_writable(name: str) -> None:
-    """Find out before the work whether a network can be kept."""
+    """Raise an error early if a network cannot be stored."""
     path = path_of(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def _refused(path: Path, name: str, error: OSError) -> NetworkError:
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 digest of a file in hexadecimal."""
     digest = hashlib.sha256()
     with open_regular(Path(path)) as file:
         while block := file.read(1 << 20):

@@ -1,12 +1,12 @@
-"""Arrays of a PyTorch zip archive, read without running any of its pickle.
+"""Reader for the arrays of a PyTorch zip archive that does not execute its pickle.
 
-Such a file holds the numbers of each tensor as a plain entry, and a pickle that says
-which tensor has which numbers, shape and strides. A pickle is a program for a small
-stack machine, and the general one can call anything. The one here knows the few
-instructions that archives of tensors consist of; where the program names a function it
-gets a mark, and where it calls one there are three calls that have a meaning (tensor,
-empty ordered dictionary, parameter). Nothing is imported, nothing is executed, and any
-other instruction, name or call is an error.
+Such a file contains the values of each tensor as a plain entry, and a pickle with the
+values, shape and strides of each tensor. A pickle is a program for a small stack
+machine, which in general can call any function. The machine in this module implements
+only the instructions that occur in archives of tensors. Functions are represented by
+their names, and only three calls have a meaning (tensor, empty ordered dictionary,
+parameter). Nothing is imported or executed, and any other instruction, name or call is
+an error.
 """
 
 from __future__ import annotations
@@ -43,27 +43,26 @@ _MARK = object()
 
 
 class _Name(NamedTuple):
-    """A function or class that the program names: words, nothing more."""
+    """Name of a function or class in the program; it is never resolved."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class _Storage:
-    """Numbers of the archive that a tensor may be a view of."""
+    """Values in the archive that tensors are views of."""
 
     key: str
     dtype: str
 
 
 def read_tensors(path: str | Path) -> dict[str, AnyArray]:
-    """Named tensors of an archive that ``torch.save`` wrote.
+    """Read the named tensors of an archive written by ``torch.save``.
 
     Parameters
     ----------
     path : str or Path
-        A zip archive with a dictionary of tensors (dictionaries within it are left
-        out).
+        Zip archive with a dictionary of tensors; nested dictionaries are ignored.
     """
     path = Path(path)
     problem = "not a PyTorch archive, or a damaged one"
@@ -84,12 +83,12 @@ class _Archive:
     def tensors(self) -> dict[str, AnyArray]:
         if self._archive.getinfo(self._program).file_size > _LARGEST_PROGRAM:
             self._fail("its data.pkl is far too long for a list of tensors")
-        found = _run(self._archive.read(self._program), self._tensor, self._fail)
-        if not isinstance(found, Mapping):
+        content = _run(self._archive.read(self._program), self._tensor, self._fail)
+        if not isinstance(content, Mapping):
             self._fail("expected a dictionary of tensors, found something else")
         return {
             name: value
-            for name, value in found.items()
+            for name, value in content.items()
             if isinstance(value, np.ndarray)
         }
 
@@ -103,13 +102,13 @@ class _Archive:
             or len(shape) != len(strides)
             or not all(type(size) is int and size >= 0 for size in sizes)
         ):
-            self._fail("a tensor has a shape that makes no sense")
+            self._fail("a tensor has an invalid shape")
         numbers = self._numbers(storage)
         span = sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-        # With a stride of zero a few bytes could ask for any amount of memory.
+        # With a stride of zero, a few bytes could request any amount of memory.
         too_many = prod(shape) > len(numbers)
         if too_many or (prod(shape) and offset + span >= len(numbers)):
-            self._fail("a tensor reaches beyond its numbers")
+            self._fail("a tensor extends beyond its values")
         if not prod(shape):
             return np.empty(shape, numbers.dtype)
         width = numbers.itemsize
@@ -120,10 +119,10 @@ class _Archive:
 
     def _numbers(self, storage: _Storage) -> AnyArray:
         try:
-            held = self._archive.read(f"{self._folder}data/{storage.key}")
-            return np.frombuffer(held, dtype=storage.dtype)
+            data = self._archive.read(f"{self._folder}data/{storage.key}")
+            return np.frombuffer(data, dtype=storage.dtype)
         except (KeyError, ValueError):
-            self._fail(f"the numbers '{storage.key}' are missing or damaged")
+            self._fail(f"the values '{storage.key}' are missing or damaged")
 
     def _fail(self, problem: str) -> NoReturn:
         raise DataFormatError(
@@ -132,7 +131,7 @@ class _Archive:
 
 
 class _Machine:
-    """Stack and memory of the program, and the instructions it may use."""
+    """Stack machine with the instructions that the program may use."""
 
     def __init__(
         self,
@@ -186,26 +185,26 @@ class _Machine:
         if type(target) is not dict or len(keys) != len(values):
             self._fail("it sets items of something that is not a dictionary")
         if not all(type(key) is str for key in keys):
-            self._fail("it has keys that are not words")
+            self._fail("it has keys that are not strings")
         target.update(zip(keys, values, strict=True))
 
     def _attributes(self, state: Any) -> None:
-        # torch puts "_metadata" on the dictionaries it saves; it is of no use here.
+        # torch saves "_metadata" with its dictionaries; it is not needed here.
         if type(self.stack[-1]) is not dict or type(state) is not dict:
             self._fail("it changes the state of something that is not a dictionary")
 
-    def _storage(self, words: Any) -> _Storage:
+    def _storage(self, reference: Any) -> _Storage:
         if not (
-            isinstance(words, tuple)
-            and len(words) >= 3
-            and words[0] == "storage"
-            and isinstance(words[1], _Name)
-            and type(words[2]) is str
+            isinstance(reference, tuple)
+            and len(reference) >= 3
+            and reference[0] == "storage"
+            and isinstance(reference[1], _Name)
+            and type(reference[2]) is str
         ):
             self._fail("it refers to something other than a storage")
-        if words[1].text not in _STORAGES:
-            self._fail(f"it has numbers of the kind '{words[1].text}'")
-        return _Storage(words[2], _STORAGES[words[1].text])
+        if reference[1].text not in _STORAGES:
+            self._fail(f"it has values of the type '{reference[1].text}'")
+        return _Storage(reference[2], _STORAGES[reference[1].text])
 
     def _call(self, function: Any, arguments: Any) -> Any:
         if not isinstance(function, _Name) or not isinstance(arguments, tuple):
@@ -244,7 +243,7 @@ def _run(
     machine = _Machine(tensor, fail)
     try:
         with warnings.catch_warnings():
-            # Of odd escapes in text of a kind that the machine then refuses.
+            # Invalid escapes occur in strings that the machine then rejects.
             warnings.simplefilter("ignore")
             for instruction, argument, _ in pickletools.genops(program):
                 machine.step(instruction.name, argument)

@@ -1,8 +1,8 @@
-"""What users call: stages strung together.
+"""Functions that users call; each one combines several stages of the package.
 
-``diarize``, ``cluster``, ``score`` and ``simulate`` hold the functions that `sms_diar`
-offers under these names; ``extraction``, ``training``, ``features``, ``plda`` and
-``trials`` do what the commands ``ivectors``, ``features`` and ``plda`` do. ``models``
-reads models and chooses back ends, ``sources`` finds recordings, ``passages`` finds the
-speech of each speaker.
+There is a folder for each verb: ``diarize``, ``identify`` (names across recordings),
+``cluster``, ``score``, ``train`` (features, i-vectors, PLDA models), ``simulate`` and
+``page`` (the HTML report). The function that `sms_diar` exports under a verb's name is
+in ``api``. ``audio`` resolves and decodes recordings, and ``memory`` predicts how much
+memory a computation needs.
 """

@@ -1,8 +1,8 @@
-"""How much memory work will take, and a budget that is kept or refused beforehand.
+"""Prediction of memory use, and a limit that is checked before the work.
 
-Predictions are upper bounds of what is allocated beyond the program itself, from sizes
-that are known before the work. Block sizes do not follow the budget: sums would round
-otherwise, and results must not depend on the machine. What does not fit is refused.
+Predictions are upper bounds on the memory that is allocated beyond the program itself.
+Block sizes do not depend on the limit: sums would round differently, and results must
+not depend on the machine. Work that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.embeddings.mixture import BLOCK
 from sms_diar.embeddings.total_variability import BATCH
 from sms_diar.errors import InvalidParameterError
-from sms_diar.pipeline.trials import TRIALS
+from sms_diar.pipeline.train.trials import TRIALS
 
 PROGRAM = 384 * 2**20
-"""Bytes of the program itself: interpreter, libraries, compiled loops."""
+"""Memory of the program itself in bytes: interpreter, libraries, compiled code."""
 
 _SLACK = 2**20  # names, tables, caches
-_AHEAD = 3  # blocks that a worker has in hand or waiting
+_AHEAD = 3  # blocks that a worker holds, including the queue
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGT]?)(i?B)?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Bytes that a size means.
+    """Parse a memory size and return bytes.
 
     Parameters
     ----------
     text : str
         A number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), with KB, MB,
-        GB, TB (powers of 1000), or with neither (bytes).
+        GB, TB (powers of 1000), or without a unit (bytes).
 
     Examples
     --------
@@ -42,11 +42,11 @@ def parse_size(text: str) -> int:
     >>> parse_size("500 MB")
     500000000
     """
-    found = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(text.strip())
     size = 0
-    if found:
-        step = 1000 if (found[3] or "").lower() == "b" else 1024
-        size = int(float(found[1]) * step ** " KMGT".index(found[2].upper() or " "))
+    if match:
+        step = 1000 if (match[3] or "").lower() == "b" else 1024
+        size = int(float(match[1]) * step ** " KMGT".index(match[2].upper() or " "))
     if size < 1:
         raise InvalidParameterError(
             f"parse_size: max_memory must be a size such as 2G, 500M, 1.5GiB or "
@@ -56,7 +56,7 @@ def parse_size(text: str) -> int:
 
 
 def shown_size(size: float) -> str:
-    """A size for people, in MiB or GiB."""
+    """Format a size in MiB or GiB."""
     mib = size / 2**20
     return f"{mib:.0f} MiB" if mib < 1024 else f"{mib / 1024:.1f} GiB"
 
@@ -64,20 +64,20 @@ def shown_size(size: float) -> str:
 def require(
     owner: str, work: str, needed: int, budget: int | None, remedy: str
 ) -> None:
-    """Refuse work that may need more than the budget.
+    """Raise an error if the work may need more than the budget.
 
     Parameters
     ----------
     owner : str
-        The function that was called.
+        Name of the called function, for the message.
     work : str
-        What it is to do.
+        Description of the work, for the message.
     needed : int
-        Bytes that it is predicted to take, beside the program.
+        Predicted memory in bytes, in addition to the program.
     budget : int or None
-        Bytes that all may take; None refuses nothing.
+        Maximum memory in bytes, including the program; None for no limit.
     remedy : str
-        What to do instead.
+        Advice, for the message.
     """
     if budget is not None and needed + PROGRAM > budget:
         raise InvalidParameterError(
@@ -90,16 +90,16 @@ def require(
 def clustering_memory(
     sizes: Sequence[int], dim: int, estimator: SpeakerEstimator
 ) -> int:
-    """Bytes that clustering sessions one after another takes at most.
+    """Return an upper bound on the memory for clustering sessions in turn.
 
     Parameters
     ----------
     sizes : sequence of int
-        Segments of each session.
+        Number of segments of each session.
     dim : int
-        Dimensions of the vectors.
+        Dimension of the vectors.
     estimator : SpeakerEstimator
-        The method, with its back end if it has one.
+        Clustering method with its back end.
     """
     n = max(sizes, default=0)
     score_dim = dim if estimator.backend is None else estimator.backend.score_dim
@@ -113,24 +113,24 @@ def clustering_memory(
 def trial_memory(
     enrolled: int, tested: int, dim: int, *, rows: int = 0, trials: int = 0
 ) -> int:
-    """Bytes that scoring pairs takes at most.
+    """Return an upper bound on the memory for scoring pairs.
 
     Parameters
     ----------
     enrolled, tested : int
-        Vectors on both sides.
+        Number of vectors on each side.
     dim : int
-        Their dimensions.
+        Dimension of the vectors.
     rows : int, default=0
-        Rows that are scored at once against all columns, if all pairs are scored.
+        Number of rows per block, if all pairs are scored.
     trials : int, default=0
-        Lines of the list, if a list is scored.
+        Number of trials, if a list is scored.
     """
     vectors = 8 * 8 * (enrolled + tested) * dim
     block = 8 * 3 * rows * tested
     text = 400 * tested if rows else 0  # a row of scores as numbers and lines
-    # Places, scores and truth of each, twice while they grow or are sorted for the
-    # error rate; and what is scored and written at once.
+    # Indices, scores and truth of each trial, twice while they grow or are sorted for
+    # the error rate, and one block that is scored and written.
     listed = 160 * trials + min(trials, TRIALS) * (8 * 3 * dim + 500)
     return _SLACK + vectors + block + text + listed
 
@@ -144,24 +144,24 @@ def training_memory(
     full: bool = False,
     workers: int = 1,
 ) -> int:
-    """Bytes that training an i-vector model takes at most.
+    """Return an upper bound on the memory for training an i-vector model.
 
     Parameters
     ----------
     segments : int
-        Of all data directories.
+        Number of segments of all data directories.
     dim : int
-        Of a frame.
+        Dimension of a frame.
     n_components, rank : int
-        Of the model.
+        Number of components and rank of the model.
     full : bool, default=False
-        Whether covariances are whole matrices.
+        True for full covariance matrices.
     workers : int, default=1
-        Threads.
+        Number of threads.
     """
     c, r = n_components, rank
     hands = _AHEAD * workers
-    # Statistics are collected one by one and then joined; a few may be left out.
+    # Statistics are collected one by one and then concatenated.
     statistics = 3 * segments * c * (dim + 1)
     spread = c * dim * (dim if full else 1)
     blocks = hands * (BLOCK * (3 * c + 5 * dim) + 2 * spread)

@@ -1,8 +1,7 @@
-"""Vectors to vectors: centring, projection, whitening, length normalisation.
+"""Transforms of vectors: centring, projection, whitening, length normalisation.
 
-All steps are scikit-learn transformers that are fitted on one set and applied
-to another; ``chain.py`` strings them together as the paper does, and folds the
-result into one matrix.
+All steps are scikit-learn transformers, fitted on one set and applied to another.
+``chain.py`` combines them as in the paper, and folds the result into one matrix.
 """
 
 from sms_diar.preprocessing.center import Center

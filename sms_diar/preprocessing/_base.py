@@ -1,8 +1,8 @@
-"""What all transformers share: checked rows, and affine maps as one shape.
+"""Base classes of the transformers: validated rows and affine maps.
 
-Every fitted step except length normalisation is an affine map, so it is kept as
-a mean to subtract and the rows to project on. That is what lets a chain of
-steps be folded into one matrix.
+Every fitted step except length normalisation is an affine map, stored as a mean to
+subtract and the rows to project on. A chain of steps can therefore be folded into one
+matrix.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sms_diar.types import AnyArray, FloatArray
 
 
 class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """A transformer of rows that computes in float64 whatever it is given."""
+    """Transformer of rows that computes in float64."""
 
     @property
     def _name(self) -> str:
@@ -49,18 +49,18 @@ class AffineTransformer(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     RowTransformer,
 ):
-    """A fitted map ``x -> components_ @ (x - mean_)``; subclasses supply ``fit``."""
+    """Fitted map ``x -> components_ @ (x - mean_)``; subclasses implement ``fit``."""
 
     mean_: FloatArray
     components_: FloatArray
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
-        """Map each row of `X`.
+        """Transform each row of `X`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Vectors like those given to ``fit``.
+            Vectors.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class AffineTransformer(
         return mapped
 
     def affine(self) -> tuple[FloatArray, FloatArray]:
-        """Matrix and offset of the map, ``x -> matrix @ x + offset``."""
+        """Return matrix and offset of the map, ``x -> matrix @ x + offset``."""
         check_is_fitted(self)
         return self.components_, -(self.components_ @ self.mean_)
 

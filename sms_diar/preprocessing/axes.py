@@ -1,10 +1,9 @@
-"""Principal axes of a set of vectors, and the shrinkage of their variances.
+"""Principal axes of a set of vectors, and shrinkage of their variances.
 
-A recording often has fewer segments than its vectors have dimensions. The axes
-therefore come from a singular value decomposition of the vectors themselves and
-not from their covariance, whose condition number is the square. Variances are
-divided by the number of vectors, not by one less: that is the convention of
-Ledoit and Wolf and of Kaldi.
+A recording often has fewer segments than its vectors have dimensions. The axes are
+therefore computed by a singular value decomposition of the vectors, and not from their
+covariance, whose condition number is the square. Variances are divided by n, not by
+n - 1, as in Ledoit and Wolf and in Kaldi.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ Shrinkage = float | Literal["auto"]
 
 
 def fix_signs(axes: FloatArray) -> FloatArray:
-    """Turn each row so that its largest entry in size is positive.
+    """Flip each row so that its entry of largest magnitude is positive.
 
-    Decompositions leave the sign of an axis open; this makes it a property of
-    the axis instead of the library that computed it.
+    Decompositions do not determine the sign of an axis; this makes it independent of
+    the library.
     """
     largest = np.argmax(np.abs(axes), axis=1)
     negative = axes[np.arange(len(axes)), largest] < 0.0
@@ -35,24 +34,24 @@ def fix_signs(axes: FloatArray) -> FloatArray:
 def principal_axes(
     centred: FloatArray, *, complete: bool
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Variances and axes of rows that are already centred (or not to be).
+    """Compute variances and axes of rows, which are not centred here.
 
     Parameters
     ----------
     centred : ndarray of shape (n, d)
-        The vectors.
+        Vectors.
     complete : bool
-        Whether to complete the axes to a basis of all d dimensions; otherwise
-        only the axes along which the rows vary are returned.
+        If True, complete the axes to a basis of all d dimensions. If False, return only
+        the axes along which the rows vary.
 
     Returns
     -------
     variances : ndarray of shape (k,)
-        Mean squares along the axes, falling; exactly zero beyond the rank.
+        Mean squares along the axes, decreasing; exactly zero beyond the rank.
     axes : ndarray of shape (k, d)
         Orthonormal rows with fixed signs; k is d if `complete`, else the rank.
     rank : int
-        Number of axes along which the rows vary by more than rounding.
+        Number of axes along which the rows vary by more than rounding errors.
     """
     n, d = centred.shape
     # The triangular factor has the same axes and at most d rows.
@@ -68,26 +67,26 @@ def principal_axes(
 
 
 def count_for_energy(variances: FloatArray, energy: float) -> int:
-    """Smallest number of leading variances that make up the share `energy`."""
+    """Return the number of leading variances that make up the share `energy`."""
     shares = np.cumsum(variances) / np.sum(variances)
-    # A share that is met exactly must not need one more axis by rounding.
+    # If the share is met exactly, rounding must not add another axis.
     return int(np.count_nonzero(shares < energy - 1e-12)) + 1
 
 
 def ledoit_wolf(centred: FloatArray, variances: FloatArray) -> float:
-    """Shrinkage of a covariance towards a scaled identity, from the data alone.
+    """Estimate the shrinkage of a covariance towards a scaled identity.
 
     The estimate of Ledoit and Wolf ("A well-conditioned estimator for
-    large-dimensional covariance matrices", 2004) that minimises the expected
-    squared error: the variance of the entries of the covariance over its squared
-    distance from the scaled identity, at most 1.
+    large-dimensional covariance matrices", 2004) minimises the expected squared error:
+    the variance of the entries of the covariance, divided by its squared distance from
+    the scaled identity, at most 1.
 
     Parameters
     ----------
     centred : ndarray of shape (n, d)
-        The vectors.
+        Centred vectors.
     variances : ndarray
-        Their non-zero principal variances.
+        Non-zero principal variances of the vectors.
 
     Returns
     -------
@@ -98,7 +97,7 @@ def ledoit_wolf(centred: FloatArray, variances: FloatArray) -> float:
     squares = np.sum(variances**2)  # squared norm of the covariance
     distance = squares - np.sum(variances) ** 2 / d
     noise = (np.sum(np.sum(centred**2, axis=1) ** 2) / n - squares) / n
-    if distance <= 0.0:  # a multiple of the identity already
+    if distance <= 0.0:  # already a multiple of the identity
         return 0.0
     return float(np.clip(noise / distance, 0.0, 1.0))
 
@@ -117,16 +116,16 @@ def check_shrinkage(owner: str, value: object) -> Shrinkage:
 def resolve_shrinkage(
     shrinkage: Shrinkage, centred: FloatArray, variances: FloatArray
 ) -> float:
-    """Return the number that `shrinkage` stands for on these vectors."""
+    """Return the value of `shrinkage` for these vectors."""
     if isinstance(shrinkage, str):
         return ledoit_wolf(centred, variances)
     return float(shrinkage)
 
 
 def check_varied(owner: str, rows: FloatArray, rank: int) -> None:
-    """Refuse rows that are all alike: they have no axes."""
+    """Raise an error if all rows are equal, because they have no axes."""
     if rank == 0:
         raise InvalidParameterError(
-            f"{owner}: X must hold vectors that differ, got {len(rows)} equal "
+            f"{owner}: X must contain vectors that differ, got {len(rows)} equal "
             f"sample(s) (n_samples={len(rows)})"
         )

@@ -1,4 +1,4 @@
-"""Centring, with the mean of a short session drawn towards a known one."""
+"""Centring, with the mean of a short session shrunk towards a prior mean."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from sms_diar.types import FloatArray
 class Center(AffineTransformer):
     """Subtract the mean.
 
-    A session of few segments and few speakers has a mean that says more about
-    those speakers than about the channel. The mean subtracted is therefore
+    The mean of a session with few segments and speakers reflects the speakers more than
+    the channel. The subtracted mean is therefore
     ``w * mean of X + (1 - w) * prior_mean`` with ``w = n / (n + shrink)``.
 
     Parameters
     ----------
     shrink : float, default=0.0
-        How many vectors the prior mean is worth; 0 ignores it.
+        Strength of the prior mean as a number of vectors; 0 ignores it.
     prior_mean : array-like of shape (n_features,) or None, default=None
-        Where the mean is drawn to; None means the origin, which is right for
-        vectors that a training set has centred already.
+        Prior mean; None means the origin, which is right for vectors that have been
+        centred on a training set.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
-        What is subtracted.
+        Mean that is subtracted.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Center(AffineTransformer):
         self.prior_mean = prior_mean
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
-        """Take the mean of the rows of `X`; `y` is ignored."""
+        """Estimate the mean of the rows of `X`; `y` is ignored."""
         shrink = check_not_negative(self._name, "shrink", self.shrink)
         rows = self._rows(X, reset=True)
         prior = np.zeros(rows.shape[1])
@@ -72,7 +72,7 @@ class Center(AffineTransformer):
         return centred
 
     def affine(self) -> tuple[FloatArray, FloatArray]:
-        """Matrix and offset of the map, ``x -> matrix @ x + offset``."""
+        """Return matrix and offset of the map, ``x -> matrix @ x + offset``."""
         check_is_fitted(self)
         return np.eye(len(self.mean_)), -self.mean_
 

@@ -1,9 +1,9 @@
-"""The standard chain, and any chain folded into one matrix.
+"""Standard chain of transforms, and folding of a chain into one matrix.
 
-The paper maps an embedding x to ``phi = W T (x / |x|)``, scaled to unit length
-again, with PCA ``T`` and whitening ``W``. Stochastic mean shift moves one x and
-needs its new phi, many thousand times over; for that the chain is folded into
-one matrix and one offset between two length normalisations.
+The paper maps an embedding x to ``phi = W T (x / |x|)``, scaled to unit length again,
+with PCA ``T`` and whitening ``W``. Stochastic mean shift moves one x and needs its new
+phi many thousand times. The chain is therefore folded into one matrix and one offset
+between two length normalisations.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ def paper_chain(
     shrinkage: Shrinkage = "auto",
     scale: Literal["unit", "sqrt_dim"] = "unit",
 ) -> Pipeline:
-    """Length normalisation, PCA, whitening, length normalisation.
+    """Build the chain: length normalisation, PCA, whitening, length normalisation.
 
-    Fit it on a training set, or on the session that is to be clustered. In a
-    session of few speakers the leading directions are what separates them, and
-    whitening evens them out: fitted there, keep few dimensions.
+    Fit it on a training set, or on the session that is to be clustered. In a session
+    with few speakers the leading directions separate the speakers, and whitening
+    equalises them; keep few dimensions in this case.
 
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Dimensions after the PCA; see `Pca`.
+        Number of dimensions after the PCA; see `Pca`.
     center : bool, default=True
-        Whether PCA and whitening subtract the mean of the normalised vectors.
-        Without, the chain is exactly the product of the paper's formula.
+        If True, PCA and whitening subtract the mean of the normalised vectors. If
+        False, the chain is exactly the product of the paper's formula.
     shrinkage : float in [0, 1] or "auto", default="auto"
-        Regularisation of the whitening; see `Whiten`. The paper has none (0), for
-        which a session must have many more vectors than `n_components`.
+        Shrinkage of the whitening; see `Whiten`. The paper uses none (0), which
+        requires many more vectors than `n_components`.
     scale : {"unit", "sqrt_dim"}, default="unit"
         Length of the result.
 
     Returns
     -------
     chain : sklearn.pipeline.Pipeline
-        Unfitted, with steps "length", "pca", "whiten" and "phi".
+        Unfitted chain with steps "length", "pca", "whiten" and "phi".
 
     Examples
     --------
@@ -78,10 +78,10 @@ def paper_chain(
 
 @dataclass(frozen=True, eq=False)
 class FoldedChain:
-    """A fitted chain as one affine map between two length normalisations.
+    """Fitted chain as one affine map between two length normalisations.
 
     ``phi(x) = out( matrix @ in(x) + offset )``, where ``in`` and ``out`` scale to
-    `in_length` and `out_length`, or do nothing where that is None.
+    `in_length` and `out_length`, or do nothing if these are None.
 
     Parameters
     ----------
@@ -90,16 +90,15 @@ class FoldedChain:
     offset : ndarray of shape (q,)
         Image of the origin.
     in_length : float or None
-        Length that vectors are scaled to first.
+        Length to which input vectors are scaled.
     out_length : float or None
-        Length that results are scaled to.
+        Length to which results are scaled.
 
     Notes
     -----
-    With ``in_length = 1`` the direction of phi is that of ``matrix @ x + |x| *
-    offset``. The image of a mean of vectors is thus the mean of their images,
-    plus the offset times the length of that mean: moving a point need not
-    multiply by `matrix` again.
+    With ``in_length = 1``, phi is parallel to ``matrix @ x + |x| * offset``. The image
+    of a mean of vectors is therefore the mean of their images, plus the offset times
+    the length of that mean, so moving a point does not require a product with `matrix`.
     """
 
     matrix: FloatArray
@@ -116,16 +115,16 @@ class FoldedChain:
 
     @property
     def dim_in(self) -> int:
-        """Dimensions of the vectors it takes."""
+        """Dimension of the input vectors."""
         return int(self.matrix.shape[1])
 
     @property
     def dim_out(self) -> int:
-        """Dimensions of phi."""
+        """Dimension of phi."""
         return int(self.matrix.shape[0])
 
     def linear(self, X: npt.ArrayLike) -> FloatArray:
-        """Map the rows of `X` up to, and without, the last length normalisation."""
+        """Transform the rows of `X` without the last length normalisation."""
         rows: FloatArray = check_array(X, dtype=np.float64)
         if rows.shape[1] != self.dim_in:
             raise InvalidParameterError(
@@ -137,7 +136,7 @@ class FoldedChain:
         return mapped
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
-        """Phi of the rows of `X`."""
+        """Return phi of the rows of `X`, shape (n, q)."""
         mapped = self.linear(X)
         if self.out_length is None:
             return mapped
@@ -150,13 +149,13 @@ def fold(chain: Pipeline) -> FoldedChain:
     Parameters
     ----------
     chain : sklearn.pipeline.Pipeline
-        Fitted; steps of this package, with length normalisations at its ends
-        only ("passthrough" and None steps are skipped).
+        Fitted chain of steps of this package, with length normalisations only at its
+        ends. Steps that are "passthrough" or None are skipped.
 
     Returns
     -------
     folded : FoldedChain
-        Gives what ``chain.transform`` gives, up to rounding.
+        Equivalent of ``chain.transform``, up to rounding.
     """
     steps = [
         (name, step)
@@ -166,7 +165,7 @@ def fold(chain: Pipeline) -> FoldedChain:
     if not steps:
         raise InvalidParameterError("fold: chain must have at least one step, got none")
     first = steps[0][1]
-    check_is_fitted(first, "n_features_in_")  # length normalisation never says so
+    check_is_fitted(first, "n_features_in_")  # LengthNorm itself needs no fitting
     dim = int(first.n_features_in_)
     matrix, offset = np.eye(dim), np.zeros(dim)
     in_length: float | None = None

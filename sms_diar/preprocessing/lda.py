@@ -17,36 +17,36 @@ from sms_diar.types import FloatArray
 
 
 class Lda(AffineTransformer):
-    """Project on the directions that separate the speakers best.
+    """Project on the directions that separate speakers best.
 
-    The result has identity covariance within speakers (or, with smoothing, of
-    the mixture) and falling variances between them.
+    The result has identity covariance within speakers (or, with smoothing, of the
+    mixture) and decreasing variances between speakers.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Dimensions to keep, at most the smaller of the dimension of the data and
-        the number of speakers minus one, which is what None means.
+        Number of dimensions to keep, at most the smaller of the dimension of the data
+        and the number of speakers minus one. None keeps this maximum.
     smoothing : float in [0, 1], default=0.0
-        Share of the total covariance in the one that is made the identity; the
-        rest is the covariance within speakers. Above zero it helps where speakers
-        have few vectors. Kaldi calls it ``total-covariance-factor``.
+        Share of the total covariance in the covariance that is whitened; the remainder
+        is the within-speaker covariance. Positive values help if there are few vectors
+        per speaker. Kaldi calls it ``total-covariance-factor``.
     floor : float, default=1e-6
-        Variances of that mixture are raised to this share of the largest one, so
-        that fewer vectors than dimensions do no harm.
+        Minimum variance of that mixture, relative to the largest one, so that fewer
+        vectors than dimensions are acceptable.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
         Mean of all vectors, subtracted before projecting.
     components_ : ndarray of shape (n_components, n_features)
-        The directions. The entry of largest size in each is positive.
+        Directions; the entry of largest magnitude in each is positive.
     ratios_ : ndarray of shape (n_components,)
-        Variance between speakers along each direction, falling.
+        Between-speaker variance along each direction, decreasing.
     n_components_ : int
-        Dimensions kept.
+        Number of dimensions kept.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Examples
     --------
@@ -68,31 +68,31 @@ class Lda(AffineTransformer):
         self.floor = floor
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Find the directions for the rows of `X` spoken by `y`."""
+        """Find the directions for the rows of `X` with speakers `y`."""
         smoothing = _check_smoothing(self._name, self.smoothing)
         floor = check_not_negative(self._name, "floor", self.floor)
         rows, labels = self._labelled_rows(X, y)
         stats = speaker_stats(rows, labels)
         check_speakers(self._name, stats)
-        most = min(rows.shape[1], stats.n_speakers - 1)
-        kept = most
+        maximum = min(rows.shape[1], stats.n_speakers - 1)
+        n_components = maximum
         if self.n_components is not None:
-            kept = check_count(self._name, "n_components", self.n_components)
-            if kept > most:
+            n_components = check_count(self._name, "n_components", self.n_components)
+            if n_components > maximum:
                 raise InvalidParameterError(
-                    f"{self._name}: n_components must be at most {most} for "
+                    f"{self._name}: n_components must be at most {maximum} for "
                     f"{stats.n_speakers} speakers in {rows.shape[1]} dimensions, "
-                    f"got {kept}"
+                    f"got {n_components}"
                 )
         between = stats.between()
         normaliser = inverse_root(stats.within() + smoothing * between, floor)
         projected = normaliser @ between @ normaliser.T
         ratios, turn = np.linalg.eigh((projected + projected.T) / 2.0)
-        order = np.argsort(ratios)[::-1][:kept]
+        order = np.argsort(ratios)[::-1][:n_components]
         self.mean_ = stats.mean
         self.components_ = fix_signs(turn[:, order].T @ normaliser)
         self.ratios_ = ratios[order]
-        self.n_components_ = kept
+        self.n_components_ = n_components
         return self
 
     def __sklearn_tags__(self) -> Tags:
@@ -102,17 +102,17 @@ class Lda(AffineTransformer):
 
 
 def inverse_root(covariance: FloatArray, floor: float) -> FloatArray:
-    """Matrix that makes `covariance` the identity, small variances being raised.
+    """Return the matrix that whitens `covariance` after flooring its variances.
 
-    Variances below `floor` times the largest one count as that; directions still
-    without any variance are mapped to zero.
+    Variances below `floor` times the largest one are raised to that value; directions
+    that still have no variance are mapped to zero.
     """
     variances, axes = np.linalg.eigh(covariance)
     raised = np.maximum(variances, floor * variances[-1])
     rounding = variances[-1] * len(variances) * np.finfo(np.float64).eps
     scales = np.zeros_like(raised)
-    seen = raised > rounding
-    scales[seen] = 1.0 / np.sqrt(raised[seen])
+    varies = raised > rounding
+    scales[varies] = 1.0 / np.sqrt(raised[varies])
     root: FloatArray = scales[:, None] * axes.T
     return root
 

@@ -1,9 +1,9 @@
 """Length normalisation.
 
-I-vectors and x-vectors differ in length mostly by how long their segment was.
-Scaling them to one length makes them Gaussian enough for PLDA (Garcia-Romero and
-Espy-Wilson, "Analysis of i-vector length normalization in speaker recognition
-systems", 2011). A zero vector has no direction to keep, and stays zero.
+The length of i-vectors and x-vectors mostly reflects the duration of the segment.
+Scaling to a fixed length makes them sufficiently Gaussian for PLDA (Garcia-Romero and
+Espy-Wilson, "Analysis of i-vector length normalization in speaker recognition systems",
+2011). A zero vector has no direction and is not changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def scale_rows(rows: FloatArray, length: float = 1.0) -> FloatArray:
     """Scale each row to the given Euclidean length; zero rows stay zero."""
     largest = np.max(np.abs(rows), axis=1, keepdims=True, initial=0.0)
     largest[largest == 0.0] = 1.0
-    safe = rows / largest  # squares of huge or tiny entries leave float range
+    safe = rows / largest  # avoids overflow and underflow of squares
     norms = np.sqrt(np.sum(safe**2, axis=1, keepdims=True))
     norms[norms == 0.0] = 1.0
     scaled: FloatArray = safe * (length / norms)
@@ -38,18 +38,18 @@ class LengthNorm(OneToOneFeatureMixin, RowTransformer):  # type: ignore[misc]
     Parameters
     ----------
     scale : {"unit", "sqrt_dim"}, default="unit"
-        Length 1, or the square root of the dimension: the length that a vector
-        with identity covariance has on average, which is what Kaldi uses.
+        Length 1, or the square root of the dimension, as in Kaldi, which is the
+        expected length of a vector with identity covariance.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the data, once ``fit`` was called.
+        Number of columns of the data, after ``fit``.
 
     Notes
     -----
-    Nothing is learned: ``transform`` works without ``fit``. A zero vector stays
-    zero, as in Kaldi.
+    There are no parameters to fit, so ``transform`` works without ``fit``. Zero vectors
+    are not changed, as in Kaldi.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class LengthNorm(OneToOneFeatureMixin, RowTransformer):  # type: ignore[misc]
         return scale_rows(rows, self.length(rows.shape[1]))
 
     def length(self, dim: int) -> float:
-        """Length that vectors of `dim` dimensions are scaled to."""
+        """Return the length to which vectors with `dim` dimensions are scaled."""
         check_choice(self._name, "scale", self.scale, ("unit", "sqrt_dim"))
         return 1.0 if self.scale == "unit" else math.sqrt(dim)
 

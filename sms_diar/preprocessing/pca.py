@@ -1,4 +1,4 @@
-"""Principal component analysis that also works on a handful of vectors."""
+"""Principal component analysis that also works with few vectors."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ class Pca(AffineTransformer):
     Parameters
     ----------
     n_components : int, float or None, default=None
-        Dimensions to keep; a float in (0, 1) keeps as few as make up this share
-        of the variance; None keeps all. Directions along which the data do not
-        vary are never kept, so n vectors give at most n - 1 dimensions.
+        Number of dimensions to keep. A float in (0, 1) keeps as few as make up this
+        share of the variance; None keeps all. Directions without variance are never
+        kept, so n vectors give at most n - 1 dimensions.
     center : bool, default=True
-        Whether to subtract the mean first. Without, "variance" is the mean
-        square around the origin.
+        If True, subtract the mean first. If False, "variance" means the mean square
+        around the origin.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
-        What is subtracted; zeros if `center` is false.
+        Vector that is subtracted; zeros if `center` is False.
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows, by falling variance. The entry of largest size in each
+        Orthonormal rows by decreasing variance. The entry of largest magnitude in each
         is positive.
     variances_ : ndarray of shape (n_components,)
-        Variance along each, divided by the number of vectors.
+        Variance along each row, divided by the number of vectors.
     energy_ : float
         Share of the total variance that was kept.
     n_components_ : int
-        Dimensions kept.
+        Number of dimensions kept.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Examples
     --------
@@ -68,15 +68,15 @@ class Pca(AffineTransformer):
         self.mean_ = rows.mean(axis=0) if self.center else np.zeros(rows.shape[1])
         variances, axes, rank = principal_axes(rows - self.mean_, complete=False)
         check_varied(self._name, rows, rank)
-        kept = rank
+        n_kept = rank
         if isinstance(self.n_components, Integral):
-            kept = min(rank, int(self.n_components))
+            n_kept = min(rank, int(self.n_components))
         elif self.n_components is not None:
-            kept = count_for_energy(variances, float(self.n_components))
-        self.components_ = axes[:kept]
-        self.variances_ = variances[:kept]
+            n_kept = count_for_energy(variances, float(self.n_components))
+        self.components_ = axes[:n_kept]
+        self.variances_ = variances[:n_kept]
         self.energy_ = float(self.variances_.sum() / variances.sum())
-        self.n_components_ = kept
+        self.n_components_ = n_kept
         return self
 
     def _check_components(self, dim: int) -> None:

@@ -1,10 +1,9 @@
-"""The principal directions of one recording.
+"""Principal directions of one recording.
 
-The few speakers of a conversation differ along few directions. Kaldi's
-diarization projects the vectors of each recording, and the PLDA model with
-them, on the directions that hold a given share of the recording's variance
-(``ivector-plda-scoring-dense --target-energy``). The model is projected by
-:func:`sms_diar.scoring.recording_scorer`.
+The few speakers of a conversation differ along few directions. Kaldi's diarization
+projects the vectors of each recording, and the PLDA model with them, on the directions
+that contain a given share of the recording's variance (``ivector-plda-scoring-dense
+--target-energy``). The model is projected by :func:`sms_diar.scoring.recording_scorer`.
 """
 
 from __future__ import annotations
@@ -27,44 +26,43 @@ _ROUNDING = 1e-12
 
 
 class RecordingPca(AffineTransformer):
-    """Project on the directions that hold a share of a recording's variance.
+    """Project on the directions that contain a share of a recording's variance.
 
     Parameters
     ----------
     target_energy : float in (0, 1], default=0.5
-        Share of the variance that must be exceeded. From 0.999 on nothing is
+        Share of the variance that must be exceeded. With 0.999 or more nothing is
         projected, as in Kaldi.
     extra : int, default=1
-        Directions kept beyond those that are needed. Kaldi's loop counts one
-        too many; 1 reproduces its dimensions, 0 keeps what the target asks for.
+        Number of directions kept in addition. Kaldi's loop counts one too many; 1
+        reproduces its dimensions, 0 keeps what the target requires.
     shrinkage : float in [0, 1] or "auto", default=0.0
-        Weight of a scaled identity in the covariance whose energy is counted. A
-        short recording concentrates its variance on few directions by chance;
-        shrinkage evens it out, so that more directions are kept. The directions
-        themselves do not depend on it.
+        Weight of a scaled identity in the covariance whose energy is counted. In a
+        short recording the variance concentrates on few directions by chance; shrinkage
+        compensates for this, so that more directions are kept. It does not change the
+        directions themselves.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal rows, by falling variance. The entry of largest size in each
+        Orthonormal rows by decreasing variance. The entry of largest magnitude in each
         is positive.
     mean_ : ndarray of shape (n_features,)
-        Zeros: the projection is linear, because the PLDA model that goes with it
-        has its own mean.
+        Zeros: the projection is linear, because the PLDA model has its own mean.
     energy_ : float
         Share of the variance that was kept, without shrinkage.
     shrinkage_ : float
-        The shrinkage used.
+        Shrinkage that was used.
     n_components_ : int
-        Dimensions kept.
+        Number of dimensions kept.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----
-    Directions along which the recording does not vary are never kept, so n
-    vectors give at most n - 1 dimensions. A recording of one vector, or of equal
-    ones, has no directions at all and is not projected.
+    Directions without variance are never kept, so n vectors give at most n - 1
+    dimensions. A recording with a single distinct vector has no directions and is not
+    projected.
 
     Examples
     --------
@@ -102,12 +100,12 @@ class RecordingPca(AffineTransformer):
         else:
             even = np.sum(variances) / dim
             shrunk = (1.0 - self.shrinkage_) * variances + self.shrinkage_ * even
-            # Unseen directions hold a part of the shrunk energy but are not kept.
+            # Directions without variance share the shrunk energy but are not kept.
             shares = np.cumsum(shrunk) / np.sum(variances)
-            # To rounding: even directions share exactly, whatever the last bits say.
+            # Rounded, so that equal directions share exactly despite rounding errors.
             needed = int(np.count_nonzero(shares <= target + _ROUNDING)) + 1
             self.components_ = axes[: min(rank, needed + extra)]
-            kept = variances[: len(self.components_)]
-            self.energy_ = float(kept.sum() / variances.sum())
+            selected = variances[: len(self.components_)]
+            self.energy_ = float(selected.sum() / variances.sum())
         self.n_components_ = len(self.components_)
         return self

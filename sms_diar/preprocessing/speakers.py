@@ -1,4 +1,4 @@
-"""What supervised steps need to know of labelled vectors: speakers' sums."""
+"""Statistics of labelled vectors for supervised steps."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from sms_diar.types import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class SpeakerStats:
-    """Sufficient statistics of Gaussian speakers with one common covariance.
+    """Sufficient statistics of Gaussian speakers with a common covariance.
 
     Parameters
     ----------
     names : ndarray of shape (s,)
-        The labels, sorted.
+        Sorted labels.
     counts : ndarray of shape (s,)
-        Vectors of each speaker.
+        Number of vectors of each speaker.
     means : ndarray of shape (s, d)
         Mean vector of each speaker.
     scatter : ndarray of shape (d, d)
-        Sum over all vectors of the squared deviation from their speaker's mean.
+        Sum over all vectors of the outer product of the deviation from the speaker
+        mean.
     """
 
     names: AnyArray
@@ -33,7 +34,7 @@ class SpeakerStats:
 
     @property
     def n_vectors(self) -> int:
-        """Vectors of all speakers."""
+        """Total number of vectors."""
         return int(self.counts.sum())
 
     @property
@@ -48,18 +49,18 @@ class SpeakerStats:
         return mean
 
     def within(self) -> FloatArray:
-        """Covariance around the speakers' means, divided by the vectors."""
+        """Return the covariance around the speaker means, divided by n_vectors."""
         return self.scatter / self.n_vectors
 
     def between(self) -> FloatArray:
-        """Covariance of the speakers' means, each weighted by its vectors."""
+        """Return the covariance of the speaker means, weighted by their counts."""
         deviations = (self.means - self.mean) * np.sqrt(self.counts)[:, None]
         between: FloatArray = deviations.T @ deviations / self.n_vectors
         return between
 
 
 def speaker_stats(rows: FloatArray, labels: AnyArray) -> SpeakerStats:
-    """Collect the statistics of `rows`, whose speakers are `labels`."""
+    """Collect the statistics of `rows` (n, d) with speakers `labels` (n,)."""
     names, speaker = np.unique(labels, return_inverse=True)
     counts = np.bincount(speaker).astype(np.int64)
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
@@ -70,7 +71,7 @@ def speaker_stats(rows: FloatArray, labels: AnyArray) -> SpeakerStats:
 
 
 def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
-    """Refuse labels from which no two covariances can be told apart."""
+    """Raise an error if there are fewer than two speakers."""
     if stats.n_speakers < 2:
         raise InvalidParameterError(
             f"{owner}: {name} must name at least two speakers, got one class "
@@ -80,7 +81,7 @@ def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
 
 
 def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
-    """Refuse labels without any speaker that has two vectors."""
+    """Raise an error if no speaker has two vectors."""
     if stats.n_vectors == stats.n_speakers:
         raise InvalidParameterError(
             f"{owner}: {name} must name some speaker twice, got {stats.n_speakers} "

@@ -1,8 +1,8 @@
 """Within-class covariance normalisation.
 
-Directions in which one speaker varies between segments are shrunk before
-cosine scoring (Hatch, Kajarekar and Stolcke, "Within-class covariance
-normalization for SVM-based speaker recognition", 2006).
+Directions in which a speaker varies between segments are scaled down before cosine
+scoring (Hatch, Kajarekar and Stolcke, "Within-class covariance normalization for
+SVM-based speaker recognition", 2006).
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from sms_diar.preprocessing.speakers import check_repeated, speaker_stats
 
 
 class Wccn(AffineTransformer):
-    """Make the covariance within speakers the identity.
+    """Whiten the within-speaker covariance.
 
-    The matrix is the transposed Cholesky factor of the inverse covariance, as
-    the literature has it; any other square root would give the same angles.
+    The matrix is the transposed Cholesky factor of the inverse covariance, as in the
+    literature; any other square root would give the same angles.
 
     Parameters
     ----------
     shrinkage : float in [0, 1] or "auto", default="auto"
-        Weight of a scaled identity in the covariance; "auto" is the weight of
-        Ledoit and Wolf for the deviations from the speakers' means. Must be above
-        zero where there are fewer vectors than dimensions.
+        Weight of a scaled identity in the covariance; "auto" is the weight of Ledoit
+        and Wolf for the deviations from the speaker means. It must be positive if there
+        are fewer vectors than dimensions.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
         Zeros: WCCN does not move the origin. Put `Center` before it if needed.
     components_ : ndarray of shape (n_features, n_features)
-        The matrix, upper triangular.
+        Upper triangular matrix.
     shrinkage_ : float
-        The shrinkage used.
+        Shrinkage that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Wccn(AffineTransformer):
         self.shrinkage = shrinkage
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Estimate the covariance within the speakers `y` of the rows of `X`."""
+        """Estimate the within-speaker covariance of the rows of `X`, speakers `y`."""
         shrinkage = check_shrinkage(self._name, self.shrinkage)
         rows, labels = self._labelled_rows(X, y)
         stats = speaker_stats(rows, labels)

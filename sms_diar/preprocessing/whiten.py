@@ -1,9 +1,8 @@
-"""Whitening, regularised so that a short session cannot blow up its noise.
+"""Whitening with shrinkage, so that noise of short sessions is not amplified.
 
-With fewer vectors than dimensions plain whitening puts all vectors at right
-angles and equal distances, and every cluster is gone. Shrinking the covariance
-towards a multiple of the identity keeps directions that were hardly observed
-from being stretched.
+With fewer vectors than dimensions, plain whitening makes all vectors orthogonal and
+equidistant, which destroys all clusters. Shrinking the covariance towards a multiple of
+the identity limits the scaling of directions with little evidence.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ from sms_diar.preprocessing.axes import (
 
 
 class Whiten(AffineTransformer):
-    """Make the covariance the identity.
+    """Whiten the covariance.
 
     Parameters
     ----------
     shrinkage : float in [0, 1] or "auto", default="auto"
         Weight ``a`` of the identity in the covariance that is whitened,
-        ``(1 - a) * C + a * trace(C) / d * I``. "auto" takes the weight of Ledoit
-        and Wolf, which vanishes as vectors become many. With 0, directions along
-        which the data do not vary are mapped to zero instead of to infinity.
+        ``(1 - a) * C + a * trace(C) / d * I``. "auto" uses the weight of Ledoit and
+        Wolf, which vanishes for many vectors. With 0, directions without variance are
+        mapped to zero instead of infinity.
     method : {"pca", "zca"}, default="pca"
-        Coordinates along the principal axes, or turned back so that vectors move
-        as little as possible. Lengths and angles are the same in both.
+        Coordinates along the principal axes, or rotated back so that vectors change as
+        little as possible. Lengths and angles are the same.
     center : bool, default=True
-        Whether to subtract the mean first.
+        If True, subtract the mean first.
 
     Attributes
     ----------
     mean_ : ndarray of shape (n_features,)
-        What is subtracted; zeros if `center` is false.
+        Vector that is subtracted; zeros if `center` is False.
     components_ : ndarray of shape (n_features, n_features)
-        The whitening matrix.
+        Whitening matrix.
     variances_ : ndarray of shape (n_features,)
-        Variances along the principal axes after shrinkage, falling.
+        Variances along the principal axes after shrinkage, decreasing.
     shrinkage_ : float
-        The shrinkage used.
+        Shrinkage that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Examples
     --------
@@ -84,9 +83,9 @@ class Whiten(AffineTransformer):
         share = resolve_shrinkage(shrinkage, centred, variances)
         self.shrinkage_ = share
         self.variances_ = (1.0 - share) * variances + share * variances.mean()
-        seen = self.variances_ > 0.0
+        varies = self.variances_ > 0.0
         scales = np.zeros_like(variances)
-        scales[seen] = 1.0 / np.sqrt(self.variances_[seen])
+        scales[varies] = 1.0 / np.sqrt(self.variances_[varies])
         self.components_ = scales[:, None] * axes
         if self.method == "zca":
             self.components_ = axes.T @ self.components_

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sms_diar.errors import MissingExtraError
-from sms_diar.io.rttm import rttm_text
+from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.report.figures import draw_turns
 from sms_diar.report.timeline_svg import timeline_svg
 from sms_diar.types import Turn

@@ -1,9 +1,8 @@
-"""Pairs of vectors to scores: PLDA and cosine.
+"""Scores of pairs of vectors: PLDA and cosine.
 
-``scorer.py`` says what a scorer is. ``plda.py`` is the algebra of the model,
-``plda_training.py`` and ``plda_adaptation.py`` estimate one, ``plda_scorer.py``
-and ``recording.py`` apply it. Read ``_reference.py`` first: it is PLDA written
-as one big Gaussian.
+``scorer.py`` defines the interface of scorers. ``plda.py`` contains the algebra of the
+PLDA model, ``plda_training.py`` trains and adapts one and ``plda_scorer.py`` applies
+it. Read ``_reference.py`` first: it implements PLDA as one big Gaussian.
 """
 
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
@@ -13,7 +12,6 @@ from sms_diar.scoring.backend_training import (
     session_backend,
     train_backend,
 )
-from sms_diar.scoring.cosine import CosineScorer
 from sms_diar.scoring.plda import (
     Covariances,
     PairCoefficients,
@@ -24,12 +22,15 @@ from sms_diar.scoring.plda import (
     smooth_within,
     transform_plda,
 )
-from sms_diar.scoring.plda_adaptation import adapt_plda
 from sms_diar.scoring.plda_estimator import Plda
-from sms_diar.scoring.plda_scorer import PldaScorer
-from sms_diar.scoring.plda_training import PldaFit, fit_plda, plda_log_likelihood
-from sms_diar.scoring.recording_scorer import recording_scorer
-from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms, Scorer
+from sms_diar.scoring.plda_scorer import PldaScorer, recording_scorer
+from sms_diar.scoring.plda_training import (
+    PldaFit,
+    adapt_plda,
+    fit_plda,
+    plda_log_likelihood,
+)
+from sms_diar.scoring.scorer import BilinearScorer, CosineScorer, PairwiseTerms, Scorer
 
 __all__ = [
     "BackEnd",

@@ -1,4 +1,4 @@
-"""Checks of arrays that enter scoring, with the package's grammar of messages."""
+"""Validation of array arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArray:
-    """Return `values` as finite float64 rows of `dim` columns."""
+    """Return `values` as finite float64 rows, shape (n, dim)."""
     rows: FloatArray = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dim:
         raise InvalidParameterError(
@@ -20,7 +20,7 @@ def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArra
 
 
 def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return `values` as a finite float64 vector."""
+    """Return `values` as a finite float64 vector, shape (d,)."""
     vector: FloatArray = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1 or not len(vector):
         raise InvalidParameterError(
@@ -30,7 +30,7 @@ def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArray:
-    """Return `values` as a symmetric float64 matrix of `dim` rows."""
+    """Return `values` as a symmetric float64 matrix, shape (dim, dim)."""
     matrix: FloatArray = np.asarray(values, dtype=np.float64)
     if matrix.shape != (dim, dim):
         raise InvalidParameterError(
@@ -47,10 +47,10 @@ def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> Flo
 
 
 def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
-    """Return `values` as `n` whole numbers above zero; one number stands for all."""
+    """Return `values` as `n` positive integers; a single number is repeated."""
     counts = np.asarray(values)
-    whole = np.issubdtype(counts.dtype, np.integer)
-    if not whole or counts.shape not in ((), (n,)) or (counts < 1).any():
+    is_integer = np.issubdtype(counts.dtype, np.integer)
+    if not is_integer or counts.shape not in ((), (n,)) or (counts < 1).any():
         raise InvalidParameterError(
             f"{owner}: {name} must be a whole number >= 1, or {n} of them, "
             f"got {values!r}"

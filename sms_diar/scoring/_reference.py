@@ -1,8 +1,7 @@
-"""Brute force: PLDA as one big Gaussian, and Kaldi's procedures step by step.
+"""Brute-force reference: PLDA as one big Gaussian, and Kaldi's procedures step by step.
 
-Slow, short and independent of the rest of the folder. Where it and the package
-disagree, the package is wrong. Imported by tests and by readers; never by the
-package itself.
+Slow, short and independent of the other modules of this folder. It defines the correct
+result. It is imported by tests only, never by the package itself.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from sms_diar.types import AnyArray, FloatArray, PldaModel
 def speaker_log_density(
     vectors: FloatArray, mean: FloatArray, within: FloatArray, between: FloatArray
 ) -> float:
-    """Log density of all vectors of one speaker, stacked into one."""
+    """Return the log density of all vectors of one speaker, stacked into one vector."""
     n = len(vectors)
     covariance = np.kron(np.eye(n), within) + np.kron(np.ones((n, n)), between)
     return float(
@@ -31,7 +30,7 @@ def log_likelihood(
     within: FloatArray,
     between: FloatArray,
 ) -> float:
-    """Log density of all vectors of all speakers."""
+    """Return the log density of all vectors of all speakers."""
     return sum(
         speaker_log_density(X[labels == name], mean, within, between)
         for name in np.unique(labels)
@@ -45,7 +44,7 @@ def log_likelihood_ratio(
     within: FloatArray,
     between: FloatArray,
 ) -> float:
-    """Log of ``p(enrol, test) / (p(enrol) p(test))`` for several `enrol` rows."""
+    """Return ``log(p(enrol, test) / (p(enrol) p(test)))`` for several `enrol` rows."""
     model = (mean, within, between)
     return (
         speaker_log_density(np.vstack([enrol, test]), *model)
@@ -57,7 +56,7 @@ def log_likelihood_ratio(
 def kaldi_iterations(
     X: FloatArray, labels: AnyArray, n_iter: int
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Covariances after each of Kaldi's iterations, speaker by speaker."""
+    """Return the covariances after each Kaldi iteration, computed by speaker."""
     d = X.shape[1]
     groups = [X[labels == name] for name in np.unique(labels)]
     centre = np.mean([group.mean(axis=0) for group in groups], axis=0)
@@ -88,7 +87,7 @@ def kaldi_adaptation(
     between_scale: float,
     mean_diff_scale: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Adapted covariances by two rotations and back, as Kaldi computes them."""
+    """Return the adapted covariances, computed by two rotations as in Kaldi."""
     mean = X.mean(axis=0)
     variance = X.T @ X / len(X) - np.outer(mean, mean)
     variance += mean_diff_scale * np.outer(mean - model.mean, mean - model.mean)

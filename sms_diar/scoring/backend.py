@@ -1,17 +1,17 @@
-"""A back end: everything between a raw embedding and the scores of its pairs.
+"""Back end: all steps from a raw embedding to the scores of pairs.
 
-All back ends of this package have one shape. A vector is centred and scaled to
-unit length; this is its *state*, which clustering moves. A state is scaled to
-unit length again, mapped by one matrix and offset, scaled, and mapped into the
-space where the score of a pair is an inner product::
+All back ends of this package have the same form. A vector is centred and scaled to unit
+length; this is its *state*, which clustering moves. The state is again scaled to unit
+length, mapped by a matrix and an offset, scaled, and mapped into the space where the
+score of a pair is an inner product::
 
     state  = (x - center) / |x - center|
     phi    = out_length * v / |v|,  v = matrix @ state / |state| + offset
-    u      = projection @ phi + shift          (scaled, if the scorer says so)
+    u      = projection @ phi + shift          (scaled if the scorer requires it)
     score(i, j) = (g u_i) . (g u_j) + b(u_i) + b(u_j) + constant
 
-Keeping it that plain lets compiled loops recompute one moved point without
-calling back into Python.
+This simple form lets compiled loops recompute a single moved point without calling back
+into Python.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ARRAYS = (
     "constant",
     "normalize_state",
 )
-"""Names of the arrays, and single numbers, that make up a back end."""
+"""Names of the arrays and scalars that define a back end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,32 +54,32 @@ class BackEnd:
     Parameters
     ----------
     center : ndarray of shape (d,)
-        Subtracted first.
+        Vector that is subtracted first.
     matrix : ndarray of shape (q, d)
-        Applied to the state.
+        Matrix applied to the state.
     offset : ndarray of shape (q,)
-        Added to it.
+        Vector added after `matrix`.
     out_length : float
-        Length of phi; 0 leaves it as it is.
+        Length of phi; 0 keeps the length.
     projection : ndarray of shape (r, q)
-        Into the space of the scores.
+        Matrix that maps phi into the score space.
     shift : ndarray of shape (r,)
-        Added there.
+        Vector added after `projection`.
     norm_weights : ndarray of shape (r,)
-        Where ``sum(norm_weights * u**2)`` is to be r (Kaldi's length
-        normalisation); all zero where lengths are left alone.
+        Weights of the length normalisation: u is scaled so that
+        ``sum(norm_weights * u**2)`` is r, as in Kaldi. All zero for no normalisation.
     gain : ndarray of shape (r,)
         Square roots of the weights of ``u_i * u_j``.
     square : ndarray of shape (r,)
         Weights of ``u**2`` in the bias of each vector.
     constant : float
-        What all scores share.
+        Constant term of all scores.
     normalize_state : bool
-        Whether states are scaled to unit length.
+        If True, states are scaled to unit length.
     kind : str
-        "plda" or "cosine".
+        Type of the scores, "plda" or "cosine".
     extractor : str or None
-        Fingerprint of the extractor whose vectors it was trained on.
+        Fingerprint of the extractor of the training vectors.
     """
 
     center: FloatArray
@@ -117,16 +117,16 @@ class BackEnd:
 
     @property
     def dim(self) -> int:
-        """Dimensions of the embeddings it takes."""
+        """Dimension of the embeddings."""
         return int(self.matrix.shape[1])
 
     @property
     def score_dim(self) -> int:
-        """Dimensions of the space of scores."""
+        """Dimension of the score space."""
         return len(self.gain)
 
     def check_compatible(self, embeddings: EmbeddingSet) -> None:
-        """Refuse vectors that this back end was not made for."""
+        """Raise an error for vectors that do not match this back end."""
         if embeddings.dim != self.dim:
             raise InvalidParameterError(
                 f"{embeddings.source}: vectors must have the {self.dim} dimensions of "
@@ -145,12 +145,12 @@ class BackEnd:
             )
 
     def prepare(self, X: npt.ArrayLike) -> FloatArray:
-        """States of raw vectors, shape (n, d)."""
+        """Return the states of raw vectors, shape (n, d)."""
         rows = as_rows("BackEnd", "X", X, self.dim) - self.center
         return scale_rows(rows) if self.normalize_state else rows
 
     def features(self, states: FloatArray) -> PairwiseTerms:
-        """What the scores of all pairs of states follow from."""
+        """Return the factored scores of all pairs of states."""
         rows = scale_rows(states) if self.normalize_state else states
         phi = rows @ self.matrix.T + self.offset
         if self.out_length > 0.0:
@@ -170,18 +170,18 @@ class BackEnd:
         return PairwiseTerms(u * self.gain, bias, self.constant)
 
     def score_matrix(self, X: npt.ArrayLike) -> FloatArray:
-        """Scores of all pairs of raw vectors; n * n numbers."""
+        """Return the scores of all pairs of raw vectors, shape (n, n)."""
         return self.features(self.prepare(X)).matrix()
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything but words, for a model file."""
+        """Return all arrays and scalars, for a model file."""
         return {name: np.asarray(getattr(self, name)) for name in ARRAYS}
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, AnyArray], words: Mapping[str, Any]
     ) -> Self:
-        """Rebuild what ``arrays`` took apart."""
+        """Build a back end from `arrays` and the metadata of a model file."""
         numbers: dict[str, Any] = {
             name: array.astype(np.float64) if array.ndim else float(array)
             for name, array in arrays.items()
@@ -189,7 +189,7 @@ class BackEnd:
         missing = [name for name in ARRAYS if name not in numbers]
         if missing:
             raise InvalidParameterError(
-                f"BackEnd: model file must hold all arrays of a back end, got none "
+                f"BackEnd: model file must contain all arrays of a back end, got none "
                 f"named {', '.join(missing)}"
             )
         numbers["normalize_state"] = bool(numbers["normalize_state"])
@@ -201,7 +201,7 @@ class BackEnd:
         )
 
     def with_extractor(self, extractor: str | None) -> Self:
-        """Copy that was trained on vectors of `extractor`."""
+        """Return a copy that refers to the given extractor."""
         return replace(self, extractor=extractor)
 
 
@@ -213,18 +213,18 @@ def build_backend(
     normalize_length: bool = False,
     extractor: str | None = None,
 ) -> BackEnd:
-    """Join a chain of transforms and a scorer.
+    """Combine a chain of transforms and a scorer.
 
     Parameters
     ----------
     chain : FoldedChain
-        From states to the vectors that are scored.
+        Transforms from states to the vectors that are scored.
     plda : PldaModel or None, default=None
-        Scores by log-likelihood ratio; None scores by cosine.
+        Model for scoring by log-likelihood ratio; None scores by cosine.
     center : ndarray of shape (d,) or None, default=None
-        Subtracted before anything else.
+        Vector that is subtracted first.
     normalize_length : bool, default=False
-        Scale in the space of the PLDA model as Kaldi's tools do.
+        If True, normalise lengths in the space of the PLDA model as Kaldi does.
     extractor : str or None, default=None
         Fingerprint of the extractor.
     """
@@ -238,9 +238,9 @@ def build_backend(
     else:
         if plda.dim != q:
             raise InvalidParameterError(
-                f"build_backend: plda must have the {q} dimensions that the transform "
-                f"gives, got {plda.dim}; is a transform missing, or that of another "
-                f"model?"
+                f"build_backend: plda must have the {q} dimensions of the transform's "
+                f"output, got {plda.dim}; check that the transform is not missing and "
+                f"belongs to this model"
             )
         projection, shift = plda.transform, -plda.transform @ plda.mean
         terms = pair_coefficients(plda.psi)
@@ -270,23 +270,23 @@ def backend_from_transform(
     *,
     normalize_length: bool = False,
 ) -> BackEnd:
-    """Back end from another toolkit's files.
+    """Build a back end from files of another toolkit.
 
     Parameters
     ----------
     transform : Transform or None
-        What ``sms_diar.io.kaldi.transform.read_transform`` gives; None for vectors that
-        the PLDA model takes as they are.
+        Result of ``sms_diar.io.kaldi.transform.read_transform``; None if the PLDA model
+        applies to untransformed vectors.
     plda : PldaModel or None
-        The model; None scores by cosine.
+        PLDA model; None scores by cosine.
     dim : int
-        Dimensions of the embeddings.
+        Dimension of the embeddings.
     normalize_length : bool, default=False
-        Scale in the space of the PLDA model as Kaldi's tools do.
+        If True, normalise lengths in the space of the PLDA model as Kaldi does.
     """
     center = None
     if transform is None:
-        # A PLDA model is about vectors as they are; their length is information.
+        # Without a transform the PLDA model applies to raw vectors of any length.
         chain = FoldedChain(np.eye(dim), np.zeros(dim))
     elif isinstance(transform, Centering):
         center = transform.mean
@@ -305,9 +305,9 @@ def backend_from_transform(
             transform.lda.T, -transform.mean2, in_length=scale_in, out_length=scale_out
         )
     if chain.dim_in != dim or (center is not None and len(center) != dim):
-        taken = chain.dim_in if center is None else len(center)
+        expected = chain.dim_in if center is None else len(center)
         raise InvalidParameterError(
             f"backend_from_transform: transform must take the {dim} dimensions of the "
-            f"embeddings, got one for {taken}"
+            f"embeddings, got one for {expected}"
         )
     return build_backend(chain, plda, center=center, normalize_length=normalize_length)

@@ -1,9 +1,9 @@
-"""The PLDA model inside a back end: taken out, put in, and used for trials.
+"""Access to the PLDA model inside a back end: extract, replace, score trials.
 
-A back end keeps only what the score of two single vectors needs. Adaptation
-needs the model itself, and so does enrolment from several vectors, whose score
-weighs their mean by their number. The model can be recovered: with
-``gain**2 = psi / (1 + 2 psi)`` follows ``psi = gain**2 / (1 - 2 gain**2)``.
+A back end stores only what is needed to score two single vectors. Adaptation needs the
+model itself, and so does enrolment from several vectors, where the score depends on
+their number. The model can be recovered: ``gain**2 = psi / (1 + 2 psi)`` implies
+``psi = gain**2 / (1 - 2 gain**2)``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def plda_of(backend: BackEnd) -> PldaModel:
     Parameters
     ----------
     backend : BackEnd
-        Of kind "plda".
+        Back end of kind "plda".
 
     Returns
     -------
     model : PldaModel
-        Of the vectors that ``phi_of`` gives. The relative error of psi grows with
-        psi itself; it is about 1e-12 where psi is 1000.
+        Model of the vectors returned by ``phi_of``. The relative error of psi grows
+        with psi; it is about 1e-12 for psi = 1000.
 
     Raises
     ------
     InvalidParameterError
-        The back end scores by cosine, or its numbers are not those of a model.
+        If the back end scores by cosine, or its values do not belong to a PLDA model.
     """
     if backend.kind != "plda":
         raise InvalidParameterError(
@@ -58,21 +58,21 @@ def plda_of(backend: BackEnd) -> PldaModel:
 
 
 def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
-    """Copy of a back end that scores by another PLDA model.
+    """Return a copy of a back end that scores with another PLDA model.
 
     Parameters
     ----------
     backend : BackEnd
-        Its chain, extractor, notes and use of length normalisation are kept; one
-        that scored by cosine gets no length normalisation.
+        Back end whose chain, extractor, notes and length normalisation are kept. A
+        cosine back end gets no length normalisation.
     model : PldaModel
-        Of the vectors that ``phi_of`` gives.
+        Model of the vectors returned by ``phi_of``.
     """
     q = len(backend.matrix)
     if model.dim != q:
         raise InvalidParameterError(
-            f"with_plda: model must have the {q} dimensions that the chain of the "
-            f"back end gives, got {model.dim}"
+            f"with_plda: model must have the {q} dimensions of the output of the back "
+            f"end's chain, got {model.dim}"
         )
     weights = pair_coefficients(model.psi)
     normalises = bool(backend.norm_weights.any())
@@ -89,19 +89,19 @@ def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
 
 
 def phi_of(backend: BackEnd, X: npt.ArrayLike) -> FloatArray:
-    """Map raw vectors by the chain of a back end, up to its scorer.
+    """Apply the chain of a back end to raw vectors, without its scorer.
 
     Parameters
     ----------
     backend : BackEnd
-        Any.
+        Back end of any kind.
     X : array-like of shape (n, d)
         Raw embeddings.
 
     Returns
     -------
     phi : ndarray of shape (n, q)
-        What the PLDA model of the back end is about.
+        Vectors to which the PLDA model of the back end applies.
     """
     q = len(backend.matrix)
     chain = replace(
@@ -125,11 +125,11 @@ class TrialTerms:
     Parameters
     ----------
     enrol : ndarray of shape (n, 2 q)
-        Weights, for each enrolled speaker, of a test vector and of its squares.
+        Weights of a test vector and of its squares, for each enrolled speaker.
     bias : ndarray of shape (n,)
-        What all scores of an enrolled speaker share.
+        Common term of all scores of an enrolled speaker.
     test : ndarray of shape (m, 2 q)
-        Test vectors in the space of the model, and their squares.
+        Test vectors in the space of the model, followed by their squares.
     """
 
     enrol: FloatArray
@@ -137,13 +137,13 @@ class TrialTerms:
     test: FloatArray
 
     def pairs(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Scores of chosen pairs, one for each entry of the two index arrays."""
+        """Return the scores of selected pairs, one per entry of the index arrays."""
         inner = np.einsum("ij,ij->i", self.enrol[rows], self.test[columns])
         scores: FloatArray = inner + self.bias[rows]
         return scores
 
     def block(self, rows: slice, columns: slice = slice(None)) -> FloatArray:
-        """Scores of some enrolled speakers against some test vectors."""
+        """Return the scores of some enrolled speakers against some test vectors."""
         scores: FloatArray = self.enrol[rows] @ self.test[columns].T
         scores += self.bias[rows, None]
         return scores
@@ -157,26 +157,26 @@ def trial_terms(
     n_enroll: npt.ArrayLike = 1,
     normalize_length: bool = False,
 ) -> TrialTerms:
-    """Do once what the scores of many trials share.
+    """Precompute the terms that are shared by many trials.
 
     Parameters
     ----------
     model : PldaModel
-        The model.
+        PLDA model.
     enrol : array-like of shape (n, d)
-        One row for each enrolled speaker: the mean of its vectors.
+        Mean of the vectors of each enrolled speaker.
     test : array-like of shape (m, d)
-        Single vectors.
+        Single test vectors.
     n_enroll : int or array-like of shape (n,), default=1
-        How many vectors each row of `enrol` is the mean of.
+        Number of vectors averaged in each row of `enrol`.
     normalize_length : bool, default=False
-        Scale in the space of the model as Kaldi's tools do.
+        If True, normalise lengths in the space of the model as Kaldi does.
 
     Returns
     -------
     terms : TrialTerms
-        Of the scores that ``PldaScorer(model).score_matrix(enrol, test,
-        n_enroll=n_enroll)`` gives.
+        Factored scores, equal to ``PldaScorer(model).score_matrix(enrol, test,
+        n_enroll=n_enroll)``.
     """
     owner = "trial_terms"
     rows = as_rows(owner, "enrol", enrol, model.dim)
@@ -190,15 +190,46 @@ def trial_terms(
     of_v, of_squares, bias = np.empty_like(u), np.empty_like(u), np.empty(len(u))
     for n in np.unique(counts):
         weights = pair_coefficients(model.psi, int(n))
-        chosen = counts == n
-        of_v[chosen] = u[chosen] * weights.cross
-        of_squares[chosen] = weights.test
-        bias[chosen] = u[chosen] ** 2 @ weights.enrol + weights.constant
+        has_count = counts == n
+        of_v[has_count] = u[has_count] * weights.cross
+        of_squares[has_count] = weights.test
+        bias[has_count] = u[has_count] ** 2 @ weights.enrol + weights.constant
     return TrialTerms(np.hstack((of_v, of_squares)), bias, np.hstack((v, v**2)))
 
 
 def _no_model() -> InvalidParameterError:
     return InvalidParameterError(
-        "plda_of: backend must hold the numbers of a PLDA model, got others; it was "
-        "not made by build_backend"
+        "plda_of: backend must contain the values of a PLDA model, got other values; "
+        "it was not made by build_backend"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSpace:
+    """PLDA back end with the space in which its model is diagonal.
+
+    Parameters
+    ----------
+    backend : BackEnd
+        Back end of kind "plda".
+    psi : ndarray of shape (r,)
+        Between-speaker variances; the within-speaker variances are 1.
+    """
+
+    backend: BackEnd
+    psi: FloatArray
+
+    def vectors(self, X: FloatArray) -> FloatArray:
+        """Map raw embeddings to that space, shape (n, r), with length normalisation."""
+        backend = self.backend
+        u: FloatArray = phi_of(backend, X) @ backend.projection.T + backend.shift
+        if backend.norm_weights.any():
+            energy = u**2 @ backend.norm_weights
+            energy[energy == 0.0] = 1.0
+            u *= np.sqrt(backend.score_dim / energy)[:, None]
+        return u
+
+
+def model_space(backend: BackEnd) -> ModelSpace:
+    """Return the diagonal space of a back end of kind "plda"."""
+    return ModelSpace(backend, plda_of(backend).psi)

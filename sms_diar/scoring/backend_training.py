@@ -1,4 +1,4 @@
-"""Back ends estimated from data: labelled ones, or the session itself."""
+"""Back ends trained on labelled data or on the session itself."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def train_backend(
     n_iter: int = 20,
     extractor: str | None = None,
 ) -> BackEnd:
-    """Estimate the paper's chain and a PLDA model from labelled embeddings.
+    """Train the chain of the paper and a PLDA model on labelled embeddings.
 
-    Length normalisation, PCA, whitening, length normalisation, then two-covariance
-    PLDA by EM.
+    The chain is length normalisation, PCA, whitening and length normalisation,
+    followed by two-covariance PLDA, trained by EM.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
         Raw embeddings.
     speakers : array-like of shape (n,)
-        Who speaks in each.
+        Speaker of each embedding.
     n_components : int, float or None, default=None
-        Dimensions q after the PCA, or share of energy; None keeps all.
+        Number of dimensions q after the PCA, or share of energy; None keeps all.
     shrinkage : float or "auto", default=0.0
-        Regularisation of the whitening.
+        Shrinkage of the covariance in the whitening.
     n_iter : int, default=20
-        Iterations of EM.
+        Number of EM iterations.
     extractor : str or None, default=None
-        Fingerprint of the extractor of the embeddings, kept in the back end.
+        Fingerprint of the extractor of the embeddings, stored in the back end.
     """
     rows: FloatArray = np.asarray(X, dtype=np.float64)
-    # Many small products: threads would cost more than they gain.
+    # Threads are not worthwhile for small matrix products.
     with threadpool_limits(limits=1):
         return _train(rows, speakers, n_components, shrinkage, n_iter, extractor)
 
@@ -70,31 +70,29 @@ def _train(
 def session_backend(
     X: npt.ArrayLike, *, energy: float = 0.9, prior_segments: float = 200.0
 ) -> BackEnd:
-    """Cosine scoring with whitening fitted on the session: needs no training set.
+    """Fit a cosine back end with whitening on the session, without training data.
 
-    Whitening evens out the directions of a session. In a session of many
-    speakers that removes what all segments share; in one of few speakers it
-    removes the speakers, who are the leading directions. The covariance is
-    therefore shrunk to a multiple of the identity with the weight
-    ``prior_segments / (n + prior_segments)``, so that short sessions are hardly
-    whitened and long ones almost fully.
+    Whitening equalises the variance of all directions. With many speakers this removes
+    what all segments share; with few speakers it removes the speakers, which are the
+    leading directions. The covariance is therefore shrunk to a multiple of the identity
+    with the weight ``prior_segments / (n + prior_segments)``, so that short sessions
+    are hardly whitened and long sessions almost fully.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
         Raw embeddings of the session.
     energy : float, default=0.9
-        Share of the variance that the PCA keeps.
+        Share of the variance that is kept by the PCA.
     prior_segments : float, default=200.0
-        Segments at which whitening is half done. On `arabic8k` and
-        `libri-testother10-8k` (3 to 30 speakers) K and G are flat from 150 to
-        1000.
+        Number of segments at which the shrinkage weight is 0.5. On `arabic8k` and
+        `libri-testother10-8k` (3 to 30 speakers) K and G are flat from 150 to 1000.
 
     Returns
     -------
     backend : BackEnd
-        Of kind "cosine". Sessions of one segment, or of equal ones, are left as
-        they are.
+        Back end of kind "cosine". Sessions with a single distinct segment are not
+        transformed.
     """
     rows: FloatArray = np.asarray(X, dtype=np.float64)
     directions = scale_rows(rows)
@@ -107,24 +105,24 @@ def session_backend(
 
 
 def backend_to_model(backend: BackEnd) -> ModelFile:
-    """Take a back end apart for a model file."""
-    words = {
+    """Convert a back end to a model file."""
+    metadata = {
         "kind": backend.kind,
         "extractor": backend.extractor,
         "notes": dict(backend.notes),
     }
-    return ModelFile(KIND, backend.arrays(), words)
+    return ModelFile(KIND, backend.arrays(), metadata)
 
 
 def backend_from_model(model: ModelFile, *, path: str | Path = "model") -> BackEnd:
-    """Rebuild a back end that was read from a model file.
+    """Convert a model file to a back end.
 
     Parameters
     ----------
     model : ModelFile
-        What ``read_model(path, KIND)`` gave.
+        Result of ``read_model(path, KIND)``.
     path : str or Path, default="model"
-        What messages call the file.
+        Name of the file for error messages.
     """
     with foreign_errors(path, "a back end that makes no sense"):
         return BackEnd.from_arrays(model.arrays, model.words)

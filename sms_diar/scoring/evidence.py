@@ -1,16 +1,16 @@
-"""Evidence of a partition: how likely vectors are if these groups are speakers.
+"""Evidence of a partition: marginal likelihood of vectors, given groups of speakers.
 
-Under two-covariance PLDA the speakers can be integrated out in closed form. In the
-space where the model is diagonal (identity within speakers, ``psi`` between), n
-vectors of one speaker with sum s have, dimension by dimension, the log density of
-n independent draws around zero plus ::
+Under two-covariance PLDA the speaker variables can be integrated out in closed form. In
+the space where the model is diagonal (identity within speakers, ``psi`` between), the
+log density of n vectors of one speaker with sum s is, for each dimension, the log
+density of n independent standard normal draws plus ::
 
     psi s**2 / (2 (1 + n psi)) - log(1 + n psi) / 2
 
-The first part does not depend on who speaks, so the sum of the second over all
-groups compares partitions. With a weight w below one each vector counts as that
-share of an observation: n becomes w n and s becomes w s, which is the same formula
-for the likelihood raised to the power w.
+The first part does not depend on the partition, so the sum of the second part over all
+groups compares partitions. With a weight w < 1, each vector counts as a fraction of an
+observation: n becomes w n and s becomes w s, which corresponds to the likelihood raised
+to the power w.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Sizes, and sums of the vectors, of groups 0, 1, ..."""
+    """Return the sizes (k,) and the vector sums (k, d) of groups 0, 1, ..., k - 1."""
     n_groups = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=n_groups).astype(np.float64)
     sums = np.zeros((n_groups, U.shape[1]))
@@ -36,23 +36,23 @@ def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]
 def group_evidence(
     sizes: FloatArray, sums: FloatArray, psi: FloatArray, *, weight: float = 1.0
 ) -> FloatArray:
-    """Evidence of each group.
+    """Return the evidence of each group.
 
     Parameters
     ----------
     sizes : ndarray of shape (...)
-        Vectors in each group; fractions are welcome.
+        Number of vectors in each group, possibly fractional.
     sums : ndarray of shape (..., d)
-        Their sums.
+        Sum of the vectors of each group.
     psi : ndarray of shape (d,)
-        Variances between speakers; those within are 1.
+        Between-speaker variances; the within-speaker variances are 1.
     weight : float, default=1.0
-        Share of an observation that each vector counts as.
+        Fraction of an observation that each vector counts as.
 
     Returns
     -------
     evidence : ndarray of shape (...)
-        Zero for an empty group.
+        Evidence; zero for an empty group.
     """
     joint = weight * np.asarray(sizes)[..., None] * psi
     quadratic = psi * (weight * sums) ** 2 / (1.0 + joint)
@@ -67,25 +67,24 @@ def partition_evidence(
     *,
     weight: float = 1.0,
 ) -> float:
-    """Evidence of a partition, against vectors that belong to no speaker.
+    """Return the evidence of a partition.
 
     Parameters
     ----------
     U : array-like of shape (n, d)
         Vectors in the space where the model is diagonal.
     labels : array-like of shape (n,)
-        Group of each, under any names.
+        Group of each vector, as any labels.
     psi : array-like of shape (d,)
-        Variances between speakers, not negative.
+        Between-speaker variances, not negative.
     weight : float, default=1.0
-        Share, in (0, 1], of an observation that each vector counts as.
+        Fraction of an observation, in (0, 1], that each vector counts as.
 
     Returns
     -------
     evidence : float
-        Log of the marginal likelihood, minus that of independent standard normal
-        draws. Differences between partitions of the same vectors are log Bayes
-        factors.
+        Log marginal likelihood relative to independent standard normal draws.
+        Differences between partitions of the same vectors are log Bayes factors.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def partition_evidence(
     variances: FloatArray = np.asarray(psi, dtype=np.float64)
     if variances.ndim != 1 or not (variances >= 0.0).all():
         raise InvalidParameterError(
-            f"{owner}: psi must be numbers that are not negative, got {psi!r}"
+            f"{owner}: psi must be non-negative numbers, got {psi!r}"
         )
     rows = as_rows(owner, "U", U, len(variances))
     names = np.asarray(labels)

@@ -1,10 +1,10 @@
 """Algebra of the two-covariance PLDA model.
 
-A vector is ``x = mean + speaker + residual`` with Gaussian speakers of
-covariance ``between`` and residuals of covariance ``within`` (Ioffe,
-"Probabilistic linear discriminant analysis", 2006). One linear map makes the
-second the identity and the first diagonal; a `PldaModel` stores that map, and
-everything else happens one dimension at a time.
+A vector is ``x = mean + speaker + residual``, where speakers are Gaussian with
+covariance ``between`` and residuals are Gaussian with covariance ``within`` (Ioffe,
+"Probabilistic linear discriminant analysis", 2006). A linear transform maps ``within``
+to the identity and ``between`` to a diagonal matrix. A `PldaModel` stores that
+transform; all other computations are done separately for each dimension.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from sms_diar.types import FloatArray, PldaModel
 
 
 class Covariances(NamedTuple):
-    """The two covariances of a PLDA model in the space of its vectors."""
+    """Covariances of a PLDA model in the space of its vectors."""
 
     within: FloatArray
     between: FloatArray
 
 
 class PairCoefficients(NamedTuple):
-    """Weights, one per dimension, of the log-likelihood ratio of a pair."""
+    """Weights of the log-likelihood ratio of a pair, one per dimension."""
 
-    cross: FloatArray  # of u * v
-    enrol: FloatArray  # of u ** 2
-    test: FloatArray  # of v ** 2
+    cross: FloatArray  # weight of u * v
+    enrol: FloatArray  # weight of u ** 2
+    test: FloatArray  # weight of v ** 2
     constant: float
 
 
 def diagonalise(
     owner: str, within: FloatArray, between: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Transform that makes `within` the identity and `between` diagonal.
+    """Find the transform that makes `within` the identity and `between` diagonal.
 
     Returns
     -------
     transform : ndarray of shape (d, d)
-        The entry of largest size in each row is positive.
+        Transform; the entry of largest magnitude in each row is positive.
     psi : ndarray of shape (d,)
-        The diagonal, falling.
+        Diagonal of the transformed `between`, in decreasing order.
     """
     try:
         psi, columns = eigh(between, within)
@@ -61,7 +61,7 @@ def diagonalise(
     if psi[0] < -1e-8 * max(1.0, float(psi[-1])):
         raise InvalidParameterError(
             f"{owner}: between must not have negative variances, got {psi[0]:.3g} "
-            f"times the one within speakers in some direction"
+            f"times the within-speaker variance in some direction"
         )
     order = np.argsort(psi)[::-1]
     return fix_signs(columns[:, order].T), np.maximum(psi[order], 0.0)
@@ -75,16 +75,16 @@ def plda_from_covariances(
     Parameters
     ----------
     mean : array-like of shape (d,)
-        Centre of all speakers.
+        Mean of all speakers.
     within : array-like of shape (d, d)
-        Covariance within speakers, positive definite.
+        Within-speaker covariance, positive definite.
     between : array-like of shape (d, d)
-        Covariance between speakers, positive semi-definite.
+        Between-speaker covariance, positive semi-definite.
 
     Returns
     -------
     model : PldaModel
-        With falling ``psi``.
+        Model with decreasing ``psi``.
 
     Examples
     --------
@@ -101,25 +101,25 @@ def plda_from_covariances(
 
 
 def covariances(model: PldaModel) -> Covariances:
-    """Covariances within and between speakers that `model` stands for."""
+    """Return the within-speaker and between-speaker covariances of a model."""
     inverse = np.linalg.inv(model.transform)
     return Covariances(inverse @ inverse.T, (inverse * model.psi) @ inverse.T)
 
 
 def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
-    """Model of the vectors ``matrix @ x`` (Kaldi's ``Plda::ApplyTransform``).
+    """Return the model of the vectors ``matrix @ x`` (Kaldi's ``ApplyTransform``).
 
     Parameters
     ----------
     model : PldaModel
-        Model of x, of d dimensions.
+        Model of x with d dimensions.
     matrix : array-like of shape (k, d)
-        Projection with k <= d independent rows.
+        Projection with k <= d linearly independent rows.
 
     Returns
     -------
     projected : PldaModel
-        Of k dimensions.
+        Model with k dimensions.
     """
     rows = as_rows("transform_plda", "matrix", matrix, model.dim)
     if np.linalg.matrix_rank(rows) < len(rows):
@@ -135,15 +135,15 @@ def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
 
 
 def smooth_within(model: PldaModel, factor: float) -> PldaModel:
-    """Add `factor` times the between covariance to the one within speakers.
+    """Add `factor` times the between-speaker covariance to the within-speaker one.
 
-    A remedy for models trained on few vectors per speaker, whose leading ``psi``
-    are too large (Kaldi's ``SmoothWithinClassCovariance``).
+    Useful for models trained on few vectors per speaker, whose leading ``psi`` are too
+    large (Kaldi's ``SmoothWithinClassCovariance``).
     """
     factor = check_not_negative("smooth_within", "factor", factor)
     within = 1.0 + factor * model.psi
     psi = model.psi / within
-    # The map x -> x / (1 + f x) rises, so the order of psi is kept.
+    # The map x -> x / (1 + f x) is increasing, so psi stays sorted.
     return PldaModel(model.mean, model.transform / np.sqrt(within)[:, None], psi)
 
 
@@ -160,23 +160,23 @@ def project(
     Parameters
     ----------
     model : PldaModel
-        The model.
+        PLDA model.
     X : array-like of shape (n, d)
-        Vectors, or means of vectors of one speaker each.
+        Vectors, or means of several vectors of one speaker.
     normalize_length : bool, default=False
-        Scale each result u so that ``sum(u**2 / (psi + 1 / n_examples))`` is d,
-        its expected value. This is the default of Kaldi's tools; it is no part of
+        If True, scale each result u so that ``sum(u**2 / (psi + 1 / n_examples))`` is
+        d, its expected value. This is the default of Kaldi's tools. It is not part of
         the model, whose likelihood ratios are exact without it.
     simple_length_norm : bool, default=False
-        With `normalize_length`, scale to the length sqrt(d) instead.
+        If True and `normalize_length` is set, scale to length sqrt(d) instead.
     n_examples : int or array-like of shape (n,), default=1
-        How many vectors each row is the mean of.
+        Number of vectors averaged in each row.
 
     Returns
     -------
     U : ndarray of shape (n, d)
-        ``transform @ (x - mean)``, scaled if asked for. A vector equal to the
-        mean stays at zero.
+        ``transform @ (x - mean)``, optionally scaled. A vector equal to the mean is
+        mapped to zero.
     """
     rows = as_rows("project", "X", X, model.dim)
     counts = as_counts("project", "n_examples", n_examples, len(rows))
@@ -193,19 +193,19 @@ def project(
 
 
 def pair_coefficients(psi: FloatArray, n_enroll: int = 1) -> PairCoefficients:
-    """Weights of the log-likelihood ratio of u, a mean of n vectors, and v.
+    """Return the weights of the log-likelihood ratio of u, a mean of n vectors, and v.
 
-    In the diagonal space v is, given the speaker of u, Gaussian with mean
-    ``n psi / (1 + n psi) u`` and variance ``1 + psi / (1 + n psi)``; without
-    knowing anything it has mean 0 and variance ``1 + psi``. Expanding the squares
-    of the two log densities gives for each dimension ::
+    In the diagonal space, v given the speaker of u is Gaussian with mean
+    ``n psi / (1 + n psi) u`` and variance ``1 + psi / (1 + n psi)``; unconditionally it
+    has mean 0 and variance ``1 + psi``. Expanding the squares in the two log densities
+    gives for each dimension ::
 
         u v     n psi / (1 + (n + 1) psi)
         u ** 2  -n**2 psi**2 / (2 (1 + n psi) (1 + (n + 1) psi))
         v ** 2  -n psi**2 / (2 (1 + psi) (1 + (n + 1) psi))
         1       (log(1 + psi) + log(1 + n psi) - log(1 + (n + 1) psi)) / 2
 
-    which for n = 1 is symmetric in u and v.
+    For n = 1 this is symmetric in u and v.
     """
     n = n_enroll
     alone, joint = 1.0 + n * psi, 1.0 + (n + 1) * psi

@@ -18,31 +18,31 @@ from sms_diar.types import FloatArray
 
 
 class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[misc]
-    """Train PLDA on speakers, then score vectors or map them to its space.
+    """Train PLDA on labelled vectors, then score vectors or transform them.
 
     Parameters
     ----------
     n_iter : int, default=10
-        Iterations of EM at most.
+        Maximum number of EM iterations.
     tol : float, default=0.0
-        Stop once an iteration gains less log-likelihood per vector than this.
+        Stop when the gain in log-likelihood per vector falls below this value.
     estimation : {"ml", "kaldi"}, default="ml"
-        See :func:`~sms_diar.scoring.fit_plda`.
+        Variant of the algorithm; see :func:`~sms_diar.scoring.fit_plda`.
     normalize_length : bool, default=False
-        Scale vectors in the diagonal space as Kaldi's tools do by default.
+        If True, normalise lengths in the diagonal space as Kaldi does by default.
     simple_length_norm : bool, default=False
-        With `normalize_length`, scale to the length sqrt(d) instead.
+        If True and `normalize_length` is set, scale to length sqrt(d) instead.
 
     Attributes
     ----------
     model_ : PldaModel
-        The trained model.
-    log_likelihoods_ : ndarray
-        At the start and after each iteration.
+        Trained model.
+    log_likelihoods_ : ndarray of shape (n_iter_ + 1,)
+        Log-likelihoods at the start and after each iteration.
     n_iter_ : int
-        Iterations that were run.
+        Number of iterations.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the training data.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[mis
         self.simple_length_norm = simple_length_norm
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Train on the rows of `X`, spoken by `y`."""
+        """Train on the rows of `X` with speakers `y`."""
         rows, labels = self._labelled_rows(X, y)
         check_speakers(self._name, speaker_stats(rows, labels))
         fit = fit_plda(
@@ -92,7 +92,7 @@ class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[mis
         )
 
     def scorer(self) -> PldaScorer:
-        """Scorer of the trained model."""
+        """Return a scorer with the trained model."""
         check_is_fitted(self)
         return PldaScorer(
             self.model_,
@@ -103,7 +103,7 @@ class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[mis
     def score_matrix(
         self, A: npt.ArrayLike, B: npt.ArrayLike | None = None
     ) -> FloatArray:
-        """Log-likelihood ratios of all rows of `A` against those of `B`."""
+        """Return the log-likelihood ratios of all rows of `A` and `B`."""
         return self.scorer().score_matrix(A, B)
 
     @property

@@ -1,10 +1,12 @@
-"""Log-likelihood ratios of pairs under a PLDA model."""
+"""Scores of pairs under a PLDA model: log-likelihood ratios."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar.preprocessing import RecordingPca
+from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.scoring._arrays import as_counts, as_rows
 from sms_diar.scoring.plda import pair_coefficients, project, transform_plda
 from sms_diar.scoring.scorer import BilinearScorer, PairwiseTerms
@@ -17,19 +19,19 @@ class PldaScorer(BilinearScorer):
     Parameters
     ----------
     model : PldaModel
-        The model.
+        PLDA model.
     normalize_length : bool, default=False
-        Scale vectors in the diagonal space as Kaldi's tools do by default; see
-        :func:`~sms_diar.scoring.project`. Without, scores are exact.
+        If True, normalise lengths in the diagonal space as Kaldi does by default; see
+        :func:`~sms_diar.scoring.project`. If False, scores are exact.
     simple_length_norm : bool, default=False
-        With `normalize_length`, scale to the length sqrt(d) instead.
+        If True and `normalize_length` is set, scale to length sqrt(d) instead.
     projection : array-like of shape (k, d) or None, default=None
-        Score ``projection @ x`` with the model projected alike.
+        Matrix that is applied to both the vectors and the model before scoring.
 
     Attributes
     ----------
     model : PldaModel
-        The model that scores; of k dimensions if there is a projection.
+        Model used for scoring, with k dimensions if there is a projection.
 
     Notes
     -----
@@ -40,7 +42,7 @@ class PldaScorer(BilinearScorer):
                       - sum( psi**2 / (2 (1 + psi) (1 + 2 psi)) * v**2 )
                       + sum( log(1 + psi) - log(1 + 2 psi) / 2 )
 
-    so with ``U = sqrt(psi / (1 + 2 psi)) * u`` it is one inner product, a bias of
+    With ``U = sqrt(psi / (1 + 2 psi)) * u`` this is an inner product, plus a bias of
     each vector and a constant.
 
     Examples
@@ -72,7 +74,7 @@ class PldaScorer(BilinearScorer):
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors it takes."""
+        """Dimension of the input vectors."""
         return self._dim
 
     def prepare(self, X: npt.ArrayLike, *, n_examples: npt.ArrayLike = 1) -> FloatArray:
@@ -83,8 +85,7 @@ class PldaScorer(BilinearScorer):
         X : array-like of shape (n, d)
             Vectors.
         n_examples : int or array-like of shape (n,), default=1
-            How many vectors each row is the mean of; only length normalisation
-            looks at it.
+            Number of vectors averaged in each row; only used for length normalisation.
 
         Returns
         -------
@@ -108,13 +109,13 @@ class PldaScorer(BilinearScorer):
         Parameters
         ----------
         phi : ndarray of shape (n, k)
-            From ``prepare``.
+            Result of ``prepare``.
 
         Returns
         -------
         terms : PairwiseTerms
-            ``score(i, j) = U[i] @ U[j] + bias[i] + bias[j] + constant`` with the
-            formula of the class's notes.
+            ``score(i, j) = U[i] @ U[j] + bias[i] + bias[j] + constant``; see the notes
+            of the class.
         """
         weights = pair_coefficients(self.model.psi)
         return PairwiseTerms(
@@ -124,19 +125,19 @@ class PldaScorer(BilinearScorer):
         )
 
     def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against one, or against several of one speaker.
+        """Score one vector against one or several vectors of one speaker.
 
         Parameters
         ----------
         enrol : array-like of shape (d,) or (n, d)
-            A vector, or n vectors of one speaker: their mean is scored as such.
+            A vector, or n vectors of one speaker, whose mean is scored accordingly.
         test : array-like of shape (d,)
-            The other vector.
+            Vector to compare.
 
         Returns
         -------
         score : float
-            Log-likelihood ratio; above 0 speaks for the same speaker.
+            Log-likelihood ratio; positive values favour the same speaker.
         """
         mean, n, probe = self._pair(enrol, test)
         return float(self.score_matrix(mean, probe, n_enroll=n)[0, 0])
@@ -157,7 +158,7 @@ class PldaScorer(BilinearScorer):
         B : array-like of shape (m, d) or None, default=None
             Single vectors; None scores `A` against itself.
         n_enroll : int or array-like of shape (n,), default=1
-            How many vectors each row of `A` is the mean of.
+            Number of vectors averaged in each row of `A`.
 
         Returns
         -------
@@ -173,12 +174,57 @@ class PldaScorer(BilinearScorer):
         scores = np.empty((len(enrol), len(test)))
         for n in np.unique(counts):
             weights = pair_coefficients(self.model.psi, int(n))
-            chosen = counts == n
-            some = enrol[chosen]
-            scores[chosen] = (
-                (some * weights.cross) @ test.T
-                + (some**2 @ weights.enrol)[:, None]
+            has_count = counts == n
+            means = enrol[has_count]
+            scores[has_count] = (
+                (means * weights.cross) @ test.T
+                + (means**2 @ weights.enrol)[:, None]
                 + test**2 @ weights.test
                 + weights.constant
             )
         return scores
+
+
+def recording_scorer(
+    model: PldaModel,
+    X: npt.ArrayLike,
+    *,
+    target_energy: float = 0.5,
+    extra: int = 1,
+    shrinkage: Shrinkage = 0.0,
+    normalize_length: bool = True,
+    simple_length_norm: bool = False,
+) -> PldaScorer:
+    """Build a scorer for one recording, restricted to its principal directions.
+
+    As in Kaldi's ``ivector-plda-scoring-dense``, the vectors and the model are
+    projected on principal directions of the recording, followed by length
+    normalisation.
+
+    Parameters
+    ----------
+    model : PldaModel
+        PLDA model of such vectors.
+    X : array-like of shape (n, d)
+        All vectors of the recording; at least one.
+    target_energy, extra, shrinkage
+        Selection of the directions; see `RecordingPca`. The defaults are Kaldi's;
+        its diarization recipes use targets between 0.1 and 0.9.
+    normalize_length, simple_length_norm : bool
+        Length normalisation after the projection; see `PldaScorer`.
+
+    Returns
+    -------
+    scorer : PldaScorer
+        Scorer for vectors with d dimensions. ``scorer.score_matrix(X)`` returns the
+        scores that Kaldi writes.
+    """
+    rows = as_rows("recording_scorer", "X", X, model.dim)
+    pca = RecordingPca(target_energy=target_energy, extra=extra, shrinkage=shrinkage)
+    components = pca.fit(rows).components_
+    return PldaScorer(
+        model,
+        normalize_length=normalize_length,
+        simple_length_norm=simple_length_norm,
+        projection=None if len(components) == model.dim else components,
+    )

@@ -1,10 +1,30 @@
-"""Training of the two-covariance PLDA model by expectation maximisation.
+"""Training and adaptation of the two-covariance PLDA model.
 
-The speaker behind n vectors is Gaussian given them, and in the space where the
-current model is diagonal its variances ``psi / (1 + n psi)`` depend on n alone.
-So an iteration needs no inverse per speaker and no inverse of a covariance that
-may be singular: one diagonalisation, then sums over speakers. The vectors
-themselves are seen once, when the speakers' means and scatter are collected.
+Training is expectation maximisation. Notation: speaker i has n_i vectors with mean m_i;
+``mu`` is the global mean, W and B are the within-speaker and between-speaker
+covariances. The transform T with ``T W T' = I`` and ``T B T' = diag(psi)`` diagonalises
+the current model. In its space ``o_i = T (m_i - mu)``, and the speaker variable of
+speaker i is Gaussian given its vectors:
+
+    (1)  variance  v_i = psi / (1 + n_i psi)
+    (2)  mean      y_i = n_i v_i o_i
+
+The variance depends on n_i only, so an iteration needs one diagonalisation but no
+inverse per speaker, nor the inverse of a possibly singular covariance. With the total
+scatter S of the vectors around their speaker means, N vectors and I speakers, the M
+step is
+
+    (3)  B = T^-1 [ sum_i  y_i y_i' + diag(v_i) ] T^-T / I
+    (4)  W = ( S + T^-1 [ sum_i  n_i ((o_i - y_i)(o_i - y_i)' + diag(v_i)) ] T^-T ) / N
+    (5)  mu = mean of m_i, weighted by n_i / (1 + n_i psi) in the diagonal space
+
+The vectors are only read once, to collect n_i, m_i and S.
+
+Adaptation is unsupervised and follows Kaldi's ``ivector-adapt-plda``. In directions in
+which vectors of the new domain vary more than the model predicts, the excess is divided
+between the two covariances; elsewhere the model does not change. Kaldi uses two
+rotations and their inverses; generalised eigenvectors of the two total covariances give
+the same result in one formula.
 """
 
 from __future__ import annotations
@@ -15,13 +35,14 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import eigh
 
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import SpeakerStats, speaker_stats
 from sms_diar.preprocessing.speakers import check_speakers
 from sms_diar.scoring._arrays import as_rows
-from sms_diar.scoring.plda import diagonalise
+from sms_diar.scoring.plda import covariances, diagonalise, plda_from_covariances
 from sms_diar.types import FloatArray, PldaModel
 
 Estimation = Literal["ml", "kaldi"]
@@ -29,14 +50,14 @@ Estimation = Literal["ml", "kaldi"]
 
 @dataclass(frozen=True, eq=False)
 class PldaFit:
-    """A trained model and how the training went.
+    """Trained model and history of the training.
 
     Parameters
     ----------
     model : PldaModel
-        The model after the last iteration.
+        Model after the last iteration.
     within, between : ndarray of shape (d, d)
-        Its covariances.
+        Covariances of the model.
     log_likelihoods : ndarray of shape (n_iter + 1,)
         Log-likelihood of all vectors at the start and after each iteration.
     """
@@ -48,7 +69,7 @@ class PldaFit:
 
     @property
     def n_iter(self) -> int:
-        """Iterations that were run."""
+        """Number of iterations."""
         return len(self.log_likelihoods) - 1
 
 
@@ -67,28 +88,28 @@ def fit_plda(
     X : array-like of shape (n, d)
         Vectors.
     labels : array-like of shape (n,)
-        Speaker of each vector; speakers may have any number of them.
+        Speaker of each vector.
     n_iter : int, default=10
-        Iterations at most.
+        Maximum number of iterations.
     tol : float, default=0.0
-        Stop earlier once an iteration gains less log-likelihood per vector than
-        this; 0 never stops early.
+        Stop when the gain in log-likelihood per vector falls below this value; with 0,
+        all iterations are run.
     estimation : {"ml", "kaldi"}, default="ml"
         "ml" starts from the moments of the data and also maximises over the mean.
-        "kaldi" gives the iterates of Kaldi's ``ivector-compute-plda``: it starts
-        from identity covariances and keeps the plain mean of the speakers' means.
-        The updates of the covariances are the same.
+        "kaldi" gives the iterates of Kaldi's ``ivector-compute-plda``: it starts from
+        identity covariances and keeps the unweighted mean of the speaker means. The
+        covariance updates are the same.
 
     Returns
     -------
     fit : PldaFit
-        The model and the log-likelihoods, which never fall.
+        Model, and log-likelihoods, which never decrease.
 
     Notes
     -----
-    An iteration costs O(s d**2 + d**3) for s speakers, whatever the number of
-    vectors. The likelihood has no maximum unless the vectors vary within
-    speakers in every direction; "ml" refuses such data.
+    An iteration costs O(s d**2 + d**3) for s speakers, independently of the number of
+    vectors. The likelihood is unbounded unless the vectors vary within speakers in
+    every direction; "ml" raises an error for such data.
 
     Examples
     --------
@@ -114,8 +135,8 @@ def fit_plda(
         _check_scatter(owner, stats)
         within = stats.scatter / (stats.n_vectors - stats.n_speakers)
         deviations = stats.means - stats.means.mean(axis=0)
-        # What is added to the covariance of the means lets every direction grow:
-        # EM never leaves the range of the matrix it starts from.
+        # EM never leaves the range of its initial matrix, so the added term makes the
+        # initial covariance of full rank.
         between = deviations.T @ deviations / stats.n_speakers
         between += within / stats.counts.mean()
         current = _Current(stats, None, within, between)
@@ -125,7 +146,7 @@ def fit_plda(
         centre = current.mean if estimation == "kaldi" else None
         current = _Current(stats, centre, *current.updated())
         trace.append(current.log_likelihood())
-        # At rest the gain is rounding of either sign; tol=0 goes on regardless.
+        # After convergence the gain is rounding noise of either sign; tol=0 ignores it.
         if tol > 0.0 and trace[-1] - trace[-2] < tol * stats.n_vectors:
             break
     return PldaFit(
@@ -139,21 +160,21 @@ def fit_plda(
 def plda_log_likelihood(
     model: PldaModel, X: npt.ArrayLike, labels: npt.ArrayLike
 ) -> float:
-    """Log-likelihood of labelled vectors, the speakers being integrated out.
+    """Compute the log-likelihood of labelled vectors with speakers integrated out.
 
     Parameters
     ----------
     model : PldaModel
-        The model.
+        PLDA model.
     X : array-like of shape (n, d)
         Vectors.
     labels : array-like of shape (n,)
-        Speaker of each.
+        Speaker of each vector.
 
     Returns
     -------
     log_likelihood : float
-        Sum over speakers of the log density of all their vectors together.
+        Sum over speakers of the joint log density of their vectors.
     """
     rows = as_rows("plda_log_likelihood", "X", X, model.dim)
     stats = _labelled_stats("plda_log_likelihood", rows, labels)
@@ -161,7 +182,7 @@ def plda_log_likelihood(
 
 
 class _Current:
-    """The model of one iteration, diagonalised, and what follows from it."""
+    """Diagonalised model of one iteration."""
 
     def __init__(
         self,
@@ -174,37 +195,39 @@ class _Current:
         self.within = within
         self.between = between
         self.transform, self.psi = diagonalise("fit_plda", within, between)
-        self.counts = stats.counts.astype(np.float64)[:, None]
+        self.counts = stats.counts.astype(np.float64)[:, None]  # n_i, shape: (I, 1)
         self.mean = self._most_likely_mean() if mean is None else mean
 
     def _inverse(self) -> FloatArray:
-        # transform @ within @ transform.T is the identity, so this is its inverse.
+        # T W T' = I, so the inverse of T is W T'.
         inverse: FloatArray = self.within @ self.transform.T
         return inverse
 
     def _most_likely_mean(self) -> FloatArray:
-        """Mean of the speakers' means, weighted by how well each is known."""
-        weights = self.counts / (1.0 + self.counts * self.psi)
-        centre = self.stats.means.mean(axis=0)  # close by: differences stay small
-        offsets = (self.stats.means - centre) @ self.transform.T
+        """Return the mean of the speaker means, weighted by their precision (5)."""
+        weights = self.counts / (1.0 + self.counts * self.psi)  # shape: (I, d)
+        centre = self.stats.means.mean(axis=0)  # a nearby origin limits rounding errors
+        offsets = (self.stats.means - centre) @ self.transform.T  # shape: (I, d)
         mean: FloatArray = centre + self._inverse() @ (
             np.sum(weights * offsets, axis=0) / np.sum(weights, axis=0)
         )
         return mean
 
     def updated(self) -> tuple[FloatArray, FloatArray]:
-        """Covariances that maximise the expected log-likelihood."""
+        """Return the covariances that maximise the expected log-likelihood."""
         stats, counts, psi = self.stats, self.counts, self.psi
-        offsets = (stats.means - self.mean) @ self.transform.T
-        variances = psi / (1.0 + counts * psi)  # of each speaker, given its vectors
-        speakers = counts * variances * offsets  # and its expected place
+        # E step, all of shape: (I, d)
+        offsets = (stats.means - self.mean) @ self.transform.T  # o_i
+        variances = psi / (1.0 + counts * psi)  # v_i, equation (1)
+        speakers = counts * variances * offsets  # y_i, equation (2)
         residuals = (offsets - speakers) * np.sqrt(counts)
-
+        # M step, all of shape: (d, d)
         between = speakers.T @ speakers + np.diag(variances.sum(axis=0))
         around = residuals.T @ residuals + np.diag((counts * variances).sum(axis=0))
-        back = self._inverse()
-        within = (stats.scatter + back @ around @ back.T) / stats.n_vectors
-        between = back @ between @ back.T / stats.n_speakers
+        inverse = self._inverse()
+        # equation (4), then equation (3)
+        within = (stats.scatter + inverse @ around @ inverse.T) / stats.n_vectors
+        between = inverse @ between @ inverse.T / stats.n_speakers
         return (within + within.T) / 2.0, (between + between.T) / 2.0
 
     def log_likelihood(self) -> float:
@@ -214,15 +237,15 @@ class _Current:
 def _log_likelihood(
     stats: SpeakerStats, mean: FloatArray, transform: FloatArray, psi: FloatArray
 ) -> float:
-    """Sum of log densities.
+    """Sum the log densities of all speakers.
 
-    Turn the n vectors of a speaker so that the first is sqrt(n) times their mean:
-    it has covariance ``within + n between``, the n - 1 others, which hold the
-    scatter, have covariance ``within``, and all are independent.
+    An orthogonal transform of the n vectors of a speaker makes the first one sqrt(n)
+    times their mean, with covariance W + n B. The other n - 1 contain the scatter and
+    have covariance W. All are independent.
     """
     counts = stats.counts.astype(np.float64)[:, None]
-    offsets = (stats.means - mean) @ transform.T
-    joint = 1.0 + counts * psi
+    offsets = (stats.means - mean) @ transform.T  # shape: (I, d)
+    joint = 1.0 + counts * psi  # variances of the first vectors, shape: (I, d)
     of_means = np.sum(np.log(joint) + counts * offsets**2 / joint)
     of_scatter = np.sum((transform @ stats.scatter) * transform)
     log_det_within = -2.0 * np.linalg.slogdet(transform)[1]
@@ -251,5 +274,69 @@ def _check_scatter(owner: str, stats: SpeakerStats) -> None:
         raise InvalidParameterError(
             f"{owner}: X must vary within speakers in all {len(variances)} dimensions, "
             f"got n_samples={stats.n_vectors} of {stats.n_speakers} speakers that do "
-            f"not; reduce the dimensions with Pca, or take estimation='kaldi'"
+            f"not; reduce the dimensions with Pca, or use estimation='kaldi'"
         )
+
+
+def adapt_plda(
+    model: PldaModel,
+    X: npt.ArrayLike,
+    *,
+    within_covar_scale: float = 0.3,
+    between_covar_scale: float = 0.7,
+    mean_diff_scale: float = 1.0,
+) -> PldaModel:
+    """Adapt `model` to unlabelled vectors of another domain.
+
+    Parameters
+    ----------
+    model : PldaModel
+        Model of the original domain.
+    X : array-like of shape (n, d)
+        Vectors of the new domain; n may be smaller than d.
+    within_covar_scale : float, default=0.3
+        Share of the excess variance that is added to the within-speaker covariance.
+    between_covar_scale : float, default=0.7
+        Share that is added to the between-speaker covariance.
+    mean_diff_scale : float, default=1.0
+        Weight of the squared difference of the means in the variance of the new domain.
+
+    Returns
+    -------
+    adapted : PldaModel
+        Adapted model with the mean of `X`.
+
+    Notes
+    -----
+    Let ``T = within + between`` be the total covariance of the model. Let C be the
+    covariance of the new vectors, plus `mean_diff_scale` times the outer product of the
+    difference of the means, and ``C v = s T v`` with ``v' T v = 1``. Each direction
+    with s > 1 adds ``(s - 1) (T v) (T v)'``, times the two scales, to the two
+    covariances.
+
+    The method is intended for data of many speakers. In a single recording the excess
+    mostly separates its few speakers, and assigning a third of it to the within-speaker
+    covariance damages the model: on an AMI meeting with four speakers the area under
+    the ROC fell from 0.97 to 0.64 with the default scales, and rose to 0.98 with 0 and
+    1.
+    """
+    owner = "adapt_plda"
+    to_within = check_not_negative(owner, "within_covar_scale", within_covar_scale)
+    to_between = check_not_negative(owner, "between_covar_scale", between_covar_scale)
+    shift = check_not_negative(owner, "mean_diff_scale", mean_diff_scale)
+    rows = as_rows(owner, "X", X, model.dim)
+    if not len(rows):
+        raise InvalidParameterError(f"{owner}: X must contain vectors, got none")
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    offset = mean - model.mean
+    observed = centred.T @ centred / len(rows) + shift * np.outer(offset, offset)
+
+    within, between = covariances(model)
+    total = within + between
+    ratios, directions = eigh(observed, total)
+    images = (total @ directions) * np.sqrt(np.maximum(ratios - 1.0, 0.0))
+    excess = images @ images.T
+    return plda_from_covariances(
+        mean, within + to_within * excess, between + to_between * excess
+    )

@@ -1,8 +1,8 @@
-"""What a scorer is, and the bilinear form all of ours share.
+"""Interface of scorers, and the bilinear form shared by PLDA and cosine scores.
 
-Clustering by scores asks again and again for the best partners of one vector.
-Both PLDA and cosine scores of a pair are an inner product plus a term of each
-member, so after one pass over the vectors a query is a matrix-vector product.
+Clustering repeatedly needs the best partners of one vector. Both PLDA and cosine scores
+of a pair are an inner product plus one term for each vector, so after one pass over the
+vectors a query is a matrix-vector product.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring._arrays import as_rows
 from sms_diar.types import FloatArray
 
@@ -32,11 +33,11 @@ class PairwiseTerms:
     Parameters
     ----------
     U : ndarray of shape (n, q)
-        One vector for each row that was prepared.
+        Factored vector of each row.
     bias : ndarray of shape (n,)
-        Its own part of each of its scores.
+        Term of each vector that is added to all of its scores.
     constant : float
-        The part that all scores share.
+        Constant term of all scores.
     """
 
     U: FloatArray
@@ -47,16 +48,16 @@ class PairwiseTerms:
         return len(self.U)
 
     def row(self, i: int) -> FloatArray:
-        """Scores of vector `i` against all, itself among them."""
+        """Return the scores of vector `i` against all vectors, including itself."""
         scores: FloatArray = self.U @ self.U[i] + self.bias
         scores += self.bias[i] + self.constant
         return scores
 
     def matrix(self, other: PairwiseTerms | None = None) -> FloatArray:
-        """Scores of all vectors against those of `other`, or among themselves."""
+        """Return the scores against the vectors of `other`, or among themselves."""
         right = self if other is None else other
         scores: FloatArray = self.U @ right.U.T
-        # A few rows at a time: the sums of biases of all would be as large again.
+        # A few rows at a time, because all sums of biases would double the memory.
         for start in range(0, len(scores), _ROWS):
             some = scores[start : start + _ROWS]
             some += self.bias[start : start + _ROWS, None] + right.bias
@@ -64,30 +65,30 @@ class PairwiseTerms:
         return scores
 
     def select(self, rows: slice) -> PairwiseTerms:
-        """Terms of some of the vectors."""
+        """Return the terms of some of the vectors."""
         return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Similarity of pairs of vectors; higher means more likely one speaker.
+    """Similarity of pairs of vectors; higher scores favour the same speaker.
 
-    ``score``, ``score_matrix`` and ``score_blocks`` take vectors as they are;
-    ``pairwise_terms`` takes what ``prepare`` returned.
+    ``score``, ``score_matrix`` and ``score_blocks`` take raw vectors;
+    ``pairwise_terms`` takes the result of ``prepare``.
     """
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors it takes."""
+        """Dimension of the input vectors."""
 
     def prepare(self, X: npt.ArrayLike) -> FloatArray:
-        """Do once what every score of a vector needs."""
+        """Precompute what all scores of a vector share."""
 
     def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
         """Factor the scores of all pairs of prepared vectors."""
 
     def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against one, or against the mean of several."""
+        """Score one vector against a vector, or against the mean of several."""
 
     def score_matrix(
         self, A: npt.ArrayLike, B: npt.ArrayLike | None = None
@@ -101,16 +102,16 @@ class Scorer(Protocol):
 
 
 class BilinearScorer(metaclass=ABCMeta):
-    """Scores that follow from ``prepare`` and ``pairwise_terms``."""
+    """Base class of scorers that are defined by ``prepare`` and ``pairwise_terms``."""
 
     @property
     @abstractmethod
     def dim(self) -> int:
-        """Dimensions of the vectors it takes."""
+        """Dimension of the input vectors."""
 
     @abstractmethod
     def prepare(self, X: npt.ArrayLike) -> FloatArray:
-        """Do once what every score of a vector needs."""
+        """Precompute what all scores of a vector share."""
 
     @abstractmethod
     def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
@@ -121,20 +122,20 @@ class BilinearScorer(metaclass=ABCMeta):
         return type(self).__name__
 
     def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against one, or against the mean of several.
+        """Score one vector against a vector, or against the mean of several.
 
         Parameters
         ----------
         enrol : array-like of shape (d,) or (n, d)
-            A vector, or the vectors of one speaker, which are averaged. Scale
-            them to one length before, if the longer ones shall not weigh more.
+            A vector, or vectors of one speaker, which are averaged. Scale them to equal
+            length first if longer vectors should not have more weight.
         test : array-like of shape (d,)
-            The other vector.
+            Vector to compare.
 
         Returns
         -------
         score : float
-            Higher means more likely the same speaker.
+            Higher scores favour the same speaker.
         """
         mean, _, probe = self._pair(enrol, test)
         return float(self.score_matrix(mean, probe)[0, 0])
@@ -147,19 +148,19 @@ class BilinearScorer(metaclass=ABCMeta):
         Parameters
         ----------
         A : array-like of shape (n, d)
-            Vectors.
+            First set of vectors.
         B : array-like of shape (m, d) or None, default=None
-            Others; None scores `A` against itself.
+            Second set of vectors; None scores `A` against itself.
 
         Returns
         -------
         scores : ndarray of shape (n, m)
-            Takes n * m numbers of memory; see ``score_blocks`` for more.
+            Scores; use ``score_blocks`` if they do not fit into memory.
         """
-        left = self.pairwise_terms(self.prepare(A))
+        first = self.pairwise_terms(self.prepare(A))
         if B is None:
-            return left.matrix()
-        return left.matrix(self.pairwise_terms(self.prepare(B)))
+            return first.matrix()
+        return first.matrix(self.pairwise_terms(self.prepare(B)))
 
     def score_blocks(
         self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
@@ -169,27 +170,27 @@ class BilinearScorer(metaclass=ABCMeta):
         Parameters
         ----------
         A, B : array-like
-            As for ``score_matrix``.
+            Vectors; see ``score_matrix``.
         block : int, default=1024
-            Rows and columns of a tile at most, so that no more than ``block**2``
-            scores are held at a time.
+            Maximum number of rows and columns of a tile, so that at most ``block**2``
+            scores are held in memory.
 
         Yields
         ------
         rows, columns : slice
-            Where the tile belongs.
+            Position of the tile in the matrix.
         scores : ndarray
-            The tile.
+            Scores of the tile.
         """
         check_count(self._name, "block", block)
-        left = self.pairwise_terms(self.prepare(A))
-        right = left if B is None else self.pairwise_terms(self.prepare(B))
-        return _tiles(left, right, block)
+        first = self.pairwise_terms(self.prepare(A))
+        second = first if B is None else self.pairwise_terms(self.prepare(B))
+        return _tiles(first, second, block)
 
     def _pair(
         self, enrol: npt.ArrayLike, test: npt.ArrayLike
     ) -> tuple[FloatArray, int, FloatArray]:
-        """Mean of the enrolment as a row, how many made it, and the test row."""
+        """Return the enrolment mean as a row, its vector count, and the test row."""
         rows = as_rows(self._name, "enrol", np.atleast_2d(np.asarray(enrol)), self.dim)
         probe = np.asarray(test, dtype=np.float64)
         if probe.shape != (self.dim,) or not len(rows):
@@ -201,10 +202,46 @@ class BilinearScorer(metaclass=ABCMeta):
 
 
 def _tiles(
-    left: PairwiseTerms, right: PairwiseTerms, block: int
+    first: PairwiseTerms, second: PairwiseTerms, block: int
 ) -> Iterator[tuple[slice, slice, FloatArray]]:
-    for top in range(0, len(left), block):
-        rows = slice(top, min(top + block, len(left)))
-        for start in range(0, len(right), block):
-            columns = slice(start, min(start + block, len(right)))
-            yield rows, columns, left.select(rows).matrix(right.select(columns))
+    for top in range(0, len(first), block):
+        rows = slice(top, min(top + block, len(first)))
+        for start in range(0, len(second), block):
+            columns = slice(start, min(start + block, len(second)))
+            yield rows, columns, first.select(rows).matrix(second.select(columns))
+
+
+class CosineScorer(BilinearScorer):
+    """Score pairs by the cosine of their angle, from -1 to 1.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension of the vectors.
+
+    Notes
+    -----
+    The score of a zero vector with any vector is 0.
+
+    Examples
+    --------
+    >>> from sms_diar.scoring import CosineScorer
+    >>> CosineScorer(2).score_matrix([[2.0, 0.0]], [[3.0, 4.0], [0.0, 5.0]])
+    array([[0.6, 0. ]])
+    """
+
+    def __init__(self, dim: int) -> None:
+        self._dim = check_count(self._name, "dim", dim)
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the input vectors."""
+        return self._dim
+
+    def prepare(self, X: npt.ArrayLike) -> FloatArray:
+        """Scale each row of `X` to unit length."""
+        return scale_rows(as_rows(self._name, "X", X, self._dim))
+
+    def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
+        """Factor the scores; the bias and the constant are zero."""
+        return PairwiseTerms(phi, np.zeros(len(phi)), 0.0)

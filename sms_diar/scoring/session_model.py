@@ -1,18 +1,18 @@
-"""A PLDA model that learns from the session it is applied to.
+"""Adaptation of a PLDA model to the session that it is applied to.
 
-A session differs from the training data: its segments are longer or shorter, its
-channel is another one, its speakers are closer together. Provisional groups tell
-how. The trained covariances are the centres of inverse Wishart priors that are
-worth a number of segments (within speakers) and of speakers (between), and a few
-iterations of expectation maximisation find the most probable model. Short sessions
-hardly move it, long ones overrule it.
+A session differs from the training data in segment lengths, channel and similarity of
+speakers. Provisional groups show these differences. The trained covariances are the
+centres of inverse Wishart priors, with strengths given as numbers of segments (within
+speakers) and of speakers (between), and a few iterations of expectation maximisation
+find the most probable model. Short sessions hardly change the model; long sessions
+dominate the prior.
 
-Both priors are known only up to their scale, which is estimated as well. That needs
-little data, because all dimensions speak for it, and it is what differs most: on
-`arabic8k`, the variance within speakers is half of what other corpora predict.
+The scales of both priors are also estimated. This needs little data, because all
+dimensions contribute, and the scale differs most between corpora: on `arabic8k` the
+within-speaker variance is half of what other corpora predict.
 
-Everything happens in the space where the trained model is diagonal: its mean is
-zero, its covariances are the identity and ``diag(psi)``.
+All computations are done in the space where the trained model is diagonal: its mean is
+zero and its covariances are the identity and ``diag(psi)``.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ import numpy as np
 
 from sms_diar.scoring.evidence import group_evidence, group_sums
 from sms_diar.scoring.plda import diagonalise
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import FloatArray, IntArray, PldaModel
 
 
 @dataclass(frozen=True, eq=False)
 class SessionPrior:
-    """The trained model, and how much it weighs against a session.
+    """Trained model with the strength of the prior in a session.
 
     Parameters
     ----------
     psi : ndarray of shape (d,)
-        Variances between speakers of the trained model.
+        Between-speaker variances of the trained model.
     segments : float, default=200.0
-        Segments that the covariance within speakers is worth.
+        Strength of the within-speaker covariance as a number of segments.
     speakers : float, default=40.0
-        Speakers that the covariance between them is worth.
+        Strength of the between-speaker covariance as a number of speakers.
     mean_speakers : float, default=10.0
-        Speakers that the mean is worth: that of a session of few speakers says
-        more about them than about the channel.
+        Strength of the mean as a number of speakers. The mean of a session with few
+        speakers reflects the speakers more than the channel.
     scale_segments, scale_speakers : float, default=10.0 and 3.0
-        What the scales of the two covariances are worth.
+        Strengths of the scales of the two covariances.
     """
 
     psi: FloatArray
@@ -55,14 +55,14 @@ class SessionPrior:
 
     @cached_property
     def between(self) -> FloatArray:
-        """Diagonal of the covariance between speakers, kept off zero."""
+        """Diagonal of the between-speaker covariance, with a positive floor."""
         floor = 1e-4 * max(float(self.psi.mean()), 1e-12)
         raised: FloatArray = self.psi + floor
         return raised
 
     @property
     def start(self) -> SessionModel:
-        """The trained model itself."""
+        """Session model that equals the trained model."""
         d = len(self.psi)
         return SessionModel(np.zeros(d), np.eye(d), np.diag(self.between))
 
@@ -83,21 +83,21 @@ class SessionModel:
 
     @property
     def transform(self) -> FloatArray:
-        """Rows that diagonalise both covariances."""
+        """Rows that diagonalise both covariances, shape (d, d)."""
         return self._axes[0]
 
     @property
     def psi(self) -> FloatArray:
-        """Variances between speakers along those rows; those within are 1."""
+        """Between-speaker variances along those rows; the within variances are 1."""
         return self._axes[1]
 
     def project(self, rows: FloatArray) -> FloatArray:
-        """Vectors in the space where the model is diagonal."""
+        """Map vectors to the space where the model is diagonal."""
         projected: FloatArray = (rows - self.mean) @ self.transform.T
         return projected
 
     def log_prior(self, prior: SessionPrior) -> float:
-        """Log density of the model, 0 where it equals its prior up to scale."""
+        """Return the log prior density, 0 if the model equals the prior up to scale."""
         between = prior.between
         gap = _divergence(self.within, np.full_like(between, self.scale_within))
         other = _divergence(self.between, self.scale_between * between)
@@ -108,7 +108,7 @@ class SessionModel:
 
 
 def _divergence(covariance: FloatArray, diagonal: FloatArray) -> float:
-    """Stein's loss of ``diag(diagonal)`` against a covariance: 0 if they are equal."""
+    """Return Stein's loss between a diagonal and a covariance: 0 if they are equal."""
     inverse = np.linalg.inv(covariance)
     trace = float(np.sum(np.diag(inverse) * diagonal))
     log_ratio = float(np.sum(np.log(diagonal)) - np.linalg.slogdet(covariance)[1])
@@ -124,48 +124,49 @@ def adapt_session(
     weight: float,
     n_iter: int = 1,
 ) -> SessionModel:
-    """Move a model towards what provisional groups of the session say.
+    """Adapt a model to provisional groups of the session by EM.
 
     Parameters
     ----------
     prior : SessionPrior
-        What the model is held to.
+        Prior of the model.
     model : SessionModel
-        Where the iterations start.
+        Initial model.
     rows : ndarray of shape (n, d)
         Vectors in the space where the trained model is diagonal.
     labels : ndarray of shape (n,)
-        Groups 0, 1, ...
+        Group of each vector: 0, 1, ..., k - 1.
     weight : float
-        Share of an observation that each vector counts as.
+        Fraction of an observation that each vector counts as.
     n_iter : int, default=1
-        Iterations of expectation maximisation.
+        Number of EM iterations.
     """
     sizes, sums = group_sums(rows, labels)
     n, d = rows.shape
-    counts = sizes[:, None]
+    counts = sizes[:, None]  # shape: (k, 1)
     means = sums / counts
-    residuals = rows - means[labels]
+    residuals = rows - means[labels]  # shape: (n, d)
     scatter = residuals.T @ residuals
     total = 1.0 + prior.between
     for _ in range(n_iter):
         T, psi = model.transform, model.psi
-        back = model.within @ T.T  # inverse of T
-        offsets = (means - model.mean) @ T.T
+        inverse = model.within @ T.T  # inverse of T, because T W T' = I
+        offsets = (means - model.mean) @ T.T  # shape: (k, d)
+        # Posterior variances and means of the speakers, shape: (k, d)
         variances = psi / (1.0 + weight * counts * psi)
         speakers = weight * counts * variances * offsets
-        rest = (offsets - speakers) * np.sqrt(counts)
+        deviations = (offsets - speakers) * np.sqrt(counts)
         between = speakers.T @ speakers + np.diag(variances.sum(axis=0))
-        around = rest.T @ rest + np.diag((counts * variances).sum(axis=0))
-        between = back @ between @ back.T
-        within = weight * (scatter + back @ around @ back.T)
+        around = deviations.T @ deviations + np.diag((counts * variances).sum(axis=0))
+        between = inverse @ between @ inverse.T
+        within = weight * (scatter + inverse @ around @ inverse.T)
         scale_within = (prior.scale_segments + np.trace(within) / d) / (
             prior.scale_segments + weight * n
         )
-        # Compared where speakers can be told apart: small variances between them
-        # are known badly, and would dominate a plain trace.
-        seen = np.sum(np.diag(between) / total) / np.sum(prior.between / total)
-        scale_between = (prior.scale_speakers + seen) / (
+        # Directions are weighted by their discriminability: small between-speaker
+        # variances are unreliable, and would dominate a plain trace.
+        observed = np.sum(np.diag(between) / total) / np.sum(prior.between / total)
+        scale_between = (prior.scale_speakers + observed) / (
             prior.scale_speakers + len(sizes)
         )
         within += prior.segments * scale_within * np.eye(d)
@@ -173,9 +174,9 @@ def adapt_session(
         between += prior.speakers * scale_between * np.diag(prior.between)
         between /= prior.speakers + len(sizes)
         precision = weight * counts / (1.0 + weight * counts * psi)
-        held = prior.mean_speakers / total
-        system = (T.T * precision.sum(axis=0)) @ T + np.diag(held)
-        pull = T.T @ np.sum(precision * offsets, axis=0) - held * model.mean
+        prior_precision = prior.mean_speakers / total
+        system = (T.T * precision.sum(axis=0)) @ T + np.diag(prior_precision)
+        pull = T.T @ np.sum(precision * offsets, axis=0) - prior_precision * model.mean
         model = SessionModel(
             model.mean + np.linalg.solve(system, pull),
             (within + within.T) / 2.0,
@@ -194,10 +195,10 @@ def log_joint(
     *,
     weight: float,
 ) -> float:
-    """Log probability, up to a constant, of vectors, groups and model together.
+    """Return the unnormalised log probability of vectors, groups and model.
 
-    The same constant for all groups and models of the same vectors and weight, so
-    that results of searches from different starts can be compared.
+    The constant is the same for all groups and models of the same vectors and weight,
+    so results of searches from different starts can be compared.
     """
     U = model.project(rows)
     sizes, sums = group_sums(U, labels)
@@ -205,3 +206,30 @@ def log_joint(
     alone = weight * (len(rows) * log_det - 0.5 * float(np.sum(U**2)))
     evidence = float(np.sum(group_evidence(sizes, sums, model.psi, weight=weight)))
     return alone + evidence + model.log_prior(prior)
+
+
+def model_of_groups(rows: FloatArray, labels: IntArray) -> PldaModel:
+    """Estimate an isotropic model with one variance within and one between groups.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, q)
+        Vectors.
+    labels : ndarray of shape (n,)
+        Group of each vector: 0, 1, ..., k - 1.
+
+    Returns
+    -------
+    model : PldaModel
+        Model of these vectors. If a variance cannot be estimated, because there is a
+        single group or all rows of each group are equal, a fallback is used.
+    """
+    n, q = rows.shape
+    sizes, sums = group_sums(rows, labels)
+    means = sums / sizes[:, None]
+    mean = rows.mean(axis=0)
+    within = float(np.sum((rows - means[labels]) ** 2)) / (max(n - len(sizes), 1) * q)
+    around = float(np.sum(sizes[:, None] * (means - mean) ** 2)) / (n * q)
+    within = max(within, 1e-6 * around, 1e-12)
+    psi = max(around / within, 1.0) if len(sizes) > 1 else 1.0
+    return PldaModel(mean, np.eye(q) / np.sqrt(within), np.full(q, psi))

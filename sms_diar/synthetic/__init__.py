@@ -1,4 +1,4 @@
-"""Generators with known truth."""
+"""Generators of data with known ground truth."""
 
 from sms_diar.synthetic.gaussians import (
     PAPER_MEANS,

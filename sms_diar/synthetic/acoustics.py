@@ -1,4 +1,14 @@
-"""How a conversation sounds: levels, positions in a room, noise."""
+"""Acoustics of a simulated conversation: levels, room and noise.
+
+Reverberation is a direct sound followed by a decaying tail of noise (Polack's model):
+after the first moments the echoes of a room are so dense that they are Gaussian noise
+under an exponential envelope, which falls by 60 dB in the reverberation time. The level
+of the tail depends on the distance of the speaker: direct sound decreases with the
+distance, echoes do not, and both are equal at the critical distance of
+``0.057 * sqrt(volume / rt60)`` metres. Each speaker has a position and therefore a
+response of its own. The direct sound is not delayed, so the start times of speech stay
+exact. The model has no distinct early echoes, and all frequencies decay equally.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +17,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sms_diar._validation import check_not_negative, check_positive, is_real
+from sms_diar._validation import (
+    check_count,
+    check_not_negative,
+    check_positive,
+    is_real,
+)
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic.channel import noise_level
 from sms_diar.synthetic.rendering import SpokenEnergy
-from sms_diar.synthetic.room import draw_distance, impulse_response
 from sms_diar.types import FloatArray
 
 
 @dataclass(frozen=True)
 class Acoustics:
-    """What is wanted.
+    """Acoustic settings.
 
     Parameters
     ----------
     level : float, optional
         Level of each speaker's speech in dB relative to full scale, before the room;
-        by default that of the source.
+        unchanged by default.
     level_spread : float, default=0.0
-        Standard deviation over speakers, in dB.
+        Standard deviation of the level over speakers, in dB.
     rt60 : float, optional
-        Reverberation time in seconds; no room by default.
+        Reverberation time in seconds; no reverberation by default.
     snr : float, optional
-        Mean level of speech over that of noise, in dB; no noise by default.
+        Mean ratio of speech level to noise level in dB; no noise by default.
     telephone : bool, default=False
-        Whether all of it passes a telephone line.
+        If True, simulate a telephone line.
     """
 
     level: float | None = None
@@ -58,22 +72,22 @@ class Acoustics:
 
     @property
     def depends_on_speech(self) -> bool:
-        """Whether the level of the source must be known."""
+        """True if the level of the source must be measured."""
         return self.level is not None or self.snr is not None
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What is drawn for one conversation.
+    """Random acoustic properties of one conversation.
 
     Parameters
     ----------
     gains : mapping from str to float
-        Factor of each speaker's samples.
+        Factor applied to the samples of each speaker.
     distances : mapping from str to float, or None
-        Metres of each speaker to the microphone.
+        Distance of each speaker to the microphone in metres.
     responses : mapping from str to ndarray, or None
-        What the room makes of a click at that place.
+        Impulse response of the room at each speaker's position.
     noise : float
         Level (root mean square) of the noise.
     """
@@ -92,28 +106,28 @@ def draw_scene(
     rate: int,
     stream: Callable[[str], np.random.Generator],
 ) -> Scene:
-    """Draw levels and places of the speakers.
+    """Draw levels and positions of the speakers.
 
     Parameters
     ----------
     speakers : sequence of str
-        Who takes part.
+        Speakers of the conversation.
     acoustics : Acoustics
-        What is wanted.
+        Acoustic settings.
     energies : mapping from str to SpokenEnergy
-        How loud the speakers are in the source, where that matters.
+        Energies of the speakers in the source, if the settings depend on them.
     rate : int
-        Samples per second.
+        Sampling rate in hertz.
     stream : function
-        Random generator for a purpose.
+        Function that returns a random generator for a named purpose.
     """
     spread = acoustics.level_spread * stream("levels").standard_normal(len(speakers))
     gains = {
         name: 10.0 ** (more / 20.0) for name, more in zip(speakers, spread, strict=True)
     }
     if acoustics.level is not None:
-        wanted = 10.0 ** (acoustics.level / 20.0)
-        gains = {name: gains[name] * wanted / energies[name].level for name in speakers}
+        target = 10.0 ** (acoustics.level / 20.0)
+        gains = {name: gains[name] * target / energies[name].level for name in speakers}
     distances = responses = None
     if acoustics.rt60 is not None:
         room = stream("room")
@@ -128,3 +142,58 @@ def draw_scene(
         n_samples = sum(energies[name].n_samples for name in speakers)
         noise = noise_level(float(np.sqrt(squares / n_samples)), acoustics.snr)
     return Scene(gains, distances, responses, noise)
+
+
+VOLUME = 60.0
+"""Volume in cubic metres: a meeting room for a few people."""
+
+DISTANCES = (0.5, 3.0)
+"""Range of distances between speakers and microphone in metres."""
+
+_FIRST_ECHO = 0.003  # seconds after the direct sound: one metre of extra path
+
+
+def draw_distance(rng: np.random.Generator) -> float:
+    """Draw the distance of a speaker to the microphone in metres."""
+    return float(rng.uniform(*DISTANCES))
+
+
+def impulse_response(
+    rt60: float, distance: float, rate: int, rng: np.random.Generator
+) -> FloatArray:
+    """Draw the impulse response of a room, normalised to energy 1.
+
+    Parameters
+    ----------
+    rt60 : float
+        Reverberation time: seconds until echoes have decayed by 60 dB.
+    distance : float
+        Distance between speaker and microphone in metres.
+    rate : int
+        Sampling rate in hertz.
+    rng : numpy.random.Generator
+        Generator for the echoes.
+
+    Returns
+    -------
+    response : ndarray of shape (rt60 * rate,)
+        Impulse response; sample 0 is the direct sound.
+
+    Examples
+    --------
+    >>> response = impulse_response(0.4, 1.0, 8000, np.random.default_rng(0))
+    >>> len(response), round(float(np.sum(response**2)), 9)
+    (3200, 1.0)
+    """
+    check_positive("impulse_response", "rt60", rt60)
+    check_positive("impulse_response", "distance", distance)
+    check_count("impulse_response", "rate", rate)
+    first = max(1, round(_FIRST_ECHO * rate))
+    time = np.arange(max(round(rt60 * rate), first + 1)) / rate
+    tail = rng.standard_normal(len(time)) * 10.0 ** (-3.0 * time / rt60)
+    tail[:first] = 0.0
+    critical = 0.057 * np.sqrt(VOLUME / rt60)
+    tail *= distance / critical / np.sqrt(np.sum(tail**2))
+    tail[0] = 1.0
+    response: FloatArray = tail / np.sqrt(np.sum(tail**2))
+    return response

@@ -1,4 +1,4 @@
-"""What happens to speech on its way: a telephone's band, mu-law, 16 bits."""
+"""Transmission channel: telephone band, mu-law and 16-bit quantisation."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import butter, sosfilt
 
-from sms_diar.io.g711 import ULAW
+from sms_diar.io.audio.sphere import ULAW
 from sms_diar.synthetic.noise import Noise
 from sms_diar.types import FloatArray
 
 BAND_HZ = (300.0, 3400.0)
-"""What a telephone passes."""
+"""Lowest and highest frequency of a telephone line in hertz."""
 
 FULL_SCALE = 32768.0
 
 
 def band_filter(rate: int) -> FloatArray:
-    """Second-order sections of the filter that passes a telephone's band."""
+    """Return the second-order sections of the telephone band-pass filter."""
     sections: FloatArray = butter(4, BAND_HZ, btype="bandpass", fs=rate, output="sos")
     return sections
 
 
 class Telephone:
-    """A telephone line: its band, then mu-law, block after block.
+    """Telephone line that band-passes and compands a signal block by block.
 
     Parameters
     ----------
     rate : int
-        Samples per second, more than twice 3400.
+        Sampling rate in hertz, more than twice 3400.
     """
 
     def __init__(self, rate: int) -> None:
@@ -36,13 +36,13 @@ class Telephone:
         self._state = np.zeros((len(self._sections), 2))
 
     def pass_on(self, block: FloatArray) -> FloatArray:
-        """The next block as it arrives; cutting into blocks changes nothing."""
+        """Process the next block; the block sizes do not change the result."""
         passed, self._state = sosfilt(self._sections, block, zi=self._state)
         return companded(passed)
 
 
 def companded(signal: FloatArray) -> FloatArray:
-    """Samples after mu-law has left them 8 bits.
+    """Quantise samples to 8 bits by mu-law companding.
 
     Examples
     --------
@@ -56,29 +56,29 @@ def companded(signal: FloatArray) -> FloatArray:
 
 
 def noise_level(speech: float, snr_db: float) -> float:
-    """Level (root mean square) of noise this many decibels below that of speech."""
+    """Return the level (RMS) of noise that is `snr_db` decibels below the speech."""
     return float(speech * 10.0 ** (-snr_db / 20.0))
 
 
 def as_int16(signal: FloatArray) -> npt.NDArray[np.int16]:
-    """Samples in [-1, 1) as 16-bit integers; what is beyond is clipped."""
+    """Convert samples in [-1, 1) to 16-bit integers, with clipping."""
     rounded = np.rint(FULL_SCALE * signal)
     return np.clip(rounded, -FULL_SCALE, FULL_SCALE - 1.0).astype(np.int16)
 
 
 class Channel:
-    """From the microphone to the file: noise, perhaps a telephone, 16 bits.
+    """Channel from microphone to file: noise, optional telephone line, 16 bits.
 
     Parameters
     ----------
     rate : int
-        Samples per second.
+        Sampling rate in hertz.
     noise : Noise, optional
-        What is added.
+        Noise to add.
     level : float, default=0.0
-        How loud the noise is.
+        Level (root mean square) of the noise.
     telephone : bool, default=False
-        Whether speech and noise pass a telephone line.
+        If True, speech and noise pass through a telephone line.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Channel:
         self.n_clipped = 0
 
     def pass_on(self, block: FloatArray) -> npt.NDArray[np.int16]:
-        """The next block as it is stored; cutting into blocks changes nothing."""
+        """Process the next block; the block sizes do not change the result."""
         if self._noise is not None:
             block = block + self._level * self._noise.read(len(block))
         self.n_clipped += int(np.count_nonzero(np.abs(block) >= 1.0))

@@ -1,12 +1,12 @@
-"""Who speaks when in a conversation that is made of given speech.
+"""Data structures of a conversation assembled from existing speech.
 
-A conversation is planned before any audio is read: turns follow each other after
-pauses, or begin while another one lasts, and each is filled with passages of its
-speaker. The plan is a function of the settings and of a random generator alone.
+A conversation is planned before any audio is read: turns follow each other after pauses
+or overlap, and each turn is filled with passages of its speaker. The plan depends only
+on the settings and on a random generator.
 
-All times are whole numbers of a *grain*, the shortest time that is both a whole
-number of samples and of milliseconds (1 ms at 8 and 16 kHz, 10 ms at 44.1 kHz). So the
-reference, in milliseconds, is exact to the sample.
+All times are multiples of a *grain*, the shortest time that is both a whole number of
+samples and a whole number of milliseconds (1 ms at 8 and 16 kHz, 10 ms at 44.1 kHz). So
+the reference in milliseconds is exact to the sample.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ from sms_diar.synthetic.supply import Passage
 from sms_diar.types import Segment, Turn
 
 DOMINANCE = ("even", "uneven", "zipf")
-"""How talk is shared: alike, by weights drawn from [0.2, 1], as 1, 1/2, 1/3 ..."""
+"""Distribution of talk: equal, weights drawn from [0.2, 1], or 1, 1/2, 1/3, ..."""
 
 MOST_OVERLAP = 0.9
 
 
 @dataclass(frozen=True)
 class TurnTaking:
-    """How speakers take turns; times in seconds.
+    """Turn-taking settings, with times in seconds.
 
     Parameters
     ----------
     turn_mean, turn_min : float, default=4.0 and 1.0
-        A turn lasts `turn_min` and an exponentially distributed time more. Passages
-        are cut to that length, but never into pieces shorter than `turn_min`.
+        Mean and minimum length of a turn; the excess over `turn_min` is exponentially
+        distributed. Passages are cut to that length, but never into pieces shorter than
+        `turn_min`.
     turn_segments : (int, int), optional
-        A turn is this many whole passages instead, drawn from the range; only the
-        end of the conversation cuts them.
+        Range from which the number of whole passages per turn is drawn, instead of a
+        length. Passages are then only cut at the end of the conversation.
     pause_mean : float, default=0.5
-        Pauses between turns are exponentially distributed.
+        Mean length of the exponentially distributed pauses between turns.
     overlap : float, default=0.0
-        Time in which two speak over the time in which anybody speaks, 0 to 0.9.
+        Ratio of overlapped speech to all speech, 0 to 0.9.
     dominance : {"even", "uneven", "zipf"}, default="even"
-        How talk is shared among the speakers.
+        Distribution of talk among the speakers.
     """
 
     turn_mean: float = 4.0
@@ -68,9 +69,9 @@ class TurnTaking:
                 f"got {self.turn_mean!r}"
             )
         if self.turn_segments is not None:
-            fewest, most = self.turn_segments
-            check_count("simulate", "turn_segments", fewest)
-            check_count("simulate", "turn_segments", most, least=fewest)
+            minimum, maximum = self.turn_segments
+            check_count("simulate", "turn_segments", minimum)
+            check_count("simulate", "turn_segments", maximum, least=minimum)
         check_not_negative("simulate", "pause_mean", self.pause_mean)
         if not is_real(self.overlap) or not 0.0 <= self.overlap <= MOST_OVERLAP:
             raise InvalidParameterError(
@@ -82,20 +83,20 @@ class TurnTaking:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Part of a passage, and where in the conversation it is heard.
+    """Part of a passage with its position in the conversation.
 
     Parameters
     ----------
     speaker : str
-        Who speaks.
+        Speaker of the passage.
     passage : Passage
-        What is said.
+        Passage that is used.
     offset, length : int
-        Which part of the passage, in grains.
+        Start and length of the part within the passage, in grains.
     start : int
-        When, in grains.
+        Start in the conversation, in grains.
     is_repeated : bool
-        Whether all passages of the speaker had been used before.
+        True if all passages of the speaker had already been used.
     """
 
     speaker: str
@@ -107,26 +108,26 @@ class Placement:
 
     @property
     def end(self) -> int:
-        """Where it ends, in grains."""
+        """End in the conversation, in grains."""
         return self.start + self.length
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Who speaks when.
+    """Plan of a conversation.
 
     Parameters
     ----------
     recording : str
-        Name.
+        Name of the conversation.
     length : int
-        Grains.
+        Length in grains.
     grain_ms : int
-        Milliseconds in a grain.
+        Length of a grain in milliseconds.
     placements : tuple of Placement
-        In order of their starts.
+        Passages, sorted by start.
     shares : mapping from str to float
-        Share of the talk that each speaker was meant to have.
+        Target share of the talk of each speaker.
     """
 
     recording: str
@@ -136,24 +137,26 @@ class Conversation:
     shares: Mapping[str, float]
 
     def seconds(self, grains: int) -> float:
-        """Grains as seconds, with no more than three decimals."""
+        """Convert grains to seconds with at most three decimals."""
         return grains * self.grain_ms / 1000
 
     def segment(self, start: int, end: int) -> Segment:
-        """A stretch of the conversation, given in grains."""
+        """Return a segment of the conversation, given in grains."""
         return Segment(self.recording, self.seconds(start), self.seconds(end))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The reference: touching speech of one speaker is one turn."""
+        """Reference turns; touching speech of one speaker is one turn."""
         joined: list[tuple[int, int, str]] = []
         lasting: dict[str, tuple[int, int]] = {}
-        for one in self.placements:
-            start, end = lasting.get(one.speaker, (one.start, one.start))
-            if one.start > end:
-                joined.append((start, end, one.speaker))
-                start = one.start
-            lasting[one.speaker] = start, one.end
+        for placement in self.placements:
+            start, end = lasting.get(
+                placement.speaker, (placement.start, placement.start)
+            )
+            if placement.start > end:
+                joined.append((start, end, placement.speaker))
+                start = placement.start
+            lasting[placement.speaker] = start, placement.end
         joined += [(*times, speaker) for speaker, times in lasting.items()]
         return tuple(
             Turn(self.segment(start, end), speaker)
@@ -162,43 +165,43 @@ class Conversation:
 
     @property
     def talk(self) -> dict[str, float]:
-        """Seconds that each speaker speaks."""
+        """Total speaking time of each speaker in seconds."""
         grains = dict.fromkeys(self.shares, 0)
-        for one in self.placements:
-            grains[one.speaker] += one.length
+        for placement in self.placements:
+            grains[placement.speaker] += placement.length
         return {speaker: self.seconds(length) for speaker, length in grains.items()}
 
     @property
     def speech(self) -> float:
-        """Seconds in which anybody speaks."""
+        """Seconds with at least one active speaker."""
         return self.seconds(self._covered()[0])
 
     @property
     def overlapped(self) -> float:
-        """Seconds in which two speak."""
+        """Seconds with two active speakers."""
         return self.seconds(self._covered()[1])
 
     @property
     def repeated(self) -> float:
-        """Seconds of talk that were heard before in this conversation."""
+        """Seconds of speech that occurred earlier in this conversation."""
         return self.seconds(sum(p.length for p in self.placements if p.is_repeated))
 
     def _covered(self) -> tuple[int, int]:
-        """Grains in which at least one speaks, and at least two."""
+        """Return the number of grains with at least one and at least two speakers."""
         changes = sorted(
             [(p.start, 1) for p in self.placements]
             + [(p.end, -1) for p in self.placements]
         )
-        one = two = active = before = 0
+        single = double = active = before = 0
         for time, change in changes:
-            one += (time - before) * (active >= 1)
-            two += (time - before) * (active >= 2)
+            single += (time - before) * (active >= 1)
+            double += (time - before) * (active >= 2)
             before, active = time, active + change
-        return one, two
+        return single, double
 
 
 def grain_of(rate: int) -> tuple[int, int]:
-    """Samples and milliseconds of a grain.
+    """Return the length of a grain in samples and in milliseconds.
 
     Examples
     --------

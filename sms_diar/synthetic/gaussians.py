@@ -22,11 +22,11 @@ PAPER_SETS = {
     "set3": (1500, 1500, 1500),
     "set4": (100, 300, 50),
 }
-"""Points in each cluster of the paper's four sets."""
+"""Number of points per cluster in the four sets of the paper."""
 
 
 class Sample(NamedTuple):
-    """Points and the cluster each was drawn from."""
+    """Points and their cluster labels."""
 
     X: FloatArray
     truth: IntArray
@@ -43,13 +43,13 @@ def draw_gaussians(
     Parameters
     ----------
     means : array-like of shape (n_clusters, d)
-        Where the clusters lie.
+        Cluster means.
     sizes : sequence of int
-        Points in each cluster.
+        Number of points in each cluster.
     std : float
         Standard deviation of each coordinate (the covariance is ``std**2 I``).
     random_state : int, Generator or None, default=None
-        Source of the points.
+        Random seed or generator.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def draw_corner_means(
 def draw_lattice_means(n_clusters: int, random_state: RandomState = None) -> FloatArray:
     """Draw distinct means from the integer points of ``[-R/2, R/2]**2``.
 
-    R is the number of clusters, so the room grows with it.
+    R is the number of clusters, so the density is constant.
     """
     check_count("draw_lattice_means", "n_clusters", n_clusters)
     rng = as_generator(random_state)

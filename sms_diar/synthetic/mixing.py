@@ -1,4 +1,4 @@
-"""Sums of signals that begin at different times, without holding them all."""
+"""Sums of signals that begin at different times, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sms_diar.types import FloatArray
 
 BLOCK = 1 << 16
-"""Samples of a block: eight seconds at 8 kHz."""
+"""Samples per block: eight seconds at 8 kHz."""
 
 
 def mix(
@@ -20,18 +20,18 @@ def mix(
     Parameters
     ----------
     parts : iterable of (int, ndarray)
-        First sample and samples of each signal, in order of the first samples. Each
-        is taken when the blocks before it were yielded. What is beyond the end is
-        left out.
+        First sample and samples of each signal, sorted by first sample. A signal is
+        requested only after the preceding blocks have been yielded. Samples beyond the
+        end are ignored.
     n_samples : int
-        Length of the whole.
+        Total number of samples.
     block : int, default=65536
-        Samples of all blocks but the last.
+        Block size in samples; the last block may be shorter.
 
     Notes
     -----
-    A sample is the sum of its parts in the order given, whatever the blocks. Memory
-    is that of a block, of the longest part and of those that begin with it.
+    The parts of a sample are added in the given order, independently of the blocks.
+    Memory is needed for one block, the longest part and the parts that overlap it.
 
     Examples
     --------
@@ -39,26 +39,26 @@ def mix(
     >>> [part.tolist() for part in mix(parts, 5, block=2)]
     [[0.0, 1.0], [3.0, 2.0], [0.0]]
     """
-    held = np.zeros(0)
-    first = 0  # the sample that `held` begins with
+    pending = np.zeros(0)
+    first = 0  # index of the first sample in `pending`
     for start, samples in parts:
-        whole = (min(start, n_samples) - first) // block * block
-        if whole > 0:
-            held = _reaching(held, whole)
-            for at in range(0, whole, block):
-                yield held[at : at + block].copy()
-            held, first = held[whole:], first + whole
+        complete = (min(start, n_samples) - first) // block * block
+        if complete > 0:
+            pending = _pad(pending, complete)
+            for at in range(0, complete, block):
+                yield pending[at : at + block].copy()
+            pending, first = pending[complete:], first + complete
         end = min(start + len(samples), n_samples)
         if end > start:
-            held = _reaching(held, end - first)
-            held[start - first : end - first] += samples[: end - start]
-    held = _reaching(held, n_samples - first)
-    for at in range(0, len(held), block):
-        yield held[at : at + block].copy()
+            pending = _pad(pending, end - first)
+            pending[start - first : end - first] += samples[: end - start]
+    pending = _pad(pending, n_samples - first)
+    for at in range(0, len(pending), block):
+        yield pending[at : at + block].copy()
 
 
-def _reaching(held: FloatArray, length: int) -> FloatArray:
-    """The same with zeros at the end, if it is shorter than `length`."""
-    if len(held) >= length:
-        return held
-    return np.concatenate([held, np.zeros(length - len(held))])
+def _pad(samples: FloatArray, length: int) -> FloatArray:
+    """Append zeros if there are fewer than `length` samples."""
+    if len(samples) >= length:
+        return samples
+    return np.concatenate([samples, np.zeros(length - len(samples))])

@@ -1,15 +1,15 @@
-"""I-vector sessions drawn from a PLDA model, as hard as one asks for.
+"""I-vector sessions drawn from a PLDA model of adjustable difficulty.
 
 A segment of length L is ``x = speaker + residual``. Speakers are Gaussian with
-variances that fall geometrically from axis to axis, as those of trained models
-do (a Kaldi model of x-vectors for meetings falls from 5.6 to 0.53 over 128
-dimensions). Residuals are isotropic, and larger the shorter the segment:
-``variance = a + b / L``, scaled so that its mean over all segments is 1. The axes
-are turned at random, so that a back end has something to find.
+variances that decrease geometrically from axis to axis, as in trained models (in a
+Kaldi model of x-vectors for meetings from 5.6 to 0.53 over 128 dimensions). Residuals
+are isotropic with a variance that is larger for short segments, ``variance = a + b /
+L``, scaled so that its mean over all segments is 1. The axes are rotated at random, so
+that a back end has to estimate them.
 
-How far speakers are apart follows from the equal error rate wanted, by a search
-over one scale. The rate meant is that of all pairs of segments under the true
-model, which knows the mean residual but not the length of a segment.
+The separation of the speakers follows from the target equal error rate by a search over
+one scale. The error rate refers to all pairs of segments, scored with the true model,
+which accounts for the mean residual but not for the length of a segment.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.plda import pair_coefficients
 from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState
 
-# Pairs behind the search, and numbers per array. In few dimensions there can be
-# more of them: the rate is then known to about 0.1 %.
+# Number of pairs in the search, and of values per array. With few dimensions there are
+# more pairs, and the error rate is accurate to about 0.1 %.
 _PAIRS, _NUMBERS = 30_000, 3_000_000
 _EASIEST, _HARDEST = 0.005, 0.45
 
 
 class Session(NamedTuple):
-    """Segments of several speakers, speaker after speaker."""
+    """Segments of several speakers, sorted by speaker."""
 
     X: FloatArray
     speakers: IntArray
@@ -50,25 +50,26 @@ class Session(NamedTuple):
 
 @dataclass(frozen=True)
 class PldaWorld:
-    """A PLDA model, and laws for how much its speakers say.
+    """PLDA model with distributions of segment counts and lengths.
 
     Parameters
     ----------
     dim : int, default=100
-        Dimensions of the i-vectors.
+        Dimension of the i-vectors.
     eer : float, default=0.08
         Equal error rate of all pairs under the true model, 0.005 to 0.45.
     decay : float, default=0.1
-        Variance between speakers along the last axis over that along the first.
+        Ratio of the between-speaker variances of the last and the first axis.
     duration_share : float, default=0.7
-        Share of the mean residual variance that is due to segments being short:
+        Share of the mean residual variance that depends on segment length:
         ``b * mean(1 / L)``.
     min_duration, mean_extra : float, default=0.7 and 1.8
-        Lengths are ``min_duration + Exp(mean_extra)`` seconds.
+        Segment lengths are ``min_duration + Exp(mean_extra)`` seconds.
     mean_segments, std_segments : float, default=34 and 6
-        Segments per speaker are Gaussian, rounded, at least 1.
+        Mean and standard deviation of the number of segments per speaker, which is
+        Gaussian, rounded and at least 1.
     seed : int, default=0
-        Turns the axes; worlds of one seed share them.
+        Random seed of the rotation of the axes.
 
     Examples
     --------
@@ -109,16 +110,16 @@ class PldaWorld:
 
     @property
     def psi(self) -> FloatArray:
-        """Variances between speakers, falling; those of the residuals are 1."""
+        """Decreasing between-speaker variances; the residual variances are 1."""
         return _separation(self) * _profile(self.dim, self.decay)
 
     @property
     def model(self) -> PldaModel:
-        """The true model, for the mean length of segments."""
+        """True model, for the mean segment length."""
         return PldaModel(np.zeros(self.dim), _axes(self.dim, self.seed), self.psi)
 
     def residual_variance(self, durations: FloatArray) -> FloatArray:
-        """Variance within speakers of segments of the given lengths."""
+        """Return the within-speaker variance for segments of the given lengths."""
         # The mean of 1 / (m + E), E exponential of mean s, is e^r E1(r) / s, r = m/s.
         ratio = self.min_duration / self.mean_extra
         mean_inverse = np.exp(ratio) * exp1(ratio) / self.mean_extra
@@ -127,14 +128,14 @@ class PldaWorld:
         return variance
 
     def draw_durations(self, n: int, random_state: RandomState = None) -> FloatArray:
-        """Lengths of `n` segments, in seconds."""
+        """Draw the lengths of `n` segments in seconds."""
         extra = as_generator(random_state).exponential(self.mean_extra, size=n)
         return self.min_duration + extra
 
     def draw_session(
         self, n_speakers: int, random_state: RandomState = None
     ) -> Session:
-        """Draw speakers who each say as much as the laws allow."""
+        """Draw a session in which the number of segments per speaker is random."""
         check_count("PldaWorld.draw_session", "n_speakers", n_speakers)
         rng = as_generator(random_state)
         drawn = rng.normal(self.mean_segments, self.std_segments, size=n_speakers)
@@ -144,7 +145,7 @@ class PldaWorld:
     def draw_training(
         self, n_speakers: int, n_segments: int, random_state: RandomState = None
     ) -> Session:
-        """Draw speakers with `n_segments` segments each."""
+        """Draw training data with `n_segments` segments per speaker."""
         check_count("PldaWorld.draw_training", "n_speakers", n_speakers)
         check_count("PldaWorld.draw_training", "n_segments", n_segments)
         counts = np.full(n_speakers, n_segments, dtype=np.int64)
@@ -156,31 +157,31 @@ class PldaWorld:
         voices = np.sqrt(self.psi) * rng.standard_normal((len(counts), self.dim))
         residuals = rng.standard_normal((len(speakers), self.dim))
         residuals *= np.sqrt(self.residual_variance(durations))[:, None]
-        # The axes are orthonormal rows: their transpose turns back.
+        # The axes are orthonormal rows, so their transpose is the inverse rotation.
         X = (voices[speakers] + residuals) @ _axes(self.dim, self.seed)
         return Session(X, speakers, durations)
 
 
 def _profile(dim: int, decay: float) -> FloatArray:
-    """Geometric fall from 1 to `decay`."""
+    """Return a geometric sequence from 1 to `decay`."""
     return np.geomspace(1.0, decay, dim)
 
 
 @functools.cache
 def _axes(dim: int, seed: int) -> FloatArray:
-    """Random orthonormal rows."""
+    """Draw random orthonormal rows, shape (dim, dim)."""
     rng = named_generator(seed, "PldaWorld", "axes", dim)
     axes: FloatArray = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
-    axes.flags.writeable = False  # shared by all worlds of this seed
+    axes.flags.writeable = False  # cached: shared by all worlds with this seed
     return axes
 
 
 @functools.lru_cache(maxsize=64)
 def _separation(world: PldaWorld) -> float:
-    """Scale of the profile at which the true model has the wanted error rate.
+    """Find the scale of the profile that gives the target equal error rate.
 
-    The error rate falls as the scale grows. It is measured on the same pairs at
-    every scale, so the search sees one monotone, deterministic curve.
+    The error rate decreases with the scale. It is measured on the same pairs at every
+    scale, so the search sees a monotone, deterministic function.
     """
     rng = named_generator(0, "PldaWorld", "search")
     n = max(_PAIRS, min(10 * _PAIRS, _NUMBERS // world.dim))
@@ -188,9 +189,12 @@ def _separation(world: PldaWorld) -> float:
         np.sqrt(world.residual_variance(world.draw_durations(n, rng))) for _ in range(2)
     ]
     shape = (world.dim, n)
-    voice, other, one, two = (rng.standard_normal(shape, np.float32) for _ in range(4))
-    one *= noise[0].astype(np.float32)
-    two *= noise[1].astype(np.float32)
+    # shape: (dim, n); two speakers and two residuals for each pair
+    voice, other, first, second = (
+        rng.standard_normal(shape, np.float32) for _ in range(4)
+    )
+    first *= noise[0].astype(np.float32)
+    second *= noise[1].astype(np.float32)
     profile = _profile(world.dim, world.decay)
 
     def excess(log_scale: float) -> float:
@@ -200,9 +204,9 @@ def _separation(world: PldaWorld) -> float:
         for axis in range(world.dim):
             spread = np.float32(np.sqrt(psi[axis]))
             cross, square = terms.cross[axis], terms.test[axis]
-            u = spread * voice[axis] + one[axis]
-            v = spread * voice[axis] + two[axis]
-            w = spread * other[axis] + two[axis]
+            u = spread * voice[axis] + first[axis]
+            v = spread * voice[axis] + second[axis]
+            w = spread * other[axis] + second[axis]
             bias = square * u**2
             same += cross * (u * v) + square * v**2 + bias
             different += cross * (u * w) + square * w**2 + bias
@@ -212,8 +216,8 @@ def _separation(world: PldaWorld) -> float:
 
 
 def _crossing(same: FloatArray, different: FloatArray) -> float:
-    """Equal error rate of as many pairs of either kind (metrics lie to the right)."""
-    # With n of each kind, sorted, misses = false alarms where same[i] passes
+    """Return the equal error rate of n target and n non-target scores."""
+    # With both kinds sorted, misses equal false alarms where same[i] exceeds
     # different[n - 1 - i].
     rising, falling = np.sort(same), np.sort(different)[::-1]
     return float(np.searchsorted(rising - falling, 0.0)) / len(same)

@@ -1,8 +1,8 @@
-"""The speech of a conversation, as signals that begin where the plan says.
+"""Speech signals of a planned conversation.
 
 Speech is read and filtered in parts of a fixed length, counted from the start of each
-placement, so that what is heard does not depend on the blocks in which it is mixed.
-Placements fade in and out within 5 ms instead of beginning and ending with a click.
+placement, so the result does not depend on the blocks in which it is mixed. Placements
+fade in and out within 5 ms to avoid clicks.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sms_diar.synthetic.supply import Passage
 from sms_diar.types import FloatArray
 
 ReadSpeech: TypeAlias = Callable[[Passage, int, int], FloatArray]
-"""Samples of a passage, from a first to a last one (exclusive)."""
+"""Function that reads the samples of a passage from first to last (exclusive)."""
 
 FADE_MS = 5
-_PART = 1 << 17  # samples that are read and filtered at a time
+_PART = 1 << 17  # number of samples that are read and filtered at a time
 
 
 class SpokenEnergy(NamedTuple):
-    """Sum of squares, and number of samples, of what a speaker says."""
+    """Sum of squares and number of samples of a speaker's speech."""
 
     squares: float
     n_samples: int
@@ -39,16 +39,16 @@ class SpokenEnergy(NamedTuple):
 
 @dataclass(frozen=True)
 class Rendering:
-    """A conversation, and what can read its speech.
+    """Conversation together with a reader for its speech.
 
     Parameters
     ----------
     conversation : Conversation
-        Who speaks when.
+        Plan of the conversation.
     step : int
-        Samples of a grain.
+        Length of a grain in samples.
     read : function
-        Reads samples of a passage.
+        Function that reads the samples of a passage.
     """
 
     conversation: Conversation
@@ -57,42 +57,42 @@ class Rendering:
 
     @property
     def n_samples(self) -> int:
-        """Length of the whole."""
+        """Total number of samples."""
         return self.conversation.length * self.step
 
     def energies(self) -> dict[str, SpokenEnergy]:
-        """How loud each speaker is, as recorded."""
-        found = dict.fromkeys(self.conversation.shares, SpokenEnergy(0.0, 0))
+        """Measure the energy of each speaker in the source."""
+        energies = dict.fromkeys(self.conversation.shares, SpokenEnergy(0.0, 0))
         for placement in self.conversation.placements:
-            squares, n_samples = found[placement.speaker]
+            squares, n_samples = energies[placement.speaker]
             for first in self._firsts(placement):
                 part = self._part(placement, first)
-                squares += float(np.sum(part**2))  # BLAS would depend on threads
+                squares += float(np.sum(part**2))  # BLAS depends on the thread count
                 n_samples += len(part)
-            found[placement.speaker] = SpokenEnergy(squares, n_samples)
-        return found
+            energies[placement.speaker] = SpokenEnergy(squares, n_samples)
+        return energies
 
     def parts(
         self,
         gains: Mapping[str, float],
         responses: Mapping[str, FloatArray] | None = None,
     ) -> Iterator[tuple[int, FloatArray]]:
-        """Yield first sample and samples of what is heard, in order, for `mix`.
+        """Yield the first sample and the samples of all parts, sorted, for `mix`.
 
         Parameters
         ----------
         gains : mapping from str to float
-            Factor of each speaker's samples.
+            Factor applied to the samples of each speaker.
         responses : mapping from str to ndarray, optional
-            Response of the room to a click, for each speaker.
+            Impulse response of the room for each speaker.
         """
         placements = self.conversation.placements
-        places = sorted(
+        starts = sorted(
             (placement.start * self.step + first, number, first)
             for number, placement in enumerate(placements)
             for first in self._firsts(placement)
         )
-        for start, number, first in places:
+        for start, number, first in starts:
             speaker = placements[number].speaker
             part = gains[speaker] * self._part(placements[number], first)
             if responses is not None:
@@ -103,13 +103,13 @@ class Rendering:
         return range(0, placement.length * self.step, _PART)
 
     def _part(self, placement: Placement, first: int) -> FloatArray:
-        """Samples of a placement from `first` on, faded at its ends."""
+        """Return the samples of a placement starting at `first`, with fades."""
         n_samples = placement.length * self.step
         last = min(first + _PART, n_samples)
         offset = placement.offset * self.step
         samples = self.read(placement.passage, offset + first, offset + last)
-        at = np.arange(first, last)
-        to_edge = np.minimum(at, n_samples - 1 - at) + 0.5
+        index = np.arange(first, last)
+        to_edge = np.minimum(index, n_samples - 1 - index) + 0.5
         fade = FADE_MS * self.step / self.conversation.grain_ms
         faded: FloatArray = (
             samples * np.sin(np.pi / 2 * np.minimum(to_edge / fade, 1.0)) ** 2

@@ -1,4 +1,4 @@
-"""The speech of one speaker, handed out so that nothing recurs before it must."""
+"""Supply of speech of one speaker, without repetition as long as possible."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Passage:
     Parameters
     ----------
     id : str
-        Segment that it comes from.
+        Id of the source segment.
     recording : str
-        Recording of that segment.
+        Recording of the source segment.
     first : int
-        Its first sample there, at the rate of the conversation.
+        First sample in the recording, at the rate of the conversation.
     length : int
-        Grains; see `sms_diar.synthetic.conversation`.
+        Length in grains; see `sms_diar.synthetic.conversation`.
     """
 
     id: str
@@ -34,7 +34,7 @@ class Passage:
 class Stretch(NamedTuple):
     """Part of a passage, in grains from its start.
 
-    `is_repeated` tells that all speech of the speaker was used before.
+    `is_repeated` is True if all speech of the speaker had already been used.
     """
 
     passage: Passage
@@ -44,16 +44,16 @@ class Stretch(NamedTuple):
 
 
 class Supply:
-    """Passages of a speaker in random order, each used up before any recurs.
+    """Passages of a speaker in random order; all are used before any is repeated.
 
     Parameters
     ----------
     passages : sequence of Passage
-        At least one.
+        Passages of the speaker; at least one.
     shortest : int
-        Grains below which nothing is cut off, nor left over, of a passage.
+        Minimum length in grains of the pieces into which a passage is cut.
     rng : numpy.random.Generator
-        Draws the order, anew each time all were used.
+        Generator for the order, which is drawn again when all passages are used.
     """
 
     def __init__(
@@ -63,40 +63,40 @@ class Supply:
         self._shortest = shortest
         self._rng = rng
         self._waiting: list[Passage] = []
-        self._offset = 0  # of what is left of the passage that comes next
+        self._offset = 0  # start of the unused part of the next passage
         self._rounds = 0
 
     def take(self, most: float, count: int | None = None) -> list[Stretch]:
-        """Take what comes next.
+        """Take the next passages.
 
         Parameters
         ----------
         most : float
-            Grains. A passage is cut there, unless what is cut off or left over
-            would be shorter than `shortest`.
+            Maximum length in grains. A passage is cut there unless one of the two
+            pieces would be shorter than `shortest`.
         count : int, optional
-            Most passages.
+            Maximum number of passages.
         """
-        taken: list[Stretch] = []
+        stretches: list[Stretch] = []
         missing = most
-        while missing > 0 and (count is None or len(taken) < count):
-            if taken and missing < self._shortest:
+        while missing > 0 and (count is None or len(stretches) < count):
+            if stretches and missing < self._shortest:
                 break
             if not self._waiting:
                 self._shuffle()
             passage, offset = self._waiting[-1], self._offset
-            left = passage.length - offset
-            if left - missing < self._shortest:
-                length, self._offset = left, 0
+            remaining = passage.length - offset
+            if remaining - missing < self._shortest:
+                length, self._offset = remaining, 0
                 self._waiting.pop()
             else:
                 length = int(missing)
                 self._offset += length
-            taken.append(Stretch(passage, offset, length, self._rounds > 1))
+            stretches.append(Stretch(passage, offset, length, self._rounds > 1))
             missing -= length
-        return taken
+        return stretches
 
     def _shuffle(self) -> None:
         order = self._rng.permutation(len(self._passages))
-        self._waiting = [self._passages[place] for place in order]
+        self._waiting = [self._passages[index] for index in order]
         self._rounds += 1

@@ -1,16 +1,16 @@
-"""The plan of a conversation, turn by turn.
+"""Planning of a conversation turn by turn.
 
-Three things are steered while turns are drawn at random, so that a conversation has
-what was asked for and not only an endless one would:
+Turns are drawn at random. Three quantities are controlled during the draw, so that each
+conversation, not only an infinitely long one, has the requested properties:
 
-- *Overlap.* What is missing of it grows with the speech. As soon as it exceeds a
-  random threshold, the next turn begins before the last one ends, so that nothing is
-  missing afterwards. At most two speak at a time.
-- *Shares.* A speaker's credit is the talk that is due so far, and some in advance,
-  less the talk there was. The next speaker is drawn in proportion to it, and is
-  another one while others have credit.
-- *Presence.* When the time left is just enough for those who have not spoken, it is
-  theirs.
+- *Overlap.* The missing overlap grows with the speech. As soon as it exceeds a random
+  threshold, the next turn begins before the last one ends, early enough to make up for
+  it. At most two speakers talk at a time.
+- *Shares.* A speaker's credit is the talk due so far, plus an advance, minus the talk
+  so far. The next speaker is drawn in proportion to the credit, and differs from the
+  current one as long as others have credit.
+- *Presence.* When the remaining time is just enough for the speakers that have not
+  spoken, it is reserved for them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sms_diar.synthetic.conversation import Conversation, Placement, TurnTaking
 from sms_diar.synthetic.supply import Passage, Stretch, Supply
 from sms_diar.types import FloatArray
 
-_LEAST_WEIGHT = 0.2  # of a speaker among uneven ones, whose greatest is 1
-_ADVANCE = 2.0  # turns of each speaker that are due in advance
-_PATIENCE = 0.25  # mean overlap that may be missing, in turns
+_LEAST_WEIGHT = 0.2  # minimum weight of an uneven speaker; the maximum is 1
+_ADVANCE = 2.0  # advance credit of each speaker, in turns
+_PATIENCE = 0.25  # mean missing overlap that is tolerated, in turns
 
 
 def plan_conversation(
@@ -38,28 +38,28 @@ def plan_conversation(
     grain_ms: int,
     rng: np.random.Generator,
 ) -> Conversation:
-    """Draw who speaks when.
+    """Draw the plan of a conversation.
 
     Parameters
     ----------
     passages : mapping from str to sequence of Passage
-        What each speaker may say; all of them take part.
+        Available passages of each speaker. All speakers take part.
     style : TurnTaking
-        How they take turns.
+        Turn-taking settings.
     recording : str
         Name of the conversation.
     length : int
-        Grains.
+        Length of the conversation in grains.
     grain_ms : int
-        Milliseconds in a grain.
+        Length of a grain in milliseconds.
     rng : numpy.random.Generator
-        Draws everything.
+        Generator for all draws.
 
     Examples
     --------
-    >>> said = {name: [Passage(name, name, 0, 9000)] for name in ("ann", "bob")}
+    >>> speech = {name: [Passage(name, name, 0, 9000)] for name in ("ann", "bob")}
     >>> plan = plan_conversation(
-    ...     said,
+    ...     speech,
     ...     TurnTaking(overlap=0.1),
     ...     recording="call",
     ...     length=15_000,
@@ -86,7 +86,7 @@ def plan_conversation(
         recording,
         length,
         grain_ms,
-        tuple(sorted(planner.placements, key=lambda one: one.start)),
+        tuple(sorted(planner.placements, key=lambda placement: placement.start)),
         planner.shares,
     )
 
@@ -94,10 +94,10 @@ def plan_conversation(
 def draw_shares(
     speakers: Sequence[str], dominance: str, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Share of the talk that is meant for each speaker, the first the greatest.
+    """Draw the target share of talk of each speaker, in decreasing order.
 
-    Weights of ``"even"`` speakers are 1, those of ``"zipf"`` 1, 1/2, 1/3 and so on;
-    ``"uneven"`` draws them uniformly from [0.2, 1].
+    The weights are 1 for ``"even"``, 1, 1/2, 1/3 and so on for ``"zipf"``, and drawn
+    uniformly from [0.2, 1] for ``"uneven"``.
     """
     weights: FloatArray = np.ones(len(speakers))
     if dominance == "zipf":
@@ -108,17 +108,17 @@ def draw_shares(
 
 
 class _Floor:
-    """Until when there is speech, and whose; at most two speak at a time."""
+    """End of the speech so far, and its speaker; at most two talk at a time."""
 
     def __init__(self) -> None:
-        self.end = 0  # of all speech so far
-        self.owner: str | None = None  # whose speech that is
-        self.free = 0  # from here on nobody but the owner speaks
+        self.end = 0  # end of all speech so far
+        self.owner: str | None = None  # speaker who talks until `end`
+        self.free = 0  # after this time only the owner talks
         self.speech = 0
         self.overlapped = 0
 
     def take(self, speaker: str, start: int, length: int) -> None:
-        """Let somebody speak, not before the floor is free."""
+        """Add a turn that starts when the floor is free, or later."""
         end = start + length
         self.overlapped += max(0, min(end, self.end) - start)
         self.speech += max(0, end - max(start, self.end))
@@ -128,7 +128,7 @@ class _Floor:
 
 
 class _Planner:
-    """The state of a plan that is being drawn."""
+    """State of a plan during the draw."""
 
     def __init__(
         self,
@@ -145,19 +145,19 @@ class _Planner:
         self._pause = style.pause_mean * per_second
         self._turn = style.turn_mean * per_second
         if style.turn_segments is not None:
-            lengths = [one.length for said in passages.values() for one in said]
+            lengths = [part.length for parts in passages.values() for part in parts]
             self._turn = float(np.mean(lengths) * np.mean(style.turn_segments))
         self.shortest = max(1, round(min(style.turn_min * per_second, self._turn)))
         self._floor = _Floor()
         self._supplies = {
-            name: Supply(said, self.shortest, rng) for name, said in passages.items()
+            name: Supply(parts, self.shortest, rng) for name, parts in passages.items()
         }
         self.shares = draw_shares(list(passages), style.dominance, rng)
         self.talk = dict.fromkeys(passages, 0)
         self.placements: list[Placement] = []
 
     def run(self) -> None:
-        """Draw turns until the time is over."""
+        """Draw turns until the conversation is full."""
         while self._floor.end + self.shortest <= self._length:
             overlaps = self._overlap(self._turn) >= self._rng.exponential(
                 _PATIENCE * self._turn * (1.0 - self._style.overlap)
@@ -167,45 +167,45 @@ class _Planner:
                 not talk for name, talk in self.talk.items() if name != speaker
             )
             last = self._length - unheard * self.shortest
-            said = self._draw_turn(speaker, (last - self._floor.end) / (unheard + 1))
+            turn = self._draw_turn(speaker, (last - self._floor.end) / (unheard + 1))
             if overlaps and speaker != self._floor.owner:
-                start = self._overlapping_start(sum(one.length for one in said))
+                start = self._overlapping_start(sum(part.length for part in turn))
             else:
                 pause = round(self._rng.exponential(self._pause))
                 start = self._floor.end + pause
-                if unheard or not self.talk[speaker]:  # no pause is worth a speaker
+                if unheard or not self.talk[speaker]:  # shorten the pause if necessary
                     start = max(self._floor.end, min(start, last - self.shortest))
             if start + self.shortest > last:
                 return
-            self._place(speaker, start, last, said)
+            self._place(speaker, start, last, turn)
 
     def _overlap(self, length: float) -> float:
-        """Grains of a turn that must overlap, so that none are missing after it."""
+        """Return the overlap in grains that a turn needs to reach the target."""
         share, floor = self._style.overlap, self._floor
-        # x with overlapped + x = share * (speech + length - x)
+        # Solve overlapped + x = share * (speech + length - x) for x.
         missing = share * (floor.speech + length) - floor.overlapped
         return missing / (1.0 + share) if floor.speech and share else -1.0
 
     def _overlapping_start(self, length: int) -> int:
         floor = self._floor
-        wanted = min(round(self._overlap(length)), floor.end - floor.free)
-        if wanted > length:  # an interjection, with room for more after it
-            return int(self._rng.integers(floor.free, floor.end - wanted + 1))
-        return floor.end - max(wanted, 0)
+        overlap = min(round(self._overlap(length)), floor.end - floor.free)
+        if overlap > length:  # an interjection, which leaves some overlap for later
+            return int(self._rng.integers(floor.free, floor.end - overlap + 1))
+        return floor.end - max(overlap, 0)
 
     def _next_speaker(self, *, overlaps: bool) -> str:
-        """Draw the next speaker, another one if the turns are to overlap."""
+        """Draw the next speaker; it must differ from the current one for an overlap."""
         names = list(self.talk)
-        left = self._length - self._floor.end
+        remaining = self._length - self._floor.end
         unheard = [name for name in names if not self.talk[name]]
-        if unheard and len(unheard) * (self._turn + self._pause) >= left:
+        if unheard and len(unheard) * (self._turn + self._pause) >= remaining:
             return unheard[int(self._rng.integers(len(unheard)))]
         due = sum(self.talk.values()) + _ADVANCE * self._turn * len(names)
         credit = np.array([self.shares[name] * due - self.talk[name] for name in names])
         credit = np.maximum(credit, 0.0)
         others = np.array([name != self._floor.owner for name in names])
-        # Shares come before overlap, until too much of it is missing: both at once
-        # may be impossible.
+        # Shares take precedence over overlap until too much of it is missing, because
+        # it may be impossible to satisfy both.
         if others.any() and overlaps and self._overlap(0.0) > _ADVANCE * self._turn:
             credit = np.where(others, [self.shares[name] for name in names], 0.0)
         elif credit[others].any():
@@ -213,7 +213,7 @@ class _Planner:
         return names[int(self._rng.choice(len(names), p=credit / credit.sum()))]
 
     def _draw_turn(self, speaker: str, most: float) -> list[Stretch]:
-        """Draw what is said; `most` matters while somebody has not spoken."""
+        """Draw a turn of at most `most` grains while a speaker has not spoken."""
         supply = self._supplies[speaker]
         if all(self.talk.values()):
             most = float("inf")
@@ -225,17 +225,19 @@ class _Planner:
         return supply.take(round(min(self.shortest + more, most)))
 
     def _place(
-        self, speaker: str, start: int, last: int, said: Sequence[Stretch]
+        self, speaker: str, start: int, last: int, turn: Sequence[Stretch]
     ) -> None:
-        """Put a turn into the conversation, as far as it fits."""
-        at = start
-        for one in said:
-            length = min(one.length, last - at)
-            if length < one.length and length < self.shortest:
+        """Add a turn to the conversation, as far as it fits."""
+        time = start
+        for part in turn:
+            length = min(part.length, last - time)
+            if length < part.length and length < self.shortest:
                 break
             self.placements.append(
-                Placement(speaker, one.passage, one.offset, length, at, one.is_repeated)
+                Placement(
+                    speaker, part.passage, part.offset, length, time, part.is_repeated
+                )
             )
-            at += length
-        self.talk[speaker] += at - start
-        self._floor.take(speaker, start, at - start)
+            time += length
+        self.talk[speaker] += time - start
+        self._floor.take(speaker, start, time - start)

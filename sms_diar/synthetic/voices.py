@@ -1,9 +1,9 @@
-"""Voices for tests and demonstrations: pulses through formants, and pauses.
+"""Artificial voices for tests and demonstrations: pulses, formants and pauses.
 
-Not speech, but enough like it for a front end: a glottal pulse train whose pitch
-wanders, shaped by resonances that change every tenth of a second. What a voice
-keeps is its pitch, the length of its vocal tract, which scales all resonances, and
-the tilt of its spectrum; what it says is drawn anew each time.
+The signal is not speech, but similar enough for a front end: a glottal pulse train with
+varying pitch, shaped by resonances that change every tenth of a second. A voice is
+defined by its pitch, by the length of its vocal tract, which scales all resonances, and
+by the tilt of its spectrum. The sequence of sounds is random.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 from sms_diar._validation import check_positive
 from sms_diar.types import FloatArray, Segment
 
-# Resonances of a few vowels, in Hz, for a tract of middle length.
+# Resonances of a few vowels in hertz, for a vocal tract of average length.
 _VOWELS = np.array(
     [
         [300.0, 2250.0, 2950.0],
@@ -30,22 +30,22 @@ _VOWELS = np.array(
     ]
 )
 _BANDWIDTHS = np.array([70.0, 110.0, 160.0])
-_LEVEL = 0.1  # of speech, relative to full scale
+_LEVEL = 0.1  # level of speech relative to full scale
 _NOISE = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """What a speaker keeps.
+    """Constant properties of a speaker.
 
     Parameters
     ----------
     pitch : float
-        Pulses per second.
+        Fundamental frequency in hertz.
     tract : float
-        Factor of all resonances: 1 is a tract of middle length.
+        Factor applied to all resonances; 1 for a vocal tract of average length.
     tilt : float
-        Pole of the lowpass that the pulses go through, in [0, 1).
+        Pole of the low-pass filter applied to the pulses, in [0, 1).
     """
 
     pitch: float
@@ -54,38 +54,38 @@ class Voice:
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Voice:
-        """Draw a voice."""
+        """Draw a random voice."""
         pitch = 110.0 * 2.0 ** rng.uniform(-0.4, 0.8)
         return cls(float(pitch), rng.uniform(0.8, 1.25), rng.uniform(0.5, 0.95))
 
     def speak(
         self, seconds: float, rng: np.random.Generator, *, rate: int = 8000
     ) -> FloatArray:
-        """Speak without a pause.
+        """Produce sound without a pause.
 
         Parameters
         ----------
         seconds : float
-            How long.
+            Duration in seconds.
         rng : numpy.random.Generator
-            Draws what is said.
+            Generator for the sequence of sounds.
         rate : int, default=8000
-            Samples per second.
+            Sampling rate in hertz.
         """
         check_positive("Voice", "seconds", seconds)
         n = round(seconds * rate)
         source = lfilter([1.0], [1.0, -self.tilt], self._pulses(n, rng, rate))
-        parts, at = [], 0
-        while at < n:
+        parts, position = [], 0
+        while position < n:
             length = round(rng.uniform(0.07, 0.16) * rate)
             vowel = _VOWELS[rng.integers(len(_VOWELS))]
-            part = source[at : at + length]
+            part = source[position : position + length]
             for resonance, width in zip(
                 vowel * self.tract, _BANDWIDTHS * self.tract, strict=True
             ):
                 part = _resonate(part, resonance, width, rate)
             parts.append(part / max(float(np.sqrt(np.mean(part**2))), 1e-9))
-            at += length
+            position += length
         spoken: FloatArray = _LEVEL * np.concatenate(parts)
         return spoken
 
@@ -108,25 +108,25 @@ def converse(
     *,
     rate: int = 8000,
 ) -> FloatArray:
-    """Let voices speak at given times, over a little noise.
+    """Let voices speak at given times, over low noise.
 
     Parameters
     ----------
     turns : list of (Segment, Voice)
-        Who speaks when; voices that speak together are added.
+        Turns of the voices; simultaneous voices are added.
     seconds : float
-        Length of the whole.
+        Total duration in seconds.
     rng : numpy.random.Generator
-        Draws what is said.
+        Generator for the sounds.
     rate : int, default=8000
-        Samples per second.
+        Sampling rate in hertz.
     """
     samples: FloatArray = _NOISE * rng.standard_normal(round(seconds * rate))
     for segment, voice in turns:
         spoken = voice.speak(segment.duration, rng, rate=rate)
         first = round(segment.start * rate)
-        place = samples[first : first + len(spoken)]
-        place += spoken[: len(place)]
+        window = samples[first : first + len(spoken)]
+        window += spoken[: len(window)]
     return np.clip(samples, -1.0, 1.0 - 2.0**-15)
 
 

@@ -1,6 +1,6 @@
-"""Arithmetic on times, which knows no file format.
+"""Arithmetic on times, independent of file formats.
 
-``ticks`` and ``seconds`` are times themselves; ``annotation`` is who speaks when and
-``regions`` is where, both as values; ``windows`` are laid over regions, and labelled
-windows become ``turns`` whose speakers ``naming`` names.
+``ticks`` represents times, ``annotation`` represents speaker turns and ``regions``
+represents parts of recordings. ``windows`` divides regions into windows; ``turns``
+converts labelled windows to speaker turns, and ``naming`` names their speakers.
 """

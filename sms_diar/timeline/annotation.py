@@ -1,8 +1,8 @@
-"""Who speaks when in many recordings, as columns of exact times.
+"""Speaker turns of many recordings as columns of exact times.
 
-A line of a file may give a turn no length, or a negative one. Scoring tools differ
-in how they treat such lines, so the columns keep them. They are not turns: iteration,
-indices and the length of an annotation skip them.
+Lines of a file may describe turns of zero or negative length. Scoring tools treat such
+lines differently, so the columns keep them. They are not turns: iteration, indexing and
+the length of an annotation skip them.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from sms_diar.types import IntArray, Problem, Segment, Turn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotation(Sequence[Turn]):
-    """Turns of any number of recordings, in the order in which they were given.
+    """Turns of any number of recordings, in the order of the input.
 
-    It is a sequence of its turns, of type `sms_diar.types.Turn`; a slice is an
-    annotation again. Two annotations are equal if they hold the same lines in the same
-    order, wherever these were read.
+    It is a sequence of `sms_diar.types.Turn`; a slice is again an annotation. Two
+    annotations are equal if they contain the same lines in the same order, no matter
+    from which files they were read.
 
     Parameters
     ----------
     recordings, channels, speakers, files : tuple of str
-        Names that the columns point to, in order of first appearance.
+        Names that the columns refer to, in order of first appearance.
     recording, channel, speaker : ndarray of shape (n,)
-        Places in `recordings`, `channels` and `speakers`.
+        Indices into `recordings`, `channels` and `speakers`.
     start, end : ndarray of shape (n,)
-        Times in ticks. An end may equal its start or come before it: what to
-        make of such lines is for the scorer to decide.
+        Times in ticks. An end may equal its start or precede it; scorers decide how to
+        treat such lines.
     file, line : ndarray of shape (n,)
-        Where each line was read; line 0 if it was not read from a file.
+        Index into `files` and line number of each line; line 0 if not from a file.
     problems : tuple of Problem
-        What was noticed while reading, no errors among it.
+        Warnings from reading.
 
     Examples
     --------
@@ -72,15 +72,15 @@ class Annotation(Sequence[Turn]):
 
     @classmethod
     def from_turns(cls, turns: Iterable[Turn], *, source: str = "turns") -> Annotation:
-        """Make columns of turns in memory.
+        """Build an annotation from turns in memory.
 
         Parameters
         ----------
         turns : iterable of Turn
-            Their floats stand for the shortest decimals they print as. An
-            annotation is returned as it is.
+            Turns. A float represents the shortest decimal that it prints as. An
+            annotation is returned unchanged.
         source : str, default="turns"
-            Stands for the file in messages.
+            Name used instead of a file name in messages.
         """
         refuse_turns_path("Annotation.from_turns", turns)
         if isinstance(turns, Annotation):
@@ -102,7 +102,7 @@ class Annotation(Sequence[Turn]):
 
     @cached_property
     def _rows(self) -> IntArray:
-        """Rows that a `Turn`, whose times are floats, can hold; shape (n_turns,)."""
+        """Rows that can be represented by a `Turn` (float times), shape (n_turns,)."""
         return np.flatnonzero(seconds_array(self.end) > seconds_array(self.start))
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class Annotation(Sequence[Turn]):
         return self._turns(self._rows)
 
     def _selected(self, rows: IntArray) -> Annotation:
-        """Annotation of some rows, without names that none of them has."""
+        """Return an annotation of some rows, without unused names."""
         recordings, recording = _used(self.recordings, self.recording[rows])
         channels, channel = _used(self.channels, self.channel[rows])
         speakers, speaker = _used(self.speakers, self.speaker[rows])
@@ -147,15 +147,15 @@ class Annotation(Sequence[Turn]):
             self.line[rows],
         )
 
-    def _turns(self, places: IntArray) -> Iterator[Turn]:
+    def _turns(self, rows: IntArray) -> Iterator[Turn]:
         columns = (
-            self.recording[places],
-            seconds_array(self.start[places]),
-            seconds_array(self.end[places]),
-            self.speaker[places],
+            self.recording[rows],
+            seconds_array(self.start[rows]),
+            seconds_array(self.end[rows]),
+            self.speaker[rows],
         )
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for recording, start, end, speaker in rows:
+        values = zip(*(column.tolist() for column in columns), strict=True)
+        for recording, start, end, speaker in values:
             segment = Segment(self.recordings[recording], start, end)
             yield Turn(segment, self.speakers[speaker])
 
@@ -182,12 +182,12 @@ class Annotation(Sequence[Turn]):
             (len(self.speakers), "speaker"),
             (len(self.recordings), "recording"),
         )
-        shown = (f"{count} {what}{'s' * (count != 1)}" for count, what in counts)
+        shown = (f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
         return f"<Annotation: {', '.join(shown)}>"
 
 
 def _used(names: tuple[str, ...], column: IntArray) -> tuple[tuple[str, ...], IntArray]:
-    """Names that a column points to, in order of first appearance, and the column."""
+    """Return the names that a column uses, by first appearance, and the new column."""
     codes, first, inverse = np.unique(column, return_index=True, return_inverse=True)
     order = np.argsort(first)
     position = np.empty(len(codes), dtype=np.int64)
@@ -196,23 +196,23 @@ def _used(names: tuple[str, ...], column: IntArray) -> tuple[tuple[str, ...], In
 
 
 def _same_names(
-    one: tuple[tuple[str, ...], IntArray], other: tuple[tuple[str, ...], IntArray]
+    left: tuple[tuple[str, ...], IntArray], right: tuple[tuple[str, ...], IntArray]
 ) -> bool:
-    """Whether two columns of places in lists of names name the same."""
+    """Check whether two columns of indices into lists of names are the same names."""
     index: dict[str, int] = {}
     first, second = (
         np.array([index.setdefault(name, len(index)) for name in names], np.int64)
-        for names, _ in (one, other)
+        for names, _ in (left, right)
     )
-    return np.array_equal(first[one[1]], second[other[1]])
+    return np.array_equal(first[left[1]], second[right[1]])
 
 
 @dataclass(eq=False)
 class AnnotationBuilder:
-    """Columns that grow file by file until they become an annotation.
+    """Builder that collects columns file by file.
 
-    Names are numbered as they come: `recordings`, `channels` and `speakers` are
-    the indices, to which those who add blocks of columns add names.
+    Names are numbered in order of appearance. `recordings`, `channels` and `speakers`
+    are the indices; callers that add blocks of columns also add their names.
     """
 
     recordings: dict[str, int] = field(default_factory=dict)
@@ -232,12 +232,12 @@ class AnnotationBuilder:
         end: int,
         line: int,
     ) -> None:
-        """Add a line of the file that is closed next; times in ticks.
+        """Add a line of the current file, with times in ticks.
 
         Raises
         ------
         ValueError
-            If an id is not valid; readers add the file and the line.
+            If an id is not valid. Readers add the file and the line.
         """
         codes = (
             _code(self.recordings, recording),
@@ -247,7 +247,7 @@ class AnnotationBuilder:
         self._rows.append((*codes, start, end, line))
 
     def close_file(self, name: str) -> int:
-        """Take the lines since the last call for those of a file; count them."""
+        """Assign the lines since the last call to a file, and return their number."""
         self.files.append(name)
         n_rows = len(self._rows)
         if n_rows:
@@ -257,7 +257,7 @@ class AnnotationBuilder:
         return n_rows
 
     def add_file(self, name: str, columns: tuple[IntArray, ...]) -> int:
-        """Add a whole file at once, as the columns of `add`; count its lines."""
+        """Add a whole file as columns in the order of `add`; return its line count."""
         self.files.append(name)
         n_rows = len(columns[0])
         self._blocks.append((*columns, self._file_column(n_rows)))
@@ -267,7 +267,7 @@ class AnnotationBuilder:
         return np.full(length, len(self.files) - 1, dtype=np.int64)
 
     def annotation(self) -> Annotation:
-        """Everything that was added."""
+        """Return an annotation of everything that was added."""
         blocks = self._blocks or [(np.zeros(0, dtype=np.int64),) * 7]
         recording, channel, speaker, start, end, line, file = (
             np.concatenate(column) for column in zip(*blocks, strict=True)
@@ -289,7 +289,7 @@ class AnnotationBuilder:
 
 
 def _code(index: dict[str, int], name: str) -> int:
-    """Return the position of a name in an index, to which it is added if it is new."""
+    """Return the position of a name in an index; new names are added."""
     code = index.get(name)
     if code is None:
         code = index[check_id(name)] = len(index)
@@ -297,49 +297,49 @@ def _code(index: dict[str, int], name: str) -> int:
 
 
 def refuse_turns_path(owner: str, turns: object) -> None:
-    """Refuse the path of a file where `owner` wants its turns."""
+    """Raise an error if `turns` is the path of a file."""
     refuse_path(owner, "turns", turns, "an iterable of Turn", "read it with read_rttm")
 
 
 def require_turns(owner: str, name: str, annotation: Annotation) -> None:
-    """Refuse an annotation without turns."""
+    """Raise an error if the annotation has no turns."""
     if not len(annotation):
         raise InvalidParameterError(f"{owner}: {name} must hold turns, got none")
 
 
 def turn_problems(annotation: Annotation) -> list[Problem]:
-    """Lines that tools treat differently: without length, twice, self-overlapping."""
-    found = [
-        (place, "no length", "the turn has zero length")
-        for place in np.flatnonzero(annotation.end == annotation.start).tolist()
+    """List lines that tools treat differently: empty, duplicate, self-overlapping."""
+    problems = [
+        (row, "no length", "the turn has zero length")
+        for row in np.flatnonzero(annotation.end == annotation.start).tolist()
     ]
-    found += [
-        (place, "negative length", "the turn has negative length")
-        for place in np.flatnonzero(annotation.end < annotation.start).tolist()
+    problems += [
+        (row, "negative length", "the turn has negative length")
+        for row in np.flatnonzero(annotation.end < annotation.start).tolist()
     ]
-    for place, is_copy in _self_overlaps(annotation):
-        name = annotation.speakers[annotation.speaker[place]]
+    for row, is_copy in _self_overlaps(annotation):
+        name = annotation.speakers[annotation.speaker[row]]
         if is_copy:
-            found.append((place, "given twice", f"a turn of {name!r} given twice"))
+            problems.append((row, "given twice", f"a turn of {name!r} given twice"))
         else:
             text = f"speaker {name!r} overlaps an earlier turn of the same speaker"
-            found.append((place, "self-overlap", text))
+            problems.append((row, "self-overlap", text))
     return [
         Problem(
             text,
-            path=annotation.files[annotation.file[place]],
-            line=int(annotation.line[place]) or None,
+            path=annotation.files[annotation.file[row]],
+            line=int(annotation.line[row]) or None,
             severity="warning",
             kind=kind,
         )
-        for place, kind, text in found
+        for row, kind, text in problems
     ]
 
 
 def _self_overlaps(annotation: Annotation) -> list[tuple[int, bool]]:
-    """Lines that begin before an earlier turn of their speaker ends.
+    """Find lines that begin before an earlier turn of the same speaker ends.
 
-    With each, whether it is the same turn as the one before it.
+    Returns the row of each, and whether it is a copy of the preceding turn.
     """
     keep = np.flatnonzero(annotation.end > annotation.start)
     if not len(keep):
@@ -352,7 +352,7 @@ def _self_overlaps(annotation: Annotation) -> list[tuple[int, bool]]:
     same = np.zeros(len(order), dtype=np.bool_)
     same[1:] = owner[1:] == owner[:-1]
     latest = running_maximum(end, ~same)
-    found = np.flatnonzero(same[1:] & (start[1:] < latest[:-1])) + 1
-    copies = (start[found] == start[found - 1]) & (end[found] == end[found - 1])
-    places = keep[order[found]]
-    return [(int(p), bool(c)) for p, c in zip(places, copies, strict=True)]
+    later = np.flatnonzero(same[1:] & (start[1:] < latest[:-1])) + 1
+    copies = (start[later] == start[later - 1]) & (end[later] == end[later - 1])
+    rows = keep[order[later]]
+    return [(int(r), bool(c)) for r, c in zip(rows, copies, strict=True)]

@@ -35,19 +35,19 @@ def name_speakers(
     labels : sequence of length n
         Speaker of each segment in any form; the values are only compared.
     durations : array-like of length n, optional
-        Seconds of each segment. The speaker with the longest total speech is
-        then number 1; equal totals count by first appearance, as all do without
-        durations.
+        Duration of each segment in seconds. If given, speakers are numbered by
+        decreasing total speech. Ties, and all speakers without durations, are ordered
+        by first appearance.
     prefix : str, default="spk-"
         Text before the number.
     taken : collection of str
-        Names that are not given.
+        Names that must not be assigned.
 
     Returns
     -------
     names : list of str
-        Name for each segment; numbers have two digits, or more if needed, so
-        that names sort like numbers.
+        Name for each segment. Numbers have at least two digits and equal width, so that
+        names sort like numbers.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def name_speakers(
         total = dict.fromkeys(order, 0.0)
         for label, length in zip(listed, seconds.tolist(), strict=True):
             total[label] += length
-        order.sort(key=lambda label: -total[label])  # stable: ties keep their order
+        order.sort(key=lambda label: -total[label])  # stable, so ties keep their order
     width = max(2, len(str(len(order))))
     numbered = (f"{prefix}{number:0{width}d}" for number in count(1))
     free = (name for name in numbered if name not in taken)
@@ -83,15 +83,15 @@ def name_speakers(
 
 
 def rename_speakers(turns: Iterable[Turn], rename: Mapping[str, str]) -> list[Turn]:
-    """Give speakers other names, all at once, so that two can swap names.
+    """Rename speakers simultaneously, so that two speakers can swap names.
 
     Parameters
     ----------
     turns : iterable of Turn
         Turns of any number of recordings; a name means the same speaker in all.
     rename : mapping from str to str
-        New name of each old one. A new name must not belong to another speaker;
-        `merge_speakers` joins two.
+        New name of each old name. A new name must not belong to another speaker; use
+        `merge_speakers` to merge two speakers.
 
     Examples
     --------
@@ -100,48 +100,48 @@ def rename_speakers(turns: Iterable[Turn], rename: Mapping[str, str]) -> list[Tu
     """
     turns = list(turns)
     speakers = _check_speakers("rename_speakers", "rename", rename, turns)
-    taken: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for old in speakers:
         new = rename.get(old, old)
-        if new in taken:
+        if new in owners:
             raise InvalidParameterError(
                 f"rename_speakers: rename must keep speakers apart, got {new!r} for "
-                f"{taken[new]!r} and {old!r}; merge them instead"
+                f"{owners[new]!r} and {old!r}; merge them instead"
             )
-        taken[new] = old
+        owners[new] = old
     return [replace(t, speaker=rename.get(t.speaker, t.speaker)) for t in turns]
 
 
 def merge_speakers(turns: Iterable[Turn], merge: Sequence[str]) -> list[Turn]:
-    """Give several speakers the name of the first, and join their overlapping turns.
+    """Rename several speakers to the first one, and merge their overlapping turns.
 
     Parameters
     ----------
     turns : iterable of Turn
         Turns of any number of recordings; a name means the same speaker in all.
     merge : sequence of str
-        Speakers. A single one keeps its name, and its overlapping turns are joined.
+        Speakers to merge. With a single speaker, only its overlapping turns are merged.
 
     Returns
     -------
     turns : list of Turn
-        The turns of other speakers are unchanged. Turns that only touch stay apart.
+        Turns of other speakers are unchanged. Turns that only touch are not merged.
     """
     turns = list(turns)
     _check_speakers("merge_speakers", "merge", merge, turns)
     merged: list[Turn] = []
-    latest: dict[str, int] = {}  # place of the last merged turn of each recording
+    latest: dict[str, int] = {}  # index of the last merged turn of each recording
     for turn in sorted(turns):
         if turn.speaker not in merge:
             merged.append(turn)
             continue
         segment = turn.segment
-        place = latest.get(segment.recording)
-        if place is not None and segment.start < merged[place].segment.end:
-            last = merged[place].segment
+        index = latest.get(segment.recording)
+        if index is not None and segment.start < merged[index].segment.end:
+            last = merged[index].segment
             end = max(last.end, segment.end)
             joined = Segment(last.recording, last.start, end)
-            merged[place] = Turn(joined, merge[0])
+            merged[index] = Turn(joined, merge[0])
             continue
         latest[segment.recording] = len(merged)
         merged.append(Turn(segment, merge[0]))
@@ -149,11 +149,11 @@ def merge_speakers(turns: Iterable[Turn], merge: Sequence[str]) -> list[Turn]:
 
 
 def _check_speakers(
-    owner: str, name: str, asked: Iterable[str], turns: Sequence[Turn]
+    owner: str, name: str, requested: Iterable[str], turns: Sequence[Turn]
 ) -> list[str]:
-    """Return the speakers of turns, sorted, if all of `asked` are among them."""
+    """Return the sorted speakers of the turns, which must include all `requested`."""
     speakers = sorted({turn.speaker for turn in turns})
-    for speaker in asked:
+    for speaker in requested:
         if speaker not in speakers:
             listed = ", ".join(map(repr, speakers[:_MOST_LISTED]))
             more = ", ..." if len(speakers) > _MOST_LISTED else ""

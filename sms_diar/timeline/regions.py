@@ -1,7 +1,7 @@
-"""Stretches of recordings: where there is speech, and what is scored.
+"""Regions of recordings: where there is speech, and what is scored.
 
-As segments, in seconds, where there are few; as columns of exact times where whole
-corpora are scored.
+Small numbers of regions are lists of segments in seconds. For scoring whole corpora
+they are columns of exact times.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from sms_diar.types import IntArray, Problem, Segment, Turn
 
 @dataclass(frozen=True, eq=False)
 class Uem:
-    """Regions to be scored, as a UEM file (un-partitioned evaluation map) has them.
+    """Regions to be scored, as in a UEM file (un-partitioned evaluation map).
 
     Parameters
     ----------
     recordings, channels : tuple of str
-        Names of each region's recording and channel, as in the file.
+        Recording and channel of each region, as in the file.
     start, end : ndarray of shape (n,)
-        Times in ticks, start before end.
+        Times in ticks; each start is before its end.
     line : ndarray of shape (n,)
-        Where each region was read; 0 if it was not read from a file.
+        Line number of each region; 0 if not from a file.
     path : str
-        The file.
+        Path of the file.
     problems : tuple of Problem
-        What was noticed while reading, no errors among it.
+        Warnings from reading.
     """
 
     recordings: tuple[str, ...]
@@ -46,7 +46,7 @@ class Uem:
 
 
 def regions_of(uem: Uem, recording: str) -> list[Segment]:
-    """Regions of one recording, in order; its channels do not matter."""
+    """Return the regions of one recording in order, regardless of their channel."""
     refuse_path("regions_of", "uem", uem, "a Uem", "read it with read_uem")
     rows = zip(uem.recordings, uem.start, uem.end, strict=True)
     return sorted(
@@ -57,12 +57,12 @@ def regions_of(uem: Uem, recording: str) -> list[Segment]:
 
 
 def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
-    """Parts of regions that lie in bounds, each once.
+    """Intersect regions with bounds; overlapping bounds count once.
 
     Parameters
     ----------
     regions, bounds : sequence of Segment
-        Of one recording, in order.
+        Segments of one recording in temporal order.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segmen
     """
     parts = []
     for region in regions:
-        at = region.start
+        position = region.start
         for bound in bounds:
-            start, end = max(at, bound.start), min(region.end, bound.end)
+            start, end = max(position, bound.start), min(region.end, bound.end)
             if start < end:
                 parts.append(Segment(region.recording, start, end))
-                at = end
+                position = end
     return parts
 
 
 def joined(regions: Iterable[Segment]) -> list[Segment]:
-    """Union of regions, sorted: those that overlap or touch become one.
+    """Return the sorted union of regions; touching or overlapping ones are merged.
 
     Examples
     --------
@@ -107,6 +107,6 @@ def joined(regions: Iterable[Segment]) -> list[Segment]:
 
 
 def speech_of_turns(turns: Iterable[Turn]) -> list[Segment]:
-    """Where anybody speaks: the union of turns, recording by recording."""
+    """Return the union of all turns of each recording."""
     refuse_turns_path("speech_of_turns", turns)
     return joined(turn.segment for turn in turns)

@@ -1,14 +1,14 @@
-"""Time as whole numbers of picoseconds.
+"""Exact times as integer numbers of picoseconds.
 
-Sums of decimal fractions are not exact in binary: 0.1 + 0.2 is not 0.3, so turns
-that touch in a file may overlap or be apart in memory. Whole numbers of a fine tick
-are exact, and twelve decimals are finer than what a float can tell apart in a
-recording longer than an hour.
+Sums of decimal fractions are not exact in binary: 0.1 + 0.2 is not 0.3, so turns that
+touch in a file may overlap or be apart in memory. Integers are exact, and twelve
+decimals are finer than the resolution of a float after one hour.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 
@@ -16,28 +16,55 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.seconds import parse_seconds
+from sms_diar.limits import LONGEST_NUMBER
 from sms_diar.types import BoolArray, FloatArray, IntArray
+
+# The pattern is unambiguous, so that matching takes linear time.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+def parse_seconds(name: str, text: str) -> Decimal:
+    """Parse a time as a decimal, so that sums of two times are exact.
+
+    Raises a plain ValueError; readers add the file and the line.
+    """
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(
+            f"{name} must be a number of seconds, got {len(text)} characters that "
+            f"begin with {text[:20]!r}"
+        )
+    if not _NUMBER.fullmatch(text):  # float() would accept nan, inf and 1_0
+        raise ValueError(f"{name} must be a number of seconds, got {text!r}")
+    seconds = Decimal(text)
+    if not math.isfinite(float(seconds)):
+        raise ValueError(f"{name} must be a finite number of seconds, got {text!r}")
+    return seconds
+
+
+def format_seconds(value: float) -> str:
+    """Format a time with the fewest decimals that parse to the same float."""
+    return format(Decimal(repr(float(value))), "f")
+
 
 DECIMALS = 12
 TICKS_PER_SECOND: int = 10**DECIMALS
 MAX_SECONDS = 10**6
-"""Longest recording: with 9 times that, int64 would overflow."""
+"""Longest recording; int64 would overflow at about 9 times this length."""
 
-_WHOLE_DIGITS = 7  # of the seconds of a time that is read the quick way
+_WHOLE_DIGITS = 7  # maximum number of digits before the point on the fast path
 _POWERS = 10 ** np.arange(DECIMALS + 1, dtype=np.uint64)
 _MICRO = 10 ** (DECIMALS - 6)
 
 
 def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
-    """Nearest tick of a time; a float stands for the shortest decimal it prints as.
+    """Return the nearest tick; a float means the shortest decimal that it prints as.
 
     Examples
     --------
     >>> ticks_of(0.1) + ticks_of(0.2) == ticks_of(0.3)
     True
     """
-    if isinstance(seconds, Decimal):  # the usual case; Fraction's test is slow
+    if isinstance(seconds, Decimal):  # common case first: testing for Fraction is slow
         exact = seconds
     elif isinstance(seconds, Fraction):
         nearest: int = round(seconds * TICKS_PER_SECOND)
@@ -47,7 +74,7 @@ def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
             raise InvalidParameterError(
                 f"ticks_of: seconds must be finite, got {seconds!r}"
             )
-        exact = Decimal(repr(float(seconds)))  # NumPy's floats print their type
+        exact = Decimal(repr(float(seconds)))  # repr of NumPy floats includes the type
     else:
         exact = Decimal(seconds)
     scaled = exact.scaleb(DECIMALS)
@@ -55,38 +82,38 @@ def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
 
 
 def seconds_of(ticks: int) -> float:
-    """Float nearest to a number of ticks, in seconds."""
-    seconds: float = int(ticks) / TICKS_PER_SECOND  # of ints: rounded once
+    """Return the nearest float to a number of ticks, in seconds."""
+    seconds: float = int(ticks) / TICKS_PER_SECOND  # integer division rounds once
     return seconds
 
 
 def seconds_array(ticks: IntArray) -> FloatArray:
-    """Floats nearest to numbers of ticks, in seconds.
+    """Return the nearest floats to numbers of ticks, in seconds.
 
-    They are the floats that reading the decimals would give.
+    They are the same floats that parsing the decimals would give.
     """
-    whole, rest = np.divmod(ticks, _MICRO)
-    seconds: FloatArray = whole / 10**6  # both exact below 2**53: rounded once
-    for place in np.flatnonzero(rest):
-        seconds[place] = seconds_of(int(ticks[place]))
+    micro, rest = np.divmod(ticks, _MICRO)
+    seconds: FloatArray = micro / 10**6  # both exact below 2**53, so rounded once
+    for index in np.flatnonzero(rest):
+        seconds[index] = seconds_of(int(ticks[index]))
     return seconds
 
 
 def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
-    """Read many times at once.
+    """Parse many times at once.
 
     Parameters
     ----------
     letters : ndarray of shape (n, width)
-        A number of seconds in each row, with NUL behind it where it is shorter.
+        A number of seconds as ASCII in each row, padded with NUL.
 
     Returns
     -------
-    ticks : ndarray of int64
-        Times, where they could be read.
-    is_plain : ndarray of bool
-        Which were plain decimals within the limits; the others must be read one
-        by one, with `parse_one`.
+    ticks : ndarray of int64, shape (n,)
+        Times; only valid where `is_plain`.
+    is_plain : ndarray of bool, shape (n,)
+        Rows that are plain decimals within the limits. Parse the other rows with
+        `parse_one`.
     """
     n, width = letters.shape
     value = np.zeros(n, dtype=np.uint64)
@@ -94,7 +121,7 @@ def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
     plain = np.ones(n, dtype=np.bool_)
     longest = _WHOLE_DIGITS + DECIMALS + 1
     for letter in np.ascontiguousarray(letters[:, :longest].T):
-        digit = letter - np.uint8(ord("0"))  # other letters are beyond 9
+        digit = letter - np.uint8(ord("0"))  # other characters give more than 9
         is_digit, is_dot = digit <= 9, letter == ord(".")
         plain &= is_digit | is_dot | (letter == 0)
         value = np.where(is_digit, value * np.uint64(10) + digit, value)
@@ -105,7 +132,7 @@ def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
         plain &= letters[:, longest] == 0
     plain &= (n_dots <= 1) & (n_digits > 0)
     plain &= (n_digits - n_part <= _WHOLE_DIGITS) & (n_part <= DECIMALS)
-    # Numbers of that many digits fit into 64 bits; those that do not are not plain.
+    # Longer numbers do not fit into 64 bits and are not plain.
     scale = _POWERS[DECIMALS - np.minimum(n_part, DECIMALS)]
     ticks = np.where(plain, value * scale, 0)
     plain &= ticks < MAX_SECONDS * TICKS_PER_SECOND
@@ -114,14 +141,14 @@ def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
 
 
 def parse_one(name: str, text: str) -> tuple[int, bool]:
-    """Read one time, and tell whether it had to be rounded.
+    """Parse one time, and return the ticks and whether they were rounded.
 
-    Raises a plain ValueError, to which the caller adds file and line.
+    Raises a plain ValueError; the caller adds the file and the line.
     """
     whole, _, part = text.partition(".")
     is_plain = text.isascii() and bool(whole) and (whole + part).isdigit()
     if is_plain and len(whole) < _WHOLE_DIGITS and len(part) <= DECIMALS:
-        # The usual case, five times as fast without Decimal.
+        # Fast path for the common case: five times as fast without Decimal.
         return int(whole) * TICKS_PER_SECOND + int(part.ljust(DECIMALS, "0")), False
     seconds = parse_seconds(name, text)
     if abs(seconds) >= MAX_SECONDS:
@@ -131,26 +158,26 @@ def parse_one(name: str, text: str) -> tuple[int, bool]:
 
 
 def distinct(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Distinct values, rising, and the place of each value among them.
+    """Return the sorted distinct values, and the index of each value among them.
 
-    ``np.unique`` does the same and loads masked arrays to do it.
+    Like ``np.unique``, which would import masked arrays.
     """
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     is_new = np.ones(len(values), dtype=np.bool_)
     is_new[1:] = ranked[1:] != ranked[:-1]
-    place = np.empty(len(values), dtype=np.int64)
-    place[order] = np.cumsum(is_new) - 1
-    return ranked[is_new], place
+    index = np.empty(len(values), dtype=np.int64)
+    index[order] = np.cumsum(is_new) - 1
+    return ranked[is_new], index
 
 
 def running_maximum(values: IntArray, is_first: BoolArray) -> IntArray:
-    """Largest value so far within each group; groups begin where `is_first`."""
+    """Return the running maximum within each group; groups begin where `is_first`."""
     if not len(values):
         return values
-    # Ranks instead of values: groups can then be set apart without overflow.
-    found, rank = distinct(values)
+    # Ranks instead of values: offsets between groups cannot overflow.
+    unique, rank = distinct(values)
     group = np.cumsum(is_first)
-    largest = np.maximum.accumulate(rank + group * len(found))
-    result: IntArray = found[largest - group * len(found)]
+    largest = np.maximum.accumulate(rank + group * len(unique))
+    result: IntArray = unique[largest - group * len(unique)]
     return result

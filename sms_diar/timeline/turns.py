@@ -1,24 +1,24 @@
-"""Labelled windows to speaker turns, and turns without fragments.
+"""Conversion of labelled windows to speaker turns, and removal of short turns.
 
-Windows slide and overlap, so one moment has several labels; a turn needs one.
-The label of a window speaks for its middle rather than its edges. So where two
-windows overlap, the boundary lies half way in the overlap::
+Windows overlap, so one moment can have several labels, but a turn needs exactly one.
+The label of a window is more reliable at its middle than at its edges, so the boundary
+is put half way in the overlap of two windows::
 
     window 1   aaaaaaaaaaaa
     window 2       bbbbbbbbbbbb
     turns      aaaaaaaabbbbbbbb
 
-For windows sorted by time, cutting between neighbours is enough: starts and ends
-both increase, hence so do the cuts. VBx puts its boundaries in the same places.
-A window that begins after another and ends before it breaks that order and
-would be lost by cutting; it is taken for an interjection and keeps its extent::
+For windows sorted by time, cutting between neighbours is enough: starts and ends both
+increase, so the cuts also increase. VBx uses the same boundaries. A window that begins
+after another one and ends before it violates that order and would be lost; it is
+treated as an interjection and keeps its extent::
 
     outer      aaaaaaaaaaaaaaaa
     inner          bbbb
     turns      aaaabbbbaaaaaaaa
 
-A model that decides every 17 ms also leaves turns of 17 ms. `tidy_turns` gives their
-time to the speech that covers or touches them::
+A model with a decision every 17 ms also produces turns of 17 ms. `tidy_turns` assigns
+their time to the speech that covers or touches them::
 
     turns      aaaaaaabaaaaaac
                  b           ccccccc
@@ -41,13 +41,13 @@ from sms_diar.timeline.regions import joined
 from sms_diar.types import Segment, Turn
 
 MIN_TURN = 0.2
-"""Seconds of the shortest turn by default. Of shorter ones in silence, most are false
-alarms: to drop them lowered the error of the AMI clips from 29.53 % to 29.46 %."""
+"""Default minimum length of a turn in seconds. Most shorter ones in silence are false
+alarms: dropping them lowered the error on the AMI clips from 29.53 % to 29.46 %."""
 
 MAX_GAP = 0.2
-"""Seconds of the longest pause of a speaker that is bridged by default."""
+"""Default maximum length in seconds of a speaker's pause that is bridged."""
 
-_EQUAL = 1e-6  # seconds by which computed times may differ and mean the same
+_EQUAL = 1e-6  # tolerance in seconds for comparing computed times
 
 
 _Speech: TypeAlias = dict[str, list[Segment]]  # segments of each speaker
@@ -56,7 +56,7 @@ _Speech: TypeAlias = dict[str, list[Segment]]  # segments of each speaker
 class _Window(NamedTuple):
     start: float
     end: float
-    name: str  # decides between identical windows, whatever their labels
+    name: str  # orders identical windows independently of their labels
     speaker: str
 
 
@@ -77,13 +77,13 @@ def labels_to_turns(
     Parameters
     ----------
     segments : mapping
-        Window of each id. Windows without a label are left out.
+        Window of each id. Windows without a label are ignored.
     labels : mapping
-        Speaker of each id; each must have a window.
+        Speaker of each id; each id must have a window.
     max_gap : float, default=0.0
-        Bridge pauses of at most this many seconds between two turns of one
-        speaker. With 0 the turns cover exactly what the windows cover. Times
-        that were computed rather than read may need 1e-6 to touch.
+        Maximum length in seconds of a pause that is bridged between two turns of one
+        speaker. With 0, the turns cover exactly the time of the windows. Computed times
+        may need 1e-6 to touch.
 
     Returns
     -------
@@ -92,16 +92,15 @@ def labels_to_turns(
 
     Notes
     -----
-    Windows are taken in order of start, end and id. Neighbours are cut half way
-    in their overlap; this includes windows that share an edge, and of identical
-    windows the one with the smallest id gets the first half and the one with
-    the largest the second. Windows strictly inside others are cut among
-    themselves and laid over the outer ones, innermost on top; if the outer ones
-    are all of their own speaker they say nothing new and are ignored.
+    Windows are sorted by start, end and id. Neighbours are cut half way in their
+    overlap, including windows that share an edge; of identical windows, the one with
+    the smallest id gets the first half and the one with the largest id the second half.
+    Windows strictly inside others are cut among themselves and laid over the outer
+    ones, innermost on top. They are ignored if all outer windows have the same speaker.
 
-    The labels are only compared, so renaming speakers renames the turns. Cutting
-    a window in two changes nothing unless another speaker's window covers or
-    touches the place of the cut. Time O(n log n) for n windows.
+    Labels are only compared for equality, so renaming speakers renames the turns.
+    Splitting a window in two changes nothing unless another speaker's window covers or
+    touches the cut. Time O(n log n) for n windows.
 
     Examples
     --------
@@ -141,40 +140,40 @@ def labels_to_turns(
 
 
 def _informative(windows: Iterable[_Window]) -> list[_Window]:
-    """Leave out windows strictly inside windows of their own speaker alone.
+    """Drop windows that are strictly inside windows of the same speaker only.
 
-    They would push away windows of others that overlap them and that lie, as
-    they do, over the outer window.
+    They would displace windows of other speakers that overlap them and that are also
+    inside the outer window.
     """
-    kept: list[_Window] = []
-    reach: dict[str, float] = {}  # latest end of each speaker's earlier windows
-    farthest: dict[str, float] = {}  # the two latest of these
+    informative: list[_Window] = []
+    reach: dict[str, float] = {}  # latest end of the earlier windows of each speaker
+    farthest: dict[str, float] = {}  # the two latest of these ends
     for _, group in groupby(windows, key=lambda window: window.start):
         together = list(group)
         for w in together:
             others = (end for speaker, end in farthest.items() if speaker != w.speaker)
             if reach.get(w.speaker, 0.0) <= w.end or max(others, default=0.0) > w.end:
-                kept.append(w)
+                informative.append(w)
         for w in together:
             reach[w.speaker] = max(w.end, reach.get(w.speaker, 0.0))
             farthest[w.speaker] = reach[w.speaker]
             if len(farthest) > 2:
                 del farthest[min(farthest, key=farthest.__getitem__)]
-    return kept
+    return informative
 
 
 def _levels(windows: Iterable[_Window]) -> list[list[_Window]]:
-    """Sort windows by how many windows they are strictly nested in, one in another.
+    """Sort windows into levels by the depth of their strict nesting.
 
-    Within a level no window is strictly inside another. Of each level only the
-    latest end so far matters; those ends decrease from level to level, so the
-    level of a window is found by bisection, as in patience sorting.
+    Within a level, no window is strictly inside another. Only the latest end of each
+    level matters. These ends decrease from level to level, so the level of a window is
+    found by bisection, as in patience sorting.
     """
     levels: list[list[_Window]] = []
-    latest: list[float] = []  # negated, hence increasing
+    latest: list[float] = []  # negated, so that it increases
     for _, group in groupby(windows, key=lambda window: window.start):
         placed = [(bisect_left(latest, -window.end), window) for window in group]
-        for level, window in placed:  # an equal start is not strictly inside
+        for level, window in placed:  # an equal start does not count as strictly inside
             if level == len(levels):
                 levels.append([])
                 latest.append(-window.end)
@@ -198,13 +197,13 @@ def _cut(windows: Sequence[_Window]) -> Iterator[_Piece]:
 
 
 def _overlaid(levels: Sequence[Sequence[_Piece]]) -> Iterator[_Piece]:
-    """Lay the pieces of each level over those of the levels before it."""
+    """Lay the pieces of each level over the pieces of the lower levels."""
     waiting = sorted(
         (piece, level) for level, row in enumerate(levels) for piece in row
     )
     waiting.reverse()
     times = sorted({t for piece, _ in waiting for t in (piece.start, piece.end)})
-    active: list[tuple[int, float, str]] = []  # the highest level comes first
+    active: list[tuple[int, float, str]] = []  # heap, highest level first
     for start, end in pairwise(times):
         while waiting and waiting[-1][0].start == start:
             piece, level = waiting.pop()
@@ -216,7 +215,7 @@ def _overlaid(levels: Sequence[Sequence[_Piece]]) -> Iterator[_Piece]:
 
 
 def _joined(pieces: Iterable[_Piece], max_gap: float) -> Iterator[_Piece]:
-    """Join pieces of one speaker that touch or are at most `max_gap` apart."""
+    """Merge pieces of one speaker that touch or are at most `max_gap` apart."""
     current: _Piece | None = None
     for piece in pieces:
         if (
@@ -243,25 +242,25 @@ def tidy_turns(
     turns : iterable of Turn
         Turns of any recordings; they may overlap.
     min_turn : float, default=0.0
-        Minimum length of a turn in seconds. A shorter one is dropped where other
-        speech covers it. The rest of it goes to the turns that it touches, or, in
-        silence, is extended to the minimum; below 0.2 s it is dropped there. A
-        speaker whose turns are all shorter keeps the longest, extended.
+        Minimum length of a turn in seconds. Parts of a shorter turn that other speech
+        covers are dropped. The remainder is assigned to the turns that it touches. In
+        silence it is extended to the minimum, or dropped if shorter than 0.2 s. A
+        speaker with only shorter turns keeps the longest one, extended.
     max_gap : float, default=0.0
-        Maximum length in seconds of a pause that is bridged: the speaker before it
-        also speaks after it, and no other speaker talks in it.
+        Maximum length in seconds of a pause that is bridged. The same speaker must talk
+        before and after the pause, and no other speaker in it.
 
     Returns
     -------
     turns : list of Turn
-        Sorted by recording and start. Turns of one speaker neither touch nor overlap,
-        every speaker of the input is there, and no turn reaches beyond the first start
-        and the last end of its recording. Time O(n log n) for n turns.
+        Turns sorted by recording and start. Turns of one speaker neither touch nor
+        overlap, every speaker of the input is present, and no turn extends beyond the
+        first start and the last end of its recording. Time O(n log n) for n turns.
 
     Examples
     --------
-    >>> said = [(0.0, 3.0, "a"), (1.0, 1.1, "b"), (3.2, 4.0, "a"), (5.0, 6.0, "b")]
-    >>> turns = [Turn(Segment("call", start, end), who) for start, end, who in said]
+    >>> rows = [(0.0, 3.0, "a"), (1.0, 1.1, "b"), (3.2, 4.0, "a"), (5.0, 6.0, "b")]
+    >>> turns = [Turn(Segment("call", start, end), name) for start, end, name in rows]
     >>> for turn in tidy_turns(turns, min_turn=0.2, max_gap=0.2):
     ...     print(turn.segment.start, turn.segment.end, turn.speaker)
     0.0 4.0 a
@@ -285,41 +284,38 @@ def tidy_turns(
 def _tidied(speech: _Speech, min_turn: float, max_gap: float) -> _Speech:
     """Tidy the turns of one recording."""
     speech = _bridged(speech, max_gap)
-    everything = [segment for own in speech.values() for segment in own]
-    extent = min(one.start for one in everything), max(one.end for one in everything)
+    everything = [segment for segments in speech.values() for segment in segments]
+    extent = min(s.start for s in everything), max(s.end for s in everything)
     short: list[Turn] = []
     tidied: _Speech = {}
-    for speaker, own in speech.items():
-        is_long = [segment.duration > min_turn - _EQUAL for segment in own]
-        tidied[speaker] = [one for one, long in zip(own, is_long, strict=True) if long]
-        short += [
-            Turn(one, speaker)
-            for one, long in zip(own, is_long, strict=True)
-            if not long
-        ]
+    for speaker, segments in speech.items():
+        is_long = [segment.duration > min_turn - _EQUAL for segment in segments]
+        pairs = list(zip(segments, is_long, strict=True))
+        tidied[speaker] = [segment for segment, long in pairs if long]
+        short += [Turn(segment, speaker) for segment, long in pairs if not long]
         if not any(is_long):
-            tidied[speaker] = [max(own, key=lambda segment: segment.duration)]
+            tidied[speaker] = [max(segments, key=lambda segment: segment.duration)]
     if not short:
         return tidied
     for part, speaker in _reassigned(sorted(short), tidied, min_turn):
         tidied[speaker].append(part)
     return {
-        speaker: joined(_extended(segment, min_turn, extent) for segment in own)
-        for speaker, own in _bridged(tidied, max_gap).items()
+        speaker: joined(_extended(segment, min_turn, extent) for segment in segments)
+        for speaker, segments in _bridged(tidied, max_gap).items()
     }
 
 
 def _reassigned(
     short: Sequence[Turn], speech: _Speech, min_turn: float
 ) -> list[tuple[Segment, str]]:
-    """Uncovered parts of short turns, and the speakers who get them."""
+    """Return uncovered parts of short turns with the speakers that they go to."""
     ending: dict[float, set[str]] = defaultdict(set)
     beginning: dict[float, set[str]] = defaultdict(set)
-    for speaker, own in speech.items():
-        for segment in own:
+    for speaker, segments in speech.items():
+        for segment in segments:
             ending[_rounded(segment.end)].add(speaker)
             beginning[_rounded(segment.start)].add(speaker)
-    covered = joined(segment for own in speech.values() for segment in own)
+    covered = joined(segment for segments in speech.values() for segment in segments)
     parts = []
     for part in _outside(joined(turn.segment for turn in short), covered):
         before, after = ending[_rounded(part.start)], beginning[_rounded(part.end)]
@@ -338,13 +334,13 @@ def _reassigned(
 
 
 def _main_speaker(part: Segment, short: Sequence[Turn], min_turn: float) -> str:
-    """Speaker with most time in a part that sorted short turns cover."""
+    """Return the speaker with most time in a part that sorted short turns cover."""
     seconds: dict[str, float] = defaultdict(float)
     first = bisect_left(
         short, part.start - min_turn, key=lambda turn: turn.segment.start
     )
-    for place in range(first, len(short)):
-        turn = short[place]
+    for index in range(first, len(short)):
+        turn = short[index]
         if turn.segment.start >= part.end:
             break
         shared = min(turn.segment.end, part.end) - max(turn.segment.start, part.start)
@@ -353,23 +349,23 @@ def _main_speaker(part: Segment, short: Sequence[Turn], min_turn: float) -> str:
 
 
 def _bridged(speech: _Speech, max_gap: float) -> _Speech:
-    """Join what touches, and fill pauses of all speakers up to `max_gap`."""
-    union = joined(segment for own in speech.values() for segment in own)
+    """Merge touching segments, and fill pauses of up to `max_gap` without speech."""
+    union = joined(segment for segments in speech.values() for segment in segments)
     pauses = {
-        (one.end, two.start)
-        for one, two in pairwise(union)
-        if two.start - one.end <= max_gap + _EQUAL
+        (left.end, right.start)
+        for left, right in pairwise(union)
+        if right.start - left.end <= max_gap + _EQUAL
     }
     bridged: _Speech = {}
-    for speaker, own in speech.items():
-        segments: list[Segment] = []
-        for one in joined(own):
-            last = segments[-1] if segments else one
-            if one.start - last.end <= _EQUAL or (last.end, one.start) in pauses:
-                segments[-1:] = [Segment(one.recording, last.start, one.end)]
+    for speaker, segments in speech.items():
+        merged: list[Segment] = []
+        for part in joined(segments):
+            last = merged[-1] if merged else part
+            if part.start - last.end <= _EQUAL or (last.end, part.start) in pauses:
+                merged[-1:] = [Segment(part.recording, last.start, part.end)]
             else:
-                segments.append(one)
-        bridged[speaker] = segments
+                merged.append(part)
+        bridged[speaker] = merged
     return bridged
 
 
@@ -377,16 +373,16 @@ def _outside(
     regions: Iterable[Segment], covered: Sequence[Segment]
 ) -> Iterator[Segment]:
     """Yield the parts of regions that are not covered; both are sorted and disjoint."""
-    ends = [one.end for one in covered]
+    ends = [cover.end for cover in covered]
     for region in regions:
         start = region.start
-        for place in range(bisect_right(ends, start), len(covered)):
-            one = covered[place]
-            if one.start >= region.end:
+        for index in range(bisect_right(ends, start), len(covered)):
+            cover = covered[index]
+            if cover.start >= region.end:
                 break
-            if one.start - start > _EQUAL:
-                yield Segment(region.recording, start, one.start)
-            start = one.end
+            if cover.start - start > _EQUAL:
+                yield Segment(region.recording, start, cover.start)
+            start = cover.end
         if region.end - start > _EQUAL:
             yield Segment(region.recording, start, region.end)
 
@@ -394,7 +390,7 @@ def _outside(
 def _extended(
     segment: Segment, min_turn: float, extent: tuple[float, float]
 ) -> Segment:
-    """Extend a segment on both sides to `min_turn`, as far as the extent allows."""
+    """Extend a segment on both sides to `min_turn`, within the extent."""
     if segment.duration >= min_turn:
         return segment
     start = (segment.start + segment.end - min_turn) / 2.0

@@ -1,20 +1,20 @@
-"""Sliding windows over the speech of a recording, one vector for each.
+"""Sliding windows over the speech of a recording, one embedding for each.
 
-Windows begin every `shift` seconds and are `length` long. The last one decides
-whether all speech is covered and whether scraps too short for a vector are left.
-Here it is Kaldi's for diarization: what remains is a window of its own if it is
-long enough; a scrap is covered by a whole window that is moved back to end where
-the region ends::
+Windows begin every `shift` seconds and are `length` seconds long. The handling of the
+last window determines whether all speech is covered and whether remainders are too
+short for an embedding. The rule here is the one of Kaldi's diarization recipes: a
+remainder that is long enough becomes a window; a shorter one is covered by a full
+window that is moved back so that it ends with the region::
 
     region   |------------------|      |-------------------------|
              [-------]                 [-------]
                   [-------]                    [-------]
                        [----]                          [-------]
                                                         [-------]
-             the rest is a window      the rest is a scrap
+             long remainder            short remainder
 
-A region no longer than a window is one window. Where windows overlap by at least
-`shortest`, as 1.5 s every 0.75 s do, there are no scraps.
+A region that is not longer than a window is one window. If windows overlap by at least
+`shortest`, like 1.5 s every 0.75 s, there are never short remainders.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.types import Segment
 
 _DECIMALS = 9
-_NANOSECOND = 10.0**-_DECIMALS  # finer differences are rounding, not time
+_NANOSECOND = 10.0**-_DECIMALS  # smaller differences are rounding errors
 
-# Ids of windows as Kaldi and VBx write them, in hundredths of a second.
+# Window ids as written by Kaldi and VBx, in hundredths of a second.
 _ID = "{}-{:08d}-{:08d}"
 _ID_PATTERN = re.compile(r"(.+)-(\d{8})-(\d{8})")
 
@@ -65,25 +65,25 @@ def sliding_windows(
     shift: float = 0.75,
     shortest: float = 0.5,
 ) -> list[Segment]:
-    """Cut one region into windows that cover it exactly.
+    """Divide one region into windows that cover it exactly.
 
     Parameters
     ----------
     region : Segment
-        Where there is speech.
+        Region with speech.
     length, shift : float, default=1.5 and 0.75
-        Seconds of a window, and from one window to the next; the shift is at most
-        the length, or speech would be left out.
+        Length of a window, and distance between window starts, in seconds. The shift is
+        at most the length; otherwise some speech would not be covered.
     shortest : float, default=0.5
-        The last window is what the others leave if that is at least this many
-        seconds, and the last `length` seconds of the region otherwise. It is at
-        most the length.
+        Minimum length in seconds of a remainder that becomes the last window; if it is
+        shorter, the last window is the last `length` seconds of the region. At most the
+        length.
 
     Returns
     -------
     windows : list of Segment
-        Starts and ends both increase. None is longer than `length`, and none is
-        shorter than `shortest` unless the region is.
+        Windows with increasing starts and ends. No window is longer than `length`, and
+        none is shorter than `shortest` unless the region is.
 
     Examples
     --------
@@ -99,10 +99,10 @@ def sliding_windows(
     beyond = region.duration - length - _NANOSECOND
     if beyond <= 0.0:
         return [region]
-    # Whole windows that leave something behind, and one that takes the rest.
-    whole = math.ceil(beyond / shift)
-    starts = [_rounded(number * shift) for number in range(whole)]
-    last = _rounded(whole * shift)
+    # Windows before the last one, which covers the remainder.
+    count = math.ceil(beyond / shift)
+    starts = [_rounded(number * shift) for number in range(count)]
+    last = _rounded(count * shift)
     if region.duration - last < shortest:
         last = region.duration - length
     windows = [
@@ -124,31 +124,31 @@ def windows_of_regions(
     shortest: float = 0.5,
     least: float = 0.1,
 ) -> dict[str, Segment]:
-    """Windows of all regions, each with an id.
+    """Divide all regions into windows with ids.
 
     Parameters
     ----------
     regions : iterable of Segment
-        Speech of any recordings, without overlaps.
+        Speech of any recordings, without overlap.
     length, shift, shortest : float
-        As in `sliding_windows`.
+        Window parameters; see `sliding_windows`.
     least : float, default=0.1
-        Regions shorter than this many seconds are left out: a vector of a few
-        frames says nothing about a speaker.
+        Minimum length of a region in seconds. Shorter regions are skipped, because an
+        embedding of a few frames is uninformative.
 
     Returns
     -------
     windows : dict from str to Segment
-        In order of recording and time. Ids consist of the recording and of start and
-        end in hundredths of a second (``call-00000150-00000300``), and sort in the
-        same order. Windows that differ by less than that are joined.
+        Windows by id, sorted by recording and time. Ids consist of the recording and of
+        start and end in hundredths of a second (``call-00000150-00000300``), and sort
+        in the same order. Windows that differ by less than that are merged.
     """
     rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
     refuse_path("windows_of_regions", "regions", regions, rule, remedy)
     _check(length, shift, shortest)
     check_not_negative("windows_of_regions", "least", least)
     windows: dict[str, Segment] = {}
-    for region in _apart(sorted(regions)):
+    for region in _check_disjoint(sorted(regions)):
         if region.duration < least:
             continue
         for window in sliding_windows(
@@ -162,21 +162,21 @@ def windows_of_regions(
 
 
 def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
-    """Read start and end from ids of the form that `windows_of_regions` writes.
+    """Parse start and end from ids as written by `windows_of_regions`.
 
-    Kaldi and VBx write the same form, with times from the start of a speech region
-    and the name of that region in front. Such times show which windows overlap, but
-    neither where the region lies nor to which recording it belongs.
+    Kaldi and VBx write the same form, but relative to the start of a speech region and
+    prefixed with the name of that region. Such times show which windows overlap, but
+    neither the position of the region nor its recording.
 
     Parameters
     ----------
     ids : sequence of str
-        All ids of a session.
+        Ids of all windows of a session.
 
     Returns
     -------
     segments : dict from str to Segment, or None
-        None unless all ids end in two numbers of eight digits, the second one larger.
+        Windows by id, or None unless all ids end in two increasing eight-digit numbers.
 
     Examples
     --------
@@ -194,24 +194,24 @@ def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
     return segments or None
 
 
-def _apart(regions: list[Segment]) -> Iterator[Segment]:
-    before: Segment | None = None
+def _check_disjoint(regions: list[Segment]) -> Iterator[Segment]:
+    previous: Segment | None = None
     for region in regions:
         if (
-            before is not None
-            and region.recording == before.recording
-            and region.start < before.end
+            previous is not None
+            and region.recording == previous.recording
+            and region.start < previous.end
         ):
             raise InvalidParameterError(
-                f"windows_of_regions: regions must not overlap, got {before} and "
-                f"{region}; join them first"
+                f"windows_of_regions: regions must not overlap, got {previous} and "
+                f"{region}; merge them first"
             )
         yield region
-        before = region
+        previous = region
 
 
 def _rounded(seconds: float) -> float:
-    """Same time for windows that should touch, however it was computed."""
+    """Round a time so that windows that should touch have equal times."""
     return round(seconds, _DECIMALS)
 
 

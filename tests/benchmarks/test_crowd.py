@@ -6,7 +6,7 @@ import pytest
 from benchmarks._crowd import draw_crowd
 from sms_diar.datasets import default_model_path, voice_backend_path
 from sms_diar.errors import InvalidParameterError
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.scoring.backend_plda import plda_of
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sms_diar
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.io.model import write_model
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.scoring import backend_to_model, plda_from_covariances, train_backend
 from sms_diar.types import EmbeddingSet, Segment
 
@@ -312,7 +312,7 @@ def test_a_back_end_brings_its_own_transform(folder, run_cli):
             "cluster", folder / "x.ark",
             "--plda", folder / "b.npz", "--transform", folder / "t.npz",
         ),
-        f"--transform: {folder / 'b.npz'} has its own transform; leave --transform out",
+        f"--transform: {folder / 'b.npz'} has its own transform; omit --transform",
     )  # fmt: skip
 
 

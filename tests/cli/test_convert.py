@@ -8,13 +8,8 @@ import soundfile
 
 from sms_diar.cli.convert import ReadFormatName
 from sms_diar.cli.turn_output import TurnFormatName
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.turn_formats import (
-    TURN_FORMATS,
-    WRITTEN_FORMATS,
-    write_turns,
-    written_suffix,
-)
+from sms_diar.io.turns.files import read_annotation, write_turns
+from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
 
 TURNS = [
@@ -39,9 +34,9 @@ def test_the_options_offer_all_formats():
 @pytest.mark.parametrize("before", WRITTEN_FORMATS)
 @pytest.mark.parametrize("after", WRITTEN_FORMATS)
 def test_turns_survive_from_any_format_to_any_other(run_cli, tmp_path, before, after):
-    source = tmp_path / f"call{written_suffix(TURN_FORMATS[before])}"
+    source = tmp_path / f"call{TURN_FORMATS[before].suffix}"
     (tmp_path / "out").mkdir()
-    target = tmp_path / "out" / f"call{written_suffix(TURN_FORMATS[after])}"
+    target = tmp_path / "out" / f"call{TURN_FORMATS[after].suffix}"
     write_turns(source, TURNS)
     result = run_cli("convert", source, target)
     assert (result.returncode, result.stdout) == (0, "")
@@ -101,7 +96,7 @@ def test_merged_speakers_have_the_first_name_and_no_overlap(run_cli, tmp_path, c
         ),
         (
             ["--rename", "ann=a\x1b[2J"],
-            "write_rttm: speaker must be a name of characters that show, got "
+            "write_rttm: speaker must be a name of visible characters, got "
             "'a\\x1b[2J'; rename it",
         ),
     ],

@@ -204,7 +204,7 @@ def test_nothing_is_written_if_nothing_is_left(make, check, tmp_path):
     code, _, err = check("d", "--fix", "new")
     assert code == 1
     assert err.startswith(
-        "sms-diar: d: no segment is left after repair, nothing is written; the first "
+        "sms-diar: d: no segment remains after repair, nothing is written; the first "
         "of "
     )
     assert not (tmp_path / "new").exists()

@@ -8,18 +8,16 @@ import soundfile
 
 import sms_diar
 from sms_diar._random import named_generator
-from sms_diar.cli.turn_output import TurnFormatName
 from sms_diar.features.cmvn import CmvnConfig
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.annotation import read_turns
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.turn_formats import WRITTEN_FORMATS
+from sms_diar.io.turns.files import read_turns
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.metrics.diarization.evaluation import score_diarization
-from sms_diar.pipeline.extraction import Speech
-from sms_diar.pipeline.models import write_ivector_model
-from sms_diar.pipeline.sources import find_recordings
-from sms_diar.pipeline.training import IvectorSettings, train_ivectors
+from sms_diar.pipeline.audio.inputs import find_recordings
+from sms_diar.pipeline.train.extraction import Speech
+from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+from sms_diar.pipeline.train.models import write_ivector_model
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 
@@ -244,7 +242,7 @@ def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
         assert turn.segment.start == pytest.approx(expected.segment.start, abs=0.2)
     none = run_cli(*given, "--channel", 3)
     assert (none.returncode, none.stdout) == (1, "")
-    assert "has 2 channel(s), there is no channel 3" in none.stderr
+    assert "has 2 channel(s), channel 3 does not exist" in none.stderr
 
 
 def test_a_channel_that_a_command_picks_is_taken_alone(
@@ -330,10 +328,11 @@ def broken(kind, path):
     silence = np.zeros(5 * RATE)
     if kind == "silent":
         soundfile.write(path, silence, RATE)
-        return "no speech was found in 5.0 s; --vad none takes everything for speech"
+        remedy = "--vad none treats the whole recording as speech"
+        return f"no speech was found in 5.0 s; {remedy}"
     if kind == "short":
         soundfile.write(path, speech()[RATE : RATE + 400], RATE)
-        return "0.05 s are too short to tell who speaks; at least 0.1 s are needed"
+        return "recording too short (0.05 s); the minimum is 0.1 s"
     if kind == "slow":
         soundfile.write(path, silence, 6000)
         return (
@@ -345,16 +344,16 @@ def broken(kind, path):
         return "is empty (0 bytes)"
     path.write_text("This is a letter.\n")
     return (
-        "cannot be read as audio (Format not recognised); WAV, FLAC, OGG, Opus, MP3 "
-        "and NIST SPHERE can, and others where ffmpeg is installed; install it, or "
-        f"convert the file elsewhere: ffmpeg -i {path} -vn {path.parent}/x-decoded.wav"
+        "cannot be read as audio (Format not recognised); expected WAV, FLAC, OGG, "
+        "Opus, MP3 and NIST SPHERE; others need ffmpeg: install it, or convert the "
+        f"file elsewhere: ffmpeg -i {path} -vn {path.parent}/x-decoded.wav"
     )
 
 
 @pytest.fixture
 def no_ffmpeg(monkeypatch):
     """Messages depend on whether it is installed."""
-    monkeypatch.setattr("sms_diar.io.ffmpeg.is_installed", lambda: False)
+    monkeypatch.setattr("sms_diar.io.audio.ffmpeg.is_installed", lambda: False)
 
 
 KINDS = ["silent", "short", "slow", "empty", "letter"]
@@ -460,17 +459,13 @@ def test_standard_output_and_folders_have_a_format(
     assert (tmp_path / "call.vtt").read_text() == found.text("vtt")
 
 
-def test_the_names_of_formats_are_those_of_the_registry():
-    assert tuple(name.value for name in TurnFormatName) == WRITTEN_FORMATS
-
-
 def test_outputs_that_cannot_be_are_found_before_the_work(call, tmp_path, run_cli):
     """The model does not exist, so any work would be noticed."""
     other = tmp_path / "other.wav"
     other.write_bytes(call.read_bytes())
     given = ("diarize", call, "--model", tmp_path / "none.npz")
     for arguments, said in (
-        (("-o", tmp_path / "x.docx"), "the suffix must say which format is meant"),
+        (("-o", tmp_path / "x.docx"), "unknown suffix '.docx'"),
         ((other, "-o", tmp_path / "x.srt"), "holds one recording in a file"),
         ((other, "--format", "srt"), "holds one recording in a file"),
         (("--split", other), "is a file; name a folder"),

@@ -12,9 +12,9 @@ from sms_diar.errors import (
     ExperimentError,
     MissingFileError,
 )
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.model import read_model
-from sms_diar.pipeline import models
+from sms_diar.pipeline.train import models
 
 SMALL = ("--components", "2", "--rank", "4", "--iterations", "3", "--workers", "1")
 

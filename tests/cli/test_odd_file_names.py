@@ -10,8 +10,8 @@ import pytest
 import soundfile
 
 from sms_diar.datasets import sample_conversation
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
+from sms_diar.io.turns.files import read_annotation
 from sms_diar.types import EmbeddingSet
 
 

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from sms_diar.cli.main import app
-from sms_diar.io.embeddings import embedding_files
+from sms_diar.io.embeddings.files import embedding_files
 
 FILES = shlex.split(
     "call.wav other.wav voice.wav calls/a.wav calls/b.flac sound/c.wav "

@@ -10,8 +10,8 @@ import pytest
 
 from sms_diar.cli.main import main
 from sms_diar.datasets import default_model_path
-from sms_diar.io.arrays import write_npz
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.arrays import write_npz
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import (
     Centering,
@@ -20,7 +20,7 @@ from sms_diar.io.kaldi.transform import (
     write_transform,
 )
 from sms_diar.io.model import ModelFile, read_model, write_model
-from sms_diar.pipeline.models import read_backend
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.preprocessing import paper_chain
 from sms_diar.scoring import PldaScorer, adapt_plda, fit_plda
 from sms_diar.scoring.backend import backend_from_transform
@@ -197,7 +197,7 @@ def test_train_names_ids_of_one_side_only(here, sms_diar, refused, speakers):
     message = refused("train", "x.npz", "utt2spk", "-o", "m.npz")
     assert message == (
         "x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-0, s00-1, s00-2, ...) "
-        "and 2 of 45 labels have no vector (zz1, zz2); add them, or leave them out "
+        "and 2 of 45 labels have no vector (zz1, zz2); add them, or skip them "
         "with --intersect"
     )
     code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz", "--intersect")
@@ -542,8 +542,8 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
     trials = ["score", "b.npz", "x.npz", "--trials", "trials"]
     want = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
-    monkeypatch.setattr("sms_diar.pipeline.trials.ROWS", 7)
-    monkeypatch.setattr("sms_diar.pipeline.trials.TRIALS", 2)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.ROWS", 7)
+    monkeypatch.setattr("sms_diar.pipeline.train.trials.TRIALS", 2)
     got = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
     for one, other in zip(got, want, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)
@@ -553,7 +553,7 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "trials: holds no trials"),
+        ("", "trials: contains no trials"),
         ("s00-0\n", "trials:1: a trial has 2 or 3 fields, this line has 1\n    s00-0"),
         ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled\n    no s00-0"),
         (
@@ -738,11 +738,10 @@ def test_info_refuses_what_is_no_model(here, refused):
     )
     write_model("other.npz", ModelFile("extractor", {}, {}))
     assert refused("info", "other.npz") == (
-        "other.npz: holds a model of kind 'extractor', expected 'backend'"
+        "other.npz: contains a model of kind 'extractor', expected 'backend'"
     )
     assert refused("info", "utt2spk") == (
-        "utt2spk: not a Kaldi PLDA model: found 's00-0' at its start where <Plda> must "
-        "stand"
+        "utt2spk: not a Kaldi PLDA model: expected <Plda>, found 's00-0' at its start"
     )
     data = (here / "b.npz").read_bytes()
     (here / "b.npz").write_bytes(data[: len(data) // 2])

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from sms_diar.cli import score, validate_rttm
 from sms_diar.errors import DataFormatError
-from sms_diar.io.rttm import read_rttm
-from sms_diar.io.turn_formats import write_turns
-from sms_diar.pipeline.score import score as python_score
-from sms_diar.pipeline.score import score_systems
+from sms_diar.io.turns.files import write_turns
+from sms_diar.io.turns.rttm import read_rttm
+from sms_diar.pipeline.score.api import score as python_score
+from sms_diar.pipeline.score.api import score_systems
 
 app = typer.Typer()
 score.register(app)
@@ -217,7 +217,7 @@ def test_an_empty_reference_is_refused(tmp_path, files):
     empty = rttm(tmp_path / "empty.rttm")
     result = run(empty, files[1])
     assert isinstance(result.exception, DataFormatError)
-    assert "holds no turns to score against" in str(result.exception)
+    assert "has no turns to score against" in str(result.exception)
 
 
 def test_labels_are_scored_as_a_clustering(tmp_path):

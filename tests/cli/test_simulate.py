@@ -6,7 +6,7 @@ import pytest
 import soundfile
 
 from sms_diar._random import named_generator
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.synthetic.voices import Voice
 
 

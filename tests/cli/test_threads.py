@@ -5,7 +5,7 @@ import pytest
 import soundfile
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.types import EmbeddingSet
 
 pytestmark = pytest.mark.usefixtures("no_networks")

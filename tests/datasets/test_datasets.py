@@ -9,7 +9,7 @@ from sms_diar.datasets import (
     load_digits_ivectors,
 )
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
-from sms_diar.pipeline.models import choose_backend, read_ivector_model
+from sms_diar.pipeline.train.models import choose_backend, read_ivector_model
 
 
 def test_the_files_are_small_enough():
@@ -61,8 +61,8 @@ def test_cluster_uses_the_embedded_back_end_by_itself(run_cli):
 
 def test_the_sample_conversation_is_small_and_agrees_with_its_reference():
     from sms_diar.datasets import sample_conversation
-    from sms_diar.io.audio import AudioFile
-    from sms_diar.io.rttm import read_rttm
+    from sms_diar.io.audio.files import AudioFile
+    from sms_diar.io.turns.rttm import read_rttm
 
     audio, reference = sample_conversation()
     assert audio.stat().st_size + reference.stat().st_size < 400_000

@@ -141,14 +141,14 @@ def test_segments_without_speech_are_named(segments, model):
     with pytest.raises(InvalidParameterError) as caught:
         made.extract(nothing)
     assert str(caught.value) == (
-        "IvectorExtractor: frames must not be empty, got none; there is no speech in "
-        "this segment"
+        "IvectorExtractor: frames must not be empty, got none; this segment contains "
+        "no speech"
     )
     with pytest.raises(InvalidParameterError) as caught:
         made.extract_all([segments[0], ("mute", nothing)])
     assert str(caught.value) == (
-        "IvectorExtractor: segments must have frames, got none for 'mute'; leave "
-        "segments without speech out"
+        "IvectorExtractor: segments must have frames, got none for 'mute'; remove "
+        "segments without speech"
     )
 
 
@@ -161,7 +161,7 @@ def test_frames_of_another_front_end_are_refused(model):
 
 
 def test_words_that_json_cannot_hold_are_refused(model):
-    with pytest.raises(InvalidParameterError, match="must be plain values that JSON"):
+    with pytest.raises(InvalidParameterError, match="must be plain JSON values"):
         IvectorExtractor(model, {"rate": {8000}})
 
 

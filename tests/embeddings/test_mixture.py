@@ -91,7 +91,7 @@ def test_pruning_keeps_the_likeliest_components_and_the_sum(top, seed):
             [0.7, 0.7],
             [[0.0], [1.0]],
             [[1.0], [1.0]],
-            "GaussianMixture: weights must be positive with the sum 1, got the least "
+            "GaussianMixture: weights must be positive with sum 1, got the minimum "
             "0.7 and the sum 1.4",
         ),
         (

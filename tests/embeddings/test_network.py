@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from sms_diar._parallel import process_map
-from sms_diar.embeddings.network import Embedder, NetworkEmbedder, embed_segments
-from sms_diar.embeddings.network_input import NetworkInput
+from sms_diar.embeddings.network import (
+    Embedder,
+    NetworkEmbedder,
+    NetworkInput,
+    embed_segments,
+)
 from sms_diar.embeddings.registry import embedder_names, load_embedder
 from sms_diar.errors import (
     ConfigError,
@@ -260,7 +264,7 @@ def test_descriptions_of_one_file_with_other_settings_have_other_fingerprints(
         ({"rat": 8000}, ConfigError, "unknown key 'rat'; did you mean 'rate'?"),
         ({"rate": "8000"}, ConfigError, "'rate' must be a whole number, got '8000'"),
         ({"subtract_mean": 1}, ConfigError, "'subtract_mean' must be true or false"),
-        ({"licence": None}, ConfigError, "must say licence"),
+        ({"licence": None}, ConfigError, "missing licence"),
         ({"features": "mfcc"}, ConfigError, "'features' must be 'fbank' or 'waveform'"),
         ({"rate": 0}, ConfigError, "'rate' must be between 100 and 768000, got 0"),
         ({"rate": 10**18}, ConfigError, "'rate' must be between 100 and 768000"),

@@ -217,13 +217,13 @@ def test_a_component_without_frames_keeps_its_start():
         (
             7,
             30,
-            "train_total_variability: rank must be at most 6, the dimensions of all "
-            "means together, got 7",
+            "train_total_variability: rank must be at most 6, the total dimension of "
+            "all means, got 7",
         ),
         (
             5,
             5,
-            "train_total_variability: statistics must be of more segments than the "
+            "train_total_variability: statistics must have more segments than the "
             "rank (5), got 5 segments with frames; lower the rank or cut the "
             "recordings into more segments",
         ),
@@ -241,6 +241,6 @@ def test_statistics_of_another_mixture_are_refused():
     with pytest.raises(InvalidParameterError) as caught:
         model.extract(soft_statistics(4, 2, 3, 0))
     assert str(caught.value) == (
-        "TotalVariability: statistics must be of 3 components and 2 dimensions, got "
+        "TotalVariability: statistics must have 3 components and 2 dimensions, got "
         "(4, 2); collect them with the mixture of this model"
     )

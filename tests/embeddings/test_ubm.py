@@ -129,7 +129,7 @@ def test_blocks_are_cut_to_one_size(lengths, size):
             [np.arange(30.0)[:, None]],
             {},
             "train_ubm: frames must be at least 20 for each of the 2 components, got "
-            "30 frames; take fewer components or more speech",
+            "30 frames; use fewer components or more speech",
         ),
         (
             [np.ones((100, 2)) * [1e3, 0.0]],
@@ -156,7 +156,7 @@ def test_blocks_are_cut_to_one_size(lengths, size):
             [np.repeat(np.arange(50.0)[:, None], 2, axis=1)],
             {"covariance": "full"},
             "train_ubm: frames must span all their dimensions for full covariances, "
-            "got linearly dependent ones; take diagonal ones",
+            "got linearly dependent ones; use diagonal ones",
         ),
     ],
     ids=["none", "generator", "few", "constant", "width", "nan", "shape", "dependent"],

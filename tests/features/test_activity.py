@@ -4,15 +4,6 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.global_activity import (
-    NOBODY,
-    assign_local,
-    global_activity,
-    let_all_speak,
-    most_active,
-    voices_in_frames,
-)
-from sms_diar.features.left_over import left_over
 from sms_diar.features.local_activity import (
     Frames,
     LocalActivity,
@@ -21,8 +12,17 @@ from sms_diar.features.local_activity import (
     stretches_of,
 )
 from sms_diar.features.mono import ArraySamples
-from sms_diar.features.odd_windows import with_odd_windows
-from sms_diar.features.split_voices import common_time, joined_voices
+from sms_diar.pipeline.diarize.global_activity import (
+    NOBODY,
+    assign_local,
+    global_activity,
+    let_all_speak,
+    most_active,
+    voices_in_frames,
+)
+from sms_diar.pipeline.diarize.left_over import left_over
+from sms_diar.pipeline.diarize.odd_windows import with_odd_windows
+from sms_diar.pipeline.diarize.split_voices import common_time, joined_voices
 from sms_diar.types import Segment
 
 CLASSES = ((), (0,), (1,), (0, 1))

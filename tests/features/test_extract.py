@@ -6,14 +6,13 @@ import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.cmvn import CmvnStats, sliding_cmvn
-from sms_diar.features.deltas import DeltaConfig, add_deltas
 from sms_diar.features.extract import (
     features_of_segments,
     session_statistics,
     speech_of_recordings,
 )
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.features.mfcc import mfcc
+from sms_diar.features.mfcc import DeltaConfig, add_deltas, mfcc
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.types import Segment
@@ -96,14 +95,13 @@ def test_sliding_and_no_normalisation(data):
 
 @pytest.mark.parametrize("method", ["session", "recording", "sliding"])
 def test_long_segments_are_finished_in_parts_without_a_seam(data, monkeypatch, method):
-    from sms_diar.features import cepstra
     from sms_diar.features import frames as of_recording
 
     config = front_end(method, vad="energy")
     want = dict(features_of_segments(data, config))
-    whole = cepstra.row_blocks
-    monkeypatch.setattr(cepstra, "row_blocks", lambda n: whole(n, 7))
-    monkeypatch.setattr(cepstra, "BLOCK", 1)
+    whole = of_recording.row_blocks
+    monkeypatch.setattr(of_recording, "row_blocks", lambda n: whole(n, 7))
+    monkeypatch.setattr(of_recording, "BLOCK", 1)
     monkeypatch.setattr(of_recording, "_KEPT_FRAMES", 1)
     got = dict(features_of_segments(data, config))
     assert list(got) == list(want)
@@ -140,7 +138,7 @@ def test_statistics_of_directories_make_one_session(data):
     with pytest.raises(InvalidParameterError) as caught:
         list(features_of_segments(data, config, stats=CmvnStats.of(np.zeros((0, 20)))))
     assert str(caught.value) == (
-        "features_of_segments: stats must be of at least one frame, got none"
+        "features_of_segments: stats must contain at least one frame, got none"
     )
 
 

@@ -43,7 +43,7 @@ def test_a_tone_is_strongest_in_the_filter_that_holds_it():
         ({"high": 9000.0}, "between 0 and 8000 Hz, got 20 to 9000"),
         ({"low": 8000.0}, "got 8000 to 8000"),
         ({"high": -7990.0}, "got 20 to 10"),
-        ({"shift": 0.03}, r"shift must lie in \(0, length\]"),
+        ({"shift": 0.03}, r"shift must be in \(0, length\]"),
         ({"n_filters": 0}, "n_filters"),
     ],
 )

@@ -16,7 +16,7 @@ from sms_diar.features.frames import frames_of, speech_of
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mono import ArraySamples
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.types import Segment
 
@@ -72,7 +72,7 @@ def test_statistics_of_a_session_can_be_given(data):
     with pytest.raises(InvalidParameterError) as caught:
         frames_of(array, SEGMENTS, config, stats=CmvnStats.none(20))
     assert str(caught.value) == (
-        "frames_of: stats must be of at least one frame, got none"
+        "frames_of: stats must contain at least one frame, got none"
     )
 
 
@@ -130,7 +130,7 @@ def test_a_path_in_place_of_samples_is_refused(function):
         function("call.wav")
     assert str(caught.value) == (
         f"{function.__name__}: audio must be samples of one channel, got the path "
-        f"'call.wav'; open it with sms_diar.io.audio.AudioFile"
+        f"'call.wav'; open it with sms_diar.io.audio.files.AudioFile"
     )
 
 

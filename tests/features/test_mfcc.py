@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.framing import CHUNK, frame_chunks, frame_count
-from sms_diar.features.mfcc import MfccConfig, mfcc
+from sms_diar.features.mfcc import (
+    CHUNK,
+    DeltaConfig,
+    MfccConfig,
+    add_deltas,
+    delta,
+    frame_chunks,
+    frame_count,
+    mfcc,
+)
 
 TELEPHONE = MfccConfig()
 FULL = MfccConfig(low_hz=0.0, high_hz=4000.0)
@@ -140,7 +148,7 @@ def test_less_than_a_frame_gives_nothing():
         ({"n_cepstra": 24}, "n_cepstra must be below n_filters = 24, got 24"),
         (
             {"n_filters": 100},
-            "n_filters must be small enough for each filter to meet a line of the "
+            "n_filters must be small enough for each filter to contain a line of the "
             "spectrum, got 100; lower it or raise n_fft",
         ),
     ],
@@ -149,3 +157,39 @@ def test_settings_that_cannot_be(values, problem):
     with pytest.raises(InvalidParameterError) as caught:
         MfccConfig(**values)
     assert str(caught.value) == f"MfccConfig: {problem}"
+
+
+def test_the_slope_of_a_line_is_its_step():
+    # window 2: (1 * (4 - 2) + 2 * (5 - 1)) / (2 * (1 + 4)) = 1 in the middle; at the
+    # start (1 * (2 - 1) + 2 * (3 - 1)) / 10 = 0.5
+    line = np.arange(1.0, 6.0)[:, None]
+    np.testing.assert_allclose(delta(line).ravel(), [0.5, 0.8, 1.0, 0.8, 0.5])
+
+
+@given(n=st.integers(1, 40), window=st.integers(1, 5))
+def test_it_is_that_of_python_speech_features(n, window):
+    features = np.random.default_rng(n).standard_normal((n, 3)) * 20
+    want = psf.delta(features, window)
+    np.testing.assert_allclose(delta(features, window), want, rtol=0, atol=1e-12)
+
+
+def test_delta_delta_is_the_delta_of_the_delta():
+    features = np.random.default_rng(0).standard_normal((30, 20))
+    got = add_deltas(features, DeltaConfig())
+    first = psf.delta(features, 2)
+    want = np.hstack([features, first, psf.delta(first, 2)])
+    assert got.shape == (30, 60)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
+
+
+def test_no_derivatives_leave_the_features():
+    features = np.ones((3, 2))
+    np.testing.assert_array_equal(add_deltas(features, DeltaConfig(order=0)), features)
+
+
+def test_settings_are_checked():
+    with pytest.raises(InvalidParameterError) as caught:
+        DeltaConfig(order=-1)
+    assert str(caught.value) == (
+        "DeltaConfig: order must be a whole number >= 0, got -1"
+    )

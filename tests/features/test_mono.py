@@ -1,14 +1,16 @@
 """One channel in memory or in a temporary file."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import soundfile
+from scipy.signal import resample_poly
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features import mono
-from sms_diar.features.mono import ArraySamples, MonoAudio
-from sms_diar.features.resample import at_rate
-from sms_diar.io.audio import AudioFile
+from sms_diar.features.mono import ArraySamples, MonoAudio, Resampled, at_rate
+from sms_diar.io.audio.files import AudioFile
 
 RATE = 8000
 
@@ -62,7 +64,7 @@ def test_samples_beyond_single_precision_are_refused():
         MonoAudio([ArraySamples(samples, RATE, name="x")], RATE)
     assert str(caught.value) == (
         f"x: sample {mono.BLOCK + 3} is 1e+39, beyond 32-bit floating-point numbers; "
-        f"samples should lie in [-1, 1)"
+        f"samples should be in [-1, 1)"
     )
 
 
@@ -76,9 +78,9 @@ def test_integers_are_brought_to_one(kind):
 @pytest.mark.parametrize(
     ("samples", "rate", "problem"),
     [
-        (np.zeros((2, 3, 4)), RATE, "must be one or more numbers in a row, got shape "
+        (np.zeros((2, 3, 4)), RATE, "must be a non-empty row of numbers, got shape "
          "(2, 3, 4)"),
-        (np.zeros(0), RATE, "must be one or more numbers in a row, got shape (0,)"),
+        (np.zeros(0), RATE, "must be a non-empty row of numbers, got shape (0,)"),
         (np.zeros(9, dtype=np.uint8), RATE, "must be floating-point numbers in [-1, "
          "1), or integers of 16 or 32 bits, got uint8"),
         (np.array([0.0, np.nan]), RATE, "must be finite, got NaN at 1"),
@@ -90,3 +92,45 @@ def test_arrays_that_are_no_samples_are_refused(samples, rate, problem):
     with pytest.raises(InvalidParameterError) as caught:
         ArraySamples(samples, rate, name="x")
     assert str(caught.value) == f"x: {problem}"
+
+
+class Held:
+    """Audio in memory."""
+
+    path = Path("memory")
+
+    def __init__(self, samples, rate):
+        self.samples, self.rate, self.n_samples = samples, rate, len(samples)
+
+    def read(self, first, last):
+        assert 0 <= first <= last <= self.n_samples
+        return self.samples[first:last]
+
+
+@pytest.mark.parametrize("size", [1, 500, 4001])
+@pytest.mark.parametrize("rate", [16000, 11025, 44100, 6000])
+def test_any_blocks_are_bit_for_bit_the_whole(rate, size):
+    n = 5000 if size > 1 else 300
+    audio = Held(np.random.default_rng(rate).standard_normal(n), rate)
+    up, down = np.array([8000, rate]) // np.gcd(8000, rate)
+    want = resample_poly(audio.samples, up, down)
+    resampled = Resampled(audio, 8000)
+    assert resampled.n_samples == len(want)
+    parts = [
+        resampled.read(start, min(start + size, len(want)))
+        for start in range(0, len(want), size)
+    ]
+    np.testing.assert_array_equal(np.concatenate(parts), want)
+
+
+def test_a_tone_in_the_band_stays_and_one_above_it_goes():
+    t = np.arange(16000) / 16000
+    for hertz, level in ((1000, 1.0), (5000, 0.0)):
+        tone = Resampled(Held(np.sin(2 * np.pi * hertz * t), 16000), 8000)
+        middle = tone.read(1000, 7000)
+        assert np.sqrt(2 * np.mean(middle**2)) == pytest.approx(level, abs=2e-3)
+
+
+def test_audio_of_the_right_rate_is_left_alone():
+    audio = Held(np.zeros(10), 8000)
+    assert at_rate(audio, 8000) is audio

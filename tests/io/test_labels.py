@@ -104,15 +104,15 @@ def test_bad_arguments_are_refused(tmp_path):
     with pytest.raises(InvalidParameterError) as caught:
         write_labels(tmp_path / "x.csv", LABELS, segments={"b-1": SEGMENTS["b-1"]})
     assert str(caught.value) == (
-        "write_labels: segments must cover all labels, got none for 'a-1' (1 of 2 are "
-        "missing)"
+        "write_labels: segments must contain all ids of labels, but 'a-1' is missing "
+        "(1 of 2)"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.csv", b"", ": the file is empty, not even a header"),
+        ("x.csv", b"", ": the file is empty; expected a header"),
         (
             "x.csv",
             b"id;speaker\na;s\n",
@@ -121,7 +121,7 @@ def test_bad_arguments_are_refused(tmp_path):
         (
             "x.csv",
             b"id,speaker\na\n",
-            ":2: a row has 2 fields as the header, this one has 1",
+            ":2: expected 2 fields as in the header, this row has 1",
         ),
         ("x.csv", b"id,speaker\na,s\na,t\n", ":3: id 'a' is given twice"),
         ("x.csv", b"id,speaker\na,\n", ":2: id and speaker must not be empty"),
@@ -139,8 +139,7 @@ def test_bad_arguments_are_refused(tmp_path):
         (
             "x.json",
             b'{"a": "s"}',
-            ': the file must hold an object with the key "labels", itself an object '
-            "from id to speaker",
+            ': expected an object with the key "labels", which maps ids to speakers',
         ),
         ("x.json", b'{"labels": {"a": "s", "a": "t"}}', ": id 'a' is given twice"),
         (

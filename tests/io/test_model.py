@@ -132,7 +132,9 @@ def test_an_empty_archive(tmp_path):
 
 
 def test_a_model_of_another_kind(path):
-    assert refusal(path, "backend") == "holds a model of kind 'toy', expected 'backend'"
+    assert (
+        refusal(path, "backend") == "contains a model of kind 'toy', expected 'backend'"
+    )
 
 
 def test_a_newer_format_says_to_update(path):
@@ -179,9 +181,7 @@ def test_arrays_that_do_not_match_the_fingerprint(path, arrays):
 def test_a_header_that_makes_no_sense(path, header, problem):
     rewrite(path, arrays={HEADER: np.array(header)})
     message = refusal(path)
-    assert message.startswith(
-        f"the header of this model file makes no sense ({problem}"
-    )
+    assert message.startswith(f"invalid header of a model file ({problem}")
     assert message.endswith(")")
 
 

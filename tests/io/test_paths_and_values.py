@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import read_transform, write_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import read_model, write_model
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.types import EmbeddingSet
 
 

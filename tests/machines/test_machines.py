@@ -29,7 +29,7 @@ from sms_diar.embeddings import (
     train_ubm,
 )
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
 from sms_diar.types import EmbeddingSet, Segment
 
@@ -551,7 +551,7 @@ def test_work_that_ends_every_worker_is_not_tried_for_ever(tmp_path):
     with (
         harness.machines(tmp_path, 1, **once) as found,
         _scheduler.scheduler(found.address),
-        pytest.raises(SchedulerError, match="1 workers ended at the same piece"),
+        pytest.raises(SchedulerError, match="1 workers were killed by the same item"),
     ):
         list(_scheduler.current().map(die, [0]))
 

@@ -53,7 +53,7 @@ def test_weights_are_read_by_name_whatever_else_is_there(onnx):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "it holds no weights"),
+        (b"", "it contains no weights"),
         (b"plain text, nothing else", "damaged one"),
         (
             field(7, weight(b"a", np.zeros(3, np.float32), 1))[:-4],

@@ -19,7 +19,7 @@ from sms_diar.embeddings.registry import load_embedder
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.features.mono import ArraySamples, MonoAudio
 from sms_diar.features.segmentation import load_segmenter
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.types import Segment
 
 

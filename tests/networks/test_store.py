@@ -29,7 +29,7 @@ def test_a_network_that_is_not_there_says_how_to_get_it(models):
     with pytest.raises(MissingFileError) as caught:
         store.load("campplus")
     assert str(caught.value) == (
-        f"{models}/campplus.npz: the network 'campplus' is not there; get it with "
+        f"{models}/campplus.npz: the network 'campplus' is not installed; get it with "
         f"'sms-diar models fetch campplus'"
     )
 
@@ -39,7 +39,7 @@ def test_other_numbers_under_the_name_of_a_network_are_refused(tiny, models):
     arrays = {"numbers": np.array([1.0, 2.0, 4.0], dtype=np.float32)}
     write_model(models / "tiny.npz", ModelFile(store.KIND, arrays, {}))
     assert store.look_up("tiny").state == "damaged"
-    assert "holds other numbers" in store.look_up("tiny").problem
+    assert "contains other values" in store.look_up("tiny").problem
     with pytest.raises(DataFormatError, match="sms-diar models fetch tiny"):
         store.load("tiny")
 
@@ -116,5 +116,5 @@ def test_other_packages_offer_by_entry_points_and_cannot_take_our_names(offered)
 
 def test_an_entry_point_that_gives_something_else_is_named(offered):
     offered(theirs="make_text")
-    with pytest.raises(NetworkError, match="gave a str, which is no Thing"):
+    with pytest.raises(NetworkError, match="gave a str, which is not a Thing"):
         registry.load_named("group", {}, "theirs", Thing)

@@ -87,7 +87,7 @@ def test_equal_vectors_are_refused():
     with pytest.raises(InvalidParameterError) as caught:
         Pca().fit(np.ones((3, 2)))
     assert str(caught.value) == (
-        "Pca: X must hold vectors that differ, got 3 equal sample(s) (n_samples=3)"
+        "Pca: X must contain vectors that differ, got 3 equal sample(s) (n_samples=3)"
     )
 
 

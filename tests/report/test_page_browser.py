@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sms_diar.io.rttm import read_rttm, rttm_text
-from sms_diar.pipeline.page import report_page
+from sms_diar.io.turns.rttm import read_rttm, rttm_text
+from sms_diar.pipeline.page.api import report_page
 from sms_diar.types import Segment, Turn
 
 CHROMIUM = next(

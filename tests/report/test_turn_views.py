@@ -10,9 +10,9 @@ import pytest
 import sms_diar
 from sms_diar.clustering import StochasticMeanShift
 from sms_diar.errors import MissingExtraError
-from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
-from sms_diar.pipeline.sessions import SessionSummary
-from sms_diar.pipeline.window_details import window_details
+from sms_diar.pipeline.cluster.sessions import SessionSummary
+from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
+from sms_diar.pipeline.page.details import window_details
 from sms_diar.report.timeline_svg import timeline_svg
 from sms_diar.types import Segment, Turn
 

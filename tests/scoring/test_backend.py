@@ -216,8 +216,8 @@ def test_a_plda_of_other_dimensions_than_the_transform():
     with pytest.raises(InvalidParameterError) as caught:
         backend_from_transform(VBX, random_plda(5, 2), DIM)
     assert str(caught.value) == (
-        "build_backend: plda must have the 4 dimensions that the transform gives, got "
-        "5; is a transform missing, or that of another model?"
+        "build_backend: plda must have the 4 dimensions of the transform's output, "
+        "got 5; check that the transform is not missing and belongs to this model"
     )
 
 

@@ -107,8 +107,8 @@ def test_a_model_of_other_dimensions_is_refused():
     with pytest.raises(InvalidParameterError) as caught:
         with_plda(backend, random_plda(5, 1))
     assert str(caught.value) == (
-        "with_plda: model must have the 4 dimensions that the chain of the back end "
-        "gives, got 5"
+        "with_plda: model must have the 4 dimensions of the output of the back end's "
+        "chain, got 5"
     )
 
 
@@ -134,8 +134,8 @@ def test_numbers_of_no_model_are_refused(changes):
     with pytest.raises(InvalidParameterError) as caught:
         plda_of(replace(backend, **changes))
     assert str(caught.value) == (
-        "plda_of: backend must hold the numbers of a PLDA model, got others; it was "
-        "not made by build_backend"
+        "plda_of: backend must contain the values of a PLDA model, got other values; "
+        "it was not made by build_backend"
     )
 
 

@@ -66,7 +66,7 @@ def test_order_and_names_do_not_matter(labels, random):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[1.0]], [0], [-1.0]), "partition_evidence: psi must be numbers that are"),
+        (([[1.0]], [0], [-1.0]), "partition_evidence: psi must be non-negative"),
         (([[1.0]], [0, 1], [1.0]), "partition_evidence: labels must be one for each"),
         (([[np.nan]], [0], [1.0]), "partition_evidence: U must be finite"),
     ],

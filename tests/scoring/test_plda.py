@@ -152,8 +152,8 @@ def test_coefficients_by_hand():
         ),
         (
             ([0.0], [[2.0]], [[-1.0]]),
-            "between must not have negative variances, got -0.5 times the one within "
-            "speakers in some direction",
+            "between must not have negative variances, got -0.5 times the "
+            "within-speaker variance in some direction",
         ),
         (([0.0, 0.0], [[2.0]], [[1.0]]), "within must be of shape (2, 2), got (1, 1)"),
         (

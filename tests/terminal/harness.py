@@ -179,7 +179,7 @@ def write_work(folder: Path, recordings: int) -> None:
     """Recordings, vectors and turns, enough of them for minutes."""
     import soundfile
 
-    from sms_diar.io.embeddings import write_embeddings
+    from sms_diar.io.embeddings.files import write_embeddings
     from sms_diar.types import EmbeddingSet
 
     data = _machines().write_recordings(folder / "data", recordings)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.types import EmbeddingSet
 
 pytest.importorskip("pty", reason="no terminals of this kind on this system")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.timeline.regions import (
     joined,
     regions_of,

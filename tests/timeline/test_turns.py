@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.timeline.turns import labels_to_turns, tidy_turns
 from sms_diar.types import Segment, Turn
 

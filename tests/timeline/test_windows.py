@@ -109,7 +109,7 @@ def test_overlapping_regions_are_refused():
         windows_of_regions(regions)
     assert str(caught.value) == (
         f"windows_of_regions: regions must not overlap, got {regions[0]} and "
-        f"{regions[1]}; join them first"
+        f"{regions[1]}; merge them first"
     )
 
 

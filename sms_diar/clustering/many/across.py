@@ -36,8 +36,7 @@ from sms_diar.clustering.many.variance import variance_within
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
-from sms_diar.scoring.backend_plda import phi_of
-from sms_diar.scoring.model_space import ModelSpace, model_space
+from sms_diar.scoring.backend_plda import ModelSpace, model_space, phi_of
 from sms_diar.scoring.plda import diagonalise
 from sms_diar.scoring.session_model import SessionModel, SessionPrior, adapt_session
 from sms_diar.types import AnyArray, FloatArray, IntArray

@@ -31,12 +31,10 @@ from sms_diar.clustering.speakers.vb import soften, vb_mixture
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring.backend import BackEnd, build_backend
-from sms_diar.scoring.backend_plda import phi_of
+from sms_diar.scoring.backend_plda import model_space, phi_of
 from sms_diar.scoring.evidence import group_sums
-from sms_diar.scoring.group_model import model_of_groups
-from sms_diar.scoring.model_space import model_space
 from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.scoring.session_model import SessionPrior
+from sms_diar.scoring.session_model import SessionPrior, model_of_groups
 from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState, Segment
 
 NEIGHBOURS = (3, 5, 7, 14, 28)

@@ -1,1 +1,1 @@
-"""Kaldi's own formats: arks, tables, data directories, PLDA models."""
+"""Kaldi formats: archives, tables, data directories, PLDA models and transforms."""

@@ -1,8 +1,8 @@
-r"""Arks of embeddings: an id, a space, a vector, and so on to the end.
+r"""Kaldi archives (ark) of embeddings: a sequence of ids and vectors.
 
-Read in one pass, from a file or a pipe. Everything that would only show up as a
-strange result later is refused here, with the id and the place: vectors of
-different dimensions, ids that occur twice, NaN.
+Archives are read in one pass, from a file or a pipe. Data that would cause wrong
+results later is refused, with the id and the position: vectors of different
+dimensions, repeated ids, and NaN.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ID_END = re.compile(rb"\s")
 
 
 class VectorChecks:
-    """What the vectors of one file must have in common.
+    """Checks on all vectors of one file.
 
     Parameters
     ----------
     path : str or Path
-        The file, for messages.
+        File name for messages.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -49,18 +49,18 @@ class VectorChecks:
     def check(
         self, name: str, vector: AnyArray, *, where: str = "", line: int | None = None
     ) -> None:
-        """Refuse a repeated id, another dimension and numbers that are not finite.
+        """Raise for a repeated id, a different dimension, NaN or infinity.
 
         Parameters
         ----------
         name : str
             Id of the vector.
         vector : ndarray of shape (d,)
-            The vector.
+            Vector to check.
         where : str, optional
-            Its place in a binary file, such as ``" at byte 20"``.
+            Position in a binary file, such as ``" at byte 20"``.
         line : int, optional
-            Its place in a text file.
+            Line number in a text file.
         """
         problem = None
         if name in self._seen:
@@ -69,12 +69,12 @@ class VectorChecks:
             problem = f"vector of {name!r}{where} has no numbers"
         elif self._dim not in (None, len(vector)):
             problem = (
-                f"vector of {name!r}{where} has {len(vector)} dimensions, the ones "
-                f"before it have {self._dim}"
+                f"vector of {name!r}{where} has {len(vector)} dimensions, previous "
+                f"vectors have {self._dim}"
             )
         elif not np.isfinite(vector).all():
-            what = "NaN" if np.isnan(vector).any() else "infinity"
-            problem = f"vector of {name!r}{where} holds {what}; remove or repair it"
+            value = "NaN" if np.isnan(vector).any() else "infinity"
+            problem = f"vector of {name!r}{where} contains {value}; remove or repair it"
         if problem:
             raise DataFormatError(problem, path=self._path, line=line)
         self._seen.add(name)
@@ -87,27 +87,28 @@ def read_ark(source: Readable) -> Iterator[tuple[str, AnyArray]]:
     Parameters
     ----------
     source : str, Path or binary stream
-        A file, ``-`` for standard input, or an open stream. Binary and text
-        vectors are accepted, even in one file.
+        File, ``-`` for standard input, or an open stream. Binary and text vectors
+        are accepted, even in one file.
 
     Yields
     ------
     id : str
-        Anything without blanks.
+        Id without blanks.
     vector : ndarray of shape (d,)
         ``float32`` or ``float64`` as stored; text gives ``float64``.
 
     Raises
     ------
     DataFormatError
-        The file is damaged, holds matrices, or its vectors do not fit together.
+        If the file is damaged or contains matrices, or if its vectors are not
+        consistent.
     """
     with open_source(source) as opened:
         yield from iterate_ark(opened)
 
 
 def iterate_ark(source: ByteSource) -> Iterator[tuple[str, AnyArray]]:
-    """Do the work of `read_ark` on a source that is already open."""
+    """Read an ark from an open source; see `read_ark`."""
     checks = VectorChecks(source.name)
     while True:
         source.skip(BLANK)
@@ -115,10 +116,10 @@ def iterate_ark(source: ByteSource) -> Iterator[tuple[str, AnyArray]]:
             return
         name = _read_id(source)
         binary = source.peek(2) == BINARY
-        place = f" at byte {source.position}" if binary else ""
+        where = f" at byte {source.position}" if binary else ""
         line = None if binary else source.line
         vector = read_object(source, f"vector of {name!r}", ndim=1)
-        checks.check(name, vector, where=place, line=line)
+        checks.check(name, vector, where=where, line=line)
         yield name, vector
 
 
@@ -131,23 +132,23 @@ def write_ark(
     text: bool = False,
     scp: str | Path | None = None,
 ) -> None:
-    """Write vectors as an ark and, if wanted, the scp that points into it.
+    """Write vectors as an ark and, optionally, an scp that points into it.
 
     Parameters
     ----------
     path : str or Path
-        The ark.
+        Ark to write.
     ids : sequence of str
-        One for each vector: unique, not empty, without blanks.
+        Id of each vector: unique, not empty, without blanks.
     vectors : array-like of shape (n, d)
-        Finite.
+        Vectors of finite numbers.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers. Kaldi's own extractors write floats.
+        Precision of the numbers. Kaldi's extractors write floats.
     text : bool, default=False
-        Write text, which is larger and can be read by eye.
+        Write text, which is larger but human-readable.
     scp : str or Path, optional
-        Write this file too. It names the ark the way `path` does: a relative
-        path stays relative, as in Kaldi.
+        Also write this scp. It refers to the ark as `path`: a relative path stays
+        relative, as in Kaldi.
     """
     with replacing_all([path], index=scp) as [temporary, *listing]:
         text_of_scp = write_ark_into(
@@ -166,9 +167,9 @@ def write_ark_into(
     dtype: str = "double",
     text: bool = False,
 ) -> str:
-    """Write an ark under a temporary name, and return the text of its scp.
+    """Write an ark to a temporary file and return the text of its scp.
 
-    Parameters are those of `write_ark`; `file` is what will be called `path`.
+    The parameters are as in `write_ark`; `file` will be renamed to `path`.
     """
     for name in ids:
         if not is_name(name) or name.split() != [name]:

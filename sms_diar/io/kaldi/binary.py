@@ -1,12 +1,12 @@
-r"""Vectors and matrices the way Kaldi stores them, one at a time.
+r"""Single vectors and matrices in Kaldi's binary and text formats.
 
 Binary: ``\0B``, a type (``FV`` and ``DV`` are vectors of floats and doubles,
 ``FM`` and ``DM`` matrices), a space, each dimension as the byte 4 and a
 little-endian int32, then the numbers row by row. Text: ``[ 1 2 3 ]`` is a vector,
 and a line break after the bracket makes a matrix with a line for each row.
 
-Kaldi's own text has seven digits. Here text carries as many digits as the number
-needs to come back unchanged, which Kaldi reads just as well.
+Kaldi writes text with seven digits. Here, text has as many digits as are needed to
+restore the numbers exactly, which Kaldi can also read.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def read_object(source: ByteSource, owner: str, *, ndim: int | None = None) -> A
     Parameters
     ----------
     source : ByteSource
-        Stands at the header (``\0B``) or at the opening bracket.
+        Source, positioned at the header (``\0B``) or at the opening bracket.
     owner : str
-        What messages call the object, such as ``vector of 'a'``.
+        Name of the object in messages, such as ``vector of 'a'``.
     ndim : {1, 2}, optional
-        Accept vectors or matrices only.
+        Required number of dimensions.
 
     Returns
     -------
@@ -61,18 +61,18 @@ def read_object(source: ByteSource, owner: str, *, ndim: int | None = None) -> A
 
 
 def read_token(source: ByteSource) -> str:
-    """Consume a word and the blank behind it."""
+    """Consume a word and the blank after it."""
     token = source.until(_SPACE, limit=_LONGEST_TOKEN)[:_LONGEST_TOKEN]
     source.read(1)
-    return token.decode("latin-1")  # whatever it is, a message can show it
+    return token.decode("latin-1")  # any bytes can be shown in a message
 
 
 def read_binary(
     source: ByteSource, owner: str, *, ndim: int | None = None, start: int | None = None
 ) -> AnyArray:
-    r"""Read one binary object whose ``\0B`` is already behind.
+    r"""Read one binary object whose ``\0B`` was already consumed.
 
-    `start` is the byte that messages name, by default the present one.
+    `start` is the byte offset in messages, by default the current position.
     """
     start = source.position if start is None else start
     where = f"{owner} at byte {start}"
@@ -81,16 +81,16 @@ def read_binary(
         raise _wrong_kind(f"{where} is a compressed matrix ({token})", source, ndim)
     if len(token) != 2 or token[0] not in _WIDTHS or token[1] not in _KINDS:
         raise DataFormatError(
-            f"{where} is of the unknown type {token!r}; vectors are FV or DV, "
+            f"{where} has the unknown type {token!r}; vectors are FV or DV, "
             f"matrices FM or DM",
             path=source.name,
         )
-    found, width = _KINDS[token[1]], _WIDTHS[token[0]]
-    shape = tuple(_read_size(source, where) for _ in range(found))
-    if ndim is not None and found != ndim:
+    rank, width = _KINDS[token[1]], _WIDTHS[token[0]]
+    shape = tuple(_read_size(source, where) for _ in range(rank))
+    if ndim is not None and rank != ndim:
         sizes = " x ".join(map(str, shape))
         raise _wrong_kind(
-            f"{where} is a {_SHAPES[found]} ({token}, {sizes})", source, ndim
+            f"{where} is a {_SHAPES[rank]} ({token}, {sizes})", source, ndim
         )
     dtype = DTYPES[width]
     size = math.prod(shape) * dtype.itemsize
@@ -112,7 +112,7 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
         got = source.peek(20).split()[:1]
         shown = repr(got[0].decode("utf-8", "backslashreplace")) if got else "the end"
         raise DataFormatError(
-            f"{owner} must stand in brackets, as in '[ 1 2 3 ]', got {shown}",
+            f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}",
             path=source.name,
             line=line,
         )
@@ -125,10 +125,10 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
             line=line,
         )
     source.read(1)
-    found = 2 if b"\n" in body or b";" in body else 1
-    if ndim is not None and found != ndim:
-        raise _wrong_kind(f"{owner} is a {_SHAPES[found]}", source, ndim, line=line)
-    if found == 1:
+    rank = 2 if b"\n" in body or b";" in body else 1
+    if ndim is not None and rank != ndim:
+        raise _wrong_kind(f"{owner} is a {_SHAPES[rank]}", source, ndim, line=line)
+    if rank == 1:
         return _numbers(body, owner, source, line)
     rows: list[AnyArray] = []
     for number, text in enumerate(body.split(b"\n"), start=line):
@@ -149,18 +149,18 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
 def object_bytes(
     array: npt.ArrayLike, *, owner: str, dtype: str = "double", binary: bool = True
 ) -> bytes:
-    r"""Store a vector or matrix, without the ``\0B`` that begins a file.
+    r"""Format a vector or matrix, without the ``\0B`` at the start of a file.
 
     Parameters
     ----------
     array : array-like of shape (d,) or (n, d)
         Finite numbers.
     owner : str
-        The writer that messages name.
+        Name of the writer in messages.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers; ``float`` rounds to single precision.
+        Precision of the numbers.
     binary : bool, default=True
-        Kaldi's binary form, else text.
+        Use Kaldi's binary format, otherwise text.
     """
     values = narrowed(array, owner=owner, dtype=dtype)
     if binary:
@@ -176,7 +176,7 @@ def object_bytes(
 
 
 def narrowed(array: npt.ArrayLike, *, owner: str, dtype: str) -> AnyArray:
-    """Bring numbers to the width they are stored in, refusing overflow."""
+    """Convert numbers to the precision of the file; raise on overflow."""
     check_choice(owner, "dtype", dtype, tuple(DTYPES))
     wide = np.asarray(array, dtype=np.float64)
     with np.errstate(over="ignore"):
@@ -191,7 +191,7 @@ def narrowed(array: npt.ArrayLike, *, owner: str, dtype: str) -> AnyArray:
 
 
 def number_texts(values: AnyArray) -> list[str]:
-    """Shortest decimal texts that read back as the same numbers."""
+    """Format numbers with the fewest digits that restore them exactly."""
     if values.dtype == np.float64:
         return [repr(value) for value in values.tolist()]
     return [str(value) for value in values]
@@ -215,10 +215,10 @@ def _wrong_kind(
     problem: str, source: ByteSource, ndim: int | None, *, line: int | None = None
 ) -> DataFormatError:
     remedy = {
-        1: "one vector for each id is needed. Are these frame features? Extract "
+        1: "expected one vector per id. Are these frame features? Extract "
         "embeddings from them, or average the frames with Kaldi's "
         "matrix-sum-rows --do-average=true",
-        2: "a matrix is needed",
+        2: "expected a matrix",
         None: "expand it with Kaldi's copy-matrix first",
     }[ndim]
     return DataFormatError(f"{problem}; {remedy}", path=source.name, line=line)
@@ -234,7 +234,7 @@ def _numbers(text: bytes, owner: str, source: ByteSource, line: int) -> AnyArray
         wrong = next(word for word in words if not _is_number(word))
         shown = wrong.decode("utf-8", "backslashreplace")
         raise DataFormatError(
-            f"{owner} holds {shown!r}, not a number",
+            f"{owner} contains {shown!r}, not a number",
             path=source.name,
             line=line,
         ) from None

@@ -1,9 +1,8 @@
-"""A Kaldi data directory as one value, its tables read when first asked for."""
+"""Kaldi data directories: their tables, and the recordings and segments they list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +13,13 @@ from sms_diar.errors import (
     InvalidParameterError,
     MissingFileError,
 )
+from sms_diar.io.audio.recording import AudioSource, Piece, Recording, audio_path
+from sms_diar.io.kaldi.scanned import UNSORTED, scan_table
 from sms_diar.io.kaldi.tables import (
-    AudioSource,
+    TO_THE_END,
     invert,
+    parse_audio,
+    parse_span,
     read_reco2dur,
     read_reco2num_spk,
     read_segments,
@@ -25,21 +28,20 @@ from sms_diar.io.kaldi.tables import (
     read_utt2spk,
     read_wav_scp,
 )
-from sms_diar.types import Segment
+from sms_diar.types import Problem, Segment
 
 
 @dataclass(frozen=True)
 class DataDir:
     """The tables of a data directory.
 
-    Each table is read at its first use and checked by itself. Whether tables
-    agree with each other is the business of
-    :func:`sms_diar.io.kaldi.validate.validate_data_dir`.
+    Each table is read and checked at its first use. Consistency between tables is
+    checked by :func:`sms_diar.io.kaldi.validate.validate_data_dir`.
 
     Parameters
     ----------
     path : Path or str
-        The directory, which must exist.
+        Existing directory.
     """
 
     path: Path
@@ -50,17 +52,17 @@ class DataDir:
             raise MissingFileError(f"{self.path}: no such data directory")
 
     def has(self, table: str) -> bool:
-        """Whether the directory has a file of that name."""
+        """Return true if the directory contains this table."""
         return (self.path / table).is_file()
 
     @cached_property
     def audio(self) -> Mapping[str, AudioSource]:
-        """Where each recording comes from, by `wav.scp`."""
+        """Audio source of each recording, from `wav.scp`."""
         return MappingProxyType(read_wav_scp(self.path / "wav.scp"))
 
     @cached_property
     def durations(self) -> Mapping[str, float] | None:
-        """Seconds in each recording, where there is a `reco2dur`."""
+        """Length of each recording in seconds, or None without `reco2dur`."""
         if not self.has("reco2dur"):
             return None
         return MappingProxyType(read_reco2dur(self.path / "reco2dur"))
@@ -69,16 +71,16 @@ class DataDir:
     def segments(self) -> Mapping[str, Segment]:
         """Segment of each id.
 
-        Without a `segments` table every recording is one segment with its id,
-        as in Kaldi; its length is then taken from `reco2dur`.
+        Without a `segments` table every recording is one segment with the same id,
+        as in Kaldi, and the length from `reco2dur`.
         """
         if self.has("segments"):
             read = read_segments(self.path / "segments", durations=self.durations)
             return MappingProxyType(read)
         if self.durations is None:
             raise MissingFileError(
-                f"{self.path / 'segments'}: no such file, and no reco2dur either to "
-                f"say how long the recordings are"
+                f"{self.path / 'segments'}: no such file, and no reco2dur with the "
+                f"lengths of the recordings"
             )
         return MappingProxyType(
             {name: Segment(name, 0.0, end) for name, end in self.durations.items()}
@@ -91,7 +93,7 @@ class DataDir:
 
     @cached_property
     def spk2utt(self) -> Mapping[str, tuple[str, ...]]:
-        """Segment ids of each speaker; follows from `utt2spk` if there is no file."""
+        """Segment ids of each speaker, from `spk2utt` or else from `utt2spk`."""
         if self.has("spk2utt"):
             return MappingProxyType(read_spk2utt(self.path / "spk2utt"))
         inverse = invert(self.utt2spk)
@@ -101,35 +103,35 @@ class DataDir:
 
     @cached_property
     def reco2num_spk(self) -> Mapping[str, int] | None:
-        """Number of speakers of each recording, where the file exists."""
+        """Number of speakers of each recording, or None without `reco2num_spk`."""
         if not self.has("reco2num_spk"):
             return None
         return MappingProxyType(read_reco2num_spk(self.path / "reco2num_spk"))
 
     @cached_property
     def spk2gender(self) -> Mapping[str, str] | None:
-        """``"f"`` or ``"m"`` for each speaker, where the file exists."""
+        """``"f"`` or ``"m"`` for each speaker, or None without `spk2gender`."""
         if not self.has("spk2gender"):
             return None
         return MappingProxyType(read_spk2gender(self.path / "spk2gender"))
 
     def wav_path(self, recording: str) -> Path:
-        """Path of the audio file of a recording, which must be there.
+        """Return the path of the audio file of a recording, which must exist.
 
-        A relative path counts from the working directory, as in Kaldi, or else
-        from the data directory.
+        A relative path is resolved against the working directory, as in Kaldi, then
+        against the data directory.
         """
         table = self.path / "wav.scp"
         if recording not in self.audio:
             raise InvalidParameterError(
-                f"DataDir: recording must be one of those in {table}, got {recording!r}"
+                f"DataDir: recording must be listed in {table}, got {recording!r}"
             )
         source = self.audio[recording]
         if source.is_command or source.is_archive:
-            what = "a command" if source.is_command else "a place in an archive"
+            what = "a command" if source.is_command else "an offset in an archive"
             raise DataFormatError(
-                f"the audio of {recording!r} is {what}, not a file; it is not run or "
-                f"unpacked here, store the audio as files first",
+                f"the audio of {recording!r} is {what}, which is not supported "
+                f"here; store the audio as separate files",
                 path=table,
                 text=f"{recording} {source.text}",
             )
@@ -142,10 +144,106 @@ class DataDir:
         return path
 
 
-def audio_path(source: AudioSource, folder: Path) -> Path | None:
-    """Find the file of a source that is a plain path; None where there is none."""
-    with suppress(OSError, ValueError):  # names that no file can have
-        for path in (Path(source.text), folder / source.text):
-            if path.is_file():
-                return path
-    return None
+def list_recordings(
+    data: DataDir,
+    *,
+    segments: Mapping[str, Segment] | None = None,
+    ids: Collection[str] | None = None,
+    whole: bool = False,
+) -> tuple[list[Recording], list[Problem]]:
+    """List the recordings with selected segments, in the order of `wav.scp`.
+
+    Bad lines of the tables are skipped and reported, so that a single bad line or
+    file does not cost the results of all others.
+
+    Parameters
+    ----------
+    data : DataDir
+        Data directory with `wav.scp`. Without a `segments` table every recording is
+        one segment with the recording's id.
+    segments : mapping from str to Segment, optional
+        Segments to use instead of the `segments` table.
+    ids : collection of str, optional
+        Ids of the segments to select; all by default.
+    whole : bool, default=False
+        Treat every recording as one segment, even if there is a `segments` table.
+
+    Returns
+    -------
+    recordings : list of Recording
+        Recordings with at least one segment.
+    problems : list of Problem
+        Lines that could not be read, and segments of recordings that are not
+        in `wav.scp`.
+    """
+    table = scan_table(data.path / "wav.scp", parse_audio)
+    if not table.exists:
+        raise MissingFileError(f"{table.path}: no such file")
+    problems = _serious(table.problems)
+    pieces: dict[str, list[Piece]] = {name: [] for name in table.rows}
+    selected = set()
+    rows = (
+        _whole_recordings(table.rows)
+        if whole
+        else _pieces(data, segments, table.rows, problems)
+    )
+    for name, recording, piece, line in rows:
+        if ids is not None and name not in ids:
+            continue
+        selected.add(name)
+        if recording in pieces:
+            pieces[recording].append(piece)
+        else:
+            text = f"recording {recording!r} of segment {name!r} is not in wav.scp"
+            problems.append(Problem(text, str(data.path / "segments"), line))
+    if ids is not None and not selected.issuperset(ids):
+        missing = sorted(set(ids) - selected)
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InvalidParameterError(
+            f"{data.path}: ids must be segments of the data directory, got "
+            f"{missing[0]!r}{more}"
+        )
+    recordings = [
+        Recording(name, row.value, data.path, tuple(pieces[name]))
+        for name, row in table.rows.items()
+        if pieces[name]
+    ]
+    return recordings, problems
+
+
+def _whole_recordings(
+    names: Collection[str],
+) -> Iterator[tuple[str, str, Piece, int | None]]:
+    for name in names:
+        yield name, name, Piece(name, 0.0, None), None
+
+
+def _pieces(
+    data: DataDir,
+    segments: Mapping[str, Segment] | None,
+    recordings: Collection[str],
+    problems: list[Problem],
+) -> Iterator[tuple[str, str, Piece, int | None]]:
+    if segments is not None:
+        for name, segment in segments.items():
+            piece = Piece(name, segment.start, segment.end)
+            yield name, segment.recording, piece, None
+        return
+    table = scan_table(data.path / "segments", parse_span)
+    if not table.exists:
+        yield from _whole_recordings(recordings)
+        return
+    problems += _serious(table.problems)
+    for name, row in table.rows.items():
+        span = row.value
+        end = None if span.end == TO_THE_END else span.end
+        yield name, span.recording, Piece(name, span.start, end), row.line
+
+
+def _serious(problems: list[Problem]) -> list[Problem]:
+    """Select errors, except for unsorted lines, whose order does not matter here."""
+    return [
+        problem
+        for problem in problems
+        if problem.severity == "error" and not problem.text.startswith(UNSORTED)
+    ]

@@ -1,8 +1,7 @@
-r"""Arks of frame features: a matrix for each segment, written as they come.
+r"""Kaldi archives of frame features: one matrix per segment, written one at a time.
 
-kaldiio does the compression, column by column, since Kaldi's format is that way
-round. Plain matrices are written from their own memory: going through kaldiio
-would hold five hours of frames twice.
+kaldiio compresses the matrices, column by column as in Kaldi's format. Uncompressed
+matrices are written directly from memory; kaldiio would copy them first.
 """
 
 from __future__ import annotations
@@ -24,31 +23,30 @@ _ENOUGH_ROWS = 9
 
 
 class FeatureArk:
-    """Append matrices to an open ark and remember where they are.
+    """Writer of matrices to an open ark that records their offsets.
 
     Parameters
     ----------
     stream : binary file
-        Where the ark is written.
+        Stream to write to.
     compress : bool, default=False
-        One byte for each number (Kaldi's default compression of features).
-        Kaldi and kaldiio read it back with an error of about one percent of
-        the range of a column.
+        Store one byte per number (Kaldi's default compression of features). The
+        restored numbers have an error of about one percent of the range of a column.
     """
 
     def __init__(self, stream: BinaryIO, *, compress: bool = False) -> None:
         self._stream = stream
         self._compress = compress
-        self._places: dict[str, int] = {}
+        self._offsets: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._offsets)
 
     def write(self, name: str, frames: npt.NDArray[np.float32]) -> None:
-        """Write the frames of a segment, one per row."""
+        """Write the frames of a segment, shape (n_frames, n_features)."""
         check_field("FeatureArk", "id", name, format="the ark")
         self._stream.write(f"{name} ".encode())
-        self._places[name] = self._stream.tell()
+        self._offsets[name] = self._stream.tell()
         self._stream.write(BINARY)
         if self._compress:
             _write_compressed(self._stream, frames)
@@ -58,8 +56,8 @@ class FeatureArk:
         self._stream.write(np.ascontiguousarray(frames, dtype="<f4").data)
 
     def scp(self, ark: str | Path) -> str:
-        """Text of the scp, in which the ark is called `ark`."""
-        return "".join(f"{name} {ark}:{at}\n" for name, at in self._places.items())
+        """Return the text of the scp, which refers to the ark as `ark`."""
+        return "".join(f"{name} {ark}:{at}\n" for name, at in self._offsets.items())
 
 
 def _write_compressed(stream: BinaryIO, frames: npt.NDArray[np.float32]) -> None:

@@ -1,8 +1,8 @@
-r"""PLDA models in Kaldi's files.
+r"""PLDA models in Kaldi's format.
 
-The token ``<Plda>``, the mean, the transform, psi and ``</Plda>``, after ``\0B`` in
-binary files. Kaldi writes doubles; floats are read too and can be written again.
-A file that Kaldi wrote comes back with the same bytes.
+A file consists of ``<Plda>``, the mean, the transform, psi and ``</Plda>``, after
+``\0B`` in binary files. Kaldi writes doubles; floats are also supported. Reading and
+writing a file of Kaldi restores the same bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sms_diar._files import replacing
 from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, open_source
-from sms_diar.io._doubles import as_doubles
+from sms_diar.io.embeddings.arrays import as_doubles
 from sms_diar.io.kaldi.binary import (
     BINARY,
     BLANK,
@@ -39,12 +39,13 @@ def read_plda(path: str | Path) -> PldaModel:
     Parameters
     ----------
     path : str or Path
-        A file that Kaldi's ``ivector-compute-plda`` or `write_plda` wrote.
+        File written by Kaldi's ``ivector-compute-plda`` or by `write_plda`.
 
     Raises
     ------
     DataFormatError
-        The file is something else, damaged, or its parts do not fit together.
+        If the file is not a PLDA model or damaged, or if the shapes of its parts do
+        not match.
     """
     check_path("read_plda", "path", path)
     with open_source(path) as source:
@@ -75,14 +76,14 @@ def write_plda(
     Parameters
     ----------
     path : str or Path
-        The file.
+        File to write.
     model : PldaModel
-        What to write.
+        Model to write.
     binary : bool, default=True
-        Binary, else text with enough digits to restore every number.
+        Write binary, otherwise text with enough digits to restore every number.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers. ``float`` restores a file that held floats, and
-        rounds any other model.
+        Precision of the numbers. ``float`` restores a file of floats, and rounds any
+        other model.
     """
     rule, remedy = "a PldaModel", "read it with read_plda"
     refuse_path("write_plda", "model", model, rule, remedy)
@@ -102,11 +103,11 @@ def _expect_start(source: ByteSource) -> None:
     if token == "<Plda>":  # noqa: S105 - a token of the format, not a secret
         return
     if token in _OTHER_OBJECTS:
-        found = f"{_OTHER_OBJECTS[token]} ({token})"
+        start = f"{_OTHER_OBJECTS[token]} ({token})"
     else:
-        found = f"{token!r} at its start" if token else "nothing"
+        start = f"{token!r} at its start" if token else "nothing"
     raise DataFormatError(
-        f"not a Kaldi PLDA model: found {found} where <Plda> must stand",
+        f"not a Kaldi PLDA model: expected <Plda>, found {start}",
         path=source.name,
     )
 
@@ -118,8 +119,7 @@ def _expect_end(source: ByteSource) -> None:
     if token != "</Plda>":  # noqa: S105
         problem = f"found {token!r}" if token else "the file ends"
         raise DataFormatError(
-            f"{problem} at byte {start} where </Plda> must stand; it is truncated or "
-            f"damaged",
+            f"{problem} at byte {start}, expected </Plda>; it is truncated or damaged",
             path=source.name,
         )
     source.skip(BLANK)

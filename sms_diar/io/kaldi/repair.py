@@ -1,7 +1,7 @@
 """Repaired copies of data directories.
 
-As Kaldi's fix_data_dir.sh, but never in place: the copy keeps what is sound in
-all tables, and `spk2utt` follows from `utt2spk`.
+As in Kaldi's fix_data_dir.sh, but never in place: the copy contains the entries that
+are valid in all tables, and `spk2utt` is derived from `utt2spk`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from sms_diar._files import replacing_folder
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.audio.files import MAX_OVERSHOOT
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.scanned import (
     REPAIRABLE,
     ROUNDING,
@@ -25,7 +26,6 @@ from sms_diar.io.kaldi.scanned import (
 )
 from sms_diar.io.kaldi.tables import (
     TO_THE_END,
-    AudioSource,
     end_of,
     write_reco2dur,
     write_reco2num_spk,
@@ -45,22 +45,22 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
 
     Sorts the tables, keeps the first line of each id, drops lines that cannot be
     read, recordings without audio and segments outside their recording, keeps
-    only the ids all tables share, and makes `spk2utt` anew. A segment that ends
-    less than half a second after its recording is shortened to it. Tables other
-    than those of :class:`sms_diar.io.kaldi.data_dir.DataDir` are not copied, nor is
-    audio: paths relative to `source` become absolute.
+    only the ids that all tables share, and derives `spk2utt` from `utt2spk`. A segment
+    that ends less than half a second after its recording is shortened. Other tables
+    than in :class:`sms_diar.io.kaldi.data_dir.DataDir` are not copied. Audio is not
+    copied either: paths relative to `source` become absolute.
 
     Parameters
     ----------
     source : str or Path
-        Directory to repair; it is only read.
+        Directory to repair, which is not changed.
     target : str or Path
-        Directory of the copy, which must not exist or be empty.
+        Directory of the copy, which must be empty or not exist.
 
     Returns
     -------
     dropped : list of Problem
-        What was dropped or changed, with its place in `source`.
+        Dropped and changed entries, with file and line in `source`.
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -72,8 +72,8 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     dropped = _unreadable(scan, labelled)
     audio = _usable_audio(scan, dropped)
     sources = {
-        name: _copied_source(scan.wav_scp.rows[name].value, known)
-        for name, known in audio.items()
+        name: _copied_source(scan.wav_scp.rows[name].value, file)
+        for name, file in audio.items()
     }
     segments = _usable_segments(scan, audio, dropped)
     speakers = _values(labelled)
@@ -88,21 +88,21 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     recordings = set(sources) if has_audio else set(speakers)
     if has_segments:
         recordings = {segment.recording for segment in segments.values()}
-        _drop(scan.wav_scp, sources, recordings, "has no segments left", dropped)
+        _drop(scan.wav_scp, sources, recordings, "has no usable segments", dropped)
     if not recordings:
         raise DataFormatError(
-            f"no segment is left after repair, nothing is written; the first of "
+            f"no segment remains after repair, nothing is written; the first of "
             f"{len(dropped)} problems: {dropped[0] if dropped else 'empty tables'}",
             path=scan.path,
         )
 
     counts, durations = _values(scan.reco2num_spk), _values(scan.reco2dur)
     genders = _values(scan.spk2gender)
-    _drop(scan.reco2num_spk, counts, recordings, "is no recording left", dropped)
-    _drop(scan.reco2dur, durations, recordings, "is no recording left", dropped)
+    _drop(scan.reco2num_spk, counts, recordings, "is not a usable recording", dropped)
+    _drop(scan.reco2dur, durations, recordings, "is not a usable recording", dropped)
     if labelled.exists:
         left = set(speakers.values())
-        _drop(scan.spk2gender, genders, left, "is no speaker left", dropped)
+        _drop(scan.spk2gender, genders, left, "has no usable segments", dropped)
 
     writers: tuple[tuple[str, Callable[..., None], Mapping[str, Any]], ...] = (
         ("wav.scp", write_wav_scp, sources),
@@ -117,12 +117,12 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
         for name, write, values in writers:
             if values:
                 write(folder / name, values)
-    order = {str(table.path): place for place, table in enumerate(scan.tables)}
+    order = {str(table.path): index for index, table in enumerate(scan.tables)}
     return sorted(dropped, key=lambda p: (order[p.path or ""], p.line or 0))
 
 
 def _labels(scan: ScannedDir) -> ScannedTable[str]:
-    """Speaker of each id by utt2spk, or by spk2utt if that is all there is."""
+    """Speaker of each id from utt2spk, or from spk2utt if utt2spk is missing."""
     if scan.utt2spk.exists or not scan.spk2utt.exists:
         return scan.utt2spk
     rows: dict[str, Row[str]] = {}
@@ -137,12 +137,12 @@ def _values(table: ScannedTable[V]) -> dict[str, V]:
 
 
 def _unreadable(scan: ScannedDir, labelled: ScannedTable[str]) -> list[Problem]:
-    """Lines that the scan could not use."""
+    """List the lines that could not be read."""
     derived = scan.spk2utt.path if labelled is scan.utt2spk else None
     return [
         replace(problem, text=f"dropped: {problem.text}", severity="note")
         for table in scan.tables
-        if table.path != derived  # made anew anyway
+        if table.path != derived  # derived again anyway
         for problem in table.problems
         if problem.severity == "error"
         and problem.line is not None
@@ -157,56 +157,58 @@ def _usable_audio(scan: ScannedDir, dropped: list[Problem]) -> dict[str, FoundAu
         if problem is not None:
             text = f"dropped {name!r}: {problem}"
             dropped.append(_note(scan.wav_scp, row.line, text))
-    return {name: known for name, known in audio.items() if known.problem is None}
+    return {name: file for name, file in audio.items() if file.problem is None}
 
 
 def _usable_segments(
     scan: ScannedDir, audio: dict[str, FoundAudio], dropped: list[Problem]
 ) -> dict[str, Segment]:
     durations = {name: row.value for name, row in scan.reco2dur.rows.items()}
-    for name, known in audio.items():
-        if known.duration is not None:
-            durations[name] = known.duration
+    for name, file in audio.items():
+        if file.duration is not None:
+            durations[name] = file.duration
     segments = {}
     for name, row in scan.segments.rows.items():
-        span, why = row.value, ""
+        span, change = row.value, ""
         duration = durations.get(span.recording, float("inf"))
         if scan.wav_scp.exists and span.recording not in audio:
-            why = f"dropped {name!r}: recording {span.recording!r} has no usable audio"
+            change = (
+                f"dropped {name!r}: recording {span.recording!r} has no usable audio"
+            )
         elif span.start >= duration:
-            why = f"dropped {name!r}: it starts after the end of its recording"
+            change = f"dropped {name!r}: it starts after the end of its recording"
         elif span.end >= duration + MAX_OVERSHOOT:
-            why = f"dropped {name!r}: it ends long after its recording"
+            change = f"dropped {name!r}: it ends long after its recording"
         elif span.end > duration + ROUNDING:
-            why = f"shortened {name!r}: it ended after its recording"
+            change = f"shortened {name!r}: it ended after its recording"
             segments[name] = Segment(span.recording, span.start, duration)
         elif span.end == TO_THE_END and span.recording not in durations:
-            why = f"dropped {name!r}: the length of its recording is not known"
+            change = f"dropped {name!r}: the length of its recording is unknown"
         else:
             segments[name] = end_of(span, durations)
-        if why:
-            dropped.append(_note(scan.segments, row.line, why))
+        if change:
+            dropped.append(_note(scan.segments, row.line, change))
     return segments
 
 
-def _copied_source(source: AudioSource, known: FoundAudio) -> AudioSource:
-    # A path that was found from the data directory would be lost in the copy.
-    if known.path is None or known.path == Path(source.text):
+def _copied_source(source: AudioSource, file: FoundAudio) -> AudioSource:
+    # A path relative to the data directory would not be valid in the copy.
+    if file.path is None or file.path == Path(source.text):
         return source
-    return AudioSource(str(known.path.resolve()))
+    return AudioSource(str(file.path.resolve()))
 
 
 def _drop(
     table: ScannedTable[Any],
     values: dict[str, V],
     keep: Collection[str],
-    why: str,
+    reason: str,
     dropped: list[Problem],
 ) -> None:
-    """Remove from `values` what is not in `keep`, and say so."""
+    """Remove entries of `values` that are not in `keep`, and add notes to `dropped`."""
     for name in [name for name in values if name not in keep]:
         del values[name]
-        text = f"dropped {name!r}: it {why}"
+        text = f"dropped {name!r}: it {reason}"
         dropped.append(_note(table, table.rows[name].line, text))
 
 

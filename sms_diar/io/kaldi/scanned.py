@@ -1,7 +1,7 @@
-"""Tables of a data directory read in spite of their problems, which are collected.
+"""Tolerant reading of data directories: problems are collected, not raised.
 
-Other readers stop at the first problem. Checking and repairing a directory, or
-using what is sound in it, needs all of them.
+Other readers stop at the first problem. Validation, repair, and partial use of a
+directory need all problems.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import soundfile
 from sms_diar._files import native_name
 from sms_diar.errors import MissingFileError
 from sms_diar.io._lines import BLANK, BOM, CRLF, scan_lines
-from sms_diar.io.kaldi.data_dir import audio_path
+from sms_diar.io.audio.recording import AudioSource, audio_path
 from sms_diar.io.kaldi.tables import (
-    AudioSource,
     Parser,
     Span,
     parse_audio,
@@ -36,15 +35,15 @@ V = TypeVar("V")
 UNSORTED = "ids must be in C locale order"
 
 REPAIRABLE = (BOM, CRLF, BLANK, UNSORTED)
-"""Beginnings of problems for which no line is lost in repair."""
+"""Beginnings of problems that can be repaired without dropping a line."""
 
 ROUNDING = 0.01
-"""Seconds by which tables may differ from the audio: reco2dur has two decimals."""
+"""Tolerance in seconds between tables and audio: reco2dur has two decimals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[V]):
-    """A line that could be parsed."""
+    """A parsed line."""
 
     line: int
     value: V
@@ -52,7 +51,7 @@ class Row(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class ScannedTable(Generic[V]):
-    """Rows of a table by id, in file order, the first of each id."""
+    """Rows of a table by id, in file order; the first row of each id."""
 
     path: Path
     rows: dict[str, Row[V]] = field(default_factory=dict)
@@ -69,7 +68,7 @@ class ScannedTable(Generic[V]):
 
 
 def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
-    """Read what can be read of a table; a missing file gives an empty one."""
+    """Read all valid rows of a table; a missing file is an empty table."""
     if not path.is_file():
         return ScannedTable(path, exists=False)
     table: ScannedTable[V] = ScannedTable(path)
@@ -116,7 +115,7 @@ def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
 
 @dataclass(frozen=True, slots=True)
 class ScannedDir:
-    """All tables of a directory, read in spite of their problems."""
+    """All tables of a directory and their problems."""
 
     path: Path
     wav_scp: ScannedTable[AudioSource]
@@ -146,7 +145,7 @@ class ScannedDir:
 
     @property
     def tables(self) -> Sequence[ScannedTable[Any]]:
-        """The tables, in the order in which to read them."""
+        """Tables in the order of reports."""
         return (
             self.wav_scp,
             self.segments,
@@ -159,7 +158,7 @@ class ScannedDir:
 
     @property
     def problems(self) -> list[Problem]:
-        """The problems of all tables, by table and line."""
+        """Problems of all tables, sorted by table and line."""
         return [
             problem
             for table in self.tables
@@ -169,16 +168,16 @@ class ScannedDir:
 
 @dataclass(frozen=True, slots=True)
 class FoundAudio:
-    """What is known of the audio of a recording.
+    """Audio file of a recording.
 
     Parameters
     ----------
     path : Path or None
-        The file, where the source is a plain path to one that exists.
+        File, if the source is a path of an existing file.
     duration : float or None
-        Seconds, by `reco2dur` or else by the header of the file.
+        Length in seconds from `reco2dur`, or from the header of the file.
     problem : str or None
-        Why the audio cannot be used.
+        Reason why the audio cannot be used.
     """
 
     path: Path | None
@@ -187,8 +186,8 @@ class FoundAudio:
 
 
 def look_up_audio(scan: ScannedDir) -> dict[str, FoundAudio]:
-    """Look for the audio of every recording in wav.scp; run no commands."""
-    found = {}
+    """Find the audio of every recording in wav.scp without running commands."""
+    files = {}
     for name, row in scan.wav_scp.rows.items():
         stated = scan.reco2dur.rows.get(name)
         duration = None if stated is None else stated.value
@@ -198,7 +197,7 @@ def look_up_audio(scan: ScannedDir) -> dict[str, FoundAudio]:
         elif row.value.text.startswith("~"):
             problem = (
                 f"the path {row.value.text!r} begins with ~, which only shells "
-                f"understand; write it in full"
+                f"expand; write the full path"
             )
         elif (path := audio_path(row.value, scan.path)) is None:
             problem = f"no audio file {row.value.text!r}"
@@ -210,5 +209,5 @@ def look_up_audio(scan: ScannedDir) -> dict[str, FoundAudio]:
             else:
                 measured = info.frames / info.samplerate
                 duration = measured if duration is None else duration
-        found[name] = FoundAudio(path, duration, problem)
-    return found
+        files[name] = FoundAudio(path, duration, problem)
+    return files

@@ -1,7 +1,7 @@
-"""Lists of where each vector lies: ``id path``, ``id path:offset`` and ranges.
+"""Kaldi scp files: lists of ``id path`` or ``id path:offset``, optionally with ranges.
 
-A line may also be ``id command |``, whose output is the vector. Such a file is a
-program: it runs only where the caller says so, and never through a shell.
+A line may also be ``id command |``, whose output is the vector. Commands are run only
+if the caller allows them, and never through a shell.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from io import BytesIO
 from pathlib import Path
 
 from sms_diar._files import FILE_NAMES
-from sms_diar._text import check_id
+from sms_diar._text import check_id, shown
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
-from sms_diar.io.command import run_command
+from sms_diar.io.audio.command import run_command
 from sms_diar.io.kaldi.ark import VectorChecks
 from sms_diar.io.kaldi.binary import read_object
 from sms_diar.types import AnyArray
@@ -38,9 +38,9 @@ class ScpEntry:
     id : str
         Id of the vector.
     path : str
-        File the vector lies in; empty for a command.
+        File that contains the vector; empty for a command.
     offset : int
-        Byte at which it starts.
+        Byte offset of the vector.
     span : tuple of int, optional
         First and last dimension to keep, both inclusive.
     command : str, optional
@@ -55,7 +55,7 @@ class ScpEntry:
 
 
 class _Arks:
-    """Files that entries point into; the last one stays open for the next line."""
+    """Arks that entries refer to; the last one stays open for the next line."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,25 +72,25 @@ class _Arks:
     def at(self, path: str, offset: int) -> ByteSource:
         if self._source is None or path != self._path:
             self._stack.close()
-            found = self._find(path)
-            stream = self._stack.enter_context(open_regular(found))
-            self._path, self._source = path, ByteSource(stream, found)
+            file = self._find(path)
+            stream = self._stack.enter_context(open_regular(file))
+            self._path, self._source = path, ByteSource(stream, file)
         self._source.seek(offset)
         self._source.line = 1
         return self._source
 
     def _find(self, path: str) -> Path:
-        # Kaldi looks from the current folder. A data folder that was moved, or
-        # is used from elsewhere, still works when its paths start at the scp.
-        tried = [Path(path), self._folder / path]
-        for candidate in tried:
+        # Kaldi resolves paths against the current folder. The folder of the scp is
+        # also tried, so that data folders can be moved.
+        candidates = [Path(path), self._folder / path]
+        for candidate in candidates:
             try:
                 if candidate.exists():
                     return candidate
             except (OSError, ValueError) as error:  # too long, or with NUL
-                raise ValueError(f"is no name of a file ({error})") from None
-        places = dict.fromkeys(str(place) for place in tried)
-        raise MissingFileError(f"no such file: {' nor '.join(places)}")
+                raise ValueError(f"is not a valid file name ({error})") from None
+        names = dict.fromkeys(str(candidate) for candidate in candidates)
+        raise MissingFileError(f"no such file: {shown(' nor '.join(names))}")
 
 
 def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
@@ -99,7 +99,7 @@ def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
     Raises
     ------
     DataFormatError
-        An id is not UTF-8, a line has no path, or a range that is not ``[first:last]``.
+        If an id is not UTF-8, a line has no path, or a range is not ``[first:last]``.
     """
     for number, raw in enumerate(source.rest().split(b"\n"), start=1):
         if number == 1 and raw.startswith(BOM_UTF8):
@@ -121,12 +121,12 @@ def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
 
 
 def parse_entry(text: str) -> ScpEntry:
-    """Take one line apart.
+    """Parse one line.
 
     Raises
     ------
     ValueError
-        With the reason; `parse_scp` adds file and line.
+        If the line is invalid; `parse_scp` adds the file and line.
 
     Examples
     --------
@@ -136,13 +136,13 @@ def parse_entry(text: str) -> ScpEntry:
     words = text.split(maxsplit=1)
     if len(words) < 2:
         raise ValueError("a line is 'id path', 'id path:offset' or 'id command |'")
-    name, place = check_id(words[0]), words[1]
-    if place.endswith("|"):
-        return ScpEntry(name, command=place[:-1].strip())
+    name, target = check_id(words[0]), words[1]
+    if target.endswith("|"):
+        return ScpEntry(name, command=target[:-1].strip())
     span = None
-    ranged = _RANGE.fullmatch(place)
+    ranged = _RANGE.fullmatch(target)
     if ranged:
-        place, inside = ranged.groups()
+        target, inside = ranged.groups()
         limits = _SPAN.fullmatch(inside)
         if inside != ":":  # [:] is the whole vector
             if not limits or int(limits[1]) > int(limits[2]):
@@ -151,10 +151,10 @@ def parse_entry(text: str) -> ScpEntry:
                     f"got [{inside}]"
                 )
             span = int(limits[1]), int(limits[2])
-    offset = _OFFSET.fullmatch(place)
+    offset = _OFFSET.fullmatch(target)
     if offset:
         return ScpEntry(name, offset[1], int(offset[2]), span)
-    return ScpEntry(name, place, span=span)
+    return ScpEntry(name, target, span=span)
 
 
 def read_scp(
@@ -165,18 +165,18 @@ def read_scp(
     Parameters
     ----------
     source : str, Path or binary stream
-        The scp; ``-`` is standard input. Relative paths inside are looked up
-        from the current folder, as Kaldi does, then from the scp's own.
+        scp file, or ``-`` for standard input. Relative paths are resolved against
+        the current folder, as in Kaldi, then against the folder of the scp.
     allow_commands : bool, default=False
-        Run lines of the form ``id command |``. They are run without a shell, so
-        pipelines, redirections and variables are refused.
+        Run lines of the form ``id command |`` without a shell; pipelines,
+        redirections and variables are refused.
 
     Yields
     ------
     id : str
         First word of the line.
     vector : ndarray of shape (d,)
-        As stored, cut to its range if there is one.
+        Vector as stored, restricted to the range, if any.
     """
     with open_source(source) as opened:
         yield from iterate_scp(opened, allow_commands=allow_commands)
@@ -185,7 +185,7 @@ def read_scp(
 def iterate_scp(
     source: ByteSource, *, allow_commands: bool = False
 ) -> Iterator[tuple[str, AnyArray]]:
-    """Do the work of `read_scp` on a source that is already open."""
+    """Read an scp from an open source; see `read_scp`."""
     checks = VectorChecks(source.name)
     folder = source.name.parent if isinstance(source.name, Path) else Path()
     with _Arks(folder) as arks:
@@ -194,7 +194,7 @@ def iterate_scp(
                 vector = _load(entry, arks, allow_commands=allow_commands)
             except MissingFileError as error:
                 raise MissingFileError(f"{source.name}:{number}: {error}") from None
-            except ValueError as error:  # DataFormatError of the ark among them
+            except ValueError as error:  # including DataFormatError of the ark
                 raise DataFormatError(
                     str(error), path=source.name, line=number, text=text
                 ) from error
@@ -207,7 +207,7 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
     if entry.command is not None:
         if not allow_commands:
             raise ValueError(
-                "this line is a command; scp files of strangers can run anything, so "
+                "this line is a command; an scp from elsewhere can run any program, so "
                 "commands need --allow-commands (allow_commands=True)"
             )
         output = BytesIO(run_command(entry.command))
@@ -216,11 +216,11 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
     if entry.span is None:
         return vector
     first, last = entry.span
-    # Kaldi lets a range overshoot by 3, meant for rounded frame times. Here it
-    # would hide a wrong dimension.
+    # Kaldi lets a range exceed the matrix by 3, for rounded frame times. For vectors,
+    # this would hide a wrong dimension.
     if last >= len(vector):
         raise ValueError(
-            f"range [{first}:{last}] goes beyond the {len(vector)} dimensions of the "
+            f"range [{first}:{last}] exceeds the {len(vector)} dimensions of the "
             f"{owner}"
         )
     return vector[first : last + 1]

@@ -1,7 +1,7 @@
-"""Kaldi's text tables: one id per line, then what belongs to it.
+"""Kaldi text tables: one id per line, followed by its values.
 
-Ids are opaque. Readers refuse what other tools would silently misread (CR LF
-line ends, a byte order mark, blank lines, an id given twice) and say where;
+Ids are opaque. Readers refuse content that other tools would silently misread (CR LF
+line ends, a byte order mark, blank lines, repeated ids) and report its line;
 :func:`sms_diar.io.kaldi.validate.validate_data_dir` lists all problems at once.
 Writers sort by id in C locale order, which Kaldi requires.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -23,38 +22,16 @@ from sms_diar.io._lines import (
     split_fields,
     strict_lines,
 )
-from sms_diar.timeline.seconds import format_seconds, parse_seconds
+from sms_diar.io.audio.recording import AudioSource
+from sms_diar.timeline.ticks import format_seconds, parse_seconds
 from sms_diar.types import Segment
 
 V = TypeVar("V")
 Parser = Callable[[str], tuple[str, V]]
-"""Line to id and value; raises a plain ValueError, the caller adds the place."""
+"""Parses a line into id and value; raises a plain ValueError without the line."""
 
 TO_THE_END = -1.0
-"""End time that Kaldi's extract-segments takes for the end of the recording."""
-
-
-@dataclass(frozen=True, slots=True)
-class AudioSource:
-    """What wav.scp says about one recording.
-
-    Parameters
-    ----------
-    text : str
-        The line after the id, untouched: a path, ``archive:offset`` or a command.
-    """
-
-    text: str
-
-    @property
-    def is_command(self) -> bool:
-        """Whether Kaldi would run it as a shell command, by the ``|`` at its end."""
-        return self.text.endswith("|")
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether it points into an archive, ``path:offset``."""
-        return not self.is_command and bool(re.search(r":[0-9]+$", self.text))
+"""End time that means the end of the recording in Kaldi's extract-segments."""
 
 
 class Span(NamedTuple):
@@ -86,7 +63,7 @@ def parse_span(text: str) -> tuple[str, Span]:
 
 
 def parse_pair(table: str) -> Parser[str]:
-    """Make a parser of lines with an id and one other name."""
+    """Return a parser of lines with an id and one other name."""
 
     def parse(text: str) -> tuple[str, str]:
         key, value = exactly(split_fields(text), 2, table)
@@ -138,13 +115,13 @@ def parse_audio(text: str) -> tuple[str, AudioSource]:
 
 
 def end_of(span: Span, durations: Mapping[str, float] | None) -> Segment:
-    """Make a segment of a line, with the end of the recording looked up."""
+    """Convert a line to a segment; an end of -1 is looked up in `durations`."""
     end = span.end
     if end == TO_THE_END:
         if durations is None or span.recording not in durations:
             raise ValueError(
                 f"an end of -1 means the end of recording {span.recording!r}, whose "
-                f"length is not known; add it to reco2dur or write the end in seconds"
+                f"length is unknown; add it to reco2dur or write the end in seconds"
             )
         end = durations[span.recording]
         if end <= span.start:
@@ -163,10 +140,10 @@ def read_segments(
     Parameters
     ----------
     path : str or Path
-        The table.
+        Table to read.
     durations : mapping, optional
-        Seconds in each recording. Kaldi's extract-segments takes an end of -1
-        for the end of the recording; without its length such a line is refused.
+        Length of each recording in seconds. As in Kaldi's extract-segments, an end of
+        -1 is the end of the recording; it is an error if the length is unknown.
 
     Returns
     -------
@@ -218,17 +195,17 @@ def read_spk2gender(path: str | Path) -> dict[str, str]:
 
 
 def read_reco2dur(path: str | Path) -> dict[str, float]:
-    """Read `reco2dur`: the seconds in each recording."""
+    """Read `reco2dur`: the length of each recording in seconds."""
     return _read(path, parse_duration, "reco2dur")
 
 
 def read_wav_scp(path: str | Path) -> dict[str, AudioSource]:
-    """Read `wav.scp`: where each recording comes from, as opaque text."""
+    """Read `wav.scp`: the audio source of each recording."""
     return _read(path, parse_audio, "wav_scp")
 
 
 def write_segments(path: str | Path, segments: Mapping[str, Segment]) -> None:
-    """Write `segments`; reading it gives the same times to the last bit."""
+    """Write `segments`; times are restored exactly on reading."""
     _check_mapping("write_segments", "segments", segments, "read_segments")
     rows = {}
     for name, segment in segments.items():
@@ -247,7 +224,7 @@ def write_utt2spk(path: str | Path, speakers: Mapping[str, str]) -> None:
 
 
 def write_spk2utt(path: str | Path, speakers: Mapping[str, str]) -> None:
-    """Write `spk2utt`, also from the speaker of each segment id."""
+    """Write `spk2utt` from the speaker of each segment id."""
     _check_mapping("write_spk2utt", "speakers", speakers, "read_utt2spk")
     for name in speakers:
         check_field("write_spk2utt", "id", name, format="spk2utt")
@@ -268,7 +245,7 @@ def write_spk2gender(path: str | Path, genders: Mapping[str, str]) -> None:
 
 
 def write_reco2dur(path: str | Path, durations: Mapping[str, float]) -> None:
-    """Write `reco2dur` from the seconds in each recording."""
+    """Write `reco2dur` from the length of each recording in seconds."""
     _check_mapping("write_reco2dur", "durations", durations, "read_reco2dur")
     rows = {name: format_seconds(seconds) for name, seconds in durations.items()}
     _write(path, rows, "reco2dur")
@@ -287,7 +264,7 @@ def write_wav_scp(path: str | Path, sources: Mapping[str, AudioSource]) -> None:
 
 
 def invert(speakers: Mapping[str, str]) -> dict[str, list[str]]:
-    """Turn the speaker of each id into the sorted ids of each speaker."""
+    """Convert the speaker of each id to the sorted ids of each speaker."""
     ids: dict[str, list[str]] = {}
     for name in sorted(speakers):
         ids.setdefault(speakers[name], []).append(name)
@@ -295,7 +272,7 @@ def invert(speakers: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def exactly(fields: list[str], count: int, table: str) -> list[str]:
-    """Return the fields of a line if they are `count`, none with white space."""
+    """Return the fields of a line after checking their number and characters."""
     if len(fields) != count:
         raise ValueError(
             f"a {table} line has {count} fields, this one has {len(fields)}"
@@ -332,7 +309,7 @@ def _check_mapping(owner: str, name: str, values: object, reader: str) -> None:
 
 
 def _write(path: str | Path, rows: Mapping[str, str], table: str) -> None:
-    # Code point order is the order of UTF-8 bytes, hence of the C locale.
+    # Code point order equals the order of UTF-8 bytes, as in the C locale.
     owner = f"write_{table.replace('.', '_')}"
     for key in rows:
         check_field(owner, "id", key, format=table)

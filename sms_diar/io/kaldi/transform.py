@@ -1,14 +1,14 @@
-"""Centring and projection of embeddings, as other toolkits store them.
+"""Transforms of embeddings in the formats of other toolkits.
 
-Three kinds, told apart by content. Kaldi keeps a mean in a vector file
-(``mean.vec``) and a projection in a matrix file (``transform.mat``) whose last
-column may be an offset. VBx keeps ``mean1``, ``lda`` and ``mean2`` in an HDF5 or
-npz file and applies them between two length normalisations.
+The three kinds are detected from the content. Kaldi stores a mean in a vector file
+(``mean.vec``) and a projection in a matrix file (``transform.mat``) whose last column
+may be an offset. VBx stores ``mean1``, ``lda`` and ``mean2`` in an HDF5 or npz file and
+applies them between two length normalisations.
 
-On lengths, the toolkits disagree. VBx scales to length one, both times, and its
-PLDA models expect that. pyannote.audio uses arrays of the same names but scales
-to the square root of the dimension, as Kaldi does. The file does not say which,
-and with the wrong one all PLDA scores are meaningless; see `VbxTransform.length`.
+The length differs between toolkits. VBx scales to length one, both times, and its PLDA
+models expect that. pyannote.audio uses arrays of the same names but scales to the
+square root of the dimension, as Kaldi does. The file does not contain the length, and
+with the wrong one all PLDA scores are meaningless; see `VbxTransform.length`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from sms_diar.errors import (
     MissingExtraError,
 )
 from sms_diar.io._bytes import ByteSource, open_source
-from sms_diar.io._doubles import as_doubles
 from sms_diar.io._foreign import foreign_errors
-from sms_diar.io.arrays import load_arrays
+from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
 from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, FloatArray
@@ -46,7 +45,7 @@ class Centering:
     Parameters
     ----------
     mean : ndarray of shape (d,)
-        What is subtracted.
+        Mean to subtract.
     """
 
     mean: FloatArray
@@ -66,8 +65,8 @@ class LinearTransform:
     Parameters
     ----------
     matrix : ndarray of shape (k, d) or (k, d + 1)
-        A row for each output dimension. Whether the last column is an offset
-        follows from the vectors it meets, as in Kaldi's ``transform-vec``.
+        Matrix with one row per output dimension. The last column is an offset if it
+        exceeds the dimension of the vectors, as in Kaldi's ``transform-vec``.
     """
 
     matrix: FloatArray
@@ -81,7 +80,7 @@ class LinearTransform:
         Parameters
         ----------
         vectors : array-like of shape (n, d)
-            Centred vectors, if the matrix was trained on such.
+            Vectors, centred if the matrix was trained on centred vectors.
 
         Returns
         -------
@@ -101,17 +100,17 @@ class VbxTransform:
     Parameters
     ----------
     mean1 : ndarray of shape (d,)
-        Subtracted first.
+        Mean that is subtracted first.
     lda : ndarray of shape (d, k)
-        Multiplied from the right; a *column* for each output dimension.
+        Projection, multiplied from the right; one *column* per output dimension.
     mean2 : ndarray of shape (k,)
-        Subtracted after the projection.
+        Mean that is subtracted after the projection.
     length : {'unit', 'sqrt-dim'}, default='unit'
-        Length that both normalisations give: one, as in VBx, or the square root
-        of the dimension (of d, then of k), as in pyannote.audio. The files of
-        one toolkit are wrong for the other: on an AMI meeting, vectors of VBx
-        have a mean variance of 1.8 in the space of their PLDA model, which
-        expects 2.3, and would have 235 with ``sqrt-dim``.
+        Length after both normalisations: one, as in VBx, or the square root of the
+        dimension (of d, then of k), as in pyannote.audio. The files of one toolkit are
+        wrong for the other: on an AMI meeting, VBx vectors have a mean variance of 1.8
+        in the space of their PLDA model, which expects 2.3, and would have 235 with
+        ``sqrt-dim``.
     """
 
     mean1: FloatArray
@@ -126,8 +125,8 @@ class VbxTransform:
         _check_part("VbxTransform", "mean2", self.mean2, ndim=1)
         if self.lda.shape != (len(self.mean1), len(self.mean2)):
             raise InvalidParameterError(
-                f"VbxTransform: lda must be of shape (d, k), with d of mean1 and k of "
-                f"mean2, got {self.lda.shape}, {self.mean1.shape} and "
+                f"VbxTransform: lda must have shape (len(mean1), len(mean2)), got "
+                f"lda, mean1, mean2 of shapes {self.lda.shape}, {self.mean1.shape} and "
                 f"{self.mean2.shape}"
             )
 
@@ -152,25 +151,25 @@ Transform: TypeAlias = Centering | LinearTransform | VbxTransform
 
 
 def read_transform(path: str | Path) -> Transform:
-    """Read whichever transform a file holds.
+    """Read a transform of any kind.
 
     Parameters
     ----------
     path : str or Path
-        A Kaldi vector or matrix, binary or text, or a VBx npz or HDF5 file.
+        Kaldi vector or matrix, binary or text, or a VBx npz or HDF5 file.
 
     Returns
     -------
     Centering, LinearTransform or VbxTransform
-        A ``VbxTransform`` has unit lengths; use ``dataclasses.replace(transform,
+        A ``VbxTransform`` has unit length; use ``dataclasses.replace(transform,
         length="sqrt-dim")`` for a file of pyannote.audio.
 
     Raises
     ------
     DataFormatError
-        The file holds something else or is damaged.
+        If the file is damaged or not a transform.
     MissingExtraError
-        It is HDF5, and h5py is not installed.
+        If the file is HDF5, and h5py is not installed.
     """
     check_path("read_transform", "path", path)
     path = Path(path)
@@ -196,18 +195,18 @@ def write_transform(
     dtype: str = "double",
     binary: bool = True,
 ) -> None:
-    """Write a transform the way its toolkit does; a VBx one as npz.
+    """Write a transform in the format of its toolkit; a VBx transform as npz.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        File to write.
     transform : Centering, LinearTransform or VbxTransform
-        What to write. The ``length`` of a VbxTransform is not stored.
+        Transform to write. The ``length`` of a VbxTransform is not stored.
     dtype : {'double', 'float'}, default='double'
-        Width of the numbers in a Kaldi file; an npz has doubles.
+        Precision of the numbers in a Kaldi file; an npz has doubles.
     binary : bool, default=True
-        Kaldi's binary form, else its text.
+        Use Kaldi's binary format, otherwise text.
     """
     rule, remedy = "a transform", "read it with read_transform"
     refuse_path("write_transform", "transform", transform, rule, remedy)
@@ -228,7 +227,7 @@ def _read_kaldi(source: ByteSource) -> list[AnyArray]:
         token = head.removeprefix(BINARY).split()[0].decode("latin-1")
         remedy = "; it is a PLDA model" if token == "<Plda>" else ""  # noqa: S105
         raise DataFormatError(
-            f"found {token!r} where a vector or matrix must stand{remedy}",
+            f"expected a vector or matrix, found {token!r}{remedy}",
             path=source.name,
         )
     if not head.startswith(BINARY) and not head.lstrip().startswith(b"["):
@@ -242,7 +241,7 @@ def _read_kaldi(source: ByteSource) -> list[AnyArray]:
     source.skip(BLANK)
     if source.peek(1):
         raise DataFormatError(
-            f"one vector or matrix is expected, but more follows at byte "
+            f"expected one vector or matrix, but more follows at byte "
             f"{source.position}",
             path=source.name,
         )
@@ -257,7 +256,10 @@ def _checked(path: Path, parts: list[AnyArray]) -> Transform:
             return VbxTransform(mean1, lda, mean2)
         (array,) = arrays
         return Centering(array) if array.ndim == 1 else LinearTransform(array)
-    except (ValueError, TypeError) as error:  # ours, or an array of text
+    except (
+        ValueError,
+        TypeError,
+    ) as error:  # or an array of text
         raise DataFormatError(str(error), path=path) from None
 
 
@@ -271,19 +273,20 @@ def _load_hdf5(path: Path) -> dict[str, AnyArray]:
         ) from None
     allowed = max(FREE_EXPANSION, MOST_EXPANSION * path.stat().st_size)
     with foreign_errors(path, "not a whole HDF5 file"), h5py.File(path, "r") as file:
-        # Only what a transform is made of, and no links to other files.
-        found = {
+        # Only the arrays of a transform, and no links to other files.
+        parts = {
             name: file[name]
             for name in _VBX_PARTS
             if isinstance(file.get(name, getlink=True), h5py.HardLink)
             and isinstance(file[name], h5py.Dataset)
         }
-        unpacked = sum(part.nbytes for part in found.values())
+        unpacked = sum(part.nbytes for part in parts.values())
         if unpacked > allowed:
             raise DataFormatError(
-                f"would unpack to {unpacked} bytes, which no transform needs", path=path
+                f"would unpack to {unpacked} bytes, more than a transform needs",
+                path=path,
             )
-        return {name: np.asarray(part) for name, part in found.items()}
+        return {name: np.asarray(part) for name, part in parts.items()}
 
 
 def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:
@@ -303,6 +306,6 @@ def _rows(owner: str, vectors: npt.ArrayLike, *dims: int) -> FloatArray:
     if rows.ndim != 2 or rows.shape[1] not in dims:
         rule = " or ".join(f"(n, {dim})" for dim in dims)
         raise InvalidParameterError(
-            f"{owner}: vectors must be of shape {rule}, got {rows.shape}"
+            f"{owner}: vectors must have shape {rule}, got {rows.shape}"
         )
     return rows

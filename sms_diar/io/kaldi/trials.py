@@ -1,4 +1,4 @@
-"""Kaldi's lists of trials: which pairs to score, and which are targets."""
+"""Kaldi trial lists: pairs to score, optionally with their true classes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sms_diar.types import BoolArray, IntArray
 
 
 class Trials(NamedTuple):
-    """Pairs to be scored, and what they are if that is known.
+    """Pairs to score, and whether each is a target, if known.
 
-    Lists of the field have 10^8 lines, so a trial is two places and not two names.
+    Lists can have 10^8 lines, so a trial is stored as two indices, not two names.
     """
 
     enrolled: tuple[str, ...]
@@ -27,7 +27,7 @@ class Trials(NamedTuple):
 
 
 def count_trials(path: Path) -> int:
-    """How many lines a list has, without keeping any of it."""
+    """Count the lines of a list without loading it."""
     check_is_file(path)
     with path.open("rb") as file:
         blocks = iter(lambda: file.read(1 << 20), b"")
@@ -37,14 +37,14 @@ def count_trials(path: Path) -> int:
 def read_trials(
     path: Path, enrolled: tuple[str, ...], tested: tuple[str, ...]
 ) -> Trials:
-    """Read a list of trials and look its ids up.
+    """Read a list of trials and look up its ids.
 
     Parameters
     ----------
     path : Path
-        Lines ``enrol test`` or ``enrol test target|nontarget``.
+        File with lines ``enrol test`` or ``enrol test target|nontarget``.
     enrolled, tested : tuple of str
-        Ids on either side; trials are given as positions in these.
+        Ids of the two sides, in which the trials are looked up.
     """
     left = {name: row for row, name in enumerate(enrolled)}
     right = {name: row for row, name in enumerate(tested)}
@@ -73,7 +73,7 @@ def read_trials(
         columns.append(right[fields[1]])
         truth.extend(keys[key] for key in fields[2:])
     if not rows:
-        raise DataFormatError("holds no trials", path=path)
+        raise DataFormatError("contains no trials", path=path)
     return Trials(
         enrolled,
         tested,

@@ -1,9 +1,8 @@
-"""All problems of a data directory in one go.
+"""Validation of data directories.
 
-The checks are those of Kaldi's validate_data_dir.sh, which stops at the first
-problem, and a few that only audio files can answer. Where Kaldi insists on what
-this package does not need (a gender for every speaker, no recording without
-segments) there is a warning.
+The checks include all checks of Kaldi's validate_data_dir.sh, which stops at the first
+problem, and checks of the audio files. Requirements of Kaldi that this package does not
+share (a gender for every speaker, no recording without segments) give warnings.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import MAX_OVERSHOOT
+from sms_diar.io.audio.files import MAX_OVERSHOOT
 from sms_diar.io.kaldi.scanned import (
     ROUNDING,
     FoundAudio,
@@ -37,17 +36,16 @@ def validate_data_dir(
     Parameters
     ----------
     path : str or Path
-        The directory.
+        Data directory.
     require : collection of str, default=("wav.scp", "utt2spk", "spk2utt")
-        Tables that must be there; others are checked where they exist. Leave
-        out `wav.scp` for embeddings without audio, the other two for speech
-        without known speakers.
+        Tables that must exist; others are checked if they exist. Omit `wav.scp` for
+        embeddings without audio, and the other two for speech with unknown speakers.
 
     Returns
     -------
     problems : list of Problem
-        By table and line. A directory without errors is usable; print a
-        problem to get ``path:line: text``.
+        Problems in the order of tables and lines. A directory without errors is
+        usable; a problem prints as ``path:line: text``.
     """
     scan = ScannedDir.of(path)
     names = [table.path.name for table in scan.tables]
@@ -86,15 +84,15 @@ def _check_segments(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
     """Check the times of segments against the length of their recordings."""
     for row in scan.segments.rows.values():
         span = row.value
-        known = audio.get(span.recording)
-        duration = known.duration if known else None
+        file = audio.get(span.recording)
+        duration = file.duration if file else None
         if duration is None and span.recording in scan.reco2dur:
             duration = scan.reco2dur.rows[span.recording].value
         if span.end == TO_THE_END:
             severity: Severity = "error" if duration is None else "warning"
             text = "an end of -1 means the end of the recording"
             more = (
-                ", whose length is not known"
+                ", whose length is unknown"
                 if duration is None
                 else "; Kaldi's validate_data_dir.sh refuses it"
             )
@@ -117,7 +115,7 @@ def _check_segments(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
 
 
 def _check_ids(scan: ScannedDir) -> None:
-    """Check that tables speak of the same recordings and segments."""
+    """Check that tables list the same recordings and segments."""
     if scan.segments.exists and scan.wav_scp.exists:
         _check_recordings(scan)
     # Without segments every recording is one.
@@ -149,8 +147,8 @@ def _check_speakers(scan: ScannedDir) -> None:
     if odd:
         text = (
             f"{len(odd)} of {len(speakers)} segment ids do not begin with the id of "
-            f"their speaker, first {odd[0]!r} of {speakers[odd[0]]!r}; Kaldi asks for "
-            f"that so that both sort alike"
+            f"their speaker, first {odd[0]!r} of {speakers[odd[0]]!r}; Kaldi requires "
+            f"it so that both sort alike"
         )
         scan.utt2spk.report(scan.utt2spk.rows[odd[0]].line, "warning", text)
     if len(set(speakers.values())) == 1:
@@ -158,16 +156,16 @@ def _check_speakers(scan: ScannedDir) -> None:
     if scan.utt2spk.exists and scan.spk2utt.exists:
         _check_inverse(scan, speakers)
     if scan.spk2gender.exists and (scan.utt2spk.exists or scan.spk2utt.exists):
-        known: ScannedTable[Any] = scan.spk2utt
+        listed: ScannedTable[Any] = scan.spk2utt
         if scan.utt2spk.exists:
             rows = {speaker: Row(0, ids) for speaker, ids in invert(speakers).items()}
-            known = ScannedTable(scan.utt2spk.path, rows)
-        _report_missing(scan.spk2gender, known, kind="speaker")
-        _report_all_present(scan.spk2gender, known.rows, "speakers")
+            listed = ScannedTable(scan.utt2spk.path, rows)
+        _report_missing(scan.spk2gender, listed, kind="speaker")
+        _report_all_present(scan.spk2gender, listed.rows, "speakers")
 
 
 def _check_inverse(scan: ScannedDir, speakers: Mapping[str, str]) -> None:
-    """Check that spk2utt says what utt2spk says."""
+    """Check that spk2utt agrees with utt2spk."""
     listed: dict[str, int] = {}
     for speaker, row in scan.spk2utt.rows.items():
         for name in row.value:
@@ -176,7 +174,7 @@ def _check_inverse(scan: ScannedDir, speakers: Mapping[str, str]) -> None:
             elif name not in speakers:
                 text = f"id {name!r} is not in utt2spk"
             elif speakers[name] != speaker:
-                text = f"id {name!r} is of speaker {speakers[name]!r} in utt2spk"
+                text = f"id {name!r} has speaker {speakers[name]!r} in utt2spk"
             else:
                 text = ""
             listed.setdefault(name, row.line)
@@ -191,22 +189,22 @@ def _check_inverse(scan: ScannedDir, speakers: Mapping[str, str]) -> None:
 
 
 def _check_counts(scan: ScannedDir) -> None:
-    """Check the tables by recording."""
+    """Check the tables that are indexed by recording."""
     recordings: dict[str, set[str]] = {name: set() for name in scan.wav_scp.rows}
     for name, row in scan.segments.rows.items():
-        found = recordings.setdefault(row.value.recording, set())
+        speakers = recordings.setdefault(row.value.recording, set())
         if name in scan.utt2spk:
-            found.add(scan.utt2spk.rows[name].value)
+            speakers.add(scan.utt2spk.rows[name].value)
     if not recordings:
         return
     for table in (scan.reco2num_spk, scan.reco2dur):
         _report_unknown(table, recordings)
         _report_all_present(table, recordings, "recordings")
     for name, count in scan.reco2num_spk.rows.items():
-        n_found = len(recordings.get(name, ()))
-        if n_found and n_found != count.value:
+        n_speakers = len(recordings.get(name, ()))
+        if n_speakers and n_speakers != count.value:
             text = (
-                f"recording {name!r} has {n_found} speakers by utt2spk, not "
+                f"recording {name!r} has {n_speakers} speakers by utt2spk, not "
                 f"{count.value}"
             )
             scan.reco2num_spk.report(count.line, "warning", text)

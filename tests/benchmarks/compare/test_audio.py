@@ -6,7 +6,7 @@ import soundfile
 
 from benchmarks.compare.audio import Disturbance, write_disturbed
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio import AudioFile
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.kaldi.data_dir import DataDir
 
 RATE = 8000

@@ -13,7 +13,7 @@ from benchmarks.compare.conditions import (
     simulated_conditions,
 )
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet
 

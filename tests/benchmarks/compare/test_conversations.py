@@ -11,7 +11,7 @@ from benchmarks.compare.conversations import (
     prepare_conversations,
     speaker_of,
 )
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.types import Segment, Turn
 
 TURNS = [

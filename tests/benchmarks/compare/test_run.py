@@ -10,7 +10,7 @@ from sms_diar.datasets import DigitsIvectors
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.config import load_config
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.scoring import train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet

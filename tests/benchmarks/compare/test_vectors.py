@@ -16,7 +16,7 @@ from benchmarks.compare.vectors import (
     untrained_conditions,
     without_backend,
 )
-from sms_diar.io.arrays import read_npz, write_npz
+from sms_diar.io.embeddings.arrays import read_npz, write_npz
 from sms_diar.types import EmbeddingSet
 
 SIZES = {"runs": 10, "runs_large": 3, "large": 30}

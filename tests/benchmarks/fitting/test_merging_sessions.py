@@ -15,9 +15,9 @@ from benchmarks.fitting.merging_sessions import (
     meeting_sessions,
 )
 from sms_diar.experiment.config import load_config
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
-from sms_diar.io.rttm import write_rttm
+from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.types import EmbeddingSet, Segment, Turn
 
 STAND_INS = (

@@ -11,7 +11,7 @@ from benchmarks.fitting.voice_cuts import (
 from benchmarks.fitting.voices import error_rates, table, write_backend
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.model import read_model
-from sms_diar.pipeline.diarize_models import load_networks
+from sms_diar.pipeline.diarize.models import load_networks
 from sms_diar.scoring import backend_from_model
 from sms_diar.scoring.backend_training import KIND
 

@@ -21,7 +21,7 @@ from sms_diar.clustering.baselines import _base as base_module
 from sms_diar.clustering.methods import METHODS
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError
-from sms_diar.pipeline.cluster import cluster_embeddings
+from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, session_backend, train_backend
 from sms_diar.synthetic import PldaWorld

@@ -10,11 +10,11 @@ from sklearn.metrics import adjusted_rand_score
 from sms_diar.clustering.baselines import AgglomerativeSpeakers, VbxSpeakers
 from sms_diar.clustering.speakers.vb import soften, vb_mixture
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.transform import read_transform
-from sms_diar.io.rttm import read_rttm
+from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import backend_from_transform, build_backend, project
 from sms_diar.synthetic import PldaWorld

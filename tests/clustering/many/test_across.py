@@ -14,7 +14,7 @@ from sms_diar.clustering.many.across import (
 from sms_diar.datasets import load_digits_ivectors, voice_backend_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
-from sms_diar.pipeline.models import choose_backend, read_backend
+from sms_diar.pipeline.train.models import choose_backend, read_backend
 
 
 @pytest.fixture(scope="module")

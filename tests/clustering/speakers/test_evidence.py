@@ -14,7 +14,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, session_backend, train_backend
-from sms_diar.scoring.model_space import model_space
+from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.session_model import SessionPrior
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import PldaModel, Segment
@@ -278,7 +278,7 @@ def test_progress_grows_to_the_end():
 
 @pytest.mark.corpus
 def test_a_real_meeting_has_four_or_five_speakers(corpus_data):
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.plda import read_plda
     from sms_diar.io.kaldi.transform import read_transform
     from sms_diar.scoring import backend_from_transform

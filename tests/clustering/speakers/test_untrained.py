@@ -436,7 +436,7 @@ def test_a_monologue_is_one_speaker(corpus_data):
 @pytest.mark.corpus
 def test_a_real_meeting_needs_no_plda_model(corpus_data):
     import sms_diar
-    from sms_diar.io.embeddings import read_embeddings
+    from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi.tables import read_segments
     from sms_diar.timeline.turns import labels_to_turns
 

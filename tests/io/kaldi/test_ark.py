@@ -191,11 +191,11 @@ def test_a_file_that_is_no_ark_is_refused(tmp_path):
         ": no id at byte 0; the file is damaged or not a Kaldi ark"
     )
     assert refusal(path, b"a \0BXX 12") == (
-        ": vector of 'a' at byte 2 is of the unknown type 'XX'; vectors are FV or DV, "
+        ": vector of 'a' at byte 2 has the unknown type 'XX'; vectors are FV or DV, "
         "matrices FM or DM"
     )
     assert refusal(path, b"a 1 2 3\n") == (
-        ":1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got '1'"
+        ":1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got '1'"
     )
 
 
@@ -209,7 +209,7 @@ def test_a_single_object_is_no_ark(tmp_path):
 def test_matrices_are_refused_with_a_remedy(tmp_path):
     path = tmp_path / "x.ark"
     remedy = (
-        "one vector for each id is needed. Are these frame features? Extract "
+        "expected one vector per id. Are these frame features? Extract "
         "embeddings from them, or average the frames with Kaldi's matrix-sum-rows "
         "--do-average=true"
     )
@@ -238,10 +238,10 @@ def test_an_id_that_is_not_utf8_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("second", "text", "problem"),
     [
-        (b"b", b"[ 1 ]", "vector of 'b'{} has 1 dimensions, the ones before it have 2"),
+        (b"b", b"[ 1 ]", "vector of 'b'{} has 1 dimensions, previous vectors have 2"),
         (b"a", b"[ 1 2 ]", "id 'a'{} occurs a second time; ids must be unique"),
-        (b"b", b"[ 1 nan ]", "vector of 'b'{} holds NaN; remove or repair it"),
-        (b"b", b"[ inf 1 ]", "vector of 'b'{} holds infinity; remove or repair it"),
+        (b"b", b"[ 1 nan ]", "vector of 'b'{} contains NaN; remove or repair it"),
+        (b"b", b"[ inf 1 ]", "vector of 'b'{} contains infinity; remove or repair it"),
         (b"b", b"[ ]", "vector of 'b'{} has no numbers"),
     ],
 )

@@ -122,7 +122,7 @@ def test_a_damaged_size_is_refused(data, problem):
 
 def test_unknown_types_are_named():
     assert refusal(BINARY + b"<Nnet3> x") == (
-        "f: v at byte 0 is of the unknown type '<Nnet3>'; vectors are FV or DV, "
+        "f: v at byte 0 has the unknown type '<Nnet3>'; vectors are FV or DV, "
         "matrices FM or DM"
     )
     # a vector of int32 has no type, only the byte 4
@@ -137,23 +137,23 @@ def test_compressed_matrices_are_named(token):
         f"copy-matrix first"
     )
     assert refusal(data, ndim=1).startswith(
-        f"f: v at byte 0 is a compressed matrix ({token}); one vector for each id"
+        f"f: v at byte 0 is a compressed matrix ({token}); expected one vector per id"
     )
 
 
 def test_a_vector_is_not_a_matrix():
     vector = BINARY + object_bytes([1.0], owner="w")
     assert refusal(vector, ndim=2) == (
-        "f: v at byte 0 is a vector (DV, 1); a matrix is needed"
+        "f: v at byte 0 is a vector (DV, 1); expected a matrix"
     )
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"[ 1 x ]", "f:1: v holds 'x', not a number"),
-        (b"[ 1 1_0 ]", "f:1: v holds '1_0', not a number"),
-        (b"[\n 1 2\n 3 y ]", "f:3: v holds 'y', not a number"),
+        (b"[ 1 x ]", "f:1: v contains 'x', not a number"),
+        (b"[ 1 1_0 ]", "f:1: v contains '1_0', not a number"),
+        (b"[\n 1 2\n 3 y ]", "f:3: v contains 'y', not a number"),
         (b"[\n 1 2\n 3 ]", "f:3: v: row 2 has 1 numbers, the first row has 2"),
         (
             b"[ 1 2\n",
@@ -165,9 +165,9 @@ def test_a_vector_is_not_a_matrix():
         ),
         (
             b"\n1 2 3",
-            "f:2: v must stand in brackets, as in '[ 1 2 3 ]', got '1'",
+            "f:2: v must be in brackets, as in '[ 1 2 3 ]', got '1'",
         ),
-        (b"", "f:1: v must stand in brackets, as in '[ 1 2 3 ]', got the end"),
+        (b"", "f:1: v must be in brackets, as in '[ 1 2 3 ]', got the end"),
     ],
 )
 def test_broken_text_is_refused_with_its_line(data, message):

@@ -82,18 +82,14 @@ def test_audio_that_is_no_file_is_refused(folder):
     with pytest.raises(DataFormatError) as caught:
         data.wav_path("c")
     assert str(caught.value) == (
-        f"{table}: the audio of 'c' is a command, not a file; it is not run or "
-        f"unpacked here, store the audio as files first\n    c cat x |"
+        f"{table}: the audio of 'c' is a command, which is not supported "
+        f"here; store the audio as separate files\n    c cat x |"
     )
-    with pytest.raises(
-        DataFormatError, match="'a' is a place in an archive, not a file"
-    ):
+    with pytest.raises(DataFormatError, match="'a' is an offset in an archive"):
         data.wav_path("a")
     with pytest.raises(MissingFileError, match=r"no audio file 'none.wav' for 'n'"):
         data.wav_path("n")
-    with pytest.raises(
-        InvalidParameterError, match="recording must be one of those in"
-    ):
+    with pytest.raises(InvalidParameterError, match="recording must be listed in"):
         data.wav_path("x")
 
 

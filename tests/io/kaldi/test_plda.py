@@ -126,7 +126,7 @@ def test_a_missing_model_is_named(tmp_path):
 )
 def test_other_objects_are_named(tmp_path, data, found):
     assert refusal(tmp_path / "plda", data) == (
-        f": not a Kaldi PLDA model: found {found} where <Plda> must stand"
+        f": not a Kaldi PLDA model: expected <Plda>, found {found}"
     )
 
 
@@ -139,11 +139,10 @@ def test_truncated_models_name_the_part(tmp_path):
         "ends after 14 of them; it is truncated or damaged"
     )
     assert refusal(tmp_path / "plda", whole[:102]) == (
-        ": the file ends at byte 102 where </Plda> must stand; it is truncated or "
-        "damaged"
+        ": the file ends at byte 102, expected </Plda>; it is truncated or damaged"
     )
     assert refusal(tmp_path / "plda", whole[:105]) == (
-        ": found '</P' at byte 102 where </Plda> must stand; it is truncated or damaged"
+        ": found '</P' at byte 102, expected </Plda>; it is truncated or damaged"
     )
 
 
@@ -177,7 +176,7 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, mean, transform, psi, probl
 def test_a_vector_cannot_take_the_place_of_the_transform(tmp_path):
     data = part([1.0]) + part([1.0]) + part([1.0])
     assert refusal(tmp_path / "plda", BINARY + b"<Plda> " + data + b"</Plda> ") == (
-        ": the transform at byte 25 is a vector (DV, 1); a matrix is needed"
+        ": the transform at byte 25 is a vector (DV, 1); expected a matrix"
     )
 
 

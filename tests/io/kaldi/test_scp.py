@@ -120,21 +120,21 @@ def test_files_that_are_nowhere_are_named(here):
         ),
         (
             "a x.ark:2[1:3]",
-            "range [1:3] goes beyond the 3 dimensions of the vector of 'a'",
+            "range [1:3] exceeds the 3 dimensions of the vector of 'a'",
         ),
         (
             "a x.ark:5",
-            "x.ark: vector of 'a' at byte 5 is of the unknown type '\\x04'; vectors "
+            "x.ark: vector of 'a' at byte 5 has the unknown type '\\x04'; vectors "
             "are FV or DV, matrices FM or DM",
         ),
         (
             "a x.ark:9999",
-            "x.ark:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got the "
+            "x.ark:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got the "
             "end",
         ),
         (
             "a x.ark",
-            "x.ark:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got 'a'",
+            "x.ark:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got 'a'",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def test_vectors_must_fit_together(here):
         "list.scp:2: id 'a' occurs a second time; ids must be unique"
     )
     assert refusal("a x.ark:2\nb x.ark:38[0:1]\n") == (
-        "list.scp:2: vector of 'b' has 2 dimensions, the ones before it have 3"
+        "list.scp:2: vector of 'b' has 2 dimensions, previous vectors have 3"
     )
 
 
@@ -164,8 +164,9 @@ def test_a_list_that_is_not_utf8_is_refused(here):
 
 def test_commands_do_not_run_unless_allowed(here):
     assert refusal("a touch ran |") == (
-        "list.scp:1: this line is a command; scp files of strangers can run anything, "
-        "so commands need --allow-commands (allow_commands=True)\n    a touch ran |"
+        "list.scp:1: this line is a command; an scp from elsewhere can run any "
+        "program, so commands need --allow-commands (allow_commands=True)\n"
+        "    a touch ran |"
     )
     assert not (here / "ran").exists()
 
@@ -192,7 +193,7 @@ def test_allowed_commands_give_vectors(here):
 def test_what_needs_a_shell_is_refused(here, command, special):
     assert refusal(f"a {command} |", allow_commands=True) == (
         f"list.scp:1: commands run without a shell, which {special!r} needs; put them "
-        f"into a script and name that, or run them first and list the files they "
+        f"into a script, or run them first and list the files that they "
         f"write\n"
         f"    a {command} |"
     )
@@ -211,8 +212,7 @@ def test_what_needs_a_shell_is_refused(here, command, special):
         ("false", "the command ended with status 1"),
         (
             "true",
-            "true:1: vector of 'a' must stand in brackets, as in '[ 1 2 3 ]', got the "
-            "end",
+            "true:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got the end",
         ),
     ],
 )
@@ -223,5 +223,5 @@ def test_commands_that_fail_say_why(here, command, problem):
 
 def test_a_pipe_without_a_command_is_refused(here):
     assert refusal("a |", allow_commands=True).startswith(
-        "list.scp:1: there is no command before '|'"
+        "list.scp:1: expected a command before '|'"
     )

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi import tables
-from sms_diar.io.kaldi.tables import AudioSource
-from sms_diar.io.vad_lab import read_vad_lab
+from sms_diar.io.turns.vad_lab import read_vad_lab
 from sms_diar.types import Segment
 
 
@@ -48,7 +48,7 @@ def test_an_end_of_minus_one_is_the_end_of_the_recording_if_its_length_is_known(
     fails(
         tables.read_segments,
         path,
-        ":1: an end of -1 means the end of recording 'rec', whose length is not known; "
+        ":1: an end of -1 means the end of recording 'rec', whose length is unknown; "
         "add it to reco2dur or write the end in seconds\n    a rec 3.0 -1",
     )
     fails(
@@ -101,7 +101,7 @@ def test_ids_may_hold_any_letters_but_white_space(file):
         ),
         (
             b"a s\r\nb s\r\n",
-            ":1: the line ends in CR LF and Kaldi would take the CR for part of the "
+            ":1: the line ends in CR LF, and Kaldi would read the CR as part of the "
             "last field; convert the file with dos2unix\n    a s",
         ),
         (

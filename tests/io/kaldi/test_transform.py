@@ -153,11 +153,11 @@ def test_what_is_written_comes_back(tmp_path, transform, dtype, binary):
         (b"", ": is empty"),
         (b"a [ 1 2 ]\n", ": neither a Kaldi vector or matrix nor a VBx transform (npz "
          "or HDF5)"),
-        (BINARY + b"<Plda> DV ", ": found '<Plda>' where a vector or matrix must "
-         "stand; it is a PLDA model"),
-        (b"<Nnet> x", ": found '<Nnet>' where a vector or matrix must stand"),
+        (BINARY + b"<Plda> DV ", ": expected a vector or matrix, found '<Plda>'; "
+         "it is a PLDA model"),
+        (b"<Nnet> x", ": expected a vector or matrix, found '<Nnet>'"),
         (b"[ 1 2 ]\n[ 3 ]\n",
-         ": one vector or matrix is expected, but more follows at byte 8"),
+         ": expected one vector or matrix, but more follows at byte 8"),
         (b"[ 1 nan ]", ": Centering: mean must be finite, got NaN or infinity"),
         (b"[ ]", ": Centering: mean must be a vector, got shape (0,)"),
         (BINARY + b"CM2 x", ": the transform at byte 0 is a compressed matrix (CM2); "
@@ -180,8 +180,8 @@ def test_an_npz_must_have_all_parts(tmp_path):
     )
     np.savez(path, mean1=VBX.mean1, lda=VBX.lda.T, mean2=VBX.mean2)
     assert refusal(path) == (
-        ": VbxTransform: lda must be of shape (d, k), with d of mean1 and k of mean2, "
-        "got (1, 2), (2,) and (1,)"
+        ": VbxTransform: lda must have shape (len(mean1), len(mean2)), got lda, "
+        "mean1, mean2 of shapes (1, 2), (2,) and (1,)"
     )
     np.savez(path, mean1=np.array(["x"]), lda=VBX.lda, mean2=VBX.mean2)
     assert refusal(path).startswith(": could not convert string to float")
@@ -199,7 +199,7 @@ def test_vectors_must_have_the_dimension(transform, rule):
     owner = type(transform).__name__
     with pytest.raises(InvalidParameterError) as caught:
         transform.apply(np.ones((1, 4)))
-    assert str(caught.value) == f"{owner}: vectors must be of shape {rule}, got (1, 4)"
+    assert str(caught.value) == f"{owner}: vectors must have shape {rule}, got (1, 4)"
     with pytest.raises(InvalidParameterError):
         transform.apply(np.ones(2))
 

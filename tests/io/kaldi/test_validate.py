@@ -105,8 +105,8 @@ BROKEN = {
         [
             "error spk2gender:1: the file begins with a byte order mark; save it as "
             "UTF-8 without one",
-            "error spk2gender:1: the line ends in CR LF and Kaldi would take the CR "
-            "for part of the last field; convert the file with dos2unix (2 such lines)",
+            "error spk2gender:1: the line ends in CR LF, and Kaldi would read the CR "
+            "as part of the last field; convert the file with dos2unix (2 such lines)",
             "error spk2gender:2: the line is blank; remove it",
             "error spk2gender:4: byte 0xe9 in column 2 is not UTF-8; convert the file "
             "with iconv",
@@ -178,7 +178,7 @@ BROKEN = {
             "note wav.scp:1: the audio of 'r1' is a command, which is not run or "
             "checked",
             "error segments:2: an end of -1 means the end of the recording, whose "
-            "length is not known",
+            "length is unknown",
         ],
     ),
     "audio": (
@@ -189,7 +189,7 @@ BROKEN = {
         [
             "error wav.scp:1: no audio file 'none.wav'",
             "error wav.scp:2: the path '~/r2.wav' begins with ~, which only shells "
-            "understand; write it in full",
+            "expand; write the full path",
             "note wav.scp:3: the audio of 'r3' is in an archive, which is not opened",
             "warning wav.scp:3: recording 'r3' has no segments; Kaldi refuses that",
             "warning wav.scp:4: recording 'r4' has no segments; Kaldi refuses that",
@@ -198,7 +198,7 @@ BROKEN = {
     "speakers disagree": (
         {"spk2utt": "s1 s1-b s1-a s2-a\ns2 s1-a\ns3 s3-a\n"},
         [
-            "error spk2utt:1: id 's2-a' is of speaker 's2' in utt2spk",
+            "error spk2utt:1: id 's2-a' has speaker 's2' in utt2spk",
             "warning spk2utt:1: the ids of speaker 's1' are not in C locale order",
             "error spk2utt:2: id 's1-a' is listed twice, first on line 1",
             "error spk2utt:3: id 's3-a' is not in utt2spk",
@@ -212,7 +212,7 @@ BROKEN = {
         {"utt2spk": "s1-a x\ns1-b x\ns2-a s2\n", "spk2utt": "s2 s2-a\nx s1-a s1-b\n"},
         [
             "warning utt2spk:1: 2 of 3 segment ids do not begin with the id of their "
-            "speaker, first 's1-a' of 'x'; Kaldi asks for that so that both sort alike",
+            "speaker, first 's1-a' of 'x'; Kaldi requires it so that both sort alike",
             "error spk2gender:1: speaker 's1' is not in utt2spk",
             "warning spk2gender: 1 of 2 speakers are not listed, first 'x'",
         ],
@@ -347,7 +347,7 @@ def test_repair_keeps_what_all_tables_share(make, tmp_path):
     target = tmp_path / "fixed"
     assert dropped(source, target) == [
         "wav.scp:3: dropped 'r3': no audio file 'none.wav'",
-        "wav.scp:4: dropped 'r4': it has no segments left",
+        "wav.scp:4: dropped 'r4': it has no usable segments",
         "segments:1: shortened 's2-a': it ended after its recording",
         "segments:3: dropped: id 's1-a' is given twice, first on line 2",
         "segments:4: dropped: a segment must satisfy 0 <= start < end, got start=2.0, "
@@ -358,8 +358,8 @@ def test_repair_keeps_what_all_tables_share(make, tmp_path):
         "segments:8: dropped 's1-f': it ends long after its recording",
         "utt2spk:3: dropped 's1-d': it has no usable segment",
         "utt2spk:5: dropped 's1-z': it has no usable segment",
-        "reco2num_spk:3: dropped 'r3': it is no recording left",
-        "spk2gender:4: dropped 's3': it is no speaker left",
+        "reco2num_spk:3: dropped 'r3': it is not a usable recording",
+        "spk2gender:4: dropped 's3': it has no usable segments",
     ]
     assert validate_data_dir(target) == []
     assert DataDir(target).segments == {
@@ -394,8 +394,8 @@ def test_repair_without_segments_keeps_recordings_with_speakers(make, tmp_path):
     assert dropped(source, tmp_path / "fixed") == [
         "wav.scp:2: dropped 'r2': it has no speaker",
         "utt2spk:2: dropped 'r3': it has no usable segment",
-        "reco2num_spk:2: dropped 'r2': it is no recording left",
-        "spk2gender:2: dropped 's2': it is no speaker left",
+        "reco2num_spk:2: dropped 'r2': it is not a usable recording",
+        "spk2gender:2: dropped 's2': it has no usable segments",
     ]
     assert (tmp_path / "fixed" / "spk2utt").read_text() == "s1 r1\n"
 
@@ -405,7 +405,7 @@ def test_nothing_is_written_if_nothing_is_left(make, tmp_path):
     with pytest.raises(DataFormatError) as caught:
         fix_data_dir(source, tmp_path / "fixed")
     assert str(caught.value) == (
-        f"{source}: no segment is left after repair, nothing is written; the first of "
+        f"{source}: no segment remains after repair, nothing is written; the first of "
         f"5 problems: {source}/wav.scp:1: dropped 'r1': it has no speaker"
     )
     assert not (tmp_path / "fixed").exists()

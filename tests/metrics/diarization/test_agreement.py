@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io.annotation import read_annotation
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.files import read_annotation
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.metrics import score_diarization
 
 CONVENTION = {"md-eval": "nist", "dscore": "dscore", "pyannote.metrics": "pyannote"}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.annotation import read_annotation
+from sms_diar.io.turns.files import read_annotation
 from sms_diar.metrics import compare, confidence_interval, score_diarization
 from sms_diar.metrics.diarization import bootstrap as bootstrap_module
 from sms_diar.metrics.diarization.bootstrap import (

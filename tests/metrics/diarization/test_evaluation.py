@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.annotation import read_annotation
+from sms_diar.io.turns.files import read_annotation
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
 from sms_diar.metrics.diarization import axis as axis_module
 from sms_diar.metrics.diarization.error_intervals import error_intervals

@@ -14,7 +14,7 @@ from recipes._common.extraction import (
 )
 from sms_diar._progress import Silence
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.synthetic.voices import Voice
 

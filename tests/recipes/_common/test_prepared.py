@@ -6,7 +6,7 @@ import pytest
 from recipes._common.prepared import check_speakers, prepare_data
 from recipes._common.settings import EmbeddingFiles
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.types import EmbeddingSet
 
 

@@ -7,7 +7,7 @@ from recipes._common import sessions
 from recipes._common.paper import SPEAKER_METHODS
 from sms_diar.clustering.methods import METHODS
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.arrays import write_npz
+from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.io.model import write_model
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld

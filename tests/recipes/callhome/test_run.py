@@ -17,12 +17,12 @@ from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.embeddings import read_embeddings
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.vad_lab import write_vad_lab
-from sms_diar.pipeline.cluster import cluster_embeddings
-from sms_diar.pipeline.models import read_backend
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
+from sms_diar.io.turns.vad_lab import write_vad_lab
+from sms_diar.pipeline.cluster.api import cluster_embeddings
+from sms_diar.pipeline.train.models import read_backend
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Segment, Turn

@@ -9,8 +9,8 @@ import soundfile
 from sms_diar._random import named_generator
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.rttm import read_rttm, write_rttm
-from sms_diar.io.uem import read_uem
+from sms_diar.io.turns.rttm import read_rttm, write_rttm
+from sms_diar.io.turns.uem import read_uem
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment, Turn
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from recipes.conversations.true_labels import true_activity, true_names
-from sms_diar.features.global_activity import NOBODY
 from sms_diar.features.local_activity import Frames, LocalActivity
+from sms_diar.pipeline.diarize.global_activity import NOBODY
 from sms_diar.types import Segment, Turn
 
 CLASSES = ((), (0,), (1,), (0, 1))

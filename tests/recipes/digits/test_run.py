@@ -11,8 +11,8 @@ from recipes.digits import steps as digits
 from sms_diar._random import named_generator
 from sms_diar.errors import MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.embeddings import read_embeddings
-from sms_diar.pipeline.models import read_ivector_model
+from sms_diar.io.embeddings.files import read_embeddings
+from sms_diar.pipeline.train.models import read_ivector_model
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
 

@@ -7,7 +7,7 @@ import pytest
 
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.embeddings import write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.tables import write_utt2spk
 from sms_diar.io.model import write_model

@@ -12,7 +12,7 @@ from sms_diar._random import named_generator
 from sms_diar.datasets import default_model_path
 from sms_diar.errors import ConfigError, MissingFileError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
-from sms_diar.io.embeddings import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import write_utt2spk
 from sms_diar.io.kaldi.validate import validate_data_dir

@@ -1,0 +1,1 @@
+"""Audio files and recordings: reading, decoding, writing."""

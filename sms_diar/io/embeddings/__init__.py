@@ -1,0 +1,1 @@
+"""Embedding files: NumPy, tables, JSON lines, Parquet and Kaldi archives."""

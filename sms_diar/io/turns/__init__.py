@@ -1,0 +1,1 @@
+"""Files of speaker turns and regions; `registry` lists the formats."""

@@ -1,0 +1,189 @@
+"""ELAN annotation format (EAF): one tier per speaker, times in milliseconds.
+
+Each annotation of a top-level tier is a turn; the speaker is the participant of the
+tier, or its name if it has no participant. Tiers with a parent comment on it and
+contain no turns.
+
+XML is read as a stream of elements, without building a tree. A file with a document
+type is refused, because it could declare entities, and EAF has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+# XML attacks need a document type, which is refused below.
+from xml.parsers import expat
+
+from sms_diar.io.turns._text import (
+    TICKS_PER_MILLISECOND,
+    FaultError,
+    Spoken,
+    milliseconds,
+    scan_whole,
+    tiers,
+)
+from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.timeline.ticks import MAX_SECONDS
+from sms_diar.types import Turn
+
+_TITLE = "EAF"
+_HEAD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<ANNOTATION_DOCUMENT AUTHOR="sms_diar" DATE="1970-01-01T00:00:00+00:00" FORMAT="3.0" \
+VERSION="3.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
+xsi:noNamespaceSchemaLocation="http://www.mpi.nl/tools/elan/EAFv3.0.xsd">
+    <HEADER MEDIA_FILE="" TIME_UNITS="milliseconds"/>
+"""
+_TAIL = """\
+    <LINGUISTIC_TYPE GRAPHIC_REFERENCES="false" LINGUISTIC_TYPE_ID="turns" \
+TIME_ALIGNABLE="true"/>
+</ANNOTATION_DOCUMENT>
+"""
+
+
+def eaf_text(turns: Sequence[Turn]) -> str:
+    """Format turns of one recording as an ELAN document, deterministically."""
+    slots: list[int] = []
+    body: list[str] = []
+    n_turns = 0
+    for speaker, tier in tiers(_TITLE, turns).items():
+        name = escape(speaker)
+        body.append(
+            f'    <TIER LINGUISTIC_TYPE_REF="turns" PARTICIPANT="{name}" '
+            f'TIER_ID="{name}">\n'
+        )
+        for turn in tier:
+            slots += milliseconds(_TITLE, turn)
+            n_turns += 1
+            body.append(
+                f"        <ANNOTATION>\n"
+                f'            <ALIGNABLE_ANNOTATION ANNOTATION_ID="a{n_turns}" '
+                f'TIME_SLOT_REF1="ts{len(slots) - 1}" '
+                f'TIME_SLOT_REF2="ts{len(slots)}">\n'
+                f"                <ANNOTATION_VALUE>{name}</ANNOTATION_VALUE>\n"
+                f"            </ALIGNABLE_ANNOTATION>\n"
+                f"        </ANNOTATION>\n"
+            )
+        body.append("    </TIER>\n")
+    # ELAN expects the slots in order of time.
+    order = sorted(range(len(slots)), key=lambda index: slots[index])
+    times = [
+        f'        <TIME_SLOT TIME_SLOT_ID="ts{index + 1}" '
+        f'TIME_VALUE="{slots[index]}"/>\n'
+        for index in order
+    ]
+    order_of_times = ["    <TIME_ORDER>\n", *times, "    </TIME_ORDER>\n"]
+    return "".join([_HEAD, *order_of_times, *body, _TAIL])
+
+
+def scan_eaf(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the turns of a file to an annotation; return their number."""
+    return scan_whole(path, builder, _parse)
+
+
+class _Aligned(NamedTuple):
+    line: int
+    speaker: str
+    first: str
+    last: str
+
+
+class _Document:
+    """Collects time slots and annotations while the XML is parsed."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, int | None] = {}
+        self.aligned: list[_Aligned] = []
+        self._speaker: str | None = None
+        self._depth = 0
+        self._parser = expat.ParserCreate()
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+
+    def read(self, data: bytes) -> None:
+        try:
+            self._parser.Parse(data, True)  # noqa: FBT003
+        except expat.ExpatError as error:
+            problem = expat.ErrorString(error.code)
+            raise FaultError(f"not whole XML ({problem})", error.lineno) from None
+        except FaultError:
+            raise
+        except (LookupError, ValueError) as error:  # of the encoding that it names
+            raise FaultError(f"cannot be read ({error}); save it as UTF-8") from None
+
+    @property
+    def _line(self) -> int:
+        return self._parser.CurrentLineNumber
+
+    def _doctype(self, *_: object) -> None:
+        raise FaultError(
+            "has a document type (DOCTYPE), which EAF does not need and which can "
+            "declare entities; remove it",
+            self._line,
+        )
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1 and name != "ANNOTATION_DOCUMENT":
+            raise FaultError(
+                f"is XML, but its root is <{name}>, not an ELAN document", self._line
+            )
+        if name == "HEADER":
+            unit = attributes.get("TIME_UNITS", "milliseconds")
+            if unit != "milliseconds":
+                raise FaultError(
+                    f"times must be in milliseconds, got {unit}", self._line
+                )
+        elif name == "TIME_SLOT":
+            self._slot(attributes)
+        elif name == "TIER":
+            named = attributes.get("PARTICIPANT", "").strip() or attributes.get(
+                "TIER_ID", ""
+            )
+            self._speaker = None if "PARENT_REF" in attributes else named.strip()
+        elif name == "ALIGNABLE_ANNOTATION" and self._speaker is not None:
+            if not self._speaker:
+                raise FaultError(
+                    "the tier has neither participant nor name", self._line
+                )
+            first, last = (attributes.get(f"TIME_SLOT_REF{n}", "") for n in (1, 2))
+            self.aligned.append(_Aligned(self._line, self._speaker, first, last))
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+
+    def _slot(self, attributes: dict[str, str]) -> None:
+        text = attributes.get("TIME_VALUE")
+        if text is None:
+            self.slots[attributes.get("TIME_SLOT_ID", "")] = None
+            return
+        if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+            raise FaultError(
+                f"TIME_VALUE must be milliseconds, got {text!r}", self._line
+            )
+        if int(text) >= MAX_SECONDS * 1000:
+            raise FaultError(f"times must be below {MAX_SECONDS} seconds", self._line)
+        self.slots[attributes.get("TIME_SLOT_ID", "")] = int(text)
+
+
+def _parse(data: bytes) -> Iterator[Spoken]:
+    document = _Document()
+    document.read(data)
+    for line, speaker, first, last in document.aligned:
+        ticks = []
+        for slot in (first, last):
+            if slot not in document.slots:
+                raise FaultError(f"time slot {slot!r} does not exist", line)
+            time = document.slots[slot]
+            if time is None:
+                raise FaultError(
+                    f"time slot {slot!r} has no time; align the annotation in ELAN",
+                    line,
+                )
+            ticks.append(time * TICKS_PER_MILLISECOND)
+        yield Spoken(line, speaker, *ticks)

@@ -1,0 +1,163 @@
+"""Registry of the formats of turns.
+
+To add a format, write a module with a reader and a writer, and add an entry here; the
+command line, file detection and the readers of folders follow. Importing this module
+is cheap: readers and writers are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sms_diar.timeline.annotation import AnnotationBuilder
+    from sms_diar.types import Turn
+
+
+@dataclass(frozen=True)
+class TurnFormat:
+    """A file format for turns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the format in options.
+    title : str
+        Name of the format in messages.
+    suffix : str
+        Suffix of file names; compared without regard to case.
+    reader : str
+        Reader as ``module.function``. The function takes a path and an
+        `AnnotationBuilder`, adds the turns of the file and returns their number.
+    writer : str, optional
+        Writer as ``module.function``. The function takes a sequence of turns and
+        returns the text of a file. Formats without one can only be read.
+    sign : str, optional
+        Regular expression that matches the start of files of this format, without
+        byte order marks and blank lines.
+    names_recordings : bool, default=False
+        If true, a file names the recordings of its turns. Files of other formats
+        contain a single recording, named after the file.
+    takes_duration : bool, default=False
+        If true, the writer also takes the length of the recording in seconds (0 if
+        unknown).
+    """
+
+    name: str
+    title: str
+    suffix: str
+    reader: str
+    writer: str | None = None
+    sign: str | None = None
+    names_recordings: bool = False
+    takes_duration: bool = False
+
+    def matches(self, start: str) -> bool:
+        """Return true if files of this format can begin with `start`."""
+        return self.sign is not None and re.match(self.sign, start) is not None
+
+    def scan(self, path: Path, builder: AnnotationBuilder) -> int:
+        """Add the turns of a file to a builder; return their number."""
+        n_turns: int = _load(self.reader)(path, builder)
+        return n_turns
+
+    def text(self, turns: Sequence[Turn], duration: float = 0.0) -> str:
+        """Format turns; `duration` is the length of the recording in seconds."""
+        write = _load(self.writer or "")
+        text: str = write(turns, duration) if self.takes_duration else write(turns)
+        return text
+
+
+def _load(function: str) -> Callable[..., Any]:
+    module, _, name = function.partition(".")
+    loaded: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), name)
+    return loaded
+
+
+_ENTRIES = (
+    TurnFormat(
+        "rttm",
+        "NIST RTTM",
+        ".rttm",
+        "rttm.scan_rttm",
+        "rttm.rttm_text",
+        sign=r"(?i:SPEAKER)[ \t]",
+        names_recordings=True,
+    ),
+    TurnFormat(
+        "json",
+        "JSON",
+        ".json",
+        "json.scan_turn_json",
+        "json.turn_json_text",
+        sign=r"[{\[]",
+        names_recordings=True,
+    ),
+    TurnFormat(
+        "csv",
+        "CSV",
+        ".csv",
+        "csv.scan_turn_csv",
+        "csv.turn_csv_text",
+        names_recordings=True,
+    ),
+    TurnFormat(
+        "audacity",
+        "Audacity labels",
+        ".txt",
+        "audacity.scan_audacity",
+        "audacity.audacity_text",
+        sign=r"[0-9.]+\t[0-9.]+\t[^\t\n]*(?:\r?\n|$)",
+    ),
+    TurnFormat(
+        "textgrid",
+        "Praat TextGrid",
+        ".TextGrid",
+        "textgrid.scan_textgrid",
+        "textgrid.textgrid_text",
+        sign=r'File type = "oo|"?ooTextFile|ooBinaryFile|"Praat',
+        takes_duration=True,
+    ),
+    TurnFormat(
+        "eaf",
+        "ELAN",
+        ".eaf",
+        "eaf.scan_eaf",
+        "eaf.eaf_text",
+        sign=r"<\?xml|<!DOCTYPE|<!--|<ANNOTATION_DOCUMENT",
+    ),
+    TurnFormat(
+        "srt",
+        "SubRip subtitles",
+        ".srt",
+        "subtitles.scan_srt",
+        "subtitles.srt_text",
+        sign=r"(?:[0-9]+[ \t]*\r?\n)?[0-9:.,]+[ \t]+-->[ \t]",
+    ),
+    TurnFormat(
+        "vtt",
+        "WebVTT subtitles",
+        ".vtt",
+        "subtitles.scan_webvtt",
+        "subtitles.webvtt_text",
+        sign=r"WEBVTT(?:\s|$)",
+    ),
+    TurnFormat("ctm", "CTM", ".ctm", "ctm.scan_ctm", names_recordings=True),
+)
+
+WORDS = TurnFormat("words", "CTM of words", "", "ctm.refuse_words")
+"""A CTM transcript, which is detected in order to be refused."""
+
+TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}
+"""Formats by name."""
+
+WRITTEN_FORMATS = tuple(entry.name for entry in _ENTRIES if entry.writer is not None)
+"""Names of the formats that can be written."""
+
+BY_SUFFIX = {e.suffix.lower(): e for e in _ENTRIES if e.suffix != ".txt"}
+"""Formats by suffix in lower case; a ``.txt`` file that is read may be anything."""

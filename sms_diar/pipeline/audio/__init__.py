@@ -1,0 +1,1 @@
+"""Audio input: resolve paths, decode recordings, write one file per speaker."""

@@ -1,0 +1,1 @@
+"""Clustering of embeddings: one session, several sessions, or across recordings."""

@@ -1,0 +1,416 @@
+"""Speaker diarization of recordings: ``sms-diar diarize``.
+
+Two neural networks do it where they are (`neural_diarize`), else the embedded i-vector
+model (`ivector_diarize`). Recordings are decoded once, and none knows of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from sms_diar import _scheduler
+from sms_diar._parallel import process_map
+from sms_diar._progress import Progress, Silence
+from sms_diar._validation import check_count, check_not_negative, check_positive
+from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.features.frames import check_detector
+from sms_diar.features.vad import VadConfig
+from sms_diar.io.audio.recording import Recording
+from sms_diar.io.turns.uem import read_uem
+from sms_diar.pipeline.audio.inputs import (
+    AudioInput,
+    GivenRecording,
+    is_single,
+    recordings_of,
+)
+from sms_diar.pipeline.diarize.channels import EACH, diarize_channels
+from sms_diar.pipeline.diarize.ivectors import DiarizeSettings, diarize_by_ivectors
+from sms_diar.pipeline.diarize.models import (
+    AUTO,
+    ChosenModel,
+    DiarizeModel,
+    choose_model,
+)
+from sms_diar.pipeline.diarize.neural import (
+    Networks,
+    diarize_by_networks,
+)
+from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
+from sms_diar.pipeline.diarize.voices import NeuralSettings
+from sms_diar.pipeline.identify.enrol import (
+    EnrolInput,
+    Enrolment,
+    EnrolmentFile,
+    enrolled_voices,
+    enrolment_files,
+)
+from sms_diar.pipeline.identify.match import identify
+from sms_diar.pipeline.identify.names import NamingRules
+from sms_diar.pipeline.train.extraction import counted
+from sms_diar.pipeline.train.models import IvectorModel
+from sms_diar.timeline.naming import name_speakers
+from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
+from sms_diar.types import Problem
+
+Settings: TypeAlias = DiarizeSettings | NeuralSettings
+
+
+def diarize(
+    source: AudioInput,
+    *,
+    method: str = DEFAULT_METHOD,
+    k: int | None = None,
+    threshold: float | None = None,
+    num_speakers: int | None = None,
+    min_speakers: int | None = None,
+    max_speakers: int | None = None,
+    model: DiarizeModel | None = AUTO,
+    vad: str | None = None,
+    step: float = 2.0,
+    uem: str | Path | Uem | None = None,
+    channel: int | str | None = None,
+    min_turn: float | None = None,
+    max_gap: float | None = None,
+    link: bool = False,
+    link_threshold: float = 0.5,
+    enrol: EnrolInput | None = None,
+    enrol_threshold: float = 0.5,
+    seed: int = 0,
+    workers: int = 1,
+    allow_commands: bool = False,
+    strict: bool = False,
+    max_memory: int | None = None,
+    progress: Progress | None = None,
+) -> Diarization:
+    """Diarize recordings: find the turns of each speaker.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, (samples, rate), or mapping
+        Audio files, Kaldi data directories and `wav.scp` tables; or samples of
+        shape (n,) or (n, channels) with their rate, which make a recording named
+        "recording"; or a mapping from names to such pairs.
+    method : str, default="sms"
+        Clustering method, a name of `sms_diar.clustering.methods.METHODS`.
+    k : int, optional
+        Number of neighbours of a window, for methods that use them.
+    threshold : float, optional
+        Score at which agglomerative clustering stops.
+    num_speakers, min_speakers, max_speakers : int, optional
+        Bounds on the number of speakers of each recording.
+    model : {"auto", "embedded", "neural"}, path, IvectorModel or Networks
+        Model, or its name or path. "neural" means two networks, which detect
+        overlapped speech; ``sms-diar models fetch`` downloads them. "embedded" is
+        the i-vector model of the package. "auto", the default, uses the networks if
+        they are installed; the first note of the result names the model. A path
+        leads to an i-vector model, or to a TOML file that describes a network.
+    vad : {"energy", "neural", "none"}, optional
+        Speech detector of i-vector models; "energy" by default. Networks detect
+        speech themselves, so "auto" uses the embedded model if `vad` is set.
+    step : float, default=2.0
+        Seconds between the starts of the 10 s windows of the networks.
+    uem : path or Uem, optional
+        Regions to diarize; speech outside them is ignored.
+    channel : int or "each", optional
+        Channel of recordings that have several, counted from 1; by default they are
+        mixed. With "each", every channel is one speaker, as in telephone calls.
+    min_turn, max_gap : float, optional
+        Minimum length of a turn, and maximum length of a pause that is bridged, in
+        seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
+        0.5 if the result is written as subtitles. With 0 turns do not change.
+    link : bool, default=False
+        Give the same person one name in all recordings: "spk-01" and so on, in the
+        order in which they are first heard.
+    link_threshold : float, default=0.5
+        Minimum probability to link speakers of two recordings.
+    enrol : mapping from str to path, (samples, rate), or several, optional
+        Recordings of known speakers by name. Speakers with a matching voice are
+        given the name, at most one in each recording.
+    enrol_threshold : float, default=0.5
+        Minimum probability to assign an enrolled name.
+    seed : int, default=0
+        Random seed.
+    workers : int, default=1
+        Number of recordings processed in parallel, or of threads for a single one.
+        Results do not depend on it.
+    allow_commands : bool, default=False
+        Run entries of `wav.scp` that are commands.
+    strict : bool, default=False
+        Raise the error of the first bad recording, even if there are several.
+    max_memory : int, optional
+        Maximum memory of all workers in bytes. A recording that may need more is
+        refused before its windows are clustered. Results do not depend on it.
+    progress : Progress, optional
+        Receives progress.
+
+    Returns
+    -------
+    Diarization
+        Errors of a single audio file, or of samples, are raised. In a list, table
+        or directory, recordings that cannot be read or have no speech are skipped
+        and reported in the `problems` of the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sms_diar
+    >>> rate, rng = 8000, np.random.default_rng(0)
+    >>> noise = 0.1 * rng.standard_normal(4 * rate)
+    >>> result = sms_diar.diarize((noise, rate), vad="none", max_speakers=1)
+    >>> [(turn.segment.start, turn.segment.end) for turn in result.turns]
+    [(0.0, 4.0)]
+    """
+    check_count("diarize", "workers", workers)
+    if min_turn is not None:
+        min_turn = check_not_negative("diarize", "min_turn", min_turn)
+    if max_gap is not None:
+        max_gap = check_not_negative("diarize", "max_gap", max_gap)
+    check_positive("diarize", "step", step)
+    if channel is not None and channel != EACH:
+        check_count("diarize", "channel", channel)
+    # Check all arguments before the work.
+    rules = NamingRules(link, link_threshold, enrol_threshold)
+    files = enrolment_files(enrol or {})
+    detector = DiarizeSettings().with_vad(vad or "energy").vad
+    check_detector(detector)
+    recordings = recordings_of(source)
+    regions = read_uem(uem) if isinstance(uem, str | Path) else uem
+    chosen = choose_model(model, vad=vad)
+    settings = replace(
+        _settings(chosen, step, detector),
+        min_turn=MIN_TURN if min_turn is None else min_turn,
+        max_gap=MAX_GAP if max_gap is None else max_gap,
+        channel=channel,
+        allow_commands=allow_commands,
+        channel_voices=link or bool(files),
+        max_memory=_share(max_memory, min(workers, len(recordings))),
+    )
+    # On network embeddings the default method is better without the PLDA back end,
+    # which was trained on other rooms (see NEURAL.md).
+    without_backend = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
+    build = partial(
+        build_method,
+        method,
+        None if without_backend else chosen.backend,
+        options=MethodOptions(k=k, threshold=threshold),
+        seed=seed,
+    )
+    estimator = build(
+        num_speakers=num_speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+    )
+    # The number of speakers applies to the recordings, not to enrolment files.
+    enrolment = _enrolled(files, chosen, build(), settings, workers, progress)
+    problems: list[Problem] | None = None if strict or is_single(source) else []
+    results = diarize_all(
+        recordings,
+        chosen.model,
+        estimator,
+        settings,
+        uem=regions,
+        workers=workers,
+        problems=problems,
+        progress=progress,
+    )
+    naming = None
+    if link or files:
+        results, naming = identify(results, chosen.comparison, enrolment, rules)
+    options = {
+        "method": method,
+        "model": chosen.name,
+        "k": k,
+        "threshold": threshold,
+        "num_speakers": num_speakers,
+        "min_speakers": min_speakers,
+        "max_speakers": max_speakers,
+        "vad": vad,
+        "step": step if isinstance(chosen.model, Networks) else None,
+        "channel": channel,
+        "min_turn": min_turn,
+        "max_gap": max_gap,
+        "seed": seed,
+    }
+    return Diarization(
+        method,
+        tuple(results),
+        tuple(problems or ()),
+        chosen.name,
+        chosen.note,
+        naming,
+        {name: value for name, value in options.items() if value is not None},
+    )
+
+
+def _share(max_memory: int | None, processes: int) -> int | None:
+    """Return the share of the memory for each process."""
+    return None if max_memory is None else max_memory // max(1, processes)
+
+
+def _settings(chosen: ChosenModel, step: float, vad: VadConfig) -> Settings:
+    """Return the settings for the chosen model."""
+    if isinstance(chosen.model, Networks):
+        return NeuralSettings(step=step)
+    return DiarizeSettings(vad=vad)
+
+
+def _enrolled(
+    files: Sequence[EnrolmentFile],
+    chosen: ChosenModel,
+    estimator: SpeakerEstimator,
+    settings: Settings,
+    workers: int,
+    progress: Progress | None,
+) -> Enrolment:
+    """Make voice prints of the people to enrol."""
+    if not files:
+        return Enrolment()
+    results = diarize_all(
+        [file.recording for file in files],
+        chosen.model,
+        estimator,
+        replace(settings, channel=None),
+        workers=workers,
+        progress=progress,
+    )
+    return enrolled_voices(files, results, chosen.comparison)
+
+
+def diarize_all(
+    recordings: Sequence[Recording | GivenRecording],
+    model: IvectorModel | Networks,
+    estimator: SpeakerEstimator,
+    settings: Settings | None = None,
+    *,
+    uem: Uem | None = None,
+    workers: int = 1,
+    problems: list[Problem] | None = None,
+    progress: Progress | None = None,
+) -> list[DiarizedRecording]:
+    """Diarize each recording separately.
+
+    See `diarize_recording` for the parameters. `problems` receives the errors of
+    recordings that are missing from the result; without it the first error is raised.
+    Several recordings are distributed over `workers` processes, or over a cluster.
+    """
+    listener = progress or Silence()
+    alone = len(recordings) == 1 and _scheduler.current() is None
+    if alone:  # one progress bar per part, never nested ones
+        one = partial(_attempt, workers=workers, progress=listener)
+        work = map(partial(one, model, estimator, settings, uem), recordings)
+        return _results(work, problems)
+    with listener.track("recordings", len(recordings)) as advance:
+        attempt = partial(_attempt, model, estimator, settings, uem)
+        outcomes = process_map(attempt, recordings, workers=workers)
+        return _results(counted(outcomes, advance), problems)
+
+
+def diarize_recording(
+    recording: Recording | GivenRecording,
+    model: IvectorModel | Networks,
+    estimator: SpeakerEstimator,
+    settings: Settings | None = None,
+    *,
+    uem: Uem | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> DiarizedRecording:
+    """Diarize one recording.
+
+    Parameters
+    ----------
+    recording : Recording or GivenRecording
+        Recording; its segments are ignored.
+    model : IvectorModel or Networks
+        Model that computes the vectors.
+    estimator : SpeakerEstimator
+        Clusters the vectors with its own back end.
+    settings : DiarizeSettings or NeuralSettings, optional
+        Settings of the kind that belongs to the model.
+    uem : Uem, optional
+        Regions to diarize; speech outside them is ignored.
+    workers : int, default=1
+        Number of threads. Results do not depend on it.
+    progress : Progress, optional
+        Receives progress.
+    """
+    chosen = settings or DiarizeSettings()
+    if chosen.channel == EACH:
+        result = diarize_channels(
+            recording, model, chosen, uem=uem, workers=workers, progress=progress
+        )
+    elif isinstance(model, Networks):
+        result = diarize_by_networks(
+            recording,
+            model,
+            estimator,
+            chosen if isinstance(chosen, NeuralSettings) else None,
+            uem=uem,
+            workers=workers,
+            progress=progress,
+        )
+    else:
+        result = diarize_by_ivectors(
+            recording,
+            model,
+            estimator,
+            chosen if isinstance(chosen, DiarizeSettings) else None,
+            uem=uem,
+            workers=workers,
+            progress=progress,
+        )
+    # After the voice prints, because a bridged pause has no voice.
+    turns = tidy_turns(result.turns, min_turn=chosen.min_turn, max_gap=chosen.max_gap)
+    result = replace(result, turns=tuple(turns))
+    if chosen.channel == EACH:
+        return result  # named after the channels
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+    return result.renamed(dict(zip(speakers, name_speakers(speakers), strict=True)))
+
+
+Outcome: TypeAlias = DiarizedRecording | Exception
+
+
+def _attempt(
+    model: IvectorModel | Networks,
+    estimator: SpeakerEstimator,
+    settings: Settings | None,
+    uem: Uem | None,
+    recording: Recording | GivenRecording,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[str, Outcome]:
+    """Return the name of a recording, and its result or error."""
+    try:
+        return recording.id, diarize_recording(
+            recording,
+            model,
+            estimator,
+            settings,
+            uem=uem,
+            workers=workers,
+            progress=progress,
+        )
+    except Exception as error:  # noqa: BLE001 - others go on
+        return recording.id, error
+
+
+def _results(
+    outcomes: Iterator[tuple[str, Outcome]], problems: list[Problem] | None
+) -> list[DiarizedRecording]:
+    results = []
+    for name, outcome in outcomes:
+        if isinstance(outcome, DiarizedRecording):
+            results.append(outcome)
+        elif problems is None:
+            raise outcome
+        else:
+            problems.append(Problem.of(outcome, recording=name))
+    return results

@@ -1,0 +1,155 @@
+"""Voice prints: one vector per speaker of a recording.
+
+A voice print is the mean vector of the windows in which only this speaker is active.
+The vectors themselves are dropped, so that even a recording of five hours needs only a
+few hundred numbers per speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring import BackEnd
+from sms_diar.scoring.same_voice import VoiceComparison
+from sms_diar.types import BoolArray, FloatArray, Segment, Turn
+
+_OWN = 0.8  # minimum share of a window with its speaker
+_OTHERS = 0.2  # maximum share of a window with other speakers
+
+
+@dataclass(frozen=True)
+class VoicePrint:
+    """Voice print of a speaker.
+
+    Parameters
+    ----------
+    speaker : str
+        Name of the speaker.
+    vector : tuple of float
+        Mean of the vectors of the windows, each scaled to unit length after the
+        centring of the back end. The more the windows differ, the shorter it is.
+    windows : int
+        Number of windows.
+    seconds : float
+        Duration of speech in the windows; overlap counts once.
+    """
+
+    speaker: str
+    vector: tuple[float, ...]
+    windows: int
+    seconds: float
+
+    def pooled(self, other: VoicePrint) -> VoicePrint:
+        """Return the combined print of two prints of one speaker."""
+        both = self.windows + other.windows
+        mine, its = np.array(self.vector), np.array(other.vector)
+        mean = (self.windows * mine + other.windows * its) / both
+        return VoicePrint(
+            self.speaker, tuple(mean.tolist()), both, self.seconds + other.seconds
+        )
+
+    def named(self, speaker: str) -> VoicePrint:
+        """Return a copy with another name."""
+        return replace(self, speaker=speaker)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without the vector."""
+        return {"windows": self.windows, "seconds": self.seconds}
+
+
+def pool_prints(prints: Sequence[VoicePrint]) -> VoicePrint:
+    """Combine prints of one speaker; the result has the name of the first."""
+    return reduce(VoicePrint.pooled, prints)
+
+
+def voice_prints(
+    turns: Sequence[Turn],
+    windows: Sequence[Segment],
+    vectors: FloatArray,
+    backend: BackEnd | None = None,
+) -> tuple[VoicePrint, ...]:
+    """Compute the voice prints of the speakers of one recording.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        Turns; two turns of the same speaker never overlap.
+    windows : sequence of Segment
+        Windows that have vectors.
+    vectors : ndarray of shape (n_windows, d)
+        Raw vectors.
+    backend : BackEnd, optional
+        Back end whose mean is subtracted before vectors are scaled.
+
+    Returns
+    -------
+    prints : tuple of VoicePrint
+        Voice prints ordered by name, without speakers that never fill a window.
+    """
+    if not turns:
+        return ()
+    states = scale_rows(vectors) if backend is None else backend.prepare(vectors)
+    names = sorted({turn.speaker for turn in turns})
+    starts: FloatArray = np.array([window.start for window in windows])
+    ends: FloatArray = np.array([window.end for window in windows])
+    shares = np.stack(
+        [
+            _covered([t.segment for t in turns if t.speaker == name], starts, ends)
+            for name in names
+        ]
+    ) / (ends - starts)
+    everybody = shares.sum(axis=0)
+    prints = []
+    for name, share in zip(names, shares, strict=True):
+        alone: BoolArray = (share >= _OWN) & (everybody - share <= _OTHERS)
+        if not alone.any():
+            continue
+        solo_windows = [windows[row] for row in np.flatnonzero(alone).tolist()]
+        seconds = row_weight_of(solo_windows) * sum(
+            window.duration for window in solo_windows
+        )
+        mean = states[alone].mean(axis=0)
+        prints.append(
+            VoicePrint(name, tuple(mean.tolist()), len(solo_windows), round(seconds, 3))
+        )
+    return tuple(prints)
+
+
+def compare_prints(
+    ours: Sequence[VoicePrint], theirs: Sequence[VoicePrint], how: VoiceComparison
+) -> tuple[FloatArray, FloatArray]:
+    """Compute scores and log-likelihood ratios for all pairs of two lists of prints.
+
+    Returns
+    -------
+    scores, ratios : ndarray of shape (n_ours, n_theirs)
+    """
+    if not ours or not theirs:
+        return np.zeros((len(ours), len(theirs))), np.zeros((len(ours), len(theirs)))
+    a, b = (np.array([voice.vector for voice in some]) for some in (ours, theirs))
+    scores = how.scores(a, b)
+    lengths = (np.array([voice.seconds for voice in some]) for some in (ours, theirs))
+    return scores, how.log_ratios(scores, *lengths)
+
+
+def _covered(
+    stretches: Sequence[Segment], starts: FloatArray, ends: FloatArray
+) -> FloatArray:
+    """Return how many seconds of each window the disjoint `stretches` cover."""
+    ordered = sorted(stretches)
+    edges = np.array([(stretch.start, stretch.end) for stretch in ordered])
+    lengths = edges[:, 1] - edges[:, 0]
+    # Cumulative speech up to each boundary; constant in pauses.
+    spoken = np.repeat(np.cumsum(lengths), 2)
+    spoken[::2] -= lengths
+    times = edges.ravel()
+    until_end, until_start = (np.interp(t, times, spoken) for t in (ends, starts))
+    covered: FloatArray = until_end - until_start
+    return covered

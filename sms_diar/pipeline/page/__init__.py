@@ -1,0 +1,1 @@
+"""HTML page of a diarized recording, with its audio."""

@@ -1,0 +1,340 @@
+"""HTML report with audio: ``sms-diar report``.
+
+`report_page` takes turns of any origin, or a `Diarization`, which also has confidences
+and the clustered windows.
+
+>>> from sms_diar.types import Segment, Turn
+>>> page = report_page([Turn(Segment("call", 0.0, 6.0), "Ann")])
+>>> "<!doctype html>" in page.html()
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+
+from sms_diar._files import replacing, write_text
+from sms_diar._progress import Progress
+from sms_diar._validation import check_not_negative
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.audio.recording import Recording
+from sms_diar.io.file_names import file_names
+from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.pipeline.audio.inputs import AudioInput, GivenRecording, recordings_of
+from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
+from sms_diar.pipeline.page.audio import listen_to
+from sms_diar.pipeline.page.details import window_map
+from sms_diar.pipeline.score.api import score
+from sms_diar.pipeline.score.inputs import (
+    TurnSource,
+    matched_turns,
+    paths_of,
+    shown_names,
+    turns_of,
+)
+from sms_diar.report.html_page import render
+from sms_diar.report.page_data import Page, PageError, PageRecording, PageScore
+from sms_diar.report.provenance import stamp
+from sms_diar.report.score_report import ScoreReport
+from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.ticks import seconds_of
+from sms_diar.types import Problem, Turn
+
+EMBED_LIMIT = 16.0
+"""Maximum embedded audio in megabytes; larger audio is saved in separate files."""
+
+_HEIGHT = 720  # height of the page in a notebook, in pixels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportPage:
+    """HTML page that can be written to a file or shown in a notebook.
+
+    Parameters
+    ----------
+    page : Page
+        Contents.
+    embed_limit : float
+        Maximum megabytes of compressed audio that are embedded.
+    remarks : tuple of Problem
+        Notes and warnings about names of recordings.
+    """
+
+    page: Page
+    embed_limit: float = EMBED_LIMIT
+    remarks: tuple[Problem, ...] = ()
+
+    def html(self) -> str:
+        """Return the page as HTML with all audio embedded."""
+        return render(self.page)
+
+    def __repr__(self) -> str:
+        return f"<ReportPage {self.page.title!r}; write(path) saves it as HTML>"
+
+    def _repr_html_(self) -> str:
+        """Return a frame with the page, without audio above the limit."""
+        page, note = self.page, ""
+        if self._audio_size > 1e6 * self.embed_limit:
+            silent = tuple(
+                replace(recording, audio=None) for recording in page.recordings
+            )
+            page = replace(page, recordings=silent)
+            note = (
+                f"<p>The audio ({self._audio_size / 1e6:.0f} MB) is too large for a "
+                f"notebook; the page that <code>write(path)</code> saves has it.</p>"
+            )
+        # Without allow-same-origin the page cannot reach the notebook around it.
+        return (
+            f'<iframe srcdoc="{escape(render(page))}" title="{escape(page.title)}" '
+            f'sandbox="allow-scripts allow-downloads" width="100%" height="{_HEIGHT}" '
+            f'style="border: 1px solid #ccc"></iframe>{note}'
+        )
+
+    @property
+    def _audio_size(self) -> int:
+        sounds = (recording.audio for recording in self.page.recordings)
+        return sum(len(sound.content) for sound in sounds if sound is not None)
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write the page, and audio above the limit as separate files.
+
+        Returns
+        -------
+        paths : list of Path
+            Files that were written, the page first.
+        """
+        target = Path(path)
+        sounds = {
+            index: recording.audio
+            for index, recording in enumerate(self.page.recordings)
+            if recording.audio is not None
+        }
+        if self._audio_size <= 1e6 * self.embed_limit:
+            write_text(target, render(self.page))
+            return [target]
+        beside = {}
+        stem = file_names([target.stem])[target.stem]  # the page links to it
+        for index, sound in sounds.items():
+            name = f"{stem}-{index + 1}{sound.suffix}"
+            with replacing(target.with_name(name)) as temporary:
+                temporary.write_bytes(sound.content)
+            beside[index] = name
+        write_text(target, render(self.page, beside))
+        return [target, *(target.with_name(name) for name in beside.values())]
+
+
+def report_page(
+    turns: TurnSource | Diarization,
+    *,
+    audio: AudioInput | None = None,
+    reference: TurnSource | None = None,
+    uem: str | Path | Uem | None = None,
+    convention: str = "sms-diar",
+    collar: float = 0.0,
+    ignore_overlap: bool = False,
+    title: str | None = None,
+    embed_limit: float = EMBED_LIMIT,
+    allow_commands: bool = False,
+    progress: Progress | None = None,
+) -> ReportPage:
+    """Make an HTML page of turns.
+
+    Parameters
+    ----------
+    turns : Diarization, path, list of paths, Annotation or iterable of Turn
+        Turns, from `sms_diar.diarize` or any other system.
+    audio : path, sequence of paths, (samples, rate), or mapping, optional
+        Audio of the recordings, as for `sms_diar.diarize`, matched by name. A single
+        file is matched with a single recording regardless of their names.
+    reference : path, list of paths, Annotation or iterable of Turn, optional
+        True turns. Single recordings of other names are matched as by
+        `sms_diar.score`.
+    uem, convention, collar, ignore_overlap
+        Scoring options, as for `sms_diar.score`.
+    title : str, optional
+        Title of the page; by default the name of the recording.
+    embed_limit : float, default=16.0
+        Maximum megabytes of compressed audio that are embedded in the page; larger
+        audio is saved in separate files.
+    allow_commands : bool, default=False
+        Run entries of `wav.scp` that are commands.
+    progress : Progress, optional
+        Receives progress.
+    """
+    check_not_negative("report_page", "embed_limit", embed_limit)
+    results: dict[str, DiarizedRecording] = {}
+    settings: Mapping[str, object] = {}
+    if isinstance(turns, Diarization):
+        results = {result.recording: result for result in turns.distinct_recordings}
+        settings = turns.settings
+        turns_by_recording = {
+            name: list(result.turns) for name, result in results.items()
+        }
+    else:
+        if isinstance(turns, str | Path):
+            settings = {"turns": turns}
+        turns_by_recording = _by_recording(turns_of("turns", turns))
+    if not turns_by_recording:
+        raise InvalidParameterError("report_page: turns must contain turns, got none")
+    scores = None
+    true: dict[str, list[Turn]] = {}
+    remarks: tuple[Problem, ...] = ()
+    if reference is not None:
+        truth = turns_of("reference", reference)
+        shown = Annotation.from_turns(
+            turn for part in turns_by_recording.values() for turn in part
+        )
+        paths = [] if isinstance(turns, Diarization) else paths_of(turns)
+        truth, remarks = matched_turns(shown, paths, truth, paths_of(reference))
+        true = {
+            name: listed
+            for name, listed in _by_recording(truth).items()
+            if name in turns_by_recording
+        }
+        if not true:
+            raise InvalidParameterError(
+                f"report_page: reference must have a recording of the turns "
+                f"({shown_names(turns_by_recording)}), got "
+                f"{shown_names(truth.recordings)}"
+            )
+        scores = score(
+            [turn for listed in true.values() for turn in listed],
+            [turn for name in true for turn in turns_by_recording[name]],
+            uem=uem,
+            convention=convention,
+            collar=collar,
+            ignore_overlap=ignore_overlap,
+        )
+    heard = (
+        {} if audio is None else _match(recordings_of(audio), list(turns_by_recording))
+    )
+    parts = []
+    for name, listed in turns_by_recording.items():
+        part = _recording(name, listed, results.get(name))
+        if scores is not None and name in true:
+            part = _scored(part, true[name], scores)
+            part = replace(part, notes=(*part.notes, *map(str, remarks)))
+        if name in heard:
+            part = _with_audio(
+                part, heard[name], allow_commands=allow_commands, progress=progress
+            )
+        parts.append(part)
+    head = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
+    page = Page(head, tuple(parts), settings, _versions())
+    return ReportPage(page, embed_limit, remarks)
+
+
+def _recording(
+    name: str, turns: Sequence[Turn], result: DiarizedRecording | None
+) -> PageRecording:
+    order = sorted(range(len(turns)), key=lambda index: turns[index])
+    last = max((turn.segment.end for turn in turns), default=0.0)
+    listed = tuple(turns[index] for index in order)
+    if result is None:
+        return PageRecording(name, last, listed)
+    confidence = result.confidence
+    return PageRecording(
+        name,
+        max(result.duration, last),
+        listed,
+        tuple(confidence[index] for index in order),
+        windows=None if result.details is None else window_map(result.details),
+        notes=tuple(note.removeprefix(f"{name}: ") for note in result.notes),
+    )
+
+
+def _scored(
+    part: PageRecording, turns: Sequence[Turn], scores: ScoreReport
+) -> PageRecording:
+    recording_score = scores.recordings.get(part.name)
+    if recording_score is None:
+        return part
+    errors = [
+        PageError(
+            seconds_of(error.start),
+            seconds_of(error.end),
+            error.kind,
+            error.reference,
+            error.hypothesis,
+        )
+        for error in error_intervals(scores.evaluation)
+        if error.recording == part.name
+    ]
+    return replace(
+        part,
+        duration=max(part.duration, *(turn.segment.end for turn in turns)),
+        score=PageScore(
+            tuple(sorted(turns)),
+            recording_score.mapping,
+            tuple(errors),
+            recording_score.figures,
+            tuple(scores.settings.sentences()),
+        ),
+    )
+
+
+def _with_audio(
+    part: PageRecording,
+    recording: Recording | GivenRecording,
+    *,
+    allow_commands: bool,
+    progress: Progress | None,
+) -> PageRecording:
+    seconds, waveform, sound = listen_to(
+        recording, allow_commands=allow_commands, progress=progress
+    )
+    notes = part.notes
+    last = max((turn.segment.end for turn in part.turns), default=0.0)
+    if last > seconds + 0.5:
+        notes += (
+            f"The last turn ends at {last:.1f} s, but the audio has {seconds:.1f} s: "
+            f"it may belong to another recording.",
+        )
+    return replace(
+        part,
+        duration=max(part.duration, seconds),
+        waveform=waveform,
+        audio=sound,
+        notes=notes,
+    )
+
+
+def _match(
+    recordings: Sequence[Recording | GivenRecording], names: Sequence[str]
+) -> dict[str, Recording | GivenRecording]:
+    if len(recordings) == 1 and len(names) == 1:
+        return {names[0]: recordings[0]}
+    matched = {
+        recording.id: recording for recording in recordings if recording.id in names
+    }
+    if not matched:
+        raise InvalidParameterError(
+            f"report_page: audio must have a recording of the turns "
+            f"({shown_names(names)}), got "
+            f"{shown_names(recording.id for recording in recordings)}; "
+            f"files are matched by their names without suffix"
+        )
+    return matched
+
+
+def _by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    grouped: dict[str, list[Turn]] = {}
+    for turn in turns:
+        grouped.setdefault(turn.segment.recording, []).append(turn)
+    return grouped
+
+
+def _versions() -> dict[str, object]:
+    made = stamp(seed=None, settings={})
+    machine = made["machine"]
+    names = ("python", "numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "sms-diar": made["sms_diar"],
+        "commit": made["git"],
+        "made": made["date"],
+        **{name: machine[name] for name in names},
+    }

@@ -1,0 +1,1 @@
+"""Scores of turns and labels against a reference."""

@@ -1,0 +1,1 @@
+"""Simulated conversations with their reference."""

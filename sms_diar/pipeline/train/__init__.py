@@ -1,0 +1,1 @@
+"""Models and their training: features, i-vectors, PLDA models and trials."""

@@ -1,0 +1,292 @@
+"""Training of i-vector models: background model, T and an optional back end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sms_diar._progress import Progress, Silence
+from sms_diar.embeddings import (
+    FrameStore,
+    IvectorExtractor,
+    Statistics,
+    collect_statistics,
+    train_total_variability,
+    train_ubm,
+)
+from sms_diar.embeddings.extractor import round_mixture
+from sms_diar.embeddings.ubm import count_steps
+from sms_diar.errors import ExperimentError, InvalidParameterError, MissingFileError
+from sms_diar.features.extract import features_of_segments
+from sms_diar.features.front_end import FrontEnd
+from sms_diar.pipeline.memory import require, training_memory
+from sms_diar.pipeline.train.checkpoint import Checkpoint, TrainingState, training_key
+from sms_diar.pipeline.train.extraction import Speech, count_segments, counted
+from sms_diar.pipeline.train.models import IvectorModel
+from sms_diar.scoring import BackEnd, train_backend
+from sms_diar.types import Problem
+
+_OWNER = "train_ivectors"
+
+
+@dataclass(frozen=True)
+class IvectorSettings:
+    """Training settings; see `train_ubm` and the functions for T."""
+
+    n_components: int = 128
+    rank: int = 100
+    covariance: str = "diagonal"
+    ubm_iter: int = 10
+    tv_iter: int = 10
+    top: int | None = None
+    storage: str = "float"
+    seed: int = 0
+
+
+def train_ivectors(
+    speech: Sequence[Speech],
+    settings: IvectorSettings | None = None,
+    *,
+    backend: bool = False,
+    channel: int | None = None,
+    allow_commands: bool = False,
+    workers: int = 1,
+    problems: list[Problem] | None = None,
+    progress: Progress | None = None,
+    notes: Mapping[str, Any] | None = None,
+    checkpoint: Path | None = None,
+    max_memory: int | None = None,
+) -> IvectorModel:
+    """Train the background model, T and optionally the back end.
+
+    Parameters
+    ----------
+    speech : sequence of Speech
+        Training data; each directory is a session. The model stores the front end
+        of the first one for extraction.
+    settings : IvectorSettings, optional
+        Sizes and iterations.
+    backend : bool, default=False
+        Train the paper's chain and PLDA on the i-vectors of the same segments, with
+        the speakers of `utt2spk`.
+    channel, allow_commands, workers, problems, progress
+        As in `extract_ivectors`.
+    notes : mapping, optional
+        Additional notes to store in the model.
+    checkpoint : Path, optional
+        Checkpoint file. After an interruption, training with the same data and
+        settings continues from it and gives the same model. The caller removes the
+        file after writing the model.
+    max_memory : int, optional
+        Maximum memory of the program in bytes. Raise an error before the work if
+        more may be needed. Results do not depend on it.
+    """
+    chosen = settings or IvectorSettings()
+    front_end = _common_front_end(speech)
+    # Read first, so that errors appear before hours of training.
+    speakers = _speakers(speech) if backend else {}
+    listener = progress or Silence()
+    if max_memory is not None:
+        n_segments = sum(count_segments(part.data) for part in speech)
+        require(
+            _OWNER,
+            f"{chosen.n_components} components and rank {chosen.rank} on {n_segments} "
+            f"segments",
+            training_memory(
+                n_segments,
+                front_end.dim,
+                chosen.n_components,
+                chosen.rank,
+                full=chosen.covariance == "full",
+                workers=workers,
+            ),
+            max_memory,
+            "allow more memory, or use fewer components, a lower rank, fewer segments "
+            "or fewer workers",
+        )
+    with FrameStore(front_end.dim) as store:
+        for part in speech:
+            label = f"features of {part.data.path.name}"
+            with listener.track(label, count_segments(part.data)) as advance:
+                frames = features_of_segments(
+                    part.data,
+                    part.front_end,
+                    channel=channel,
+                    allow_commands=allow_commands,
+                    workers=workers,
+                    problems=problems,
+                )
+                store.extend(counted(frames, advance))
+        if len(set(store.ids)) < len(store):
+            raise ExperimentError(
+                f"{_OWNER}: segment ids must differ between data directories, got "
+                f"{len(store) - len(set(store.ids))} twice; prefix them"
+            )
+        key = training_key(asdict(chosen), store.fingerprint)
+        store_state = Checkpoint(checkpoint, key, listener.say)
+        with store_state.on_interruption():
+            extractor, statistics = _train_extractor(
+                store,
+                front_end,
+                chosen,
+                store_state,
+                workers=workers,
+                listener=listener,
+            )
+        words = {
+            **(notes or {}),
+            "data": [part.data.path.name for part in speech],
+            "segments": len(store),
+            "hours": round(store.n_frames * front_end.grid.shift / 3600.0, 3),
+            **extractor.notes,
+        }
+    extractor = replace(extractor, notes=words)
+    if not backend:
+        return IvectorModel(extractor)
+    return IvectorModel(
+        extractor, _train_backend(extractor, statistics, speakers, workers=workers)
+    )
+
+
+def _common_front_end(speech: Sequence[Speech]) -> FrontEnd:
+    if not speech:
+        raise InvalidParameterError(
+            f"{_OWNER}: speech must be at least one data directory, got none"
+        )
+    first = speech[0].front_end
+    for part in speech[1:]:
+        same = replace(part.front_end, vad=first.vad, cmvn=first.cmvn)
+        if same != first:
+            raise InvalidParameterError(
+                f"{_OWNER}: speech must have one front end but for speech detection "
+                f"and normalisation, got another one for {part.data.path}"
+            )
+    return first
+
+
+def _speakers(speech: Sequence[Speech]) -> dict[str, str]:
+    speakers: dict[str, str] = {}
+    for part in speech:
+        if not part.data.has("utt2spk"):
+            raise MissingFileError(
+                f"{part.data.path / 'utt2spk'}: no such file, and a back end needs to "
+                f"know the speakers; train without --backend"
+            )
+        speakers |= part.data.utt2spk
+    return speakers
+
+
+def _train_extractor(
+    store: FrameStore,
+    front_end: FrontEnd,
+    settings: IvectorSettings,
+    kept: Checkpoint,
+    *,
+    workers: int,
+    listener: Progress,
+) -> tuple[IvectorExtractor, Statistics]:
+    steps = count_steps(settings.n_components, n_iter=settings.ubm_iter)
+    reached = kept.read(lambda state: _fits(state, store.dim, settings))
+    done = 0 if reached.ubm is None else len(reached.ubm.steps)
+    if done and reached.tv is None:
+        listener.say(f"background model: continues from iteration {done} of {steps}")
+    with listener.track("background model", steps, done) as advance:
+        ubm = train_ubm(
+            store,
+            settings.n_components,
+            covariance=settings.covariance,
+            n_iter=settings.ubm_iter,
+            seed=settings.seed,
+            workers=workers,
+            on_step=lambda _: advance(),
+            on_state=lambda state: kept.keep(ubm=state),
+            resume=reached.ubm,
+        )
+    # Statistics must match the mixture as stored in the model file.
+    mixture = round_mixture(ubm.mixture, settings.storage)
+    with listener.track("statistics", len(store)) as advance:
+        statistics = collect_statistics(
+            mixture,
+            counted(store.segments(), advance),
+            top=settings.top,
+            workers=workers,
+        )
+    done = 0 if reached.tv is None else len(reached.tv.log_likelihoods)
+    if done:
+        listener.say(
+            f"total variability: continues from iteration {done} of {settings.tv_iter}"
+        )
+    with listener.track("total variability", settings.tv_iter + 1, done) as advance:
+        fit = train_total_variability(
+            statistics,
+            mixture,
+            settings.rank,
+            n_iter=settings.tv_iter,
+            seed=settings.seed,
+            workers=workers,
+            on_iteration=lambda *_: advance(),
+            on_state=lambda state: kept.keep(tv=state),
+            resume=reached.tv,
+        )
+    notes = {
+        "seed": settings.seed,
+        "frames": store.n_frames,
+        "ubm_log_likelihood": ubm.steps[-1].log_likelihood,
+        "tv_log_likelihood_start": float(fit.log_likelihoods[0]),
+        "tv_log_likelihood_end": float(fit.log_likelihoods[-1]),
+    }
+    extractor = IvectorExtractor(
+        fit.model,
+        front_end=front_end.as_dict(),
+        top=settings.top,
+        storage=settings.storage,
+        notes=notes,
+    )
+    return extractor, statistics
+
+
+def _fits(state: TrainingState, dim: int, settings: IvectorSettings) -> bool:
+    """Return True if a state can belong to this training."""
+    if state.ubm is None:
+        return False
+    c = settings.n_components
+    steps = count_steps(c, n_iter=settings.ubm_iter)
+    mixture = state.ubm.mixture
+    if mixture.dim != dim or mixture.is_full != (settings.covariance == "full"):
+        return False
+    if not 0 < len(state.ubm.steps) <= steps:
+        return False
+    if mixture.n_components != state.ubm.steps[-1].n_components:
+        return False
+    if state.tv is None:
+        return True
+    return (
+        len(state.ubm.steps) == steps
+        and state.tv.matrix.shape == (c, dim, settings.rank)
+        and state.tv.means.shape == (c, dim)
+        and 0 < len(state.tv.log_likelihoods) <= settings.tv_iter
+    )
+
+
+def _train_backend(
+    extractor: IvectorExtractor,
+    statistics: Statistics,
+    speakers: Mapping[str, str],
+    *,
+    workers: int,
+) -> BackEnd:
+    rows = [row for row, name in enumerate(statistics.ids) if name in speakers]
+    labels = np.array([speakers[statistics.ids[row]] for row in rows])
+    if len(set(labels.tolist())) < 2:
+        raise ExperimentError(
+            f"{_OWNER}: a back end needs at least 2 speakers with speech, got "
+            f"{len(set(labels.tolist()))}; train without --backend"
+        )
+    vectors = extractor.model.extract(statistics.select(rows), workers=workers)
+    backend = train_backend(vectors, labels, extractor=extractor.fingerprint)
+    notes = {"vectors": len(rows), "speakers": len(set(labels.tolist()))}
+    return replace(backend, notes=notes)

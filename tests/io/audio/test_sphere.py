@@ -1,0 +1,175 @@
+"""SPHERE files written here, read back, and broken in every way."""
+
+import numpy as np
+import pytest
+
+from sms_diar.errors import DataFormatError
+from sms_diar.io.audio.sphere import SphereFile
+
+
+def header(size=1024, **fields):
+    """A SPHERE header; a field of None is left out."""
+    usual = {
+        "sample_rate": 8000,
+        "channel_count": 1,
+        "sample_n_bytes": 2,
+        "sample_byte_format": "01",
+        "sample_coding": "pcm",
+    }
+    lines = ["NIST_1A", f"{size:7d}"]
+    for name, value in {**usual, **fields}.items():
+        if value is not None:
+            kind = "i" if isinstance(value, int) else f"s{len(value)}"
+            lines.append(f"{name} -{kind} {value}")
+    return "\n".join([*lines, "end_head", ""]).encode().ljust(size)
+
+
+def write(path, data=b"", **fields):
+    path.write_bytes(header(**fields) + data)
+    return path
+
+
+def refusal(path):
+    with pytest.raises(DataFormatError) as caught:
+        SphereFile(path)
+    return str(caught.value)
+
+
+def decoded(path):
+    file = SphereFile(path)
+    try:
+        return file.read(0, file.n_samples)
+    finally:
+        file.close()
+
+
+@pytest.mark.parametrize(("order", "dtype"), [("01", "<i2"), ("10", ">i2")])
+def test_pcm_of_both_byte_orders_is_the_integer_over_32768(tmp_path, order, dtype):
+    samples = np.array([0, 1, -1, 32767, -32768, 258], dtype=dtype)
+    path = write(
+        tmp_path / "a.sph",
+        samples.tobytes(),
+        sample_count=6,
+        sample_byte_format=order,
+    )
+    assert decoded(path)[:, 0].tolist() == (samples / 32768).tolist()
+
+
+def test_mu_law_by_hand(tmp_path):
+    # G.711: 0xff is 0; 0x80 and 0x00 are the largest, +-32124; 0xef has exponent 1
+    # and mantissa 0: (0 + 132) * 2 - 132 = 132
+    path = write(
+        tmp_path / "a.sph",
+        bytes([0xFF, 0x7F, 0x80, 0x00, 0xEF, 0x6F]),
+        sample_coding="ulaw",
+        sample_n_bytes=1,
+        sample_byte_format="1",
+        sample_count=6,
+    )
+    got = decoded(path)[:, 0] * 32768
+    assert got.tolist() == [0, 0, 32124, -32124, 132, -132]
+
+
+def test_a_law_by_hand(tmp_path):
+    # G.711: 0xd5 is +8, 0x55 is -8; 0xaa and 0x2a are the largest, +-32256
+    path = write(
+        tmp_path / "a.sph",
+        bytes([0xD5, 0x55, 0xAA, 0x2A]),
+        sample_coding="alaw",
+        sample_n_bytes=1,
+        sample_count=4,
+    )
+    assert (decoded(path)[:, 0] * 32768).tolist() == [8, -8, 32256, -32256]
+
+
+@pytest.mark.parametrize("name", ["ulaw", "mu-law", "mulaw", "ULAW"])
+def test_mu_law_agrees_with_libsndfile(tmp_path, name):
+    import soundfile
+
+    codes = bytes(range(256))
+    path = write(
+        tmp_path / "a.sph",
+        codes,
+        sample_coding=name,
+        sample_n_bytes=1,
+        sample_count=256,
+    )
+    (tmp_path / "a.raw").write_bytes(codes)
+    want, _ = soundfile.read(
+        tmp_path / "a.raw", samplerate=8000, channels=1, subtype="ULAW", format="RAW"
+    )
+    assert decoded(path)[:, 0].tolist() == want.tolist()
+
+
+def test_channels_are_interleaved_and_any_stretch_can_be_read(tmp_path):
+    samples = np.arange(20, dtype="<i2").reshape(10, 2)
+    path = write(
+        tmp_path / "a.sph", samples.tobytes(), channel_count=2, sample_count=10
+    )
+    file = SphereFile(path)
+    assert (file.rate, file.n_channels, file.n_samples) == (8000, 2, 10)
+    assert (file.read(3, 5) * 32768).tolist() == [[6, 7], [8, 9]]
+    file.close()
+
+
+def test_without_a_count_the_file_says_how_long_it_is(tmp_path):
+    path = write(tmp_path / "a.sph", bytes(14))
+    file = SphereFile(path)
+    assert file.n_samples == 7
+    file.close()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sample_coding": "ulaw,embedded-shorten-v2.00"},
+        {"sample_coding": "pcm,embedded-shorten-v2.00"},
+    ],
+)
+def test_shortened_files_name_the_tool_to_unpack_with(tmp_path, fields):
+    path = write(tmp_path / "a.sph", **fields)
+    assert refusal(path) == (
+        f"{path}: the samples are compressed (embedded-shorten-v2.00); unpack them "
+        f"first with 'sph2pipe -p -f wav a.sph a.wav' or 'sox a.sph a.wav'"
+    )
+
+
+def test_truncated_data_is_refused_with_both_counts(tmp_path):
+    path = write(tmp_path / "a.sph", bytes(14), sample_count=100)
+    assert refusal(path) == (
+        f"{path}: the header promises 100 samples, but the file ends after 7 of them; "
+        f"it is truncated, copy it again"
+    )
+
+
+def test_truncated_headers_are_refused(tmp_path):
+    path = tmp_path / "a.sph"
+    path.write_bytes(header()[:40])
+    assert refusal(path) == (
+        f"{path}: the SPHERE header does not end with 'end_head' within its 1024 "
+        f"bytes; the file is truncated or damaged"
+    )
+    path.write_bytes(b"NIST_1A\n  ")
+    assert refusal(path) == (
+        f"{path}: the SPHERE header has no valid size in its second line; the file is "
+        f"truncated or damaged"
+    )
+
+
+@pytest.mark.parametrize("value", [None, "many", 0])
+def test_a_header_without_a_rate_is_refused(tmp_path, value):
+    path = write(tmp_path / "a.sph", bytes(2), sample_rate=value)
+    shown = None if value is None else str(value)
+    assert refusal(path) == (
+        f"{path}: the SPHERE header must give sample_rate as a whole number >= 1, got "
+        f"{shown!r}"
+    )
+
+
+def test_other_codings_are_refused(tmp_path):
+    path = write(tmp_path / "a.sph", bytes(8), sample_n_bytes=4)
+    assert refusal(path) == (
+        f"{path}: samples of 4 bytes, coding 'pcm' and byte order '01' cannot be read; "
+        f"16-bit PCM (order '01' or '10'), mu-law and A-law can. Convert the file with "
+        f"'sox a.sph a.wav'"
+    )

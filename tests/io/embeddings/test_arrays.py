@@ -1,0 +1,257 @@
+"""NumPy files: the two namings, guesses, ids beside, and what is refused."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io.embeddings.arrays import read_npy, read_npz, read_speakers, write_npz
+from sms_diar.types import EmbeddingSet
+
+ROWS = np.array([[1.0, 2.0], [3.0, 4.0]])
+IDS = np.array(["a", "bc"])
+
+
+def refusal(path, read=read_npz):
+    with pytest.raises(DataFormatError) as caught:
+        read(path)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"ids": IDS, "vectors": ROWS},
+        {"utt": IDS, "spk": np.array(["s", "t"]), "x": ROWS.astype(np.float32)},
+        {"names of segments": IDS, "speakers": IDS[::-1], "i-vectors": ROWS},
+        {"ids": np.array([b"a", b"bc"]), "X": ROWS.astype(int)},
+    ],
+    ids=["ours", "utt and x", "guessed", "bytes and integers"],
+)
+def test_ids_and_vectors_are_found(tmp_path, arrays):
+    np.savez(tmp_path / "x.npz", **arrays)
+    got = read_npz(tmp_path / "x.npz")
+    assert got.ids == ("a", "bc")
+    assert got.vectors.dtype == np.float64
+    np.testing.assert_array_equal(got.vectors, ROWS)
+
+
+def test_numbers_may_be_ids(tmp_path):
+    np.savez(tmp_path / "x.npz", ids=np.array([7, 12]), vectors=ROWS)
+    assert read_npz(tmp_path / "x.npz").ids == ("7", "12")
+
+
+def test_compressed_and_streamed_files_are_read(tmp_path):
+    stream = io.BytesIO()
+    np.savez_compressed(stream, ids=IDS, vectors=ROWS)
+    stream.seek(0)
+    assert read_npz(stream, name="pipe").source == "pipe"
+
+
+def test_ids_may_stand_beside_an_npz(tmp_path):
+    np.savez(tmp_path / "x.npz", ROWS)
+    (tmp_path / "x.txt").write_text("a\nbc\n")
+    assert read_npz(tmp_path / "x.npz").ids == ("a", "bc")
+
+
+def test_ids_of_an_npy_stand_beside_it_or_are_made_up(tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
+    assert read_npy(tmp_path / "x.npy").ids == ("row-00000", "row-00001")
+    (tmp_path / "x.txt").write_text("t1\nt2\n")
+    assert read_npy(tmp_path / "x.npy").ids == ("t1", "t2")
+    (tmp_path / "x.ids").write_text("i1\ni2\n")
+    assert read_npy(tmp_path / "x.npy").ids == ("i1", "i2")
+
+
+@pytest.mark.parametrize(
+    "text", ["Notes on x\nof today\n", "one\n", "t1\nt1\n", "1 2\n3 4\n", "t1\n\n"]
+)
+def test_a_neighbour_is_used_as_ids_only_if_it_holds_ids(tmp_path, text):
+    np.save(tmp_path / "x.npy", ROWS)
+    (tmp_path / "x.txt").write_text(text)
+    assert read_npy(tmp_path / "x.npy").ids == ("row-00000", "row-00001")
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3)])
+def test_an_npz_may_hold_a_vector_of_each_id(tmp_path, shape):
+    rows = {"utt b": np.array([1.0, 2.0, 3.0]), "x": np.array([4, 5, 6])}
+    np.savez(tmp_path / "x.npz", **{k: row.reshape(shape) for k, row in rows.items()})
+    got = read_npz(tmp_path / "x.npz")
+    assert got.ids == ("utt b", "x")
+    assert got.vectors.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+@given(
+    vectors=hnp.arrays(
+        np.float64,
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=5),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    data=st.data(),
+)
+def test_what_is_written_comes_back(tmp_path_factory, vectors, data):
+    n = len(vectors)
+    # NumPy strips NULs from the end of strings, which no id has.
+    word = st.text(
+        st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp")), min_size=1
+    ).filter(str.strip)
+    ids = tuple(data.draw(st.lists(word, min_size=n, max_size=n, unique=True)))
+    path = tmp_path_factory.mktemp("npz") / "x.npz"
+    write_npz(path, EmbeddingSet(ids, vectors))
+    got = read_npz(path)
+    assert got.ids == ids
+    assert got.vectors.tobytes() == vectors.tobytes()
+
+
+def test_speakers_travel_along(tmp_path):
+    path = tmp_path / "x.npz"
+    embeddings = EmbeddingSet(("a", "bc"), ROWS)
+    write_npz(
+        path, embeddings, dtype="float", speakers={"bc": "s2", "a": "s1", "z": "?"}
+    )
+    assert read_speakers(path) == {"a": "s1", "bc": "s2"}
+    assert np.load(path)["vectors"].dtype == np.float32
+    with pytest.raises(InvalidParameterError) as caught:
+        write_npz(path, embeddings, speakers={"a": "s1"})
+    assert str(caught.value) == (
+        "write_npz: speakers must contain every id, but 'bc' is missing"
+    )
+
+
+@pytest.mark.corpus
+def test_real_embeddings_have_the_speakers_of_utt2spk(corpus_data):
+    folder = corpus_data / "audiomnist8k"
+    path = folder / "ge2e_dvec_8k.npz"
+    got = read_npz(path)
+    assert got.vectors.shape == (2013, 256)
+    lines = (folder / "utt2spk").read_text().splitlines()
+    assert read_speakers(path) == dict(line.split() for line in lines)
+
+
+def test_keys_are_listed_when_none_fits(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, a=ROWS, b=ROWS)
+    assert refusal(path) == (
+        "no array of vectors (named vectors or x, or the only 2-D one) among "
+        "a float64(2, 2), b float64(2, 2)"
+    )
+    np.savez(path, x=ROWS, foo=np.array([1.0, 2.0]))
+    assert refusal(path) == (
+        "no array of ids (named ids or utt, or the only one of strings) among "
+        "x float64(2, 2), foo float64(2,), and no file x.ids in the same folder"
+    )
+    assert refusal(path, read_speakers) == (
+        "no array of speakers (spk or speakers or speaker or labels) among "
+        "x float64(2, 2), foo float64(2,)"
+    )
+    np.savez(path)
+    assert refusal(path).endswith("among no arrays at all")
+
+
+def test_objects_are_never_loaded(tmp_path):
+    np.savez(tmp_path / "x.npz", utt=np.array(["a", "bc"], dtype=object), x=ROWS)
+    remedy = (
+        "contains Python objects, which are not loaded (a pickle can run any program); "
+        "save strings as np.array(ids, dtype=str)"
+    )
+    assert refusal(tmp_path / "x.npz") == f"array 'utt' {remedy}"
+    np.save(tmp_path / "x.npy", np.array([["a"]], dtype=object))
+    assert refusal(tmp_path / "x.npy", read_npy) == f"the array {remedy}"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        (
+            {"ids": IDS, "vectors": ROWS[0]},
+            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
+            "got float64 of shape (2,)",
+        ),
+        (
+            {"ids": IDS, "vectors": ROWS + 1j},
+            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
+            "got complex128 of shape (2, 2)",
+        ),
+        (
+            {"ids": ROWS, "vectors": ROWS},
+            "array 'ids' must be a list of strings, got float64 of shape (2, 2)",
+        ),
+        (
+            {"ids": np.array([b"\xff", b"a"]), "vectors": ROWS},
+            "array 'ids' is not UTF-8 (invalid start byte)",
+        ),
+        (
+            {"ids": IDS[:1], "vectors": ROWS},
+            "vectors must be one row for each of the 1 ids, got shape (2, 2)",
+        ),
+        (
+            {"ids": np.array(["a", "a"]), "vectors": ROWS},
+            "ids must be unique, got 'a' 2 times",
+        ),
+        (
+            {"ids": IDS, "vectors": np.array([[1.0, 2.0], [np.nan, 1.0]])},
+            "vectors must be finite, got NaN in the vector of 'bc' (1 of 2 vectors are "
+            "affected); remove or repair them",
+        ),
+        (
+            {"ids": IDS, "vectors": np.empty((2, 0))},
+            "the vectors have no dimensions",
+        ),
+    ],
+)
+def test_arrays_that_are_no_embeddings_are_refused(tmp_path, arrays, problem):
+    np.savez(tmp_path / "x.npz", **arrays)
+    assert refusal(tmp_path / "x.npz") == problem
+
+
+def test_speakers_must_fit_the_ids(tmp_path):
+    np.savez(tmp_path / "x.npz", ids=IDS, vectors=ROWS, spk=np.array(["s"]))
+    assert refusal(tmp_path / "x.npz", read_speakers) == (
+        "2 ids, but 1 speakers in 'spk'"
+    )
+
+
+def test_truncated_files_are_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", ids=IDS, vectors=ROWS)
+    np.save(tmp_path / "x.npy", ROWS)
+    for name, read in (("x.npz", read_npz), ("x.npy", read_npy)):
+        path = tmp_path / name
+        path.write_bytes(path.read_bytes()[:-9])
+        message = refusal(path, read)
+        assert message.startswith("not a whole NumPy file (")
+        assert message.endswith("); it is truncated or damaged")
+
+
+def test_a_zip_of_other_files_is_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "no array")
+    assert refusal(path).endswith("among no arrays at all")
+
+
+def test_a_damaged_header_is_refused(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, ROWS)
+    path.write_bytes(path.read_bytes().replace(b"(2, 2), }", b"(2, 2,   "))
+    assert refusal(path, read_npy).startswith("not a whole NumPy file (")
+
+
+def test_a_list_of_ids_must_fit(tmp_path):
+    path = tmp_path / "x.npy"
+    np.save(path, ROWS)
+    beside = tmp_path / "x.ids"
+    beside.write_text("a\n")
+    assert refusal(path, read_npy) == f"2 vectors, but 1 ids in {beside}"
+    beside.write_text("a\n\nb\n")
+    with pytest.raises(DataFormatError) as caught:
+        read_npy(path)
+    assert str(caught.value) == f"{beside}:2: blank line in a list of ids"
+    beside.write_bytes(b"\xff\n")
+    with pytest.raises(DataFormatError) as caught:
+        read_npy(path)
+    assert str(caught.value) == f"{beside}: not UTF-8 (invalid start byte)"
