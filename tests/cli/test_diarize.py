@@ -471,9 +471,9 @@ def test_outputs_that_cannot_be_are_found_before_the_work(call, tmp_path, run_cl
     given = ("diarize", call, "--model", tmp_path / "none.npz")
     for arguments, said in (
         (("-o", tmp_path / "x.docx"), "the suffix must say which format is meant"),
-        ((other, "-o", tmp_path / "x.srt"), "holds one recording in a file"),
-        ((other, "--format", "srt"), "holds one recording in a file"),
-        (("--split", other), "is a file; name a folder"),
+        ((other, "-o", tmp_path / "x.srt"), "holds one recording per file, got 2"),
+        ((other, "--format", "srt"), "holds one recording per file, got 2"),
+        (("--split", other), "is a file; specify a folder"),
     ):
         result = run_cli(*given, *arguments)
         assert result.returncode == 2, result.stderr

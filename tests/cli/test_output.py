@@ -186,7 +186,7 @@ def test_the_folder_of_the_recordings_is_not_filled_with_voices(inputs, run_cli)
     before = contents(inputs)
     result = run_cli("diarize", "calls", "--split", "data/../calls")
     assert result.returncode == 2
-    assert "is the folder of the recordings that are read" in " ".join(
+    assert "is the folder of the input recordings" in " ".join(
         result.stderr.replace("│", " ").split()
     )
     assert contents(inputs) == before
