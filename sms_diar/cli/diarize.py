@@ -126,7 +126,7 @@ def diarize(
     ] = False,
     link_threshold: Annotated[
         float,
-        typer.Option(help="Minimum probability to link two speakers."),
+        typer.Option(help="Link two speakers above this probability."),
     ] = 0.5,
     enrol: Annotated[
         list[str] | None,

@@ -1,4 +1,4 @@
-"""``sms-diar cluster``, good input and bad."""
+"""``sms-diar cluster`` with valid and invalid input."""
 
 import json
 
@@ -17,7 +17,7 @@ from sms_diar.types import EmbeddingSet, Segment
 
 def vectors(n_speakers=3, per_speaker=20, seed=0):
     rng = np.random.default_rng(seed)
-    truth = np.tile(np.arange(n_speakers), per_speaker)  # they take turns
+    truth = np.tile(np.arange(n_speakers), per_speaker)  # speakers alternate
     speakers = 3.0 * np.random.default_rng(7).standard_normal((60, 6))
     return speakers[truth] + 0.3 * rng.standard_normal((len(truth), 6)), truth
 
@@ -65,7 +65,7 @@ def test_writes_labels_and_turns(folder, run_cli):
     assert head == "id,speaker,recording,start,end,confidence"
     assert first.startswith("seg-00,call-spk-01,call,")
     turns = list(read_rttm(folder / "out.rttm"))
-    # Windows overlap by half a second, so boundaries lie a quarter before its end.
+    # Windows overlap by half a second, so boundaries are 0.25 s before its end.
     assert [t.speaker[-1] for t in turns] == ["1", "2", "3"] * 20
     assert turns[0].segment.end == pytest.approx(1.25)
     assert turns[-1].segment.end == pytest.approx(60.5)
@@ -176,9 +176,9 @@ def test_nan_is_named(folder, run_cli):
 
 
 def misused(result, message):
-    """A wrong command line; what it says stands in a box."""
+    """Check for a usage error with this message, which is printed in a box."""
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
-    # Boxes wrap long words, paths among them, so white space says nothing.
+    # Boxes wrap long words such as paths, so whitespace is ignored.
     assert "".join(message.split()) in "".join(result.stderr.replace("│", "").split())
 
 
@@ -194,7 +194,7 @@ def test_rttm_needs_times(folder, run_cli):
 
 
 def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli):
-    """There are no embeddings, so reading would be noticed."""
+    """The embeddings do not exist, so reading them would fail."""
     for arguments, message in (
         (
             ("--min-speakers", 5, "--max-speakers", 3),
@@ -372,7 +372,7 @@ def test_a_real_meeting_gives_a_valid_rttm(
     assert result.returncode == 0, result.stderr
     turns = list(read_rttm(tmp_path / "out.rttm"))
     assert 3 <= len({turn.speaker for turn in turns}) <= most
-    # All speech of the windows is there, once.
+    # All speech of the windows is covered exactly once.
     speech = sum(turn.segment.duration for turn in turns)
     reference = list(read_rttm(ami / "vbx.rttm"))
     assert speech == pytest.approx(
