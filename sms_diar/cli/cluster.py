@@ -33,7 +33,7 @@ from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
 LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")
-"""Suffixes of tables of labels, as in `sms_diar.io.labels`."""
+"""Suffixes of label files, as in `sms_diar.io.labels`."""
 
 
 def register(app: typer.Typer) -> None:
@@ -45,9 +45,9 @@ def cluster(
     embeddings: Annotated[
         str,
         typer.Argument(
-            help="Kaldi ark or scp, npz, npy, CSV, TSV, columns between blanks, JSON "
-            "lines or Parquet; - for standard input. The format is told from the "
-            "content."
+            help="Kaldi ark or scp, npz, npy, CSV, TSV, whitespace-separated, JSON "
+            "lines or Parquet; - for standard input. The format is detected from "
+            "the content."
         ),
     ],
     *,
@@ -57,7 +57,7 @@ def cluster(
     ] = None,
     plda: Annotated[
         Path | None,
-        typer.Option(help="Kaldi PLDA file, or a model of 'plda train' or 'ivectors'."),
+        typer.Option(help="Kaldi PLDA file, or model from 'plda train' or 'ivectors'."),
     ] = None,
     transform: Annotated[
         Path | None,
@@ -70,15 +70,16 @@ def cluster(
         bool | None,
         typer.Option(
             "--per-recording/--across",
-            help="Cluster each recording on its own, or all together, up to millions "
-            "of vectors (above 50,000 with the extra 'index').",
-            show_default="per recording if there are segments",
+            help="Cluster each recording separately, or all together: up to millions "
+            "of vectors (more than 50,000 need the extra 'index').",
+            show_default="per recording if --segments is given",
         ),
     ] = None,
     utt2rec: Annotated[
         Path | None,
         typer.Option(
-            help="Recording of each id, for --across: lines of an id and a recording."
+            help="Recording of each id, for --across; each line has an id and a "
+            "recording."
         ),
     ] = None,
     num_speakers: NumSpeakers = None,
@@ -88,7 +89,9 @@ def cluster(
     tol: Annotated[
         float | None,
         typer.Option(
-            help="A move below this is rest (methods with -k).", show_default="0.001"
+            help="Convergence tolerance: smaller moves count as stationary (methods "
+            "with -k).",
+            show_default="0.001",
         ),
     ] = None,
     max_gap: MaxGap = 0.0,
@@ -98,17 +101,17 @@ def cluster(
         typer.Option(
             "-o",
             "--output",
-            help="Labels: .txt or no suffix as utt2spk, .csv, .json.",
+            help="Labels file: .txt or no suffix (utt2spk), .csv or .json.",
             rich_help_panel="Output",
         ),
     ] = None,
     rttm: Annotated[
-        Path | None, typer.Option(help="Turns as RTTM.", rich_help_panel="Output")
+        Path | None, typer.Option(help="RTTM file to write.", rich_help_panel="Output")
     ] = None,
     allow_commands: Annotated[
         bool,
         typer.Option(
-            "--allow-commands", help="Run entries of an scp file that are commands."
+            "--allow-commands", help="Run commands in entries of an scp file."
         ),
     ] = False,
     max_memory: MaxMemory = None,
@@ -123,11 +126,12 @@ def cluster(
 ) -> None:
     """Cluster embeddings into speakers.
 
-    Needs nothing but the embeddings: without a PLDA model the session itself teaches
-    what tells speakers apart. The default method uses the times of the segments to
-    find windows that overlap. Without --segments it uses the times in ids such as
-    call-00000150-00000300 (hundredths of a second). Where the result is fragile, a
-    line says why. Labels go to standard output unless -o or --rttm is given.
+    Only the embeddings are required: without a PLDA model, speaker variability is
+    estimated from the session itself. The default method uses the times of the
+    segments to find overlapping windows. Without --segments it uses the times in ids
+    such as call-00000150-00000300 (hundredths of a second). Uncertain results are
+    reported with the reason. Labels are written to standard output unless -o or --rttm
+    is given.
 
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
@@ -148,12 +152,11 @@ def cluster(
     check_outputs(output, rttm, inputs=inputs)
     if output is not None and output.suffix not in LABEL_SUFFIXES:
         raise typer.BadParameter(
-            f"{output}: the suffix must say which format is meant, known are .txt "
-            f"(or none), .utt2spk, .csv and .json",
+            f"{output}: unknown suffix; use .txt (or none), .utt2spk, .csv or .json",
             param_hint="--output",
         )
     if utt2rec is not None and per_recording is not False:
-        raise typer.BadParameter("is for --across", param_hint="--utt2rec")
+        raise typer.BadParameter("requires --across", param_hint="--utt2rec")
     progress = NotingProgress()
     with progress.stage("loading"):
         import sms_diar
@@ -163,7 +166,7 @@ def cluster(
         budget = memory_budget(max_memory)
         check_places(embeddings, plda, transform, segments)
         recordings = None if utt2rec is None else read_utt2spk(utt2rec)
-        run = sms_diar.cluster  # which loads what it needs
+        run = sms_diar.cluster  # lazy import
     with (
         on_scheduler(scheduler),
         progress.stage("reading"),
@@ -172,7 +175,7 @@ def cluster(
         warnings.simplefilter("always")
         vectors = sms_diar.read_embeddings(embeddings, allow_commands=allow_commands)
         if output is None and rttm is None and not as_json:
-            # A line is an id, a space, a speaker; found now, not after the work.
+            # Lines are "id speaker": check that ids have no spaces before the work.
             check_names(vectors.source, vectors.ids, format="labels on standard output")
         result = run(
             vectors,
@@ -194,8 +197,8 @@ def cluster(
         )
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         note(f"warning: {message}")
-    for found in result.sessions:
-        note_each([f"{found.session}: in doubt: {doubt}" for doubt in found.doubts])
+    for session in result.sessions:
+        note_each([f"{session.session}: in doubt: {doubt}" for doubt in session.doubts])
     if output is not None:
         result.to_labels(output)
     if rttm is not None:
@@ -217,19 +220,19 @@ def _check_files(
     rttm: Path | None,
     per_recording: bool | None,  # noqa: FBT001
 ) -> None:
-    """Refuse options that need a file which is not given."""
+    """Refuse options that need a missing file."""
     if rttm is not None and segments is None:
         raise typer.BadParameter(
-            "needs the times of the segments; give them with --segments",
+            "needs the times of the segments; add --segments",
             param_hint="--rttm",
         )
     if per_recording and segments is None:
         raise typer.BadParameter(
-            "needs to know the recordings; give them with --segments",
+            "needs the recording of each segment; add --segments",
             param_hint="--per-recording",
         )
-    beside = Path(f"{embeddings}.json")  # may name an extractor, whose model is known
-    if METHODS[method].needs_plda and plda is None and not beside.is_file():
+    sidecar = Path(f"{embeddings}.json")  # may name an extractor with a back end
+    if METHODS[method].needs_plda and plda is None and not sidecar.is_file():
         raise typer.BadParameter(
-            f"{method} needs a PLDA model; give it with --plda", param_hint="--method"
+            f"{method} needs a PLDA model; add --plda", param_hint="--method"
         )

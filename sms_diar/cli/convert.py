@@ -1,4 +1,4 @@
-"""``sms-diar convert``: turns of any format in another, renamed and merged."""
+"""``sms-diar convert``: convert turns between formats, rename and merge speakers."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def convert(
         str,
         typer.Argument(
             metavar="IN",
-            help="Turns: a file of any format that is read, a folder, a quoted "
-            "pattern, or - for standard input.",
+            help="Turns: a file of any supported format, a folder, a quoted pattern, "
+            "or - for standard input.",
         ),
     ],
     target: Annotated[
         Path,
         typer.Argument(
             metavar="OUT",
-            help=f"File whose suffix is the format ({SUFFIXES}), an existing folder "
+            help=f"File whose suffix selects the format ({SUFFIXES}), an existing folder "
             f"for one file per recording, or - for standard output.",
         ),
     ],
@@ -51,7 +51,7 @@ def convert(
         typer.Option(
             "--from",
             help="Format of IN.",
-            show_default="decided by content and suffix",
+            show_default="detected from content and suffix",
         ),
     ] = None,
     write_format: Annotated[
@@ -68,7 +68,7 @@ def convert(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Give these speakers the first name and join their overlapping "
+            help="Merge these speakers under the first name and join their overlapping "
             "turns. Repeatable.",
         ),
     ] = None,
@@ -142,7 +142,7 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _lost(annotation: Annotation, source: str) -> list[Problem]:
-    """List what is lost because the output cannot hold it."""
+    """List the information that the output cannot represent."""
     from sms_diar.types import Problem
 
     lost = []
@@ -151,7 +151,7 @@ def _lost(annotation: Annotation, source: str) -> list[Problem]:
         text = f"skipped {n_lines} line(s) without a positive length"
         lost.append(Problem(text, source, severity="warning", kind="no length"))
     if len(annotation.channels) > 1:
-        text = f"the {len(annotation.channels)} channels become one in the output"
+        text = f"the {len(annotation.channels)} channels are combined in the output"
         lost.append(Problem(text, source, severity="warning", kind="channels"))
     return lost
 
@@ -167,21 +167,23 @@ def _changed(
 
 
 def _check_holds(turns: Sequence[Turn], target: Path, format: str | None) -> None:
-    """Refuse several recordings in a file that can hold one."""
+    """Refuse several recordings in a file that can hold only one."""
     from sms_diar.errors import InvalidParameterError
     from sms_diar.io.turns.files import format_to_write
 
     if target.is_dir():
         if format is None:
-            raise typer.BadParameter(f"{target} is a folder; name a format with --to")
+            raise typer.BadParameter(
+                f"{target} is a folder; specify a format with --to"
+            )
         return
     to_screen = str(target) == "-"
     chosen = format_to_write(target, (format or "rttm") if to_screen else format)
     recordings = {turn.segment.recording for turn in turns}
     if len(recordings) > 1 and not chosen.names_recordings:
         raise InvalidParameterError(
-            f"{target}: {chosen.title} holds one recording in a file, got "
-            f"{len(recordings)}; name an existing folder and --to {chosen.name}"
+            f"{target}: {chosen.title} holds one recording per file, got "
+            f"{len(recordings)}; specify an existing folder and --to {chosen.name}"
         )
 
 

@@ -1,4 +1,4 @@
-"""``sms-diar validate-data``."""
+"""``sms-diar validate-data``: check and repair Kaldi data directories."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def validate_data(
         Path | None,
         typer.Option(
             metavar="TARGET",
-            help="Write a repaired copy to this new or empty folder; the exit code is "
-            "then that of the copy.",
+            help="Write a repaired copy to this new or empty folder; the exit code "
+            "then refers to the copy.",
         ),
     ] = None,
     audio: Annotated[
         bool,
-        typer.Option("--audio/--no-audio", help="Whether wav.scp must be there."),
+        typer.Option("--audio/--no-audio", help="Require wav.scp."),
     ] = True,
     speakers: Annotated[
         bool,
         typer.Option(
             "--speakers/--no-speakers",
-            help="Whether utt2spk and spk2utt must be there.",
+            help="Require utt2spk and spk2utt.",
         ),
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """List all problems of a data directory; exit code 1 if there are errors.
+    """List all problems in a data directory; exit with code 1 if there are errors.
 
     Example: sms-diar validate-data data/train --fix data/train_fixed
     """
@@ -85,15 +85,15 @@ def _show_repair(
     echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
     errors = [problem for problem in left if problem.severity == "error"]
     if errors:
-        echo("what repair cannot fix:")
+        echo("remaining errors:")
         _show(errors)
 
 
 def _counts(problems: Sequence[Problem]) -> str:
-    found = Counter(problem.severity for problem in problems)
+    count = Counter(problem.severity for problem in problems)
     return (
-        f"{_plural(found['error'], 'error')}, {_plural(found['warning'], 'warning')}, "
-        f"{_plural(found['note'], 'note')}"
+        f"{_plural(count['error'], 'error')}, {_plural(count['warning'], 'warning')}, "
+        f"{_plural(count['note'], 'note')}"
     )
 
 
@@ -102,12 +102,12 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _report(directory: Path, problems: Sequence[Problem]) -> dict[str, Any]:
-    found = Counter(problem.severity for problem in problems)
+    count = Counter(problem.severity for problem in problems)
     return {
         "directory": str(directory),
-        "errors": found["error"],
-        "warnings": found["warning"],
-        "notes": found["note"],
+        "errors": count["error"],
+        "warnings": count["warning"],
+        "notes": count["note"],
         "problems": [_record(problem) for problem in problems],
     }
 

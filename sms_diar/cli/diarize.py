@@ -1,4 +1,4 @@
-"""``sms-diar diarize``: recordings in, who spoke when out."""
+"""``sms-diar diarize``: find the speaker turns of recordings."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def diarize(
     rttm: Annotated[
         Path | None,
         typer.Option(
-            help="Where the turns go.",
+            help="RTTM file to write.",
             show_default="standard output",
             rich_help_panel=PANEL,
         ),
@@ -82,28 +82,28 @@ def diarize(
         str,
         typer.Option(
             metavar="auto|embedded|neural|PATH",
-            help="What hears the voices: neural networks, which know overlap ("
-            "'sms-diar models fetch campplus segmentation' gets them), the embedded "
-            "i-vector model, one of 'sms-diar ivectors train', or a network's TOML. "
-            "auto takes the networks where they are.",
+            help="Model: neural networks, which detect overlap (install them with "
+            "'sms-diar models fetch campplus segmentation'), the embedded i-vector "
+            "model, a model from 'sms-diar ivectors train', or a network's TOML file. "
+            "auto uses the networks if they are installed.",
         ),
     ] = "auto",
     vad: Annotated[
         VadMethod | None,
         typer.Option(
-            help="Detector of speech for i-vectors; neural is Silero's, of the extra "
-            "'vad'. Networks have their own.",
+            help="Speech detector for i-vectors; neural (Silero) needs the extra "
+            "'vad'. Neural networks have their own detector.",
             show_default="energy",
         ),
     ] = None,
     step: Annotated[
         float,
         typer.Option(
-            help="Seconds from one window of the networks to the next; 5 is faster."
+            help="Step between windows of the networks, in seconds; 5 is faster."
         ),
     ] = 2.0,
     uem: Annotated[
-        Path | None, typer.Option(help="Leave out what is not in these regions.")
+        Path | None, typer.Option(help="UEM file; only its regions are processed.")
     ] = None,
     channel: Annotated[
         str | None,
@@ -111,8 +111,8 @@ def diarize(
             "-c",
             "--channel",
             metavar="N|each",
-            help="Channel of files with several, from 1; with 'each', every channel is "
-            "a speaker.",
+            help="Channel of multi-channel files, from 1; with 'each', every channel "
+            "is one speaker.",
             show_default="all, mixed",
         ),
     ] = None,
@@ -121,31 +121,31 @@ def diarize(
     link: Annotated[
         bool,
         typer.Option(
-            "--link", help="Give the same person in several recordings one name."
+            "--link", help="Use the same name for a person in all recordings."
         ),
     ] = False,
     link_threshold: Annotated[
         float,
-        typer.Option(help="Probability above which two speakers are one person."),
+        typer.Option(help="Link two speakers above this probability."),
     ] = 0.5,
     enrol: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="A recording of a known voice, whose name speakers get who sound like "
-            "it; again for other names, or for more of one.",
+            help="Reference recording of a known speaker; matching speakers are given "
+            "this name. Repeat for other names or for more recordings.",
         ),
     ] = None,
     enrol_threshold: Annotated[
-        float, typer.Option(help="Probability from which on a name is given.")
+        float, typer.Option(help="Minimum probability to assign an enrolled name.")
     ] = 0.5,
     seed: Seed = 0,
     workers: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Recordings at a time, or threads for a single one; results do not "
-            "depend on it.",
+            help="Number of recordings in parallel, or of threads for a single one; "
+            "does not affect results.",
         ),
     ] = 1,
     scheduler: SchedulerOption = None,
@@ -158,22 +158,23 @@ def diarize(
     html: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write a page to look at, listen to and correct."
+            metavar="FILE",
+            help="Write an HTML page for viewing, listening and correcting.",
         ),
     ] = None,
     ref: Annotated[
         Path | None,
-        typer.Option(metavar="RTTM", help="True turns, for the page of --html."),
+        typer.Option(metavar="RTTM", help="Reference turns for the page of --html."),
     ] = None,
 ) -> None:
     """Find out who spoke when in recordings.
 
-    Each recording is diarized on its own: speech is found, cut into windows of
-    1.5 s every 0.75 s, and clustered into speakers. With neural networks turns may
-    overlap. With --link and --enrol, names hold for all recordings: voices are
-    compared, and probabilities are in --json. Nothing is ever downloaded. Recordings
-    that cannot be read or have no speech are named and left out; the exit code is
-    then 3, and the turns of the others are written all the same.
+    Each recording is diarized separately: speech is detected, cut into windows of
+    1.5 s every 0.75 s, and clustered into speakers. With neural networks, turns may
+    overlap. With --link and --enrol, voices are compared and names are consistent
+    across recordings; --json includes the probabilities. Nothing is downloaded.
+    Recordings that cannot be read or have no speech are reported and skipped; the
+    exit code is then 3, and the turns of the others are still written.
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
@@ -189,15 +190,15 @@ def diarize(
         threshold=threshold,
     )
     if ref is not None and html is None:
-        raise typer.BadParameter("is for the page of --html", param_hint="--ref")
+        raise typer.BadParameter("requires --html", param_hint="--ref")
     if split is not None and split.exists() and not split.is_dir():
         raise typer.BadParameter(
-            f"{split} is a file; name a folder", param_hint="--split"
+            f"{split} is a file; specify a folder", param_hint="--split"
         )
     turns = TurnOutput(output or [], turn_format, split)
     voices = _enrolled(enrol or [])
-    known = [file for files in voices.values() for file in files]
-    inputs = (*recordings, ref, uem, model, *known)
+    enrolled = [file for files in voices.values() for file in files]
+    inputs = (*recordings, ref, uem, model, *enrolled)
     check_outputs(rttm, html, *turns.new_paths, inputs=inputs)
     paths = context.with_resource(with_standard_input(recordings))
     with progress.stage("loading"):
@@ -207,7 +208,7 @@ def diarize(
         turns.check(paths, [rttm, html])
 
         if ref is not None:
-            sms_diar.read_rttm(ref)  # what is wrong with it is known before the work
+            sms_diar.read_rttm(ref)  # report its errors before the work
         run = progress.during("diarizing", sms_diar.diarize)
     with on_scheduler(scheduler):
         result = run(
@@ -236,7 +237,7 @@ def diarize(
             max_memory=budget,
             progress=progress,
         )
-    # Names given and not given are never among those that are only counted.
+    # Never truncate the notes about names.
     names = () if result.naming is None else result.naming.notes
     note_each(result.notes[: len(result.notes) - len(names)])
     note_each(names, most=None)
@@ -272,21 +273,21 @@ def diarize(
     raise typer.Exit(exit_code(result.problems, any_good=bool(result.recordings)))
 
 
-def _enrolled(given: list[str]) -> dict[str, list[str]]:
-    """Files of each name."""
-    found: dict[str, list[str]] = {}
-    for text in given:
+def _enrolled(assignments: list[str]) -> dict[str, list[str]]:
+    """Parse NAME=FILE assignments into the files of each name."""
+    voices: dict[str, list[str]] = {}
+    for text in assignments:
         name, _, path = text.partition("=")
         if not name or not path:
             raise typer.BadParameter(
                 f"must be NAME=FILE, got {text!r}", param_hint="--enrol"
             )
-        found.setdefault(name, []).append(path)
-    return found
+        voices.setdefault(name, []).append(path)
+    return voices
 
 
 def _channel(text: str | None) -> int | str | None:
-    """A number from 1, or "each"."""
+    """Parse a channel: a number from 1, or "each"."""
     if text is None or text == "each":
         return text
     if not text.isdecimal() or int(text) < 1:

@@ -1,23 +1,22 @@
-"""How long work will still take, as far as that can be known."""
+"""Estimate of the remaining time of a task."""
 
 from __future__ import annotations
 
 
 class Estimate:
-    """Counts what is done and when, and says what is left.
+    """Estimate of the remaining time from the number of finished items.
 
-    Items take as long as those before them. If nothing has been finished for longer
-    than that, the estimate was wrong: what has taken a while will take as long again,
-    so the time left never falls below the time since the last item.
+    Items are assumed to take as long as the previous ones. The remaining time is never
+    less than the time since the last item was finished.
 
     Parameters
     ----------
     total : int
-        Items there are.
+        Number of items.
     done : int
-        Items that were finished before.
+        Number of items that are already finished.
     now : float
-        Seconds on any clock that does not go back.
+        Current time of a monotonic clock, in seconds.
     """
 
     def __init__(self, total: int, done: int, now: float) -> None:
@@ -27,16 +26,16 @@ class Estimate:
         self._start = self._last = now
 
     def advance(self, now: float) -> None:
-        """Count an item."""
+        """Count a finished item."""
         self.done += 1
         self._last = now
 
     def elapsed(self, now: float) -> float:
-        """Seconds since the work began."""
+        """Return the seconds since the start."""
         return now - self._start
 
     def remaining(self, now: float) -> float | None:
-        """Seconds that are left; None before the first item."""
+        """Return the remaining seconds, or None before the first item."""
         counted = self.done - self._before
         if counted == 0:
             return None
@@ -44,19 +43,19 @@ class Estimate:
         return max(rate * max(self.total - self.done, 0), now - self._last)
 
     def line(self, label: str, now: float) -> str:
-        """All of it in words, for a log."""
+        """Format the state as a log line."""
         left = self.remaining(now)
-        told = (
+        remaining = (
             "time left not known yet" if left is None else f"about {clock(left)} left"
         )
         return (
             f"{label}: {self.done} of {self.total} after {clock(self.elapsed(now))}, "
-            f"{told}"
+            f"{remaining}"
         )
 
 
 def clock(seconds: float) -> str:
-    """Hours, minutes and seconds.
+    """Format seconds as hours, minutes and seconds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``sms-diar features``: recordings in, frames out."""
+"""``sms-diar features``: compute frame features of recordings."""
 
 from __future__ import annotations
 
@@ -32,20 +32,23 @@ def features(
         Path,
         typer.Argument(
             metavar="DATA_DIR",
-            help="Kaldi data directory with wav.scp and, if wanted, segments.",
+            help="Kaldi data directory with wav.scp and optionally segments.",
         ),
     ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Ark of one matrix per segment.")
+        Path,
+        typer.Option("-o", "--output", help="Ark file with one matrix per segment."),
     ],
     scp: Annotated[
-        Path | None, typer.Option(help="Write this scp too, which points into the ark.")
+        Path | None,
+        typer.Option(help="Also write an scp file that points into the ark."),
     ] = None,
     compress: Annotated[
         bool,
         typer.Option(
-            "--compress/--no-compress", help="Kaldi's one-byte compression of features."
+            "--compress/--no-compress",
+            help="Compress features to one byte, as Kaldi does.",
         ),
     ] = False,
     config: Annotated[
@@ -55,7 +58,8 @@ def features(
     cmvn: Annotated[
         CmvnMethod | None,
         typer.Option(
-            help="Mean and variance over what; a session is the whole directory.",
+            help="Scope of mean and variance normalisation; a session is the whole "
+            "directory.",
             show_default="session",
         ),
     ] = None,
@@ -69,19 +73,21 @@ def features(
     ] = None,
     vad: Annotated[
         VadMethod | None,
-        typer.Option(help="Keep frames with speech only.", show_default="energy"),
+        typer.Option(
+            help="Speech detector; other frames are removed.", show_default="energy"
+        ),
     ] = None,
     channel: Channel = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes; results do not depend on it.")
+        int,
+        typer.Option(min=1, help="Number of processes; does not affect results."),
     ] = 1,
     scheduler: SchedulerOption = None,
     allow_commands: Annotated[
         bool,
         typer.Option(
             "--allow-commands",
-            help="Run entries of wav.scp that are commands (sph2pipe and flac are "
-            "understood without).",
+            help="Run commands in wav.scp (not needed for sph2pipe and flac).",
         ),
     ] = False,
     strict: Strict = False,
@@ -92,7 +98,7 @@ def features(
     """Compute frame features of all segments of a data directory.
 
     The order is MFCC, speech detection, CMVN, derivatives. Recordings that cannot
-    be read are listed on standard error and left out; the exit code is then 3.
+    be read are listed on standard error and skipped; the exit code is then 3.
 
     Example: sms-diar features data/test -o feats.ark --scp feats.scp
     """
@@ -128,9 +134,9 @@ def features(
     if as_json:
         echo_json({**written.to_dict(), "problems": problem_records(problems)})
     else:
-        left = f"; {len(problems)} problem(s) on standard error" if problems else ""
+        skipped = f"; {len(problems)} problem(s) on standard error" if problems else ""
         echo(
             f"wrote {output}: {written.n_segments} segments, {written.n_frames} frames "
-            f"of {front_end.dim} ({written.hours:.2f} h of speech){left}"
+            f"of {front_end.dim} ({written.hours:.2f} h of speech){skipped}"
         )
     raise typer.Exit(exit_code(problems))

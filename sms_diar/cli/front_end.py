@@ -1,4 +1,4 @@
-"""Settings of the front end, for the commands that compute features."""
+"""Front-end settings for commands that compute features."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
 
 CONFIG_HELP = (
-    "Front end: a TOML file with tables mfcc, cmvn, deltas and vad, or the name of one "
-    "that ships with the package, such as mfcc_8k_full. The default is made for the "
-    "telephone band."
+    "Front end: a TOML file with tables mfcc, cmvn, deltas and vad, or the name of an "
+    "included file such as mfcc_8k_full. The default is for telephone speech."
 )
 
 
 class VadMethod(StrEnum):
-    """Detectors of speech: `sms_diar.features.vad.METHODS`, without loading it."""
+    """Speech detectors of `sms_diar.features.vad.METHODS`, without its import."""
 
     ENERGY = "energy"
     NEURAL = "neural"
@@ -26,7 +25,7 @@ class VadMethod(StrEnum):
 
 
 class CmvnMethod(StrEnum):
-    """What cepstra are normalised over: those of `sms_diar.features.cmvn`."""
+    """Scopes of normalisation in `sms_diar.features.cmvn`."""
 
     SESSION = "session"
     RECORDING = "recording"
@@ -36,7 +35,7 @@ class CmvnMethod(StrEnum):
 
 
 def read_front_end(path: Path | None) -> FrontEnd:
-    """Read settings from a TOML file, or a named one such as mfcc_8k_full."""
+    """Read settings from a TOML file or an included file such as mfcc_8k_full."""
     from sms_diar.experiment.config import find_conf
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.io.toml import read_toml
@@ -54,7 +53,7 @@ def changed_front_end(
     cmvn: CmvnMethod | None = None,
     deltas: bool | None = None,
 ) -> FrontEnd:
-    """Settings with what options say instead."""
+    """Return settings with the specified options replaced."""
     from dataclasses import replace
 
     if vad is not None:

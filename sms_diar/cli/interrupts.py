@@ -1,11 +1,10 @@
-"""Ctrl-C ends a command with exit code 130 and SIGTERM with 143, wherever they arrive.
+"""Handle Ctrl-C (exit code 130) and SIGTERM (143).
 
 Both raise KeyboardInterrupt, so that temporary files are removed and worker processes
-end; a worker pool whose parent just disappears complains about leaked semaphores.
-Python raises it between two instructions, which sometimes belong to code that turns
-every exception into one of its own (a compiler, a callback). So the signal is also
-remembered: any end of the command after it is the interruption. And the end comes at
-once, without a search for garbage.
+end; a worker pool without its parent would warn about leaked semaphores. The exception
+may be raised inside code that converts every exception (a compiler, a callback). The
+signal is therefore also recorded, and any later error is treated as an interruption.
+The process exits at once, without garbage collection.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from types import FrameType
 from sms_diar.cli.output import echo
 
 SIGNALLED = 128
-"""Shells expect this exit code plus its number of a program that a signal ended."""
+"""Conventional exit code after a signal is this plus the number of the signal."""
 
 _WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
@@ -29,14 +28,14 @@ _told = False
 
 
 def listen() -> None:
-    """Remember Ctrl-C and SIGTERM; where they are ignored, keep ignoring them."""
+    """Record Ctrl-C and SIGTERM unless the process ignores them."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _remember)
+        signal.signal(signal.SIGINT, _record)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _remember)
+        signal.signal(signal.SIGTERM, _record)
 
 
-def _remember(number: int, frame: FrameType | None) -> None:
+def _record(number: int, frame: FrameType | None) -> None:
     global _arrived  # noqa: PLW0603
     _arrived = signal.Signals(number)
     signal.default_int_handler(number, frame)
@@ -44,25 +43,25 @@ def _remember(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interruptible(advice: str = "") -> Iterator[None]:
-    """Turn Ctrl-C or SIGTERM, and any error after it, into a line and an exit code.
+    """Convert Ctrl-C or SIGTERM, and later errors, to a message and an exit code.
 
     Parameters
     ----------
     advice : str
-        Hint for the user on continuing the work.
+        Hint on how to continue.
     """
     global _told  # noqa: PLW0603
     try:
         yield
     except BaseException as error:
-        came = _arrived is not None or isinstance(error, KeyboardInterrupt)
-        went_well = isinstance(error, SystemExit) and not error.code
-        if not came or went_well or _told:
+        interrupted = _arrived is not None or isinstance(error, KeyboardInterrupt)
+        succeeded = isinstance(error, SystemExit) and not error.code
+        if not interrupted or succeeded or _told:
             raise
         _told = True
         cause = _arrived or signal.SIGINT
         word = f"sms-diar: {_WORDS[cause]}"
         echo(f"{word}{'; ' if advice else ''}{advice}", err=True)
-        # All that was loaded would be searched, and taken apart, for up to a second.
+        # Garbage collection of all loaded modules would take up to a second.
         atexit.register(gc.freeze)
         raise SystemExit(SIGNALLED + cause) from None

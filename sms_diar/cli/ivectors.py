@@ -1,4 +1,4 @@
-"""``sms-diar ivectors``: train an extractor, apply it, look at it."""
+"""``sms-diar ivectors``: train, apply and describe i-vector models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Covariance(StrEnum):
-    """Shapes of the Gaussians of the background model."""
+    """Covariance types of the background model."""
 
     DIAGONAL = "diagonal"
     FULL = "full"
@@ -42,10 +42,15 @@ class Covariance(StrEnum):
 
 _Channel = Annotated[
     int | None,
-    typer.Option("-c", "--channel", min=1, help="Channel of files with several."),
+    typer.Option(
+        "-c", "--channel", min=1, help="Channel of multi-channel files, from 1."
+    ),
 ]
 _Workers = Annotated[
-    int, typer.Option(min=1, help="Processes and threads; results do not depend on it.")
+    int,
+    typer.Option(
+        min=1, help="Number of processes and threads; does not affect results."
+    ),
 ]
 _ALL_CORES = max(1, os.cpu_count() or 1)
 
@@ -71,20 +76,22 @@ def train(
         Path, typer.Option("-o", "--output", metavar="MODEL", help="Model to write.")
     ],
     components: Annotated[
-        int, typer.Option(min=1, help="Gaussians of the background model.")
+        int, typer.Option(min=1, help="Number of Gaussians in the background model.")
     ] = 128,
-    rank: Annotated[int, typer.Option(min=1, help="Dimensions of i-vectors.")] = 100,
-    iterations: Annotated[int, typer.Option(min=1, help="Iterations for T.")] = 10,
+    rank: Annotated[int, typer.Option(min=1, help="Dimension of i-vectors.")] = 100,
+    iterations: Annotated[
+        int, typer.Option(min=1, help="Iterations for the total variability matrix.")
+    ] = 10,
     ubm_iterations: Annotated[
-        int, typer.Option(min=1, help="Iterations of the whole background model.")
+        int, typer.Option(min=1, help="Iterations for the complete background model.")
     ] = 10,
     covariance: Annotated[
-        Covariance, typer.Option(help="Of the background model.")
+        Covariance, typer.Option(help="Covariance type of the background model.")
     ] = Covariance.DIAGONAL,
     top: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Gaussians that count for a frame.", show_default="all"
+            min=1, help="Number of best Gaussians used per frame.", show_default="all"
         ),
     ] = None,
     config: Annotated[
@@ -93,13 +100,13 @@ def train(
     ] = None,
     vad: Annotated[
         VadMethod | None,
-        typer.Option(help="Detector of speech.", show_default="energy"),
+        typer.Option(help="Speech detector.", show_default="energy"),
     ] = None,
     cmvn: Annotated[
         CmvnMethod | None,
         typer.Option(
-            help="What cepstra are normalised over; a session is a data directory. "
-            "Over single short segments it removes the speaker.",
+            help="Scope of cepstral normalisation; a session is a data directory. "
+            "Normalising single short segments removes speaker information.",
             show_default="session",
         ),
     ] = None,
@@ -107,19 +114,17 @@ def train(
         bool,
         typer.Option(
             "--backend/--no-backend",
-            help="Train a PLDA back end too, with the speakers of utt2spk, and keep it "
+            help="Also train a PLDA back end with the speakers of utt2spk and store it "
             "in the model.",
         ),
     ] = False,
     double: Annotated[
-        bool, typer.Option("--double", help="Keep 8 bytes a number, not 4.")
+        bool, typer.Option("--double", help="Store numbers in 8 bytes instead of 4.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     fresh: Annotated[
         bool,
-        typer.Option(
-            "--fresh", help="Start anew where an interrupted training could go on."
-        ),
+        typer.Option("--fresh", help="Ignore an existing checkpoint and start over."),
     ] = False,
     max_memory: MaxMemory = None,
     channel: _Channel = None,
@@ -131,9 +136,9 @@ def train(
 ) -> None:
     """Train a background model and a total variability matrix on speech.
 
-    Every data directory is a session of its own: by default cepstra are normalised
-    over all its segments together. Training that was interrupted goes on where it was
-    when the same command is run again: MODEL.checkpoint keeps what was reached.
+    Every data directory is one session: by default cepstra are normalised over all
+    its segments. Interrupted training continues from MODEL.checkpoint when the same
+    command is run again.
 
     Example: sms-diar ivectors train data/train -o model.npz --backend
     """
@@ -141,7 +146,7 @@ def train(
     from sms_diar.cli.progress import NotingProgress
 
     progress = NotingProgress()
-    with progress.stage("loading"):  # takes a second or two
+    with progress.stage("loading"):  # slow imports
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.train.checkpoint import (
@@ -189,8 +194,8 @@ def train(
     fingerprint = write_ivector_model(output, model)
     remove_checkpoint(checkpoint)
     if as_json:
-        words = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
-        echo_json(words | {"problems": problem_records(problems)})
+        record = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
+        echo_json(record | {"problems": problem_records(problems)})
         raise typer.Exit(exit_code(problems))
     notes = model.extractor.notes
     with_backend = "" if model.backend is None else ", with a back end"
@@ -214,17 +219,18 @@ def extract(
     model: Annotated[
         Path | None,
         typer.Option(
-            help="Model of 'sms-diar ivectors train'.", show_default="the embedded one"
+            help="Model from 'sms-diar ivectors train'.",
+            show_default="embedded model",
         ),
     ] = None,
     vad: Annotated[
         VadMethod | None,
-        typer.Option(help="Detector of speech.", show_default="that of the model"),
+        typer.Option(help="Speech detector.", show_default="from the model"),
     ] = None,
     cmvn: Annotated[
         CmvnMethod | None,
         typer.Option(
-            help="What cepstra are normalised over.", show_default="that of the model"
+            help="Scope of cepstral normalisation.", show_default="from the model"
         ),
     ] = None,
     channel: _Channel = None,
@@ -234,11 +240,11 @@ def extract(
     strict: Strict = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Turn every segment of a data directory into an i-vector.
+    """Extract one i-vector per segment of a data directory.
 
-    Segments that cannot be read or have no speech are named and left out; the exit
-    code is then 3, and the other vectors are written all the same. The fingerprint
-    of the model goes to OUT.json, by which 'sms-diar cluster' finds the back end.
+    Segments that cannot be read or have no speech are reported and skipped; the exit
+    code is then 3, and the other vectors are still written. The fingerprint of the
+    model is written to OUT.json, from which 'sms-diar cluster' finds the back end.
 
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
@@ -296,12 +302,12 @@ def extract(
 def info(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", show_default="the embedded one"),
+        typer.Argument(metavar="[MODEL]", show_default="embedded model"),
     ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what an i-vector model is and what it was trained on."""
+    """Describe an i-vector model and its training data."""
     from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
 
     path = require_model_path() if model is None else model

@@ -1,10 +1,10 @@
-"""The application, its commands, and how errors become exit codes.
+"""Command-line application: its commands and exit codes.
 
-Exit codes: 0 all went well, 1 something about the input or the run is wrong (one
-line on standard error says what), 2 the command line is wrong, 3 some recordings of
-several could not be used (they are named) and the others went well, 130 interrupted,
-143 terminated, 141 the reader of the output has gone (``| head``). Bugs keep their
-traceback. Heavy imports wait inside the commands, so that ``--help`` answers at once.
+Exit codes: 0 success, 1 invalid input or failed run (with one line on standard error),
+2 usage error, 3 some recordings were skipped (with one line for each) and the others
+succeeded, 130 interrupted, 143 terminated, 141 the output pipe was closed (``| head``).
+Bugs keep their traceback. Heavy modules are imported inside the commands, so that
+``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from sms_diar.cli.output import echo, note
 from sms_diar.errors import SmsDiarError
 
 BROKEN_PIPE = 141
-"""Exit code that shells expect of a program whose output nobody reads."""
+"""Conventional exit code after writing to a closed pipe (128 + SIGPIPE)."""
 
 
 class _Commands(TyperGroup):
-    """Commands whose usage errors cannot steer a terminal."""
+    """Command group that escapes control characters in usage errors."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; spell out what its errors quote."""
+        """Run a command; escape control characters in its usage errors."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -80,8 +80,8 @@ run.register(app)
 _COMMANDS = app
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001
-    if asked:
+def _show_version(requested: bool) -> None:  # noqa: FBT001
+    if requested:
         echo(f"sms-diar {__version__}")
         raise typer.Exit
 
@@ -100,42 +100,39 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; turn our own errors into one line and exit code 1."""
+    """Run the command line; report package errors in one line with exit code 1."""
     _open_closed_streams()
     interrupts.listen()
-    # Inputs that a command protects are protected until it ends.
+    # Inputs stay protected against overwriting until the command ends.
     with interrupts.interruptible("run it again"), protecting(()):
         try:
             app()
         except SmsDiarError as error:
             _fail(_worded(str(error)))
         except SystemExit as end:
-            # click ends with 1 if the reader of the output has gone.
+            # click exits with 1 if the output pipe is closed.
             if end.code == 1 and isinstance(end.__context__, BrokenPipeError):
                 _leave_pipe()
             raise
         except BrokenPipeError:
             _leave_pipe()
-        except OSError as error:  # a disk that is full or fails, rights that miss
+        except OSError as error:  # full or failing disk, missing permissions
             _fail(_words(error))
         except MemoryError:
-            _fail("there is not enough memory for this; nothing was written")
+            _fail("not enough memory; nothing was written")
         except RuntimeError as error:
             from concurrent.futures.process import BrokenProcessPool
 
             if not isinstance(error, BrokenProcessPool):
                 raise
-            _fail(
-                "a worker was ended by the system, for lack of memory as a rule; try "
-                "it with fewer --workers"
-            )
+            _fail("a worker was killed, probably out of memory; reduce --workers")
         _flush()
 
 
 def _open_closed_streams() -> None:
-    """Give standard streams that the caller has closed (``>&-``) the null device.
+    """Open the null device for standard streams that the caller closed (``>&-``).
 
-    Without it, the next file that is opened would take their place.
+    Otherwise the next opened file would take the descriptor of the closed stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -144,7 +141,7 @@ def _open_closed_streams() -> None:
 
 
 def _worded(text: str) -> str:
-    """A message in the words of the command that was called."""
+    """Replace parameter names by the options of the current command."""
     command = typer.main.get_command(_COMMANDS)
     return wording.in_options(text, wording.options_of(command, sys.argv[1:]))
 
@@ -157,7 +154,7 @@ def _flush() -> None:
 
 
 def _leave_pipe() -> None:
-    """End quietly; Python's own flush at the end must not complain either."""
+    """Exit quietly; also prevent an error from the final flush by Python."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     sys.exit(BROKEN_PIPE)
@@ -168,11 +165,11 @@ def _fail(message: str) -> NoReturn:
         note(message)
     try:
         sys.stdout.flush()
-    except OSError:  # said once is enough: Python would try again, and complain
+    except OSError:  # Python would flush again at exit and report it twice
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
 
 
 def _words(error: OSError) -> str:
-    said = error.strerror or str(error) or type(error).__name__
-    return said if error.filename is None else f"{error.filename}: {said}"
+    reason = error.strerror or str(error) or type(error).__name__
+    return reason if error.filename is None else f"{error.filename}: {reason}"

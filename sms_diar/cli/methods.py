@@ -1,4 +1,4 @@
-"""The choice of a clustering method, for the commands that cluster."""
+"""Options for clustering methods and numbers of speakers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sms_diar.clustering.methods import METHODS, SWITCHES
 PANEL = "Speakers and method"
 
 
-def _known(name: str) -> str:
-    """Refuse a method that is not in the registry, as a wrong command line."""
+def _check_method(name: str) -> str:
+    """Raise a usage error if the method is not in the registry."""
     if name not in METHODS:
-        listed = ", ".join(repr(known) for known in METHODS)
+        listed = ", ".join(repr(method) for method in METHODS)
         raise typer.BadParameter(f"{name!r} is not one of {listed}.")
     return name
 
 
 def _complete(incomplete: str) -> list[str]:
-    """Names of methods, for the shell."""
+    """Return matching names of methods for shell completion."""
     return [name for name in METHODS if name.startswith(incomplete)]
 
 
@@ -32,31 +32,31 @@ def check_usage(
     max_speakers: int | None,
     **options: float | None,
 ) -> None:
-    """Refuse options that contradict each other, before anything is loaded.
+    """Refuse conflicting options before anything is loaded.
 
     Parameters
     ----------
     method : str
-        One of the registry.
+        Name of a registered method.
     num_speakers, min_speakers, max_speakers : int, optional
-        Bounds.
+        Exact, minimum and maximum number of speakers.
     **options : float, optional
-        Those of single methods, by their names.
+        Values of method-specific options by name.
     """
     if num_speakers is not None and (min_speakers or max_speakers):
         raise typer.BadParameter(
-            "leave --min-speakers and --max-speakers out, or leave this out",
+            "cannot be combined with --min-speakers or --max-speakers",
             param_hint="--num-speakers",
         )
     if min_speakers and max_speakers and min_speakers > max_speakers:
         raise typer.BadParameter(
-            f"{min_speakers} is more than --max-speakers {max_speakers}",
+            f"{min_speakers} is greater than --max-speakers {max_speakers}",
             param_hint="--min-speakers",
         )
     for name, value in options.items():
         if value is not None and name not in METHODS[method].options:
             raise typer.BadParameter(
-                f"the method {method} has no such option; it is for {_owners(name)}",
+                f"is not an option of {method}; it applies to {_owners(name)}",
                 param_hint=SWITCHES[name],
             )
 
@@ -68,7 +68,7 @@ def _owners(option: str) -> str:
 MethodOption = Annotated[
     str,
     typer.Option(
-        callback=_known,
+        callback=_check_method,
         metavar="NAME",
         autocompletion=_complete,
         rich_help_panel=PANEL,
@@ -84,7 +84,7 @@ KOption = Annotated[
         "--neighbours",
         min=1,
         rich_help_panel=PANEL,
-        help=f"Neighbours of a segment ({_owners('k')}).",
+        help=f"Number of neighbours per segment ({_owners('k')}).",
         show_default="17",
     ),
 ]
@@ -93,22 +93,24 @@ ThresholdOption = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         help="Score at which ahc stops merging.",
-        show_default="0 for PLDA, else calibrated",
+        show_default="0 with PLDA, otherwise calibrated",
     ),
 ]
 NumSpeakers = Annotated[
     int | None,
     typer.Option(
-        min=1, help="This many speakers in each session.", rich_help_panel=PANEL
+        min=1, help="Number of speakers in each session.", rich_help_panel=PANEL
     ),
 ]
 MinSpeakers = Annotated[
-    int | None, typer.Option(min=1, help="At least this many.", rich_help_panel=PANEL)
+    int | None,
+    typer.Option(min=1, help="Minimum number of speakers.", rich_help_panel=PANEL),
 ]
 MaxSpeakers = Annotated[
-    int | None, typer.Option(min=1, help="At most this many.", rich_help_panel=PANEL)
+    int | None,
+    typer.Option(min=1, help="Maximum number of speakers.", rich_help_panel=PANEL),
 ]
 MaxGap = Annotated[
-    float, typer.Option(min=0.0, help="Bridge pauses up to this many seconds.")
+    float, typer.Option(min=0.0, help="Longest pause to bridge, in seconds.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the draws.", rich_help_panel=PANEL)]
+Seed = Annotated[int, typer.Option(help="Random seed.", rich_help_panel=PANEL)]

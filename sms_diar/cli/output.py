@@ -1,4 +1,4 @@
-"""What commands share about their output: places, JSON, and lines for people."""
+"""Shared output functions: path checks, JSON and messages."""
 
 from __future__ import annotations
 
@@ -11,84 +11,82 @@ import typer
 from sms_diar._text import shown_lines
 
 SOME_FAILED = 3
-"""Exit code where some recordings could not be used and the others went well."""
+"""Exit code if some recordings were skipped and the others succeeded."""
 
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print an object for machines.")
-]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MaxMemory = Annotated[
     str | None,
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help="Memory that may be used, such as 2G or 500M (of 1024); what may need "
-        "more is refused before it starts. Results do not depend on it.",
+        help="Memory limit, such as 2G or 500M (powers of 1024); work that may need "
+        "more is refused before it starts. Does not affect results.",
         show_default="no limit",
     ),
 ]
 
-_NAMED = 10  # lines that are shown before the rest is only counted
+_NAMED = 10  # maximum number of messages shown; the rest is only counted
 
 
 def check_outputs(
     *paths: Path | None, inputs: Iterable[str | Path | None] = ()
 ) -> None:
-    """Refuse outputs that cannot or must not be written before the work.
+    """Refuse outputs that cannot be written or would overwrite an input.
 
     Parameters
     ----------
     *paths : Path or None
         Files to write, which must differ from each other and from the inputs.
     inputs : iterable of str, Path or None
-        Everything that is read; see `sms_diar.io.input_files`. Until the command
-        ends, no output replaces any of it.
+        Files that are read; see `sms_diar.io.input_files`. They are protected
+        against overwriting until the command ends.
     """
     from sms_diar._files import check_different, check_writable, protect
     from sms_diar.io.input_files import input_files
 
     protect(input_files(inputs))
-    given = [path for path in paths if path is not None]
-    for path in given:
+    outputs = [path for path in paths if path is not None]
+    for path in outputs:
         check_writable(path)
-    check_different(given)
+    check_different(outputs)
 
 
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
-    """What to end with: 0, or 3 where some of several went wrong, 1 where all did."""
+    """Return exit code 0 without problems, 3 after some failures, 1 if all failed."""
     return (SOME_FAILED if any_good else 1) if problems else 0
 
 
 def memory_budget(size: str | None) -> int | None:
-    """Bytes that ``--max-memory`` allows."""
+    """Parse the value of ``--max-memory`` to bytes."""
     if size is None:
         return None
-    from sms_diar.pipeline.memory import parse_size  # takes a second or two
+    from sms_diar.pipeline.memory import parse_size  # slow import
 
     return parse_size(size)
 
 
 def echo(text: object, *, nl: bool = True, err: bool = False) -> None:
-    """Print text whose control characters are spelled out.
+    """Print text with escaped control characters.
 
-    File names and the contents of files cannot steer a terminal this way.
+    Escaping prevents file names and file contents from controlling the terminal.
     """
     typer.echo(shown_lines(text), nl=nl, err=err)
 
 
 def echo_json(value: Any) -> None:
-    """Print an object for machines."""
+    """Print a value as JSON."""
     from sms_diar._json import json_text
 
     echo(json_text(value))
 
 
 def note(message: str) -> None:
-    """Say something on standard error, which is not for machines."""
+    """Print a message to standard error."""
     echo(f"sms-diar: {message}", err=True)
 
 
 def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:
-    """Say several things, and of more than `most` only how many there are."""
+    """Print up to `most` messages to standard error, then the number of others."""
     for message in messages[:most]:
         note(str(message))
     if most is not None and len(messages) > most:
@@ -96,7 +94,7 @@ def note_each(messages: Sequence[object], most: int | None = _NAMED) -> None:
 
 
 def note_written(paths: Sequence[Path]) -> None:
-    """Name the files that were written, with their sizes."""
+    """Print names and sizes of written files to standard error."""
     note_each([f"wrote {path} ({_size(path.stat().st_size)})" for path in paths])
 
 

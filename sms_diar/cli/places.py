@@ -1,4 +1,4 @@
-"""Files in each other's place are recognised before any work."""
+"""Detect swapped input files early."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPTIONS = {
 def check_places(
     embeddings: str, plda: Path | None, transform: Path | None, segments: Path | None
 ) -> None:
-    """Refuse files that look like something else than their option wants."""
+    """Refuse files whose content does not fit their option."""
     if embeddings != "-":
         _check(Path(embeddings), "embeddings", ("embeddings",))
     _check(plda, "a PLDA model", ("plda", "model"))
@@ -23,19 +23,19 @@ def check_places(
     _check(segments, "a segments table", ("segments",))
 
 
-def _check(path: Path | None, wanted: str, kinds: tuple[str, ...]) -> None:
+def _check(path: Path | None, expected: str, kinds: tuple[str, ...]) -> None:
     if path is None or not path.is_file():
         return
     from sms_diar.errors import DataFormatError
     from sms_diar.io.detect import KINDS, kind_of
 
-    found = kind_of(path)
-    if found is None or found in kinds:
+    kind = kind_of(path)
+    if kind is None or kind in kinds:
         return
-    if found in _OPTIONS:
-        remedy = f"this is {KINDS[found]}: {_OPTIONS[found]}"
-    elif found == "audio":
+    if kind in _OPTIONS:
+        remedy = f"this is {KINDS[kind]}: {_OPTIONS[kind]}"
+    elif kind == "audio":
         remedy = "this is a recording: sms-diar diarize"
     else:
-        remedy = f"this looks like {KINDS[found]}"
-    raise DataFormatError(f"{remedy} (expected here: {wanted})", path=path)
+        remedy = f"this looks like {KINDS[kind]}"
+    raise DataFormatError(f"{remedy} (expected here: {expected})", path=path)

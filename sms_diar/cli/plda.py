@@ -1,6 +1,6 @@
-"""``sms-diar plda``: train, adapt, apply and look at PLDA models.
+"""``sms-diar plda``: train, adapt, apply and describe PLDA models.
 
-All commands take the models that `sms_diar.pipeline.train.plda` describes.
+See `sms_diar.pipeline.train.plda` for the supported models.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Estimation(StrEnum):
-    """How the EM algorithm starts, and what becomes of the mean."""
+    """Variants of EM, which differ in initialisation and treatment of the mean."""
 
     ML = "ml"
     KALDI = "kaldi"
@@ -38,7 +38,7 @@ class Estimation(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the application."""
     group = typer.Typer(
-        name="plda", help="Train, adapt, apply PLDA models.", no_args_is_help=True
+        name="plda", help="Train, adapt and apply PLDA models.", no_args_is_help=True
     )
     group.command()(train)
     group.command()(adapt)
@@ -53,8 +53,8 @@ def train(
         Path | None,
         typer.Argument(
             metavar="LABELS",
-            help="Speaker of each id: utt2spk, CSV or JSON. Without, an npz must hold "
-            "the speakers itself.",
+            help="Speaker of each id: utt2spk, CSV or JSON. Optional for an npz file "
+            "that contains the speakers.",
         ),
     ] = None,
     *,
@@ -68,41 +68,50 @@ def train(
         ),
     ] = None,
     dim: Annotated[
-        int | None, typer.Option(min=1, help="Dimensions after the PCA; all if absent.")
+        int | None, typer.Option(min=1, help="Dimension after PCA; all by default.")
     ] = None,
     energy: Annotated[
-        float | None, typer.Option(help="Or the share of variance to keep, in (0, 1).")
+        float | None,
+        typer.Option(help="Proportion of variance to keep instead, in (0, 1)."),
     ] = None,
     shrinkage: Annotated[
         str | None,
         typer.Option(
             metavar="X|auto",
-            help="Regularisation of the whitening, in [0, 1].",
+            help="Shrinkage of the whitening, in [0, 1].",
             show_default="0",
         ),
     ] = None,
-    iterations: Annotated[int, typer.Option(min=0, help="Iterations of EM.")] = 20,
+    iterations: Annotated[
+        int, typer.Option(min=0, help="Number of EM iterations.")
+    ] = 20,
     estimation: Annotated[
-        Estimation, typer.Option(help="Most likely, or as ivector-compute-plda.")
+        Estimation,
+        typer.Option(help="Maximum likelihood, or as Kaldi's ivector-compute-plda."),
     ] = Estimation.ML,
     raw: Annotated[
-        bool, typer.Option("--raw", help="PLDA of the vectors as they are, no chain.")
+        bool, typer.Option("--raw", help="Train PLDA on unprocessed vectors.")
     ] = False,
     kaldi_plda: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a Kaldi PLDA file (too); no chain."),
+        typer.Option(
+            metavar="FILE", help="Kaldi PLDA file to write, without preprocessing."
+        ),
     ] = None,
     intersect: Annotated[
-        bool, typer.Option("--intersect", help="Use the ids that both sides have.")
+        bool,
+        typer.Option(
+            "--intersect", help="Use only ids that have both a vector and a label."
+        ),
     ] = False,
     allow_commands: AllowCommands = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a back end on labelled embeddings.
 
-    Length normalisation, PCA, whitening and length normalisation, then PLDA by
-    EM. A Kaldi PLDA file has no place for the first four and is trained on the
-    vectors as they are.
+    The steps are length normalisation, PCA, whitening, length normalisation and
+    PLDA by EM. A Kaldi PLDA file cannot hold the first four steps and is trained on
+    unprocessed vectors.
 
     Example: sms-diar plda train train.npz utt2spk -o backend.npz --dim 100
     """
@@ -120,22 +129,22 @@ def train(
     output, kaldi_plda, raw = _outputs(output, kaldi_plda, raw=raw)
     if raw and not (share is None and n_components is None):
         raise typer.BadParameter(
-            "are about the chain before the PLDA, but there is none with --raw or in "
-            "a Kaldi PLDA file",
+            "cannot be combined with --raw or a Kaldi PLDA file, which have no "
+            "preprocessing",
             param_hint="--dim, --energy and --shrinkage",
         )
     check_outputs(output, kaldi_plda, inputs=(embeddings, labels))
 
     progress = TerminalProgress()
     with progress.track("plda train", 3) as advance:
-        found = read_embeddings(embeddings, allow_commands=allow_commands)
+        table = read_embeddings(embeddings, allow_commands=allow_commands)
         advance()
-        if labels is None and Path(found.source).suffix != ".npz":
+        if labels is None and Path(table.source).suffix != ".npz":
             raise typer.BadParameter(
-                "must be given, since only an npz can hold the speakers itself",
+                "is required, because only an npz file can contain the speakers",
                 param_hint="LABELS",
             )
-        vectors, speakers = labelled_embeddings(found, labels, intersect=intersect)
+        vectors, speakers = labelled_embeddings(table, labels, intersect=intersect)
         progress.say(f"{len(vectors)} vectors of {len(set(speakers))} speakers")
         advance()
         trained = train_plda(
@@ -150,7 +159,7 @@ def train(
         advance()
     notes = {**trained.notes, "source": Path(embeddings).name}
     written = []
-    result: dict[str, Any] = {"extractor": found.extractor, "notes": notes}
+    result: dict[str, Any] = {"extractor": table.extractor, "notes": notes}
     if kaldi_plda is not None:
         write_plda(kaldi_plda, trained.model)
         result["kaldi_plda"] = str(kaldi_plda)
@@ -177,14 +186,19 @@ def adapt(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="OUT", help="Model to write, of MODEL's format."
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Model to write, in the format of MODEL.",
         ),
     ],
     within_scale: Annotated[
-        float, typer.Option(min=0.0, help="Share of the excess within speakers.")
+        float,
+        typer.Option(min=0.0, help="Weight of the excess variance within speakers."),
     ] = 0.3,
     between_scale: Annotated[
-        float, typer.Option(min=0.0, help="Share of the excess between speakers.")
+        float,
+        typer.Option(min=0.0, help="Weight of the excess variance between speakers."),
     ] = 0.7,
     mean_scale: Annotated[
         float, typer.Option(min=0.0, help="Weight of the difference of the means.")
@@ -196,9 +210,9 @@ def adapt(
 ) -> None:
     """Adapt a model to unlabelled embeddings of another domain.
 
-    What the vectors vary more than the model expects is shared out between its
-    two covariances, as Kaldi's ivector-adapt-plda does. Meant for many speakers;
-    for one recording take --within-scale 0 --between-scale 1.
+    Variance that exceeds the expectation of the model is divided between its two
+    covariances, as in Kaldi's ivector-adapt-plda. The defaults are for many speakers;
+    for one recording use --within-scale 0 --between-scale 1.
 
     Example: sms-diar plda adapt backend.npz calls.ark -o adapted.npz
     """
@@ -215,28 +229,28 @@ def adapt(
 
     check_outputs(output, inputs=(model, embeddings, transform))
     loaded, _ = read_plda_model(model)
-    ours = isinstance(loaded, BackEnd)
-    if output.suffix == (".plda" if ours else ".npz"):
-        what = "a back end (npz)" if ours else "a Kaldi PLDA file"
+    is_backend = isinstance(loaded, BackEnd)
+    if output.suffix == (".plda" if is_backend else ".npz"):
+        kind = "a back end (npz)" if is_backend else "a Kaldi PLDA file"
         raise typer.BadParameter(
-            f"ends in {output.suffix}, but {model} is {what} and so is the result",
+            f"ends in {output.suffix}, but {model} is {kind} and so is the result",
             param_hint="-o",
         )
     with TerminalProgress().track("plda adapt", 2) as advance:
-        found = read_embeddings(embeddings, allow_commands=allow_commands)
+        vectors = read_embeddings(embeddings, allow_commands=allow_commands)
         refuse_transform(loaded, model, transform)
-        backend = backend_of(model, found, transform, lengths.value)
+        backend = backend_of(model, vectors, transform, lengths.value)
         advance()
         adapted = adapt_backend(
             loaded,
             backend,
-            found,
+            vectors,
             within_scale=within_scale,
             between_scale=between_scale,
             mean_scale=mean_scale,
         )
         advance()
-    result: dict[str, Any] = {"model": str(output), "vectors": len(found)}
+    result: dict[str, Any] = {"model": str(output), "vectors": len(vectors)}
     if isinstance(adapted, BackEnd):
         result["fingerprint"] = write_backend(output, adapted, adapted.notes)
     else:
@@ -244,11 +258,11 @@ def adapt(
     if as_json:
         echo_json(result)
     else:
-        echo(f"wrote {output}: adapted to {len(found)} vectors")
+        echo(f"wrote {output}: adapted to {len(vectors)} vectors")
 
 
 def info(model: ModelArgument, *, as_json: JsonOption = False) -> None:
-    """Show what a model is and what it was made from.
+    """Describe a model and its training data.
 
     Example: sms-diar plda info backend.npz
     """
@@ -265,8 +279,8 @@ def _show(facts: Mapping[str, Any]) -> None:
     rows = [("kind", facts["kind"])]
     rows.append(("dimensions", f"{facts['dim_in']} -> {facts['dim']}"))
     if facts.get("length_normalised"):
-        rows.append(("lengths", "normalised in the space of the PLDA"))
-    rows.append(("fingerprint", facts["fingerprint"] or "none, Kaldi keeps no such"))
+        rows.append(("lengths", "normalised in the PLDA space"))
+    rows.append(("fingerprint", facts["fingerprint"] or "none (Kaldi file)"))
     rows.append(("extractor", facts["extractor"] or "unknown"))
     rows += [
         (f"psi {name}", f"{value:.4g}") for name, value in facts.get("psi", {}).items()
@@ -283,20 +297,20 @@ def _show(facts: Mapping[str, Any]) -> None:
 def _outputs(
     output: Path | None, kaldi_plda: Path | None, *, raw: bool
 ) -> tuple[Path | None, Path | None, bool]:
-    """Back end and Kaldi file to write, and whether vectors are taken as they are."""
+    """Return back end file, Kaldi file, and whether vectors stay unprocessed."""
     if output is not None and output.suffix == ".plda":
         if kaldi_plda is not None:
             raise typer.BadParameter(
-                "is a second Kaldi PLDA file beside that of -o; give one of them",
+                "cannot be combined with a Kaldi PLDA file in -o; specify one of them",
                 param_hint="--kaldi-plda",
             )
         output, kaldi_plda = None, output
     if output is None and kaldi_plda is None:
-        raise typer.BadParameter("say what to write", param_hint="-o")
+        raise typer.BadParameter("specify a model to write", param_hint="-o")
     if kaldi_plda is not None and output is not None and not raw:
         raise typer.BadParameter(
-            "is about vectors as they are, and the back end of -o would be too; add "
-            "--raw, or train the two one after the other",
+            "is trained on unprocessed vectors, unlike the back end of -o; add --raw, "
+            "or train the two separately",
             param_hint="--kaldi-plda",
         )
     return output, kaldi_plda, raw or kaldi_plda is not None
@@ -319,11 +333,11 @@ def _parse_shrinkage(text: str | None) -> Shrinkage | None:
 def _parse_components(dim: int | None, energy: float | None) -> int | float | None:
     if dim is not None and energy is not None:
         raise typer.BadParameter(
-            "both say how many dimensions to keep; give one of them",
+            "cannot be combined; specify one of them",
             param_hint="--dim and --energy",
         )
     if energy is not None and not 0.0 < energy < 1.0:
         raise typer.BadParameter(
-            f"must lie in (0, 1), got {energy}", param_hint="--energy"
+            f"must be in (0, 1), got {energy}", param_hint="--energy"
         )
     return energy if dim is None else dim

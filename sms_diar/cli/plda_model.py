@@ -1,4 +1,4 @@
-"""Options that the PLDA commands share."""
+"""Options shared by the PLDA commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lengths(StrEnum):
-    """What the length normalisations of a VBx transform scale to."""
+    """Target lengths of the normalisations in a VBx transform."""
 
     UNIT = "unit"
     SQRT_DIM = "sqrt-dim"
@@ -22,7 +22,10 @@ class Lengths(StrEnum):
 
 EmbeddingsArgument = Annotated[
     str,
-    typer.Argument(metavar="EMBEDDINGS", help="ark, scp, npz, CSV ...; - for stdin."),
+    typer.Argument(
+        metavar="EMBEDDINGS",
+        help="Embeddings: ark, scp, npz, CSV, ...; - for standard input.",
+    ),
 ]
 ModelArgument = Annotated[
     Path,
@@ -33,29 +36,29 @@ ModelArgument = Annotated[
 ]
 TransformOption = Annotated[
     Path | None,
-    typer.Option(help="Kaldi mean or matrix or VBx transform, before a Kaldi PLDA."),
+    typer.Option(help="Kaldi mean or matrix, or VBx transform, for a Kaldi PLDA file."),
 ]
 LengthsOption = Annotated[
     Lengths,
     typer.Option(
         "--transform-length",
-        help="Lengths in a VBx transform: unit for VBx, sqrt-dim for pyannote.",
+        help="Vector lengths in a VBx transform: unit (VBx) or sqrt-dim (pyannote).",
     ),
 ]
 AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Run the commands that an scp holds.")
+    bool, typer.Option("--allow-commands", help="Run commands in an scp file.")
 ]
 
 
 def refuse_transform(
     loaded: BackEnd | PldaModel, path: Path, transform: Path | None
 ) -> None:
-    """Refuse a transform beside a model that has its own."""
+    """Refuse a transform if the model includes preprocessing."""
     from sms_diar.scoring.backend import BackEnd
 
     if isinstance(loaded, BackEnd) and transform is not None:
         raise typer.BadParameter(
-            f"is for Kaldi PLDA files, but {path} is a back end with a chain of its "
-            f"own",
+            f"is for Kaldi PLDA files, but {path} is a back end with its own "
+            f"preprocessing",
             param_hint="--transform",
         )

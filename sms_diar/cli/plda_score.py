@@ -1,4 +1,4 @@
-"""``sms-diar plda score``: log-likelihood ratios of trials or of all pairs."""
+"""``sms-diar plda score``: log-likelihood ratios of trials or all pairs."""
 
 from __future__ import annotations
 
@@ -34,26 +34,28 @@ def score(
     ],
     test: Annotated[
         str | None,
-        typer.Argument(metavar="TEST", help="Other embeddings; ENROL if absent."),
+        typer.Argument(metavar="TEST", help="Test embeddings; ENROL by default."),
     ] = None,
     *,
     trials: Annotated[
         Path | None,
-        typer.Option(help="Kaldi list: enrol test [target|nontarget] on each line."),
+        typer.Option(
+            help="Kaldi trial list with lines: enrol test [target|nontarget]."
+        ),
     ] = None,
     all_pairs: Annotated[
         bool,
         typer.Option(
             "--all-pairs",
-            help="All of ENROL with all of TEST; without TEST every pair once.",
+            help="Score all pairs of ENROL and TEST; without TEST, each pair once.",
         ),
     ] = False,
     average: Annotated[
         Path | None,
         typer.Option(
             metavar="LABELS",
-            help="Enrol speakers, each by the mean of its vectors: utt2spk, CSV, JSON, "
-            "or spk2utt if the file's name says so.",
+            help="Enrol each speaker by the mean of their vectors: utt2spk, CSV, JSON, "
+            "or spk2utt if the file name contains it.",
         ),
     ] = None,
     transform: TransformOption = None,
@@ -62,7 +64,7 @@ def score(
         bool,
         typer.Option(
             "--normalize-length",
-            help="Scale in the space of the PLDA, as Kaldi's tools do by default.",
+            help="Normalise lengths in the PLDA space, as Kaldi does by default.",
         ),
     ] = False,
     output: Annotated[
@@ -73,9 +75,9 @@ def score(
     allow_commands: AllowCommands = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score pairs by log-likelihood ratio; lines are: enrol test score.
+    """Score pairs by log-likelihood ratio; output lines are: enrol test score.
 
-    If the trials say which are targets, the equal error rate is shown as well.
+    The equal error rate is also shown if the trials are marked as target or nontarget.
 
     Example: sms-diar plda score backend.npz eval.npz --trials trials -o scores
     """
@@ -93,12 +95,13 @@ def score(
 
     if (trials is None) != all_pairs:
         raise typer.BadParameter(
-            "say which pairs: exactly one of the two",
+            "specify exactly one of the two",
             param_hint="--trials or --all-pairs",
         )
     if as_json and output is None:
         raise typer.BadParameter(
-            "needs -o, since the scores go to standard output", param_hint="--json"
+            "requires -o, because the scores are written to standard output",
+            param_hint="--json",
         )
     budget = memory_budget(max_memory)
     check_outputs(output, inputs=(model, enrol, test, trials, average, transform))
@@ -124,7 +127,7 @@ def score(
             trials=listed,
         ),
         budget,
-        "give more, or score fewer vectors at a time",
+        "increase the limit, or score fewer vectors at a time",
     )
     enrolled = enrol_speakers(left.ids, phi_of(backend, left.vectors), average)
     terms = trial_terms(
@@ -141,29 +144,29 @@ def score(
                 terms, enrolled.names, right.ids, write, progress, once=once
             )
     else:
-        asked = read_trials(trials, enrolled.names, right.ids)
+        pairs = read_trials(trials, enrolled.names, right.ids)
         with _sink(output) as write:
-            result = score_trials(terms, asked, write, progress)
+            result = score_trials(terms, pairs, write, progress)
     if as_json:
         echo_json({"scores": str(output), **result})
         return
-    # Standard output belongs to the scores if nothing else was asked for.
+    # Standard output is reserved for the scores if there is no output file.
     echo(_summary(result, output), err=output is None)
 
 
 def _summary(result: Mapping[str, Any], output: Path | None) -> str:
-    said = "" if output is None else f"wrote {output}: "
-    said += f"{result['trials']} trials"
+    text = "" if output is None else f"wrote {output}: "
+    text += f"{result['trials']} trials"
     if "targets" in result:
-        said += f", {result['targets']} of targets"
+        text += f", {result['targets']} of targets"
     if result.get("eer") is not None:
-        said += f", EER {100.0 * result['eer']:.2f} %"
-    return said
+        text += f", EER {100.0 * result['eer']:.2f} %"
+    return text
 
 
 @contextmanager
 def _sink(path: Path | None) -> Iterator[Callable[[str], Any]]:
-    """Where scores go: standard output, or a file that is whole or not there."""
+    """Yield a function that writes to standard output or atomically to a file."""
     from sms_diar._files import replacing
 
     if path is None:

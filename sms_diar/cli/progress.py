@@ -1,7 +1,7 @@
-"""Progress: bars on a terminal, and elsewhere a line now and then.
+"""Progress bars on a terminal, or occasional log lines elsewhere.
 
-A clock of its own starts the display and writes the lines, so that work which finishes
-nothing for long is seen to be under way.
+A separate thread starts the display and writes the lines, so that progress is also
+shown while a long item is being processed.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from sms_diar.cli.output import note
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PATIENCE = 0.5  # seconds of work that need no bar; within 2 something is to be seen
-_BEAT = 0.5  # seconds between two looks at the clock
-_SILENCE = 30.0  # seconds of work that need no line in a log
+_PATIENCE = 0.5  # seconds before a bar appears; feedback is due within 2
+_BEAT = 0.5  # seconds between checks of the clock
+_SILENCE = 30.0  # seconds before the first log line
 _LONGEST_SILENCE = 600.0
 
 
 class TerminalProgress:
-    """Bars on standard error, or lines where it is no terminal.
+    """Progress bars on standard error, or log lines if it is not a terminal.
 
-    The bar of the innermost work is shown. It appears after a while whether or not
-    the work has come far, so that a slow start is seen, too.
+    Only the bar of the innermost task is shown. It appears after a short delay even
+    if no item is finished.
 
     Parameters
     ----------
     console : Console, optional
-        Where to draw; standard error by default.
+        Console for the output; standard error by default.
     now : callable, optional
-        The clock.
+        Clock that returns seconds.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class TerminalProgress:
     def track(
         self, label: str, total: int, done: int = 0
     ) -> Iterator[Callable[[], None]]:
-        """Show a bar once the work has taken a moment.
+        """Show a bar after a short delay.
 
-        Without a terminal, a line after half a minute, after a minute, after two
-        and so on, at least every ten minutes.
+        Without a terminal, log a line after 30 s, 1 min, 2 min and so on, at least
+        every 10 min.
         """
         estimate = Estimate(total, done, self._now())
         if self._console.is_terminal:
@@ -92,7 +92,7 @@ class TerminalProgress:
 
     @contextmanager
     def stage(self, label: str) -> Iterator[None]:
-        """Name a stage whose length is not known."""
+        """Show the name of a stage of unknown length."""
         if not self._console.is_terminal:
             yield
             return
@@ -100,7 +100,7 @@ class TerminalProgress:
             yield
 
     def during(self, label: str, work: Callable[P, T]) -> Callable[P, T]:
-        """Work that is a stage, within which others may show theirs."""
+        """Wrap a function in a stage; nested stages are shown instead of it."""
 
         def staged(*args: P.args, **options: P.kwargs) -> T:
             with self.stage(label):
@@ -109,7 +109,7 @@ class TerminalProgress:
         return staged
 
     def say(self, message: str) -> None:
-        """Show one line."""
+        """Show a message on a terminal."""
         if self._console.is_terminal:
             self._console.print(shown(message), style="dim", markup=False)
 
@@ -121,7 +121,7 @@ class TerminalProgress:
     def _task(
         self, label: str, estimate: Estimate | None
     ) -> Iterator[tuple[Progress, TaskID]]:
-        """A bar in place of those of the work around it."""
+        """Show a bar and hide the bars of enclosing tasks."""
         with self._shown() as bar:
             outer = [task.id for task in bar.tasks if task.visible]
             task = bar.add_task(
@@ -135,13 +135,13 @@ class TerminalProgress:
                 yield bar, task
             finally:
                 if bar.live.is_started:
-                    bar.refresh()  # what was reached is seen, too
+                    bar.refresh()  # show the final state
                 bar.remove_task(task)
                 _set_visible(bar, outer, visible=True)
 
     @contextmanager
     def _shown(self) -> Iterator[Progress]:
-        """The one display, which the outermost work starts and stops."""
+        """Yield the display, which the outermost task starts and stops."""
         if self._bar is not None:
             yield self._bar
             return
@@ -175,10 +175,10 @@ def _set_visible(bar: Progress, tasks: list[TaskID], *, visible: bool) -> None:
 
 
 class NotingProgress(TerminalProgress):
-    """The same, with lines that are shown wherever standard error goes."""
+    """Progress whose messages are also shown without a terminal."""
 
     def say(self, message: str) -> None:
-        """Show one line."""
+        """Print a message to standard error."""
         note(message)
 
 
@@ -190,7 +190,7 @@ class _TimeLeft(ProgressColumn):
         self._now = now
 
     def render(self, task: Task) -> Text:
-        """Time left, or dashes while nothing is known."""
+        """Return the remaining time, or dashes while it is unknown."""
         estimate: Estimate | None = task.fields["estimate"]
         left = None if estimate is None else estimate.remaining(self._now())
         return Text("-:--:-- left" if left is None else f"{clock(left)} left")
@@ -214,7 +214,7 @@ def _watched(lines: _Lines) -> Iterator[None]:
 
 
 class _Lines:
-    """Lines in a log, ever more seldom."""
+    """Log lines at increasing intervals."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class _Lines:
         self._lock = threading.Lock()
 
     def look(self) -> None:
-        """Write a line if it is time for one."""
+        """Write a line if one is due."""
         with self._lock:
             now = self._now()
             elapsed = self._estimate.elapsed(now)

@@ -1,4 +1,4 @@
-"""Options that commands share which read recordings."""
+"""Options shared by commands that read recordings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 AllowCommands = Annotated[
-    bool, typer.Option("--allow-commands", help="Run the commands of wav.scp.")
+    bool, typer.Option("--allow-commands", help="Run commands in wav.scp.")
 ]
 Channel = Annotated[
     int | None,
-    typer.Option(min=1, help="Channel of recordings that have several, from 1."),
+    typer.Option(min=1, help="Channel of multi-channel recordings, from 1."),
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="Stop, and write nothing, if any recording is bad."),
+    typer.Option("--strict", help="Stop without output if any recording is unusable."),
 ]

@@ -1,4 +1,4 @@
-"""``sms-diar report``: anybody's turns as a page to look at and listen to."""
+"""``sms-diar report``: make an HTML page of turns."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def report(
         list[str],
         typer.Argument(
             metavar="RTTM...",
-            help="Who speaks when, by any system: RTTM, CTM or CSV files, folders, "
-            "quoted patterns or lists.",
+            help="Turns of any system: RTTM, CTM or CSV files, folders, quoted "
+            "patterns or lists.",
         ),
     ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The page.")
+        Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
     ] = Path("report.html"),
     audio: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="The recording; of several, files named like them, a data directory "
-            "or wav.scp. May be given several times.",
+            help="Audio file; for several recordings, files with the same names, a "
+            "data directory or wav.scp. Repeatable.",
         ),
     ] = None,
     ref: Annotated[
         str | None,
-        typer.Option(metavar="RTTM", help="True turns; errors are then marked."),
+        typer.Option(metavar="RTTM", help="Reference turns, used to mark errors."),
     ] = None,
     uem: UemFile = None,
     convention: ConventionName = Rules.sms_diar,
@@ -55,23 +55,23 @@ def report(
     ignore_overlap: IgnoreOverlap = False,
     title: Annotated[
         str | None,
-        typer.Option(help="Head of the page.", show_default="the recording"),
+        typer.Option(help="Title of the page.", show_default="name of the recording"),
     ] = None,
     embed_limit: Annotated[
         float,
         typer.Option(
             min=0.0,
             metavar="MB",
-            help="Compressed audio up to this size is in the page; more is beside it.",
+            help="Embed compressed audio up to this size; larger audio is written to "
+            "separate files.",
         ),
     ] = 16.0,
     allow_commands: AllowCommands = False,
 ) -> None:
-    """Make a page of who spoke when: to look at, listen to and correct.
+    """Make an HTML page for viewing, listening to and correcting turns.
 
-    The page is one file that opens offline in any browser and sends nothing
-    anywhere. Speakers can be renamed and merged in it, turns corrected, and the
-    corrected RTTM downloaded.
+    The page is one file that works offline in any browser and sends no data.
+    It can rename and merge speakers, correct turns, and save the corrected RTTM.
 
     Example: sms-diar report out.rttm --audio call.wav --ref ref.rttm -o report.html
     """
@@ -79,8 +79,8 @@ def report(
     from sms_diar.io.turns.files import source_files
     from sms_diar.pipeline.page.api import report_page
 
-    given = turns if ref is None else [*turns, ref]
-    check_outputs(output, inputs=chain(source_files(given), audio or (), [uem]))
+    inputs = turns if ref is None else [*turns, ref]
+    check_outputs(output, inputs=chain(source_files(inputs), audio or (), [uem]))
     page = report_page(
         turns if len(turns) > 1 else turns[0],
         audio=audio or None,

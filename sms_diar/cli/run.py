@@ -1,4 +1,4 @@
-"""``sms-diar run`` and ``sms-diar recipes``."""
+"""``sms-diar run`` and ``sms-diar recipes``: run and list recipes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def run(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file that overrides settings, or the name of one that ships "
-            "with the package, such as small.",
+            help="TOML file that overrides settings, or the name of an included file "
+            "such as small.",
         ),
     ] = None,
     assignments: Annotated[
@@ -52,12 +52,12 @@ def run(
         typer.Option(
             "--from",
             metavar="STAGE",
-            help="Repeat this stage and what depends on it, even if up to date.",
+            help="Repeat this stage and its dependents, even if up to date.",
         ),
     ] = None,
     workers: Annotated[
         int,
-        typer.Option(min=1, help="Processes; results do not depend on it."),
+        typer.Option(min=1, help="Number of processes; does not affect results."),
     ] = max(1, os.cpu_count() or 1),
     scheduler: SchedulerOption = None,
     as_json: Annotated[
@@ -75,7 +75,7 @@ def run(
     with progress.stage("loading"):
         from sms_diar.experiment.recipe import find_recipe, run_recipe
 
-        found = find_recipe(recipe)
+        selected = find_recipe(recipe)
     check_outputs(inputs=conf or ())
     advice = "run it again to go on from here"
     with (
@@ -84,8 +84,8 @@ def run(
         progress.stage("loading"),
     ):
         outcome = run_recipe(
-            found,
-            exp or Path("exp") / found.name,
+            selected,
+            exp or Path("exp") / selected.name,
             conf=conf or (),
             assignments=assignments or (),
             first=first,
@@ -101,12 +101,12 @@ def run(
 def recipes(
     recipe: Annotated[
         str | None,
-        typer.Argument(help="Name, folder or run.py of a recipe: list its settings."),
+        typer.Argument(help="Name, folder or run.py of the recipe to describe."),
     ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """List the recipes that can be run by name, or the settings of one.
+    """List the available recipes, or the settings of one recipe.
 
     Examples: sms-diar recipes; sms-diar recipes synthetic
     """
@@ -117,11 +117,11 @@ def recipes(
         return
     listed = list_recipes()
     if as_json:
-        echo_json([_facts(known) for known in listed])
+        echo_json([_facts(entry) for entry in listed])
         return
-    width = max((len(known.name) for known in listed), default=0)
-    for known in listed:
-        echo(f"{known.name.ljust(width)}  {known.summary}")
+    width = max((len(entry.name) for entry in listed), default=0)
+    for entry in listed:
+        echo(f"{entry.name.ljust(width)}  {entry.summary}")
 
 
 def _facts(recipe: Recipe) -> dict[str, Any]:

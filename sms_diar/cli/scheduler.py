@@ -1,4 +1,4 @@
-"""``--scheduler``: the work of a command on a Dask cluster."""
+"""``--scheduler``: run a command on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SchedulerOption = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Let the workers of a Dask scheduler do the work, such as "
-        "tcp://10.0.0.1:8786; results do not depend on it. Needs the extra 'dask' and "
-        "files that all machines see.",
+        help="Address of a Dask scheduler whose workers do the work, such as "
+        "tcp://10.0.0.1:8786. Does not affect results. Needs the extra 'dask' and "
+        "files that are accessible from all machines.",
     ),
 ]
 
@@ -27,20 +27,20 @@ SchedulerOption = Annotated[
 def on_scheduler(
     address: str | None, advice: str = "nothing was written; run it again"
 ) -> Iterator[None]:
-    """Send the work of what is called within to a cluster, if there is one.
+    """Run the enclosed work on a cluster if an address is specified.
 
     Parameters
     ----------
     address : str, optional
-        Of the scheduler.
+        Address of the scheduler.
     advice : str
-        How to go on after Ctrl-C.
+        Hint on how to continue after Ctrl-C.
     """
     if address is None:
         yield
         return
     with interruptible(advice):
-        note(f"connecting to the scheduler at {address}")  # Dask takes a second to load
+        note(f"connecting to the scheduler at {address}")  # Dask is slow to import
         from sms_diar import scheduler
 
         with scheduler(address, say=note):

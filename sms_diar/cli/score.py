@@ -1,4 +1,4 @@
-"""``sms-diar score``: diarization or labels against a reference."""
+"""``sms-diar score``: score diarization or labels against a reference."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def score(
 ) -> None:
     """Score diarization (turns) or clustering (labels) against a reference.
 
-    Several systems are compared with the first, in one table. With -r and -s, several
+    Several systems are compared with the first in one table. With -r and -s, the
     files are parts of one reference and of one system.
 
     Example: sms-diar score ref.rttm sys.rttm --uem all.uem --collar 0.25
@@ -105,7 +105,7 @@ def score(
 
         run = progress.during("reading", score_systems)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
-    inputs = [*reference, *(one for paths in hypotheses.values() for one in paths)]
+    inputs = [*reference, *(path for paths in hypotheses.values() for path in paths)]
     outputs = _forms_of(output or [])
     check_outputs(errors, *outputs, inputs=chain(source_files(inputs), [uem]))
     if len(reference) == 1 and is_label_table(reference[0]):
@@ -116,7 +116,7 @@ def score(
     if bootstrap is None:
         bootstrap = 2000 if len(hypotheses) > 1 else 0
     with on_scheduler(scheduler):
-        found = run(
+        systems = run(
             reference,
             hypotheses,
             uem=uem,
@@ -132,9 +132,9 @@ def score(
             seed=seed,
             progress=progress,
         )
-    report: ScoreReport | SystemsReport = found
+    report: ScoreReport | SystemsReport = systems
     if len(hypotheses) == 1:
-        (report,) = found.systems.values()
+        (report,) = systems.systems.values()
         if errors is not None:
             write_text(errors, report.error_rttm())
     style = ReportStyle(
@@ -164,7 +164,7 @@ def score(
 
 
 def _width(*, wide: bool) -> int | None:
-    """Columns that tables must fit; files and pipes get those of a usual terminal."""
+    """Return the maximum table width; files and pipes use a default width."""
     from sms_diar.report.score_report import TERMINAL_WIDTH
 
     if wide:
@@ -181,11 +181,11 @@ _FORMS = {
     ".md": "markdown",
     ".txt": "table",
 }
-"""Forms of a result by the suffix of its file."""
+"""Format of a result by file suffix."""
 
 
 def _forms_of(output: Sequence[Path]) -> dict[Path, str]:
-    """Return the format of each output file, which its suffix names."""
+    """Return the format of each output file according to its suffix."""
     for path in output:
         if path.suffix.lower() not in _FORMS:
             raise typer.BadParameter(
@@ -203,14 +203,14 @@ def _check_usage(
     collar_total: float | None,
     measure: str,
 ) -> None:
-    """Refuse options that contradict each other, in words of the command line."""
+    """Refuse conflicting options."""
     from sms_diar.metrics import RATES
 
     if errors is not None and len(hypotheses) > 1:
-        raise typer.BadParameter("takes one system at a time", param_hint="--errors")
+        raise typer.BadParameter("requires a single system", param_hint="--errors")
     if collar_total is not None and collar:
         raise typer.BadParameter(
-            "and --collar exclude each other", param_hint="--collar-total"
+            "cannot be combined with --collar", param_hint="--collar-total"
         )
     if measure not in RATES:
         raise typer.BadParameter(
@@ -226,7 +226,7 @@ def _score_labels(
     *,
     as_json: bool,
 ) -> None:
-    """Score tables of labels, which their contents distinguish from turns."""
+    """Score label files, which are recognised by their content."""
     from sms_diar._files import write_text
     from sms_diar._json import json_line
     from sms_diar.errors import DataFormatError
@@ -237,11 +237,11 @@ def _score_labels(
     reports = {}
     for name, paths in hypotheses.items():
         if len(paths) > 1:
-            raise typer.BadParameter("labels are in one file", param_hint="-s")
+            raise typer.BadParameter("labels must be in a single file", param_hint="-s")
         (path,) = paths
         if Path(path).is_file() and not is_label_table(path):
             raise DataFormatError(
-                f"this does not look like labels, which {reference} holds; turns are "
+                f"expected labels, because {reference} contains labels; turns are "
                 f"scored against turns (RTTM and others)",
                 path=path,
             )

@@ -1,4 +1,4 @@
-"""Which files ``sms-diar score`` compares: REF HYP..., or -r REF... -s SYS...."""
+"""Input files of ``sms-diar score``: REF HYP..., or -r REF... -s SYS...."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typer.core import TyperCommand
 
 
 class ManyValues(TyperCommand):
-    """A command whose -r and -s take all words up to the next option."""
+    """Command whose -r and -s take all arguments up to the next option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give each of several values its own option, as the parser wants it."""
-        found: list[str] = []
+        """Repeat the option before each of its values, as the parser requires."""
+        words: list[str] = []
         option = None
-        for place, word in enumerate(args):
+        for index, word in enumerate(args):
             if word == "--":
-                return list(super().parse_args(ctx, found + args[place:]))
+                return list(super().parse_args(ctx, words + args[index:]))
             if word in ("-r", "--ref", "-s", "--sys"):
                 option = word
-                if place + 1 == len(args) or _is_option(args[place + 1]):
-                    found.append(word)  # without a value, which the parser refuses
+                if index + 1 == len(args) or _is_option(args[index + 1]):
+                    words.append(word)  # the parser reports the missing value
             elif _is_option(word):
                 option = None
-                found.append(word)
+                words.append(word)
             else:
-                found += [word] if option is None else [option, word]
-        return list(super().parse_args(ctx, found))
+                words += [word] if option is None else [option, word]
+        return list(super().parse_args(ctx, words))
 
 
 def _is_option(word: str) -> bool:
@@ -39,20 +39,21 @@ def _is_option(word: str) -> bool:
 def sides_of(
     files: Sequence[str], ref: list[str], of_system: list[str]
 ) -> tuple[list[str], dict[str, list[str]]]:
-    """Files of the reference, and of each system by its name."""
+    """Return the files of the reference, and the files of each system by name."""
     if bool(ref) != bool(of_system):
         raise typer.BadParameter(
-            "-r and -s go together: -r REF... -s SYS...",
+            "-r and -s are required together: -r REF... -s SYS...",
             param_hint="-r" if ref else "-s",
         )
     if ref and files:
         raise typer.BadParameter(
-            f"{files[0]!r} is neither behind -r nor behind -s", param_hint="REF HYP"
+            f"unexpected argument {files[0]!r}: list files after -r or -s",
+            param_hint="REF HYP",
         )
     if not ref and len(files) < 2:
         raise typer.BadParameter(
-            "a reference and at least one system are needed: REF HYP..., or -r REF... "
-            "-s SYS...",
+            "a reference and at least one system are required: REF HYP..., or "
+            "-r REF... -s SYS...",
             param_hint="REF HYP",
         )
     if [*files, *ref, *of_system].count("-") > 1:
@@ -64,7 +65,7 @@ def sides_of(
 
 
 def _short_names(paths: Sequence[str]) -> list[str]:
-    """Names of systems: file names, or whole paths where these are not unique."""
+    """Name systems by file name, or by path if file names are not unique."""
     stems = [Path(path).stem or path for path in paths]
     if len(set(stems)) == len(stems):
         return stems
@@ -76,14 +77,14 @@ def _short_names(paths: Sequence[str]) -> list[str]:
 def refuse_labels(
     reference: Sequence[str], hypotheses: Mapping[str, Sequence[str]]
 ) -> None:
-    """Tell labels from turns, which cannot be compared."""
+    """Refuse label files, which cannot be compared with turns."""
     from sms_diar.errors import DataFormatError
     from sms_diar.io.detect import is_label_table
 
-    for path in (path for one in hypotheses.values() for path in one):
+    for path in (path for paths in hypotheses.values() for path in paths):
         if is_label_table(path):
             raise DataFormatError(
-                f"this looks like labels (utt2spk) and not like turns, which "
-                f"{reference[0]} holds; labels are scored against labels",
+                f"this looks like labels (utt2spk), but {reference[0]} contains turns; "
+                f"labels are scored against labels",
                 path=path,
             )

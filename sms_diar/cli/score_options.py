@@ -1,4 +1,4 @@
-"""Options of ``sms-diar score``; those of its rules are options of others, too."""
+"""Options of ``sms-diar score`` and other commands with scoring rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Rules(StrEnum):
-    """Names of conventions."""
+    """Names of scoring conventions."""
 
     sms_diar = "sms-diar"
     nist = "nist"
@@ -19,7 +19,7 @@ class Rules(StrEnum):
 
 
 class Layout(StrEnum):
-    """Forms of a table."""
+    """Formats of a table."""
 
     table = "table"
     markdown = "markdown"
@@ -28,29 +28,29 @@ class Layout(StrEnum):
 
 
 class ExtentChoice(StrEnum):
-    """What is scored without a UEM."""
+    """Scored extent without a UEM."""
 
     reference = "reference"
     joint = "joint"
 
 
 class IntervalChoice(StrEnum):
-    """Kinds of bootstrap interval."""
+    """Types of bootstrap intervals."""
 
     bca = "bca"
     percentile = "percentile"
 
 
-_RULES, _SHOWN, _DRAWN = "What is scored", "What is shown", "Intervals"
+_RULES, _SHOWN, _DRAWN = "Scoring", "Output", "Intervals"
 
 Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="REF HYP",
-        help="True turns: RTTM, CTM, CSV, JSON, Audacity labels, TextGrid, EAF, SRT or "
-        "WebVTT file, any of them with .gz, - for standard input, a folder, quoted "
-        "pattern or list (.lst, .scp); or true labels: utt2spk, CSV or JSON. Then the "
-        "turns or labels of one or more systems.",
+        help="Reference turns: RTTM, CTM, CSV, JSON, Audacity labels, TextGrid, EAF, "
+        "SRT or WebVTT file, optionally with .gz, - for standard input, a folder, "
+        "quoted pattern or list (.lst, .scp); or reference labels: utt2spk, CSV or "
+        "JSON. Then the turns or labels of one or more systems.",
         show_default=False,
     ),
 ]
@@ -65,14 +65,14 @@ ReferenceFiles = Annotated[
 ]
 SystemFiles = Annotated[
     list[str] | None,
-    typer.Option(
-        "-s", "--sys", metavar="SYS...", help="Files of one system, in the same way."
-    ),
+    typer.Option("-s", "--sys", metavar="SYS...", help="Files of one system."),
 ]
 Wide = Annotated[
     bool,
     typer.Option(
-        "--wide", help="Do not fit tables to the width.", rich_help_panel=_SHOWN
+        "--wide",
+        help="Do not wrap tables to the terminal width.",
+        rich_help_panel=_SHOWN,
     ),
 ]
 UemFile = Annotated[
@@ -81,14 +81,15 @@ UemFile = Annotated[
         "-u",
         "--uem",
         metavar="FILE",
-        help="Regions that are scored.",
+        help="Regions to score.",
         rich_help_panel=_RULES,
     ),
 ]
 ConventionName = Annotated[
     Rules,
     typer.Option(
-        help="Whose rules apply where tools disagree.", rich_help_panel=_RULES
+        help="Scoring convention for rules that differ between tools.",
+        rich_help_panel=_RULES,
     ),
 ]
 Collar = Annotated[
@@ -99,7 +100,7 @@ Collar = Annotated[
         min=0.0,
         metavar="SECONDS",
         rich_help_panel=_RULES,
-        help="Left unscored on each side of a reference boundary (md-eval -c).",
+        help="Unscored time on each side of a reference boundary (md-eval -c).",
     ),
 ]
 CollarTotal = Annotated[
@@ -108,7 +109,7 @@ CollarTotal = Annotated[
         min=0.0,
         metavar="SECONDS",
         rich_help_panel=_RULES,
-        help="The same as the width of both sides together (pyannote's collar).",
+        help="Total width of the collar on both sides (pyannote's collar).",
     ),
 ]
 IgnoreOverlap = Annotated[
@@ -117,14 +118,14 @@ IgnoreOverlap = Annotated[
         "--ignore-overlap/--score-overlap",
         "-1/ ",
         rich_help_panel=_RULES,
-        help="Leave time with several reference speakers unscored (md-eval -1).",
+        help="Do not score overlapped reference speech (md-eval -1).",
     ),
 ]
 ExtentName = Annotated[
     ExtentChoice | None,
     typer.Option(
-        help="What is scored without a UEM: the extent of the reference, or of "
-        "reference and hypothesis.",
+        help="Scored extent without a UEM: the extent of the reference, or of "
+        "reference and hypothesis together.",
         show_default="by convention",
         rich_help_panel=_RULES,
     ),
@@ -133,7 +134,7 @@ TableFormat = Annotated[
     Layout,
     typer.Option(
         "--format",
-        help="Form of the printed tables; CSV is one table.",
+        help="Format of the printed tables; CSV is a single table.",
         rich_help_panel=_SHOWN,
     ),
 ]
@@ -148,20 +149,20 @@ Everything = Annotated[
 OnlyOverall = Annotated[
     bool,
     typer.Option(
-        "--overall", help="Show no single recordings.", rich_help_panel=_SHOWN
+        "--overall", help="Show only overall results.", rich_help_panel=_SHOWN
     ),
 ]
 ShowMapping = Annotated[
     bool,
     typer.Option(
-        "--mapping", help="Show which speaker stands for whom.", rich_help_panel=_SHOWN
+        "--mapping", help="Show the mapping of speakers.", rich_help_panel=_SHOWN
     ),
 ]
 Details = Annotated[
     bool,
     typer.Option(
         "--details",
-        help="Show tables of recordings for each of several systems.",
+        help="Show results per recording for each system.",
         rich_help_panel=_SHOWN,
     ),
 ]
@@ -169,7 +170,7 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain",
-        help="List all rules of scoring below the table.",
+        help="List all scoring rules below the table.",
         rich_help_panel=_SHOWN,
     ),
 ]
@@ -179,8 +180,8 @@ ResultFiles = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Also write the result, comparisons included; the suffix is the form "
-        "(.csv, .json, .tex, .md, .txt). May be repeated.",
+        help="Also write the result with comparisons; the suffix selects the format "
+        "(.csv, .json, .tex, .md, .txt). Repeatable.",
         rich_help_panel=_SHOWN,
     ),
 ]
@@ -188,26 +189,26 @@ ErrorFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write RTTM of where the errors are.",
+        help="Write the errors as RTTM.",
         rich_help_panel=_SHOWN,
     ),
 ]
 Measure = Annotated[
     str,
-    typer.Option(help="Measure of intervals and comparisons.", rich_help_panel=_DRAWN),
+    typer.Option(help="Measure for intervals and comparisons.", rich_help_panel=_DRAWN),
 ]
 Bootstrap = Annotated[
     int | None,
     typer.Option(
         min=0,
         metavar="SAMPLES",
-        help="Samples of recordings for intervals; 0 for none.",
-        show_default="2000 to compare systems, else 0",
+        help="Number of bootstrap samples for intervals; 0 for none.",
+        show_default="2000 for several systems, otherwise 0",
         rich_help_panel=_DRAWN,
     ),
 ]
 IntervalKind = Annotated[
-    IntervalChoice, typer.Option(help="Kind of interval.", rich_help_panel=_DRAWN)
+    IntervalChoice, typer.Option(help="Type of interval.", rich_help_panel=_DRAWN)
 ]
 Level = Annotated[
     float,
@@ -219,14 +220,13 @@ Level = Annotated[
     ),
 ]
 BootstrapSeed = Annotated[
-    int, typer.Option(min=0, help="Seed of the bootstrap.", rich_help_panel=_DRAWN)
+    int,
+    typer.Option(min=0, help="Random seed of the bootstrap.", rich_help_panel=_DRAWN),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with code 1 on any warning.")
 ]
 AsJson = Annotated[
     bool,
-    typer.Option(
-        "--json", help="Print an object for machines.", rich_help_panel=_SHOWN
-    ),
+    typer.Option("--json", help="Print JSON.", rich_help_panel=_SHOWN),
 ]

@@ -1,4 +1,4 @@
-"""``sms-diar simulate``: speech of single speakers in, conversations out."""
+"""``sms-diar simulate``: make conversations from speech of single speakers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sms_diar.cli.recordings import AllowCommands, Channel
 
 
 class Dominance(StrEnum):
-    """Those of `sms_diar.synthetic.conversation`, without loading it."""
+    """Choices of `sms_diar.synthetic.conversation`, without its import."""
 
     EVEN = "even"
     UNEVEN = "uneven"
@@ -23,7 +23,7 @@ class Dominance(StrEnum):
 
 
 class AudioFormat(StrEnum):
-    """Those of `sms_diar.io.audio.writer`, without loading it."""
+    """Formats of `sms_diar.io.audio.writer`, without its import."""
 
     WAV = "wav"
     FLAC = "flac"
@@ -39,7 +39,7 @@ def simulate(
         Path,
         typer.Argument(
             metavar="DATA_DIR",
-            help="Kaldi data directory with wav.scp, utt2spk and, if wanted, segments.",
+            help="Kaldi data directory with wav.scp, utt2spk and optionally segments.",
         ),
     ],
     *,
@@ -49,51 +49,56 @@ def simulate(
             "-o",
             "--output",
             metavar="OUT_DIR",
-            help="New or empty folder, which becomes a data directory.",
+            help="New or empty folder for the output data directory.",
         ),
     ],
     speakers: Annotated[
-        int, typer.Option(min=1, help="Speakers of each conversation.")
+        int, typer.Option(min=1, help="Number of speakers per conversation.")
     ] = 2,
     duration: Annotated[
-        float, typer.Option(help="Seconds of each conversation.")
+        float, typer.Option(help="Length of each conversation in seconds.")
     ] = 120.0,
-    conversations: Annotated[int, typer.Option(min=1, help="How many.")] = 1,
+    conversations: Annotated[
+        int, typer.Option(min=1, help="Number of conversations.")
+    ] = 1,
     turn_mean: Annotated[
         float | None,
-        typer.Option(help="Mean seconds of a turn.", show_default="4.0"),
+        typer.Option(help="Mean turn length in seconds.", show_default="4.0"),
     ] = None,
     turn_min: Annotated[
         float | None,
-        typer.Option(help="Fewest seconds of a turn.", show_default="1.0"),
+        typer.Option(help="Minimum turn length in seconds.", show_default="1.0"),
     ] = None,
     turn_segments: Annotated[
         tuple[int, int] | None,
         typer.Option(
-            metavar="MIN MAX", help="Turns of this many whole segments instead."
+            metavar="MIN MAX",
+            help="Number of whole segments per turn, instead of a turn length.",
         ),
     ] = None,
     pause_mean: Annotated[
-        float, typer.Option(help="Mean seconds between turns.")
+        float, typer.Option(help="Mean pause between turns in seconds.")
     ] = 0.5,
     overlap: Annotated[
         float,
-        typer.Option(help="Share of the speech in which two speak, 0 to 0.9."),
+        typer.Option(help="Proportion of overlapped speech, 0 to 0.9."),
     ] = 0.0,
     dominance: Annotated[
         Dominance,
         typer.Option(
-            help="Shares of the talk: alike, drawn at random, or as 1, 1/2, 1/3."
+            help="Proportions of speaking time: equal, random, or 1, 1/2, 1/3, ..."
         ),
     ] = Dominance.EVEN,
     level: Annotated[
         float | None,
         typer.Option(
-            help="Level of speech, in dB of full scale.", show_default="the source's"
+            help="Speech level in dB relative to full scale.",
+            show_default="unchanged",
         ),
     ] = None,
     level_spread: Annotated[
-        float, typer.Option(help="Standard deviation of it over speakers, in dB.")
+        float,
+        typer.Option(help="Standard deviation of the level over speakers, in dB."),
     ] = 0.0,
     rt60: Annotated[
         float | None,
@@ -101,47 +106,50 @@ def simulate(
     ] = None,
     snr: Annotated[
         float | None,
-        typer.Option(help="Speech over noise, in dB.", show_default="no noise"),
+        typer.Option(help="Signal-to-noise ratio in dB.", show_default="no noise"),
     ] = None,
     noise: Annotated[
         str,
         typer.Option(
             metavar="white|pink|DIR",
-            help="The noise; a data directory holds recordings of it.",
+            help="Noise type, or a data directory with recordings of noise.",
         ),
     ] = "white",
     telephone: Annotated[
         bool,
-        typer.Option("--telephone", help="A telephone's band, 8 kHz and mu-law."),
+        typer.Option(
+            "--telephone", help="Simulate a telephone: limited band, 8 kHz, mu-law."
+        ),
     ] = False,
     rate: Annotated[
         int | None,
-        typer.Option(help="Samples per second.", show_default="the source's"),
+        typer.Option(help="Sampling rate in Hz.", show_default="unchanged"),
     ] = None,
     format: Annotated[
-        AudioFormat, typer.Option(help="Files of 16 bits.")
+        AudioFormat, typer.Option(help="Audio format (16 bits).")
     ] = AudioFormat.WAV,
-    prefix: Annotated[str, typer.Option(help="Begins names of recordings.")] = "sim",
+    prefix: Annotated[str, typer.Option(help="Prefix of recording names.")] = "sim",
     vad: Annotated[
         VadMethod,
         typer.Option(
-            help="Detector of speech in the segments, which cuts out pauses; with none "
-            "they stay and count as speech in the reference."
+            help="Speech detector that removes pauses from the segments; with none, "
+            "pauses remain and count as speech in the reference."
         ),
     ] = VadMethod.ENERGY,
     channel: Channel = None,
     seed: Seed = 0,
     allow_commands: AllowCommands = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print what was made as JSON.")
+        bool, typer.Option("--json", help="Print a summary as JSON.")
     ] = False,
 ) -> None:
-    """Make conversations, with their reference, of the speech of single speakers.
+    """Make conversations with reference turns from speech of single speakers.
 
-    Segments of speakers drawn at random follow each other in turns, with pauses and
-    overlap. OUT_DIR gets the audio, ref.rttm, the tables of a data directory and
-    simulation.json. Everything follows from the seed; a conversation is the same
-    whatever their number, and has the same turns with noise, a room or a telephone.
+    Segments of randomly drawn speakers are arranged in turns with pauses and overlap.
+    OUT_DIR contains the audio, ref.rttm, the tables of a data directory and
+    simulation.json. Results depend only on the seed and the options: a conversation
+    does not depend on the number of conversations, and its turns do not depend on
+    noise, room or telephone.
 
     Example: sms-diar simulate data/train -o data/sim --speakers 4 --overlap 0.15
     """

@@ -1,4 +1,4 @@
-"""Standard input in place of a file, for commands whose readers need to seek."""
+"""Standard input as a temporary file, for readers that need to seek."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 @contextmanager
 def with_standard_input(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Give paths in which ``-`` is a file with what standard input held."""
+    """Yield the paths with ``-`` replaced by a copy of standard input."""
     if paths.count(Path("-")) > 1:
         raise typer.BadParameter("- (standard input) is given twice")
     if Path("-") not in paths:

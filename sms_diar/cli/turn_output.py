@@ -1,4 +1,4 @@
-"""Where turns go: files of any format, folders, standard output."""
+"""Output of turns to files of any format, folders or standard output."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TurnFiles = Annotated[
         "-o",
         "--output",
         metavar="PATH",
-        help=f"File whose suffix is the format ({SUFFIXES}), or a folder for a file of "
-        f"each recording; may be repeated.",
+        help=f"File whose suffix selects the format ({SUFFIXES}), or an existing "
+        f"folder for one file per recording. Repeatable.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -42,7 +42,7 @@ TurnFormatOption = Annotated[
     TurnFormatName | None,
     typer.Option(
         "--format",
-        help="Format of folders, of files with other suffixes and of standard output.",
+        help="Format for folders, files with other suffixes, and standard output.",
         show_default="rttm",
         rich_help_panel=PANEL,
     ),
@@ -51,7 +51,8 @@ MinTurn = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Seconds of the shortest turn; shorter ones go to the turns around them.",
+        help="Minimum turn length in seconds; shorter turns are merged into adjacent "
+        "turns.",
         show_default="0.2, in subtitles 0.5",
         rich_help_panel=PANEL,
     ),
@@ -60,7 +61,7 @@ MaxTurnGap = Annotated[
     float | None,
     typer.Option(
         min=0.0,
-        help="Seconds of the longest pause of a speaker that is bridged.",
+        help="Longest pause of a speaker to bridge, in seconds.",
         show_default="0.2, in subtitles 0.5",
         rich_help_panel=PANEL,
     ),
@@ -70,7 +71,7 @@ SplitFolder = Annotated[
     typer.Option(
         "--split",
         metavar="DIR",
-        help="Write a WAV file of each speaker's turns into this folder.",
+        help="Write one WAV file per speaker to this folder.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -78,16 +79,16 @@ SplitFolder = Annotated[
 
 @dataclass(frozen=True)
 class TurnOutput:
-    """What is to be written, checked before any work.
+    """Requested output of turns, checked before any work.
 
     Parameters
     ----------
     files : list of Path
-        Files and folders.
+        Output files and existing folders.
     format : TurnFormatName, optional
-        What was asked for by name.
+        Value of ``--format``.
     split : Path, optional
-        Folder for audio of speakers.
+        Folder for the audio files of speakers.
     """
 
     files: Sequence[Path]
@@ -96,17 +97,17 @@ class TurnOutput:
 
     @property
     def new_paths(self) -> list[Path]:
-        """Files to write, and a folder to make; folders that exist are not among it."""
+        """Files to write and folders to create, without existing folders."""
         paths = [*self.files, *([] if self.split is None else [self.split])]
         return [path for path in paths if not path.is_dir()]
 
     def check(self, recordings: Sequence[Path], others: Sequence[Path | None]) -> None:
-        """Refuse what will not work, as far as it can be known.
+        """Refuse outputs that cannot be written, before any work.
 
         Parameters
         ----------
         recordings : sequence of Path
-            The inputs; `check_outputs` has seen them, and `new_paths`.
+            Input files, which `check_outputs` has checked with `new_paths`.
         others : sequence of Path or None
             Other outputs of the command.
         """
@@ -123,8 +124,8 @@ class TurnOutput:
         if self.split is not None and self.split.is_dir():
             if any(path.is_dir() and path.samefile(self.split) for path in recordings):
                 raise typer.BadParameter(
-                    f"{self.split} is the folder of the recordings that are read; name "
-                    f"another one",
+                    f"{self.split} is the folder of the input recordings; specify "
+                    f"another folder",
                     param_hint="--split",
                 )
             check_writable(self.split / PREFIX)
@@ -148,13 +149,13 @@ class TurnOutput:
         if single is not None and len(names) > 1:
             option, where = single
             raise typer.BadParameter(
-                f"{where}: this format holds one recording in a file, and there are "
-                f"several; name a folder that is there with -o, and --format",
+                f"{where}: this format holds one recording per file, got "
+                f"{len(names)}; specify an existing folder with -o, and --format",
                 param_hint=option,
             )
 
     def _single(self) -> tuple[str, str] | None:
-        """Option and place of a file that can hold one recording only."""
+        """Return option and name of an output that can hold only one recording."""
         from sms_diar.errors import InvalidParameterError
         from sms_diar.io.turns.files import format_to_write
 
@@ -183,7 +184,7 @@ class TurnOutput:
         channel: int | str | None,
         allow_commands: bool,
     ) -> list[Path]:
-        """Write the files and folders, and the audio of speakers; return all files."""
+        """Write turns and the audio of speakers; return the paths of all files."""
         written = []
         for path in self.files:
             format = self._name if path.is_dir() else self.format and self._name
@@ -192,7 +193,7 @@ class TurnOutput:
             from sms_diar.pipeline.audio.split import split_speakers
 
             written += split_speakers(
-                [turn for one in result.recordings for turn in one.turns],
+                [turn for entry in result.recordings for turn in entry.turns],
                 recordings,
                 self.split,
                 channel=channel,
@@ -201,5 +202,5 @@ class TurnOutput:
         return written
 
     def text(self, result: Diarization) -> str:
-        """What goes to standard output."""
+        """Format the turns for standard output."""
         return result.text(self._name)

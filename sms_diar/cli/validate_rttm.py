@@ -1,4 +1,4 @@
-"""``sms-diar validate-rttm``: all problems of files of turns at once."""
+"""``sms-diar validate-rttm``: list all problems in files of turns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def validate_rttm(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="RTTM, CTM, CSV or UEM files, others that hold turns (JSON, Audacity "
-            "labels, TextGrid, EAF, SRT, WebVTT), folders or patterns.",
+            help="RTTM, CTM, CSV, UEM, JSON, Audacity label, TextGrid, EAF, SRT or "
+            "WebVTT files, folders or patterns.",
         ),
     ],
     *,
@@ -35,12 +35,12 @@ def validate_rttm(
         typer.Option(
             "--format",
             help="Format of all files.",
-            show_default="decided by content and suffix",
+            show_default="detected from content and suffix",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List all problems of files of turns; exit code 1 if there are errors.
+    """List all problems in files of turns; exit with code 1 if there are errors.
 
     Example: sms-diar validate-rttm ref/*.rttm all.uem
     """

@@ -1,4 +1,4 @@
-"""Messages of functions in the words of the command line."""
+"""Translation of parameter names in messages to command-line options."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b|(?:(?<=^)|(?<=: ))[a-z]+(?= must )")
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:
-    """A message that speaks of options, not of functions and their parameters.
+    """Replace names of parameters in a message by command-line options.
 
     Parameters
     ----------
     text : str
-        Such as ``cluster: num_speakers must be ...``.
+        Message such as ``cluster: num_speakers must be ...``.
     options : mapping from str to str
-        How each parameter is written on the command line.
+        Command-line option of each parameter.
 
     Examples
     --------
@@ -26,19 +26,19 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     ...            {"min_speakers": "--min-speakers", "max_speakers": "--max-speakers"})
     '--min-speakers must be below --max-speakers'
     """
-    text = _OWNER.sub(lambda found: "" if found[1] in options else found[0], text)
-    return _NAME.sub(lambda found: options.get(found[0], found[0]), text)
+    text = _OWNER.sub(lambda match: "" if match[1] in options else match[0], text)
+    return _NAME.sub(lambda match: options.get(match[0], match[0]), text)
 
 
 def options_of(command: Any, words: Sequence[str]) -> dict[str, str]:
-    """How parameters of the command that `words` call are written.
+    """Map parameters of the invoked command to their options.
 
     Parameters
     ----------
     command : click command or group
-        The application.
+        Application.
     words : sequence of str
-        Arguments of the program.
+        Command-line arguments without the program name.
     """
     rest = list(words)
     while rest and (inner := getattr(command, "commands", {}).get(rest[0])):
@@ -47,9 +47,13 @@ def options_of(command: Any, words: Sequence[str]) -> dict[str, str]:
 
 
 def written(command: Any) -> dict[str, str]:
-    """How the parameters of a command are written: options by their long names."""
+    """Map parameters of a command to their long options or argument names."""
     return {
-        one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else one.name
-        for one in command.params
-        if one.name
+        parameter.name: (
+            max(parameter.opts, key=len)
+            if parameter.opts[0].startswith("-")
+            else parameter.name
+        )
+        for parameter in command.params
+        if parameter.name
     }

@@ -1,4 +1,4 @@
-"""``sms-diar cluster``, good input and bad."""
+"""``sms-diar cluster`` with valid and invalid input."""
 
 import json
 
@@ -17,7 +17,7 @@ from sms_diar.types import EmbeddingSet, Segment
 
 def vectors(n_speakers=3, per_speaker=20, seed=0):
     rng = np.random.default_rng(seed)
-    truth = np.tile(np.arange(n_speakers), per_speaker)  # they take turns
+    truth = np.tile(np.arange(n_speakers), per_speaker)  # speakers alternate
     speakers = 3.0 * np.random.default_rng(7).standard_normal((60, 6))
     return speakers[truth] + 0.3 * rng.standard_normal((len(truth), 6)), truth
 
@@ -65,7 +65,7 @@ def test_writes_labels_and_turns(folder, run_cli):
     assert head == "id,speaker,recording,start,end,confidence"
     assert first.startswith("seg-00,call-spk-01,call,")
     turns = list(read_rttm(folder / "out.rttm"))
-    # Windows overlap by half a second, so boundaries lie a quarter before its end.
+    # Windows overlap by half a second, so boundaries are 0.25 s before its end.
     assert [t.speaker[-1] for t in turns] == ["1", "2", "3"] * 20
     assert turns[0].segment.end == pytest.approx(1.25)
     assert turns[-1].segment.end == pytest.approx(60.5)
@@ -176,32 +176,38 @@ def test_nan_is_named(folder, run_cli):
 
 
 def misused(result, message):
-    """A wrong command line; what it says stands in a box."""
+    """Check for a usage error with this message, which is printed in a box."""
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
-    # Boxes wrap long words, paths among them, so white space says nothing.
+    # Boxes wrap long words such as paths, so whitespace is ignored.
     assert "".join(message.split()) in "".join(result.stderr.replace("│", "").split())
 
 
 def test_rttm_needs_times(folder, run_cli):
     misused(
         run_cli("cluster", folder / "x.ark", "--rttm", folder / "o.rttm"),
-        "--rttm: needs the times of the segments; give them with --segments",
+        "--rttm: needs the times of the segments; add --segments",
     )
     misused(
         run_cli("cluster", folder / "x.ark", "--per-recording"),
-        "--per-recording: needs to know the recordings; give them with --segments",
+        "--per-recording: needs the recording of each segment; add --segments",
     )
 
 
 def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli):
-    """There are no embeddings, so reading would be noticed."""
+    """The embeddings do not exist, so reading them would fail."""
     for arguments, message in (
-        (("--min-speakers", 5, "--max-speakers", 3), "5 is more than --max-speakers 3"),
-        (("--num-speakers", 5, "--max-speakers", 9), "--max-speakers out, or leave"),
-        (("-k", 5), "-k: the method sms has no such option; it is for sms-paper, ms"),
-        (("--method", "ms", "--threshold", 1), "--threshold: the method ms has no"),
-        (("--method", "vbx"), "vbx needs a PLDA model; give it with --plda"),
-        (("-o", tmp_path / "x.doc"), "x.doc: the suffix must say which format"),
+        (
+            ("--min-speakers", 5, "--max-speakers", 3),
+            "5 is greater than --max-speakers 3",
+        ),
+        (
+            ("--num-speakers", 5, "--max-speakers", 9),
+            "--num-speakers: cannot be combined with",
+        ),
+        (("-k", 5), "-k: is not an option of sms; it applies to sms-paper, ms"),
+        (("--method", "ms", "--threshold", 1), "--threshold: is not an option of ms"),
+        (("--method", "vbx"), "vbx needs a PLDA model; add --plda"),
+        (("-o", tmp_path / "x.doc"), "x.doc: unknown suffix"),
     ):
         misused(run_cli("cluster", "none.ark", *arguments), message)
     for option in ("-o", "--rttm"):
@@ -366,7 +372,7 @@ def test_a_real_meeting_gives_a_valid_rttm(
     assert result.returncode == 0, result.stderr
     turns = list(read_rttm(tmp_path / "out.rttm"))
     assert 3 <= len({turn.speaker for turn in turns}) <= most
-    # All speech of the windows is there, once.
+    # All speech of the windows is covered exactly once.
     speech = sum(turn.segment.duration for turn in turns)
     reference = list(read_rttm(ami / "vbx.rttm"))
     assert speech == pytest.approx(
@@ -385,4 +391,4 @@ def test_across_says_who_appears_in_several_recordings(folder, run_cli):
     assert "3 of 3 speakers appear in several of 2 recordings" in result.stdout
     result = run_cli("cluster", folder / "x.ark", "--utt2rec", folder / "utt2rec")
     assert result.returncode == 2
-    assert "is for --across" in result.stderr
+    assert "requires --across" in result.stderr

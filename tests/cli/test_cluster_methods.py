@@ -1,4 +1,4 @@
-"""``sms-diar cluster --method``: every method, and what can be told to which."""
+"""``sms-diar cluster --method``: every method and its options."""
 
 import json
 
@@ -20,7 +20,7 @@ TRUTH = np.tile(np.arange(3), 20)
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three speakers by turns, in windows of 1.5 s every second, and their PLDA."""
+    """Three alternating speakers in windows of 1.5 s every second, and a PLDA."""
     rng = np.random.default_rng(0)
     speakers = 3.0 * np.random.default_rng(7).standard_normal((3, 6))
     X = speakers[TRUTH] + 0.3 * rng.standard_normal((60, 6))
@@ -41,15 +41,15 @@ def summary(result):
 
 
 def misused(result, message):
-    """A wrong command line; what it says stands in a box."""
+    """Check for a usage error with this message, which is printed in a box."""
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
-    # Boxes wrap long words, paths among them, so white space says nothing.
+    # Boxes wrap long words such as paths, so whitespace is ignored.
     assert "".join(message.split()) in "".join(result.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_clear_speakers(folder, method, run_cli):
-    # With 17, DSMS draws up to 24 neighbours, more than the 20 there are.
+    # With 17, DSMS draws up to 24 neighbours, more than the 20 available.
     k = ("-k", 9) if method in WITH_K else ()
     result = run_cli(
         "cluster", folder / "x.ark", "--plda", folder / "plda", "--method", method, *k
@@ -70,7 +70,7 @@ def test_every_method_but_vbx_needs_no_model(folder, method, run_cli):
 
 def test_vbx_says_that_it_needs_a_plda_model(folder, run_cli):
     result = run_cli("cluster", folder / "x.ark", "--method", "vbx")
-    misused(result, "--method: vbx needs a PLDA model; give it with --plda")
+    misused(result, "--method: vbx needs a PLDA model; add --plda")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -119,8 +119,7 @@ def test_k_is_refused_by_the_others(folder, method, run_cli):
     result = run_cli("cluster", folder / "x.ark", "--method", method, "-k", 5)
     misused(
         result,
-        f"-k: the method {method} has no such option; it is for sms-paper, ms, bms, "
-        f"dsms",
+        f"-k: is not an option of {method}; it applies to sms-paper, ms, bms, dsms",
     )
 
 
@@ -131,14 +130,14 @@ def test_the_threshold_decides_where_ahc_stops(folder, run_cli):
     assert summary(high)["sessions"][0]["n_speakers"] == 60
     assert summary(low)["sessions"][0]["n_speakers"] == 1
     refused = run_cli(*given, "--threshold", "0")
-    misused(refused, "--threshold: the method sms has no such option; it is for ahc")
+    misused(refused, "--threshold: is not an option of sms; it applies to ahc")
 
 
 def test_the_default_tells_what_it_found_out(folder, run_cli):
     given = ("cluster", folder / "x.ark", "--json")
     [session] = summary(run_cli(*given))["sessions"]
-    assert session["row_weight"] == 1.0  # rows that take turns do not overlap
-    assert session["weight"] == 1.0  # without a model, that of the row
+    assert session["row_weight"] == 1.0  # alternating rows do not overlap
+    assert session["weight"] == 1.0  # without a model, equal to row_weight
     posterior = session["count_posterior"][str(session["n_speakers"])]
     assert session["log_joint"] == pytest.approx(np.log(posterior))
     [plain] = summary(run_cli(*given, "--method", "sms-paper"))["sessions"]

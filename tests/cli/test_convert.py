@@ -1,4 +1,4 @@
-"""Turns of one format in another, with speakers renamed and merged."""
+"""``sms-diar convert``: formats, renamed and merged speakers."""
 
 import os
 
@@ -138,7 +138,7 @@ def test_several_recordings_need_a_format_that_names_them_or_a_folder(
     write_turns(source, turns)
     result = run_cli("convert", source, tmp_path / "x.eaf")
     assert result.returncode == 1
-    assert "ELAN holds one recording in a file, got 2; name an existing folder" in (
+    assert "ELAN holds one recording per file, got 2; specify an existing folder" in (
         result.stderr
     )
     assert not (tmp_path / "x.eaf").exists()
@@ -157,7 +157,7 @@ def test_what_the_output_cannot_hold_is_reported(run_cli, tmp_path):
     )
     result = run_cli("convert", source, tmp_path / "y.csv")
     assert "skipped 1 line(s) without a positive length" in result.stderr
-    assert "the 2 channels become one in the output" in result.stderr
+    assert "the 2 channels are combined in the output" in result.stderr
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``sms-diar validate-data``: every problem, its place, and the repaired copy."""
+"""``sms-diar validate-data``: every problem, its location, and the repaired copy."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ SOUND = {
 
 @pytest.fixture(name="make")
 def data_directory(tmp_path, monkeypatch):
-    """Make the sound directory d, with some tables replaced (None: left out)."""
+    """Make a valid directory d with some tables replaced (None: omitted)."""
     monkeypatch.chdir(tmp_path)
 
     def write(changes=None):
@@ -37,7 +37,7 @@ def data_directory(tmp_path, monkeypatch):
 
 @pytest.fixture(name="check")
 def command(monkeypatch, capsys):
-    """Run the command; give exit code, lines of output and standard error."""
+    """Run the command; return exit code, output lines and standard error."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["sms-diar", "validate-data", *arguments])
@@ -175,7 +175,7 @@ def test_what_repair_cannot_mend_is_still_a_failure(make, check):
     assert code == 1
     assert lines[-4:] == [
         "wrote new; 0 lines dropped or changed",
-        "what repair cannot fix:",
+        "remaining errors:",
         "new/wav.scp: error: no such file",
         "1 error, 0 warnings, 0 notes",
     ]

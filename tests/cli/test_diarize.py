@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_networks")
 SECONDS = 48.0
 ANN = Voice(pitch=120.0, tract=1.2, tilt=0.6)
 BOB = Voice(pitch=95.0, tract=0.85, tilt=0.9)
-# Four seconds each, by turns, with pauses of 0.6 s.
+# Alternating turns of 4 s with pauses of 0.6 s.
 TIMES = [(0.5 + 4.6 * i, 4.5 + 4.6 * i) for i in range(10)]
 WHO = {"ann": ANN, "bob": BOB}
 
@@ -40,7 +40,7 @@ def reference(recording="call"):
 
 
 def speech(*, seed="call", rate=RATE, voices=("ann", "bob")):
-    """Turns of four sentences of a second each."""
+    """Return turns of four sentences of one second each."""
     spoken = [
         (Segment("call", start, start + 1.0), WHO[turn.speaker])
         for turn in reference()
@@ -52,13 +52,13 @@ def speech(*, seed="call", rate=RATE, voices=("ann", "bob")):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory, write_tables):
-    """A small model of the voices of other calls, two in each."""
+    """Train a small model on other calls with two voices each."""
     folder = tmp_path_factory.mktemp("training")
     lines = {"wav__scp": [], "segments": [], "utt2spk": []}
     for name in (f"train{i:02d}" for i in range(20)):
         rng = named_generator(7, name)
         voices = Voice.draw(rng), Voice.draw(rng)
-        # Each segment is said anew: what varies within speakers must be learnt.
+        # Segments differ, so that within-speaker variability can be estimated.
         times = [Segment(name, 1.5 * i, 1.5 * (i + 1)) for i in range(16)]
         turns = [(time, voices[i % 2]) for i, time in enumerate(times)]
         soundfile.write(folder / f"{name}.wav", converse(turns, 24.0, rng), RATE)
@@ -84,7 +84,7 @@ def call(tmp_path_factory):
 
 
 def check_turns(turns, recording="call"):
-    """Two speakers, where and when they speak."""
+    """Make a call of two speakers and its turns."""
     assert len({turn.speaker for turn in turns}) == 2
     scores = score_diarization(reference(recording), turns, collar=0.25)
     assert scores.overall["der"] < 0.03
@@ -99,7 +99,7 @@ def test_two_voices_are_two_speakers(call, model, tmp_path, run_cli):
     turns = list(read_rttm(out))
     check_turns(turns)
     assert {turn.speaker for turn in turns} == {"spk-01", "spk-02"}
-    # What is read is written again to the letter.
+    # Reading and writing again gives the same text.
     write_rttm(tmp_path / "again.rttm", turns)
     assert (tmp_path / "again.rttm").read_text() == out.read_text()
     assert turns[0].speaker == "spk-01"
@@ -130,7 +130,7 @@ def test_json_tells_turns_and_what_was_found(call, model, run_cli):
     assert (recording["recording"], recording["n_speakers"]) == ("call", 2)
     assert recording["duration"] == SECONDS
     assert recording["k"] is None
-    # Ten stretches of 4 s and what the detector adds: windows share half their time.
+    # Ten turns of 4 s and the margins of the detector; windows overlap by half.
     assert 40.0 <= recording["speech"] < 43.0
     assert 0.5 < recording["row_weight"] < 0.7
     turns = [
@@ -212,7 +212,7 @@ def test_commands_run_only_when_allowed(call, model, tmp_path, run_cli):
 
 @pytest.fixture
 def stereo(tmp_path):
-    """Each side of the call in a channel of its own."""
+    """Write each side of the call to a separate channel."""
     sides = [speech(seed=name, voices=(name,)) for name in WHO]
     path = tmp_path / "call.wav"
     soundfile.write(path, np.stack(sides, axis=1), RATE)
@@ -311,7 +311,7 @@ def test_the_same_seed_gives_the_same_turns(call, model, run_cli):
 
 def test_the_embedded_model_is_used_by_default(call, tmp_path, run_cli):
     out = tmp_path / "out.rttm"
-    # It was trained on people, so the number of such voices is told.
+    # The model was trained on people, so the number of synthetic voices is fixed.
     result = run_cli("diarize", call, "--num-speakers", 2, "--rttm", out)
     assert result.returncode == 0, result.stderr
     check_turns(list(read_rttm(out)))
@@ -324,7 +324,7 @@ def fails(result, message, out):
 
 
 def broken(kind, path):
-    """Write a recording that is broken in some way, and say what is wrong."""
+    """Write an invalid recording; return the expected message."""
     silence = np.zeros(5 * RATE)
     if kind == "silent":
         soundfile.write(path, silence, RATE)
@@ -442,9 +442,7 @@ def test_the_suffix_of_an_output_is_its_format(call, model, found, tmp_path, run
             assert got.segment.start == pytest.approx(turn.segment.start, abs=6e-4)
     assert json.loads((tmp_path / "x.json").read_text()) == found.to_dict()
     grid = (tmp_path / "call.TextGrid").read_text()
-    assert (
-        f"xmax = {SECONDS:.1f}" in grid
-    )  # that of the recording, not of the last turn
+    assert f"xmax = {SECONDS:.1f}" in grid  # end of the recording, not of the last turn
 
 
 def test_standard_output_and_folders_have_a_format(
@@ -460,15 +458,15 @@ def test_standard_output_and_folders_have_a_format(
 
 
 def test_outputs_that_cannot_be_are_found_before_the_work(call, tmp_path, run_cli):
-    """The model does not exist, so any work would be noticed."""
+    """The model does not exist, so any work would fail."""
     other = tmp_path / "other.wav"
     other.write_bytes(call.read_bytes())
     given = ("diarize", call, "--model", tmp_path / "none.npz")
     for arguments, said in (
         (("-o", tmp_path / "x.docx"), "unknown suffix '.docx'"),
-        ((other, "-o", tmp_path / "x.srt"), "holds one recording in a file"),
-        ((other, "--format", "srt"), "holds one recording in a file"),
-        (("--split", other), "is a file; name a folder"),
+        ((other, "-o", tmp_path / "x.srt"), "holds one recording per file, got 2"),
+        ((other, "--format", "srt"), "holds one recording per file, got 2"),
+        (("--split", other), "is a file; specify a folder"),
     ):
         result = run_cli(*given, *arguments)
         assert result.returncode == 2, result.stderr

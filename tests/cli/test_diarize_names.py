@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("no_networks")
 
 @pytest.fixture(scope="module")
 def recordings(tmp_path_factory):
-    """Two calls of the same two people, with other words, and each of them alone."""
+    """Make two different calls of two people, and a recording of each person."""
     folder = tmp_path_factory.mktemp("calls")
 
     def write(name, people, n_turns):

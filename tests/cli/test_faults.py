@@ -1,4 +1,4 @@
-"""What goes wrong with one recording, or with the disk, at the command line."""
+"""Unusable recordings and disk failures on the command line."""
 
 import json
 import resource
@@ -17,14 +17,14 @@ from sms_diar import _files
 from sms_diar.features import frames as frames_module
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.turns.rttm import read_rttm
-from sms_diar.pipeline.diarize import api as diarize_module
+from sms_diar.pipeline.diarize.api import api as diarize_module
 from sms_diar.types import EmbeddingSet
 
 pytestmark = pytest.mark.usefixtures("no_networks")
 
 
 def bad_wav(path):
-    """A WAV that says 2^31 - 1 samples per second."""
+    """Write a WAV file with a rate of 2^31 - 1 Hz in its header."""
     body = struct.pack("<HHIIHH", 1, 1, 2**31 - 1, 0, 2, 16)
     data = b"\1\0" * 4000
     path.write_bytes(
@@ -34,7 +34,7 @@ def bad_wav(path):
 
 
 def bad_sphere(path):
-    """A SPHERE file whose rate is "superscript two"."""
+    """Write a SPHERE file whose rate is "superscript two"."""
     text = (
         "NIST_1A\n   1024\nsample_rate -i \xb2\nsample_byte_format -s2 01\nend_head\n"
     )
@@ -43,7 +43,7 @@ def bad_sphere(path):
 
 @pytest.fixture
 def corpus(noise_corpora, tmp_path):
-    """Three recordings, of which the middle one can be spoilt."""
+    """Make three recordings; tests may damage the second."""
     folder = tmp_path / "data"
     shutil.copytree(noise_corpora[0], folder)
     lines = (folder / "wav.scp").read_text().replace(str(noise_corpora[0]), str(folder))
@@ -88,7 +88,7 @@ def test_a_fault_of_ours_costs_one_recording_of_a_batch(
 
     monkeypatch.setattr(diarize_module, "diarize_recording", faulty)
     out = tmp_path / "out.rttm"
-    with parallel_config(backend="threading"):  # other processes see no patch
+    with parallel_config(backend="threading"):  # patches do not reach other processes
         result = run_cli(
             "diarize", corpus, "--model", noise_model, "--vad", "none",
             "--rttm", out, "--workers", workers,
@@ -275,6 +275,5 @@ def test_a_worker_that_is_ended_is_told_in_one_line(run_cli, vectors, monkeypatc
     result = run_cli("cluster", vectors)
     assert result.returncode == 1
     assert result.stderr == (
-        "sms-diar: a worker was ended by the system, for lack of memory as a rule; try "
-        "it with fewer --workers\n"
+        "sms-diar: a worker was killed, probably out of memory; reduce --workers\n"
     )

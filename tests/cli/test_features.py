@@ -1,4 +1,4 @@
-"""``sms-diar features`` end to end, on files written here."""
+"""``sms-diar features`` end to end."""
 
 import json
 

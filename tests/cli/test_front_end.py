@@ -1,4 +1,4 @@
-"""Names of settings that the commands repeat, so as to load nothing for ``--help``."""
+"""Choices that the commands duplicate to keep ``--help`` fast."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, where it arrives and what becomes of it on the way."""
+"""Ctrl-C and SIGTERM at any point of a command."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def run(work, before="default_int_handler"):
     "work",
     [
         KILL,
-        # A library that takes every exception for a failure of its own.
+        # A library that converts every exception to its own error.
         f"\n    try: {KILL}\n    except BaseException: raise ValueError('internal')",
     ],
     ids=["plain", "disguised"],
@@ -57,7 +57,7 @@ def test_where_sigterm_is_ignored_it_stays_ignored():
 
 
 def test_sigterm_ends_worker_processes_without_complaints():
-    """The tracker of a pool whose parent dies prints the semaphores it must remove."""
+    """The tracker of a pool without a parent prints the leaked semaphores."""
     code = """
 import os, signal, time
 from sms_diar._parallel import process_map
@@ -73,7 +73,7 @@ main.main()
 """
     result = subprocess.run(
         [sys.executable, "-c", code, "work"],
-        capture_output=True,  # waits for the tracker as well, which holds the pipe
+        capture_output=True,  # waits until the tracker closes the pipe
         text=True,
         check=False,
         timeout=120,

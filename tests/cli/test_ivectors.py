@@ -1,4 +1,4 @@
-"""``sms-diar ivectors``, end to end on noises that differ by speaker."""
+"""``sms-diar ivectors`` end to end, with a different noise for each speaker."""
 
 import json
 
@@ -109,7 +109,7 @@ def test_a_broken_recording_leaves_the_others_intact(trained, corpora, tmp_path)
     left, full = (read_embeddings(tmp_path / f"{name}.npz") for name in "xy")
     kept = [row for row, name in enumerate(full.ids) if not name.startswith("a1")]
     assert left.ids == full.select(kept).ids
-    # Batches are cut elsewhere, which the last bit may notice.
+    # Different batches may change the last bit.
     np.testing.assert_allclose(left.vectors, full.select(kept).vectors, rtol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""The command line: answers, exit codes, one-line errors."""
+"""Command line: output, exit codes and one-line errors."""
 
 import json
 import os
@@ -49,7 +49,6 @@ def test_recipes_are_listed_for_people_and_machines():
     names = [line.split()[0] for line in result.stdout.splitlines()]
     assert names == [
         "callhome",
-        "compare",
         "conversations",
         "digits",
         "speakers",
@@ -137,7 +136,7 @@ def test_the_package_can_be_run():
 
 @pytest.mark.parametrize("words", ["recipes", "validate-rttm many.rttm"])
 def test_a_reader_that_goes_away_is_no_error(tmp_path, words):
-    """What is written is longer than a pipe holds, and nobody reads it."""
+    """The output exceeds the buffer of a pipe that is closed early."""
     turn = "SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n"
     (tmp_path / "many.rttm").write_text(turn * 3000)
     code = (
@@ -181,7 +180,7 @@ def test_the_shell_completes_commands_and_methods():
     [
         ("diarize", ("Output", "Speakers and method")),
         ("cluster", ("Output", "Speakers and method")),
-        ("score", ("What is scored", "What is shown", "Intervals")),
+        ("score", ("Scoring", "Output", "Intervals")),
     ],
 )
 def test_options_are_grouped(command, groups):

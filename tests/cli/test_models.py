@@ -1,4 +1,4 @@
-"""``sms-diar models``; what is behind it is tested in tests/networks."""
+"""``sms-diar models``; tests/networks covers the functions it calls."""
 
 import json
 
@@ -47,7 +47,9 @@ def test_unknown_names_are_a_wrong_command_line(run_cli, models, command):
 
 
 def test_removing_what_is_not_there_says_so(run_cli, models):
-    assert run_cli("models", "remove", "campplus").stdout == "campplus was not there\n"
+    assert (
+        run_cli("models", "remove", "campplus").stdout == "campplus was not installed\n"
+    )
     models.mkdir()
     (models / "campplus.npz").write_bytes(b"")
     removed = json.loads(run_cli("models", "remove", "campplus", "--json").stdout)

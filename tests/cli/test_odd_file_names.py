@@ -1,4 +1,4 @@
-"""Names of files that are not UTF-8, as input, as output and in messages."""
+"""File names that are not UTF-8 as input, as output and in messages."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def ark(tmp_path, odd):
 
 
 def printed(result, code=0):
-    """Standard output and error, if any stream can take them."""
+    """Return standard output and error, which must be encodable."""
     assert result.returncode == code, result.stderr
     assert "fault of sms_diar" not in result.stdout + result.stderr
     return (result.stdout + result.stderr).encode().decode()

@@ -1,4 +1,4 @@
-"""No command replaces a file that it reads, nor one of its outputs by another."""
+"""Commands overwrite neither their inputs nor their other outputs."""
 
 import os
 import shlex
@@ -26,7 +26,7 @@ TABLES = {
     "my call.wav": "junk",
 }
 
-# A command, and files that it reads; OUT is where it would write.
+# Commands with their input files; OUT is the output.
 COMMANDS = [
     ("diarize call.wav --rttm OUT", "call.wav"),
     ("diarize call.wav -o OUT --format rttm", "call.wav"),
@@ -76,7 +76,7 @@ CASES = [(command, out) for command, outs in COMMANDS for out in shlex.split(out
 
 @pytest.fixture
 def inputs(tmp_path, monkeypatch):
-    """Inputs of all commands, none of which is what it should be."""
+    """Make placeholder inputs, none of which is valid, for all commands."""
     monkeypatch.chdir(tmp_path)
     for name in (*FILES, *TABLES):
         path = Path(name)
@@ -86,7 +86,7 @@ def inputs(tmp_path, monkeypatch):
 
 
 def names_of(command, before=()):
-    """Names of commands; in a group they begin with the name of the group."""
+    """List names of commands, with the name of the group as prefix."""
     for name, inside in getattr(command, "commands", {}).items():
         if hasattr(inside, "commands"):
             yield from names_of(inside, (*before, name))
@@ -186,7 +186,7 @@ def test_the_folder_of_the_recordings_is_not_filled_with_voices(inputs, run_cli)
     before = contents(inputs)
     result = run_cli("diarize", "calls", "--split", "data/../calls")
     assert result.returncode == 2
-    assert "is the folder of the recordings that are read" in " ".join(
+    assert "is the folder of the input recordings" in " ".join(
         result.stderr.replace("│", " ").split()
     )
     assert contents(inputs) == before
@@ -222,7 +222,7 @@ def test_the_name_of_a_recording_does_not_matter_to_its_folder(inputs, run_cli):
 
 
 def test_an_earlier_result_among_the_inputs_is_replaced(inputs, run_cli):
-    """A result may be in the folder of the recordings, and be written again."""
+    """Results may be written to the folder of the recordings, also twice."""
     Path("calls/out.rttm").write_text("old")
     result = run_cli("diarize", "calls", "--rttm", "calls/out.rttm")
     assert "is read as an input" not in result.stderr

@@ -1,4 +1,4 @@
-"""``sms-diar plda``: what is written, printed and refused."""
+"""``sms-diar plda``: files, output and usage errors."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def folder(tmp_path, monkeypatch, vectors, speakers):
 
 @pytest.fixture(name="sms_diar")
 def command_line(here, monkeypatch, capsys):
-    """Run a command; give exit code, standard output and standard error."""
+    """Run a command; return exit code, standard output and standard error."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["sms-diar", "plda", *map(str, arguments)])
@@ -82,7 +82,7 @@ def command_line(here, monkeypatch, capsys):
 
 @pytest.fixture(name="refused")
 def refusal(here, sms_diar):
-    """Run a command that must fail and write nothing; give its message."""
+    """Run a command that must fail without output files; return its message."""
 
     def run(*arguments, code=1):
         before = {path: path.read_bytes() for path in here.iterdir()}
@@ -146,7 +146,7 @@ def test_train_takes_speakers_from_the_npz_and_answers_machines(sms_diar):
     assert code == 0
     assert answer["model"] == "m.npz"
     assert answer["notes"]["speakers"] == 12
-    assert answer["extractor"] is None  # the npz has no word about it
+    assert answer["extractor"] is None  # the npz does not name an extractor
     assert answer["fingerprint"] == read_model("m.npz", KIND).fingerprint
 
 
@@ -267,24 +267,24 @@ def test_commands_of_an_scp_are_run_only_if_allowed(here, sms_diar, refused, vec
 
 
 NO_CHAIN = (
-    "Invalid value for --dim, --energy and --shrinkage: are about the chain before "
-    "the PLDA, but there is none with --raw or in a Kaldi PLDA file"
+    "Invalid value for --dim, --energy and --shrinkage: cannot be combined with --raw "
+    "or a Kaldi PLDA file"
 )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.npz"], "Invalid value for -o: say what to write"),
+        (["x.npz"], "Invalid value for -o: specify a model to write"),
         (["x.npz", "-o", "m", "--dim", "0"], "Invalid value for '--dim': "),
         (
             ["x.npz", "-o", "m", "--dim", "2", "--energy", "0.5"],
-            "Invalid value for --dim and --energy: both say how many dimensions to "
-            "keep; give one of them",
+            "Invalid value for --dim and --energy: cannot be combined; specify one "
+            "of them",
         ),
         (
             ["x.npz", "-o", "m", "--energy", "1"],
-            "Invalid value for --energy: must lie in (0, 1), got 1.0",
+            "Invalid value for --energy: must be in (0, 1), got 1.0",
         ),
         (
             ["x.npz", "-o", "m", "--shrinkage", "some"],
@@ -300,19 +300,18 @@ NO_CHAIN = (
         (["x.npz", "-o", "m.npz", "--raw", "--shrinkage", "0"], NO_CHAIN),
         (
             ["x.npz", "-o", "m.npz", "--kaldi-plda", "k"],
-            "Invalid value for --kaldi-plda: is about vectors as they are, and the "
-            "back end of -o would be too; add --raw, or train the two one after the "
-            "other",
+            "Invalid value for --kaldi-plda: is trained on unprocessed vectors, unlike "
+            "the back end of -o; add --raw, or train the two separately",
         ),
         (
             ["x.npz", "-o", "m.plda", "--kaldi-plda", "k"],
-            "Invalid value for --kaldi-plda: is a second Kaldi PLDA file beside that "
-            "of -o; give one of them",
+            "Invalid value for --kaldi-plda: cannot be combined with a Kaldi PLDA "
+            "file in -o; specify one of them",
         ),
         (
             ["x.ark", "-o", "m.npz"],
-            "Invalid value for LABELS: must be given, since only an npz can hold the "
-            "speakers itself",
+            "Invalid value for LABELS: is required, because only an npz file can "
+            "contain the speakers",
         ),
     ],
 )
@@ -469,7 +468,7 @@ def test_score_after_a_vbx_transform(here, sms_diar, vectors, length):
 
 def test_score_trials_in_their_order_with_error_rate(here, sms_diar, vectors):
     # One target below one nontarget out of two each: EER 50 %; s00-0 with itself is
-    # the best target there is, and the other target is a pair of two speakers.
+    # the best target, and the other target is a pair of different speakers.
     scores = backend_in("b.npz").score_matrix(vectors.vectors)
     order = np.argsort(scores[0])
     worst, middle, better = (vectors.ids[order[at]] for at in (0, 10, 20))
@@ -624,19 +623,19 @@ def test_score_leaves_nothing_if_it_breaks_off(here, sms_diar, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "--trials or --all-pairs: say which pairs: exactly one of the two"),
+        ([], "--trials or --all-pairs: specify exactly one of the two"),
         (
             ["--all-pairs", "--trials", "t"],
-            "--trials or --all-pairs: say which pairs: exactly one of the two",
+            "--trials or --all-pairs: specify exactly one of the two",
         ),
         (
             ["--all-pairs", "--json"],
-            "--json: needs -o, since the scores go to standard output",
+            "--json: requires -o, because the scores are written to standard output",
         ),
         (
             ["--all-pairs", "--transform", "t"],
-            "--transform: is for Kaldi PLDA files, but b.npz is a back end with a "
-            "chain of its own",
+            "--transform: is for Kaldi PLDA files, but b.npz is a back end with its "
+            "own preprocessing",
         ),
     ],
 )
@@ -649,14 +648,14 @@ def test_score_refuses_a_wrong_command_line(refused, arguments, message):
 
 
 def test_info_of_a_kaldi_file(here, sms_diar):
-    # psi 4 and 1: the quantiles lie on the line from 1 to 4
+    # psi 4 and 1: quantiles are interpolated linearly from 1 to 4
     (here / "k").write_text("<Plda> [ 0 0 ]\n[\n1 0\n0 1 ]\n[ 4 1 ]\n</Plda> ")
     assert sms_diar("info", "k") == (
         0,
         "k\n"
         "  kind          Kaldi PLDA\n"
         "  dimensions    2 -> 2\n"
-        "  fingerprint   none, Kaldi keeps no such\n"
+        "  fingerprint   none (Kaldi file)\n"
         "  extractor     unknown\n"
         "  psi largest   4\n"
         "  psi 90%       3.7\n"
@@ -700,7 +699,7 @@ def test_info_of_back_ends_without_psi_or_with_lengths(sms_diar):
     )
     write_model("n.npz", backend_to_model(kaldi))
     out = sms_diar("info", "n.npz")[1]
-    assert "  lengths       normalised in the space of the PLDA\n" in out
+    assert "  lengths       normalised in the PLDA space\n" in out
 
 
 def test_the_back_end_of_an_ivector_model_is_shown_and_scores(

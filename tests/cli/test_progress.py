@@ -1,4 +1,4 @@
-"""Progress is for eyes, and a line now and then for logs."""
+"""Progress bars on terminals and progress lines in logs."""
 
 import io
 import threading
@@ -21,7 +21,7 @@ class Clock:
 
 @pytest.fixture
 def unwatched(monkeypatch):
-    """Nobody looks at the clock but the work itself."""
+    """Disable the watcher, so that only the work checks the clock."""
     monkeypatch.setattr(progress_module, "_BEAT", 3600.0)
 
 
@@ -69,7 +69,7 @@ def test_short_work_needs_no_bar(monkeypatch):
 
 
 def test_a_stage_is_named_before_anything_is_done(monkeypatch):
-    """The display starts by a clock of its own; here it is waited for."""
+    """Wait for the display, which a timer starts."""
     monkeypatch.setattr(progress_module, "_PATIENCE", 0.01)
     text = io.StringIO()
     progress = TerminalProgress(Console(file=text, force_terminal=True, width=100))
@@ -143,7 +143,7 @@ def test_the_time_left_follows_from_the_items_before():
     assert estimate.remaining(5.0) is None
     for second in range(1, 11):
         estimate.advance(2.0 * second)
-    # Ten items in 20 s; 70 are left, and those of an earlier run took no time.
+    # Ten items in 20 s; 70 remain, and items of an earlier run are not timed.
     assert estimate.remaining(20.0) == 140.0
 
 

@@ -1,4 +1,4 @@
-"""``score`` and ``validate-rttm`` from the outside."""
+"""``sms-diar score`` and ``sms-diar validate-rttm``."""
 
 import gzip
 import inspect
@@ -33,7 +33,7 @@ def rttm(path, *rows):
 
 @pytest.fixture
 def files(tmp_path):
-    """r: A 0-6, B 6-10 found as one speaker; q: 0-10 found to 8, 10-12 false."""
+    """r: A 0-6, B 6-10, output as one speaker; q: 0-10, output to 8, 10-12 false."""
     ref = rttm(
         tmp_path / "ref.rttm", ("r", 0, 6, "A"), ("r", 6, 4, "B"), ("q", 0, 10, "C")
     )
@@ -412,7 +412,7 @@ def test_labels_and_turns_in_each_others_place_are_recognised(files, tmp_path):
     result = run(files[0], str(labels))
     assert f"{labels}: this looks like labels (utt2spk)" in str(result.exception)
     result = run(str(labels), files[1])
-    assert f"{files[1]}: this does not look like labels" in str(result.exception)
+    assert f"{files[1]}: expected labels" in str(result.exception)
 
 
 def test_measures_of_labels_are_spelled_out(tmp_path):

@@ -12,7 +12,7 @@ from sms_diar.synthetic.voices import Voice
 
 @pytest.fixture(scope="module")
 def voices(tmp_path_factory, write_tables):
-    """Three voices of 14 seconds, each a recording."""
+    """Make three recordings of 14 s, each with one voice."""
     folder = tmp_path_factory.mktemp("voices")
     names = ("ann", "bob", "cat")
     for number, name in enumerate(names):
@@ -57,7 +57,7 @@ def test_json_is_that_of_the_file(run_cli, voices, tmp_path):
     assert printed.pop("output") == str(folder)
     assert printed == json.loads((folder / "simulation.json").read_text())
     assert printed["settings"]["turn_segments"] == [1, 2]
-    # Two voices have 28 s, of which 60 s are made.
+    # Two voices have 28 s, but 60 s are requested.
     assert result.stderr.startswith("sms-diar: speech recurs in 1 of 1 conversations")
 
 

@@ -1,4 +1,4 @@
-"""Files do not depend on the number of threads of BLAS."""
+"""Output files do not depend on the number of BLAS threads."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("no_networks")
 
 @pytest.fixture(scope="module")
 def recordings(one_voice, write_tables, tmp_path_factory):
-    """Two recordings of 12 s, each of two voices."""
+    """Make two recordings of 12 s with two voices each."""
     folder = tmp_path_factory.mktemp("recordings")
     lines = []
     for number in range(2):
@@ -26,7 +26,7 @@ def recordings(one_voice, write_tables, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def vectors(tmp_path_factory):
-    """Enough vectors for products that two threads would share."""
+    """Write enough vectors for multi-threaded matrix products."""
     rng = np.random.default_rng(0)
     rows = np.repeat(rng.standard_normal((5, 64)), 80, axis=0)
     rows += 0.8 * rng.standard_normal(rows.shape)
