@@ -64,7 +64,7 @@ def _run(args: argparse.Namespace, results: Path) -> None:
 
 def run_suite(name: str, options: Options) -> list[Measurement]:
     """Run one suite by its name."""
-    suite = importlib.import_module(f"benchmarks.{name}")
+    suite = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
     if hasattr(suite, "competitors"):
         return measure(suite, options)
     found: list[Measurement] = suite.run(options)

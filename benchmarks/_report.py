@@ -24,6 +24,7 @@ TITLES = {
     "scoring": "Scorers of diarization",
     "conversations": "Who spoke when",
     "scale": "Embeddings across recordings",
+    "first-use": "First use",
 }
 """Suites in the order of the report, with their headings."""
 

@@ -146,6 +146,21 @@ def conversations(found: Found) -> str:
     return text + "\n" + table(heads, rows) + _reasons(found)
 
 
+def first_use(found: Found) -> str:
+    """First and later runs of each case."""
+    rows = []
+    for name in dict.fromkeys(m.competitor for m in found):
+        first, later = (m for m in found if m.competitor == name)
+        rows.append([name, timing(first), timing(later), times(ratio(first, later))])
+    text = (
+        "Processor seconds of whole processes, start-up and imports included: with an "
+        "empty folder for compiled kernels, as after installation, and with the folder "
+        "that this run has filled.\n"
+    )
+    heads = ["", "empty", "filled", "times"]
+    return text + "\n" + table(heads, rows) + _reasons(found)
+
+
 SECTIONS: dict[str, Callable[[Found], str]] = {
     "gaussians": gaussians,
     "speakers": speakers,
@@ -153,6 +168,7 @@ SECTIONS: dict[str, Callable[[Found], str]] = {
     "scoring": scoring,
     "conversations": conversations,
     "scale": scale,
+    "first-use": first_use,
 }
 """Sections by the names of their suites."""
 

@@ -3,10 +3,17 @@
 ``kernel`` compiles a serial function with IEEE semantics: no ``fastmath``, so no
 reordered sums and no fused multiply-adds. A kernel and its NumPy reference that
 do the same operations in the same order therefore agree to the last bit, and
-NaN stays visible. ``inlined`` is for helpers that exist inside their callers only.
+NaN stays visible. ``part`` is for functions that only kernels call, and ``inlined`` for
+helpers that exist inside their callers only.
 ``whole_sums`` is for helpers whose sums are of whole numbers and therefore exact in
 any order: it lets the compiler reorder additions, which is what vectorising them
 needs, and nothing else.
+
+Compiling is most of the first run. What is cheap in NumPy may be expensive here: a loop
+over numbers compiles in 0.05 s, but assigning an array to a slice takes 1.8 s (it
+brings the text of an error message with it), ``sort`` 0.9 s, ``max`` 0.5 s, and
+``full``, ``arange`` and ``zeros`` 0.2 s each, once per program. Kernels spell these out
+as loops.
 
 Compiled kernels are kept on disk. numba takes a stored kernel for a fresh one as long
 as the file of the function itself is unchanged, wherever the helpers and constants are
@@ -29,9 +36,11 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.extending import register_jitable
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 _IMPORT = re.compile(
     r"^\s*(?:from|import)\s+([\w.]+)(?:\s+import\s+(\([^)]*\)|.*))?", re.MULTILINE
@@ -41,39 +50,47 @@ _NAME = re.compile(r"\w+")
 CACHE = os.environ.get("SMS_DIAR_NUMBA_CACHE", "1") == "1"
 
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a serial kernel that releases the interpreter lock."""
     if CACHE:
         named = cast("Any", function)
         named.__qualname__ += "-" + sources_digest(function.__module__)
-    compiled = numba.njit(cache=CACHE, nogil=True, error_model="numpy")(function)
-    return cast("Callable[P, R]", compiled)
+    return cast("Callable[P, R]", numba.njit(cache=CACHE, **_OPTIONS)(function))
 
 
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
+def part(function: F) -> F:
+    """Compile a function where kernels call it; Python runs it as it is written.
+
+    Such a function has no entry point from Python, which takes a fifth of the time of
+    compiling, and literal arguments do not make more versions of it.
+    """
+    return _jitable(function)
+
+
+def inlined(function: F) -> F:
     """Compile a helper into each of its callers.
 
     For helpers of innermost loops that take many arrays: handing those over costs more
     than the work. Without it, steps of stochastic mean shift take 1.3 times as long at
     4,500 and at 30,000 points.
     """
-    compiled = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
-    return cast("Callable[P, R]", compiled)
+    return _jitable(function, forceinline=True)
 
 
-def whole_sums(function: Callable[P, R]) -> Callable[P, R]:
+def whole_sums(function: F) -> F:
     """Compile a helper whose additions may be made in any order.
 
     Only for functions that add whole numbers below ``2**53``, and whose other sums have
     no more than two terms or are compared with a margin.
     """
-    compiled = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        forceinline=True,
-        fastmath={"reassoc", "nsz"},
-    )(function)
-    return cast("Callable[P, R]", compiled)
+    return _jitable(function, forceinline=True, fastmath={"reassoc", "nsz"})
+
+
+def _jitable(function: F, **options: Any) -> F:
+    return register_jitable(no_cfunc_wrapper=True, **_OPTIONS, **options)(function)
 
 
 @functools.cache

@@ -63,6 +63,14 @@ def test_listing_methods_does_not_load_compiled_code():
     assert run_python(code) == "False"
 
 
+def test_clustering_loads_neither_baselines_nor_filters():
+    code = (
+        "import sys, sms_diar.pipeline.cluster; "
+        "print(sorted({'sklearn.cluster', 'scipy.signal'} & set(sys.modules)))"
+    )
+    assert run_python(code) == "[]"
+
+
 def test_names_of_the_package_load_when_they_are_used():
     # Each name meets a package of which nothing is loaded; libraries may stay.
     code = """

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import butter, sosfilt, sosfilt_zi
 
 from sms_diar._validation import (
     check_choice,
@@ -161,6 +160,9 @@ def detect_speech(
 
 def speech_band(blocks: Iterable[FloatArray], rate: int) -> Iterator[FloatArray]:
     """Samples between 300 and 3400 Hz; cutting into blocks changes nothing."""
+    # Only here, because commands without audio load this module as well.
+    from scipy.signal import butter, sosfilt, sosfilt_zi  # noqa: PLC0415
+
     high = min(_BAND_HZ[1], 0.45 * rate)
     sections = butter(4, (_BAND_HZ[0], high), "bandpass", fs=rate, output="sos")
     state = None

@@ -94,8 +94,9 @@ def transform_tiles(plain: AnyArray, length: int, tiles: AnyArray) -> None:
             for last in range(n_tiles - 1, n, n_tiles):
                 for j in range(length - 4 * (n_tiles - 1), 4):
                     plain[row, j, channel, last] = zero
-            before[1:] = y3[:-1]
-            after[:-1] = y0[1:]
+            for t in range(n - 1):
+                before[t + 1] = y3[t]
+                after[t] = y0[t + 1]
             for first in range(0, n, n_tiles):
                 before[first] = zero
                 after[first + n_tiles - 1] = zero

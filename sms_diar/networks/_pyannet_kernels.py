@@ -80,9 +80,10 @@ def step_cells(
             for j in range(size):
                 held = (_HALF * keep[j] + _HALF) * cell[j]
                 cell[j] = held + (_HALF * enter[j] + _HALF) * new[j]
+            shared = out[frame, row, way * size : (way + 1) * size]
             for j in range(size):
                 shown[j] = (_HALF * leave[j] + _HALF) * _tanh(cell[j])
-            out[frame, row, way * size : (way + 1) * size] = shown
+                shared[j] = shown[j]
 
 
 @kernel
@@ -123,7 +124,8 @@ def normalise_leaky(
     for i in range(n):
         for j in range(c):
             mean[j] += x[i, j]
-    mean /= n
+    for j in range(c):
+        mean[j] /= n
     variance = np.zeros(c)
     for i in range(n):
         for j in range(c):

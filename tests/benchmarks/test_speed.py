@@ -1,12 +1,13 @@
 """The benchmark's arithmetic, on made-up figures; nothing is timed here."""
 
 import json
+import sys
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
-from benchmarks import conversations, gaussians
+from benchmarks import conversations, first_use, gaussians
 from benchmarks._growth import growth_exponent, predict_seconds
 from benchmarks._records import Case, Competitor, Measurement, Options
 from benchmarks._report import render, save, suite_record
@@ -357,6 +358,30 @@ def test_a_suite_that_is_run_again_leaves_the_others(tmp_path):
 def test_a_report_needs_results(tmp_path):
     with pytest.raises(MissingFileError, match="no results yet; run scripts/bench"):
         render(tmp_path / "results.json", tmp_path / "RESULTS.md")
+
+
+def test_first_use_begins_with_an_empty_cache_and_keeps_it_for_the_next_run(tmp_path):
+    code = (
+        "import os, pathlib, sys; cache = pathlib.Path(os.environ['NUMBA_CACHE_DIR']); "
+        "n_files = len(list(cache.iterdir())); (cache / 'kernel').touch(); "
+        "pathlib.Path(sys.argv[1]).open('a').write(f'{n_files} ')"
+    )
+    log = tmp_path / "log.txt"
+    cases = {
+        "good": (sys.executable, "-c", code, str(log)),
+        "bad": (sys.executable, "-c", "raise SystemExit('no networks')"),
+    }
+    found = first_use.measure(cases, tmp_path, runs=2)
+    assert log.read_text().split() == ["0", "1", "0", "1"]
+    assert [(m.competitor, m.case, m.status, len(m.cpu)) for m in found] == [
+        ("good", "empty", "measured", 2),
+        ("good", "warm", "measured", 2),
+        ("bad", "empty", "failed", 0),
+        ("bad", "warm", "failed", 0),
+    ]
+    text = SECTIONS["first-use"](found)
+    assert "| good |" in text
+    assert "no networks" in text
 
 
 def test_measurements_survive_json():

@@ -8,13 +8,7 @@ offers. Scores of all pairs are held in memory, which limits the session to 13,0
 to 23,000 segments.
 """
 
-from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.baselines.agglomerative import AgglomerativeSpeakers
-from sms_diar.clustering.baselines.hdbscan import HdbscanSpeakers
-from sms_diar.clustering.baselines.kmeans import KMeansSpeakers
-from sms_diar.clustering.baselines.nme_spectral import NmeSpectralSpeakers
-from sms_diar.clustering.baselines.spectral import SpectralSpeakers
-from sms_diar.clustering.baselines.vbx import VbxSpeakers
+from sms_diar._lazy import lazy_names as _lazy_names
 
 __all__ = [
     "AgglomerativeSpeakers",
@@ -25,3 +19,26 @@ __all__ = [
     "SpectralSpeakers",
     "VbxSpeakers",
 ]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sms_diar.clustering.baselines._base import SpeakerBaseline
+    from sms_diar.clustering.baselines.agglomerative import AgglomerativeSpeakers
+    from sms_diar.clustering.baselines.hdbscan import HdbscanSpeakers
+    from sms_diar.clustering.baselines.kmeans import KMeansSpeakers
+    from sms_diar.clustering.baselines.nme_spectral import NmeSpectralSpeakers
+    from sms_diar.clustering.baselines.spectral import SpectralSpeakers
+    from sms_diar.clustering.baselines.vbx import VbxSpeakers
+else:
+    __getattr__, __dir__ = _lazy_names(
+        __name__,
+        {
+            "AgglomerativeSpeakers": "sms_diar.clustering.baselines.agglomerative",
+            "HdbscanSpeakers": "sms_diar.clustering.baselines.hdbscan",
+            "KMeansSpeakers": "sms_diar.clustering.baselines.kmeans",
+            "NmeSpectralSpeakers": "sms_diar.clustering.baselines.nme_spectral",
+            "SpeakerBaseline": "sms_diar.clustering.baselines._base",
+            "SpectralSpeakers": "sms_diar.clustering.baselines.spectral",
+            "VbxSpeakers": "sms_diar.clustering.baselines.vbx",
+        },
+    )

@@ -15,8 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sms_diar._numba import kernel
+from sms_diar._numba import kernel, part
 from sms_diar.types import AnyArray, FloatArray, IntArray
+
+MARGIN = 1.005
+"""Factor of lengths and biases that covers rounding to single precision."""
 
 
 class ScoreCells(NamedTuple):
@@ -42,7 +45,7 @@ class ScoreCells(NamedTuple):
     top: FloatArray
 
 
-@kernel
+@part
 def dot(a: AnyArray, b: AnyArray) -> float:
     """Inner product, always summed in the same order."""
     total = 0.0
@@ -51,7 +54,7 @@ def dot(a: AnyArray, b: AnyArray) -> float:
     return total
 
 
-@kernel
+@part
 def distance(u: FloatArray, center: AnyArray) -> float:
     """Euclidean distance."""
     total = 0.0
@@ -61,35 +64,17 @@ def distance(u: FloatArray, center: AnyArray) -> float:
     return math.sqrt(total)
 
 
-@kernel
-def single_cells(U: FloatArray, bias: FloatArray, cells: ScoreCells) -> None:
-    """Make a cell of every point that is in no such cell; no ball has a width."""
-    n = U.shape[0]
-    fresh = cells.tally[0] != n
-    cells.tally[0] = n
-    n_stale = n if fresh else cells.tally[1]
-    for s in range(n_stale):
-        j = s if fresh else cells.outside[s]
-        cells.cell[j] = cells.start[j] = cells.order[j] = cells.position[j] = j
-        cells.sizes[j] = 1
-        _put_center(j, j, U, bias, cells)
-    cells.tally[1] = 0
+@part
+def score_centers(cells: ScoreCells, u: FloatArray, row: AnyArray) -> None:
+    """Write the products of `u` with the centres of all cells into `row`."""
+    rounded = np.empty(u.shape[0], dtype=cells.centers.dtype)
+    for c in range(u.shape[0]):
+        rounded[c] = u[c]
+    m = row.shape[0]
+    np.dot(cells.centers[:m], rounded, row)
 
 
-@kernel
-def _put_center(
-    c: int, j: int, U: FloatArray, bias: FloatArray, cells: ScoreCells
-) -> None:
-    """Put the centre of cell c where point j is."""
-    cells.centers[c] = U[j]
-    cells.center_bias[c] = bias[j]
-    cells.reach[c] = cells.spread[c] = 0.0
-    # Half a per cent for what rounding to single precision may add.
-    cells.top[0] = max(cells.top[0], 1.005 * math.sqrt(dot(U[j], U[j])))
-    cells.top[1] = max(cells.top[1], 1.005 * abs(bias[j]))
-
-
-@kernel
+@part
 def widen(c: int, j: int, U: FloatArray, bias: FloatArray, cells: ScoreCells) -> None:
     """Let cell c reach point j."""
     cells.reach[c] = max(cells.reach[c], distance(U[j], cells.centers[c]))
@@ -109,10 +94,11 @@ def group_cells(
 
     ``friends`` names a neighbour of each point, whose cell is tried first and is
     good enough: most points need no search. Gives up when there would be more
-    than `most` cells, and leaves them to ``single_cells``.
+    than `most` cells; the caller then makes a cell of each point.
     """
     n = U.shape[0]
     half_squares = np.empty(most, dtype=cells.centers.dtype)
+    products = np.empty(most, dtype=cells.centers.dtype)
     m = 0
     for j in range(n):
         found = -1
@@ -122,8 +108,12 @@ def group_cells(
                 found = hint
         if found < 0 and m > 0:
             # Closest is the largest u . c - |c|^2 / 2.
-            u = U[j].astype(cells.centers.dtype)
-            closest = int(np.argmax(cells.centers[:m] @ u - half_squares[:m]))
+            score_centers(cells, U[j], products[:m])
+            closest = 0
+            for c in range(m):
+                products[c] -= half_squares[c]
+                if products[c] > products[closest]:
+                    closest = c
             if distance(U[j], cells.centers[closest]) <= radius:
                 found = closest
         if found < 0:
@@ -132,8 +122,14 @@ def group_cells(
                 return False
             found = m
             m += 1
-            _put_center(found, j, U, bias, cells)
-            half_squares[found] = dot(U[j], U[j]) / 2
+            square = dot(U[j], U[j])
+            for d in range(U.shape[1]):
+                cells.centers[found, d] = U[j, d]
+            cells.center_bias[found] = bias[j]
+            cells.reach[found] = cells.spread[found] = 0.0
+            cells.top[0] = max(cells.top[0], MARGIN * math.sqrt(square))
+            cells.top[1] = max(cells.top[1], MARGIN * abs(bias[j]))
+            half_squares[found] = square / 2
             cells.sizes[found] = 0
         cells.cell[j] = found
         cells.sizes[found] += 1
@@ -154,7 +150,7 @@ def group_cells(
     return True
 
 
-@kernel
+@part
 def leave(j: int, cells: ScoreCells) -> None:
     """Take point j out of its cell."""
     c = cells.cell[j]

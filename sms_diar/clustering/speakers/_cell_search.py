@@ -1,19 +1,15 @@
-"""Which cells the search for neighbours uses, and when points are grouped anew."""
+"""Cells of the search for neighbours, and when to group the points again."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sms_diar.clustering.speakers._cell_kernels import (
-    ScoreCells,
-    group_cells,
-    single_cells,
-)
+from sms_diar.clustering.speakers._cell_kernels import MARGIN, ScoreCells, group_cells
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
 class CellSearch:
-    """Cells for the kernel, and when to group the points anew.
+    """Cells for the kernel, and when to group the points again.
 
     Nothing here changes what is found, only how fast.
 
@@ -72,12 +68,29 @@ class CellSearch:
             ):
                 self.radius = 0.0
         if not self.grouped:
-            single_cells(self.U, self.bias, self.cells)
+            self._separate()
         m = int(self.cells.tally[0])
         drawn = self.U[draws].astype(self.cells.centers.dtype)
         scores: AnyArray = drawn @ self.cells.centers[:m].T
         scores += self.cells.center_bias[:m]
         return scores
+
+    def _separate(self) -> None:
+        """Make a cell of every point that does not have one; its ball has no width."""
+        n = len(self.U)
+        cells = self.cells
+        stale = cells.outside[: cells.tally[1]] if cells.tally[0] == n else np.arange(n)
+        for index in (cells.cell, cells.start, cells.order, cells.position):
+            index[stale] = stale
+        cells.sizes[stale] = 1
+        U, bias = self.U[stale], self.bias[stale]
+        cells.centers[stale] = U
+        cells.center_bias[stale] = bias
+        cells.reach[stale] = cells.spread[stale] = 0.0
+        length = np.sqrt(np.square(U).sum(axis=1).max(initial=0.0))
+        largest = np.abs(bias).max(initial=0.0)
+        np.maximum(cells.top, [MARGIN * length, MARGIN * largest], out=cells.top)
+        cells.tally[:] = n, 0
 
     def _is_due(self) -> bool:
         n = len(self.U)

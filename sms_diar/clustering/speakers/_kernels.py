@@ -20,12 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sms_diar._numba import kernel
+from sms_diar._numba import kernel, part
 from sms_diar.clustering.speakers._cell_kernels import (
     ScoreCells,
     distance,
     dot,
     leave,
+    score_centers,
     widen,
 )
 from sms_diar.clustering.speakers._selection import (
@@ -35,6 +36,7 @@ from sms_diar.clustering.speakers._selection import (
     rise,
     select,
     sink,
+    sort_items,
 )
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
@@ -53,7 +55,7 @@ class Map(NamedTuple):
     normalize_state: bool
 
 
-@kernel
+@part
 def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
     """Write the scoring vector of one state into `u`, gain included; return bias.
 
@@ -81,7 +83,9 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
         for c in range(r):
             energy += chain.norm_weights[c] * u[c] * u[c]
         if energy > 0.0:
-            u *= math.sqrt(r / energy)
+            factor = math.sqrt(r / energy)
+            for c in range(r):
+                u[c] *= factor
     bias = 0.0
     for c in range(r):
         bias += chain.square[c] * u[c] * u[c]
@@ -89,7 +93,7 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
     return bias
 
 
-@kernel
+@part
 def _next_above(values: FloatArray, at: int, limit: float) -> int:
     """First index from `at` on whose value is not below the limit, or the length.
 
@@ -109,7 +113,7 @@ def _next_above(values: FloatArray, at: int, limit: float) -> int:
     return at
 
 
-@kernel
+@part
 def _reached(
     low: FloatArray, count: IntArray, k: int, heap: FloatArray, items: IntArray
 ) -> float:
@@ -149,7 +153,7 @@ class Scratch(NamedTuple):
     best: IntArray
 
 
-@kernel
+@part
 def _nearest(
     i: int,
     k: int,
@@ -177,16 +181,20 @@ def _nearest(
         high[c] = row[c] + slack
     limit = _reached(low, cells.sizes, k, room.heap, room.items)
     scores, heap, best = room.scores, room.heap, room.best
-    scores[i] = np.inf
-    size = offer(heap, best, 0, k, np.inf, i)
+    scores[i] = heap[0] = np.inf
+    best[0] = i
+    size = 1
     scored = m // 8 + cells.tally[1]  # a centre costs about an eighth of a point
     for s in range(cells.tally[1]):
         j = cells.outside[s]
         if j != i:
             scores[j] = dot(U[j], U[i]) + bias[j]
             size = offer(heap, best, size, k, scores[j], j)
-    c = _next_above(high, 0, limit)
-    while c < m:
+    c = 0
+    while True:
+        c = _next_above(high, c, limit)
+        if c == m:
+            break
         scored += cells.sizes[c]
         for at in range(cells.start[c], cells.start[c] + cells.sizes[c]):
             j = cells.order[at]
@@ -195,8 +203,8 @@ def _nearest(
                 size = offer(heap, best, size, k, scores[j], j)
         if size == k:
             limit = max(limit, heap[0])
-        c = _next_above(high, c + 1, limit)
-    best[:size].sort()
+        c += 1
+    sort_items(best, size)
     return size, scored
 
 
@@ -235,7 +243,9 @@ def stochastic_batch(
     n = len(trails)
     dim = trails.shape[1] - len(chain.offset) - len(chain.gain)
     m = cells.tally[0]
-    widest = max(1, ks.max())
+    widest = 1
+    for step in range(ks.shape[0]):
+        widest = max(widest, ks[step])
     room = Scratch(
         np.empty(m),
         np.empty(m),
@@ -245,9 +255,10 @@ def stochastic_batch(
         np.empty(widest, dtype=np.int64),
     )
     target = np.empty(trails.shape[1])
-    has_moved = np.zeros(n, dtype=np.bool_)
+    has_moved = np.empty(n, dtype=np.bool_)
     resting = 0
     for j in range(n):
+        has_moved[j] = False
         if last_move[j] < tol:
             resting += 1
     scored = 0
@@ -255,8 +266,9 @@ def stochastic_batch(
         i = draws[step]
         row = snapshot[step]
         if has_moved[i]:
-            u = U[i].astype(cells.centers.dtype)
-            row[:] = cells.centers[:m] @ u + cells.center_bias[:m]
+            score_centers(cells, U[i], row)
+            for c in range(m):
+                row[c] += cells.center_bias[c]
         own = dot(U[i], U[i]) + bias[i]
         size, looked = _nearest(i, ks[step], row, precision, U, bias, cells, room)
         scored += looked
@@ -268,7 +280,8 @@ def stochastic_batch(
         limit = thresholds[step] - common
         mean_of(trails, room.best, size, room.scores, limit, target)
         length = distance(target[:dim], trails[i, :dim])
-        trails[i] = target
+        for d in range(target.shape[0]):
+            trails[i, d] = target[d]
         bias[i] = _map_state(target, dim, chain, U[i])
         has_moved[i] = True
         if cells.cell[i] >= 0:

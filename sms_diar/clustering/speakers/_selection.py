@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sms_diar._numba import kernel
+from sms_diar._numba import part
 from sms_diar.types import FloatArray, IntArray
 
 
-@kernel
+@part
 def sink(heap: FloatArray, items: IntArray, size: int) -> None:
     """Restore the order of a heap whose root is new.
 
@@ -33,7 +33,7 @@ def sink(heap: FloatArray, items: IntArray, size: int) -> None:
     heap[at], items[at] = key, item
 
 
-@kernel
+@part
 def rise(heap: FloatArray, items: IntArray, at: int) -> None:
     """Restore the order of a heap whose last entry, at `at`, is new."""
     key, item = heap[at], items[at]
@@ -46,7 +46,7 @@ def rise(heap: FloatArray, items: IntArray, at: int) -> None:
     heap[at], items[at] = key, item
 
 
-@kernel
+@part
 def offer(
     heap: FloatArray, items: IntArray, size: int, k: int, key: float, item: int
 ) -> int:
@@ -61,7 +61,25 @@ def offer(
     return size
 
 
-@kernel
+@part
+def sort_items(items: IntArray, size: int) -> None:
+    """Sort the first `size` items, which are distinct, in place.
+
+    Shell sort. The sort of numba takes a second to compile.
+    """
+    gap = size // 2
+    while gap > 0:
+        for b in range(gap, size):
+            item = items[b]
+            at = b
+            while at >= gap and items[at - gap] > item:
+                items[at] = items[at - gap]
+                at -= gap
+            items[at] = item
+        gap = 1 if gap == 2 else gap * 5 // 11
+
+
+@part
 def select(scores: FloatArray, k: int, best: IntArray, heap: FloatArray) -> int:
     """Find the k highest scores; ties go to the lower index. Sorted by index."""
     size = 0
@@ -69,11 +87,11 @@ def select(scores: FloatArray, k: int, best: IntArray, heap: FloatArray) -> int:
         # Most scores are below the worst of the best and cost one comparison.
         if size < k or scores[j] > heap[0]:
             size = offer(heap, best, size, k, scores[j], j)
-    best[:size].sort()
+    sort_items(best, size)
     return size
 
 
-@kernel
+@part
 def pass_gate(
     scores: FloatArray,
     best: IntArray,
@@ -109,7 +127,7 @@ def pass_gate(
     return least
 
 
-@kernel
+@part
 def mean_of(
     states: FloatArray,
     best: IntArray,
@@ -119,8 +137,9 @@ def mean_of(
     target: FloatArray,
 ) -> None:
     """Plain mean of the chosen states that reach the threshold, in index order."""
-    target[:] = 0.0
     count = 0
+    for d in range(target.shape[0]):
+        target[d] = 0.0
     for b in range(size):
         j = best[b]
         if scores[j] >= threshold:

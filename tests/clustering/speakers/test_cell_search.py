@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from sms_diar._numba import kernel
 from sms_diar.clustering import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers import _cell_kernels as cell_kernels
 from sms_diar.clustering.speakers import _kernels as kernels
@@ -22,6 +23,10 @@ from sms_diar.synthetic import PldaWorld
 from sms_diar.types import PldaModel
 
 pytestmark = pytest.mark.compiled
+
+nearest, leave, widen = map(
+    kernel, (kernels._nearest, cell_kernels.leave, cell_kernels.widen)
+)
 
 
 def session(seed=0, n_speakers=4, per_speaker=25, dim=12, spread=0.8):
@@ -55,7 +60,7 @@ def find(i, k, row, U, bias, search):
         np.empty(k, dtype=np.int64),
     )
     cells = search.cells
-    size, _ = kernels._nearest(i, k, row, search.precision, U, bias, cells, room)
+    size, _ = nearest(i, k, row, search.precision, U, bias, cells, room)
     return room.best[:size].tolist()
 
 
@@ -113,9 +118,9 @@ def test_points_that_moved_are_found_where_they_are(rows, k, seed):
         U[j] = rng.integers(-2, 3, size=2)
         bias[j] = rng.integers(-3, 4)
         if rng.random() < 0.5:
-            cell_kernels.leave(j, cells)
+            leave(j, cells)
         else:
-            cell_kernels.widen(cells.cell[j], j, U, bias, cells)
+            widen(cells.cell[j], j, U, bias, cells)
     rows_of_scores = search_rows(search, n)
     for i in range(n):
         assert find(i, k, rows_of_scores[i], U, bias, search) == want(i, k, U, bias)

@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from sms_diar._numba import kernel
 from sms_diar.clustering import (
     SpeakerBlurringMeanShift,
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference
+from sms_diar.clustering.speakers import _reference, _selection
 from sms_diar.clustering.speakers._reference import Gate
-from sms_diar.clustering.speakers._selection import pass_gate, select
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
-
-pytestmark = pytest.mark.compiled
 
 FAMILY = [
     SpeakerMeanShift(),
@@ -30,6 +28,8 @@ FAMILY = [
 family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__)
 
 pytestmark = pytest.mark.compiled
+
+select, pass_gate = kernel(_selection.select), kernel(_selection.pass_gate)
 
 
 def cosine():

@@ -10,14 +10,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sms_diar._numba import kernel
 from sms_diar.clustering import (
     SpeakerBlurringMeanShift,
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference
+from sms_diar.clustering.speakers import _reference, _selection
 from sms_diar.clustering.speakers import mean_shift as speaker_module
-from sms_diar.clustering.speakers._selection import select
 from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
@@ -31,6 +31,7 @@ FAMILY = [
     SpeakerStochasticMeanShift(random_state=0),
 ]
 family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__)
+select = kernel(_selection.select)
 
 
 def session(seed=0, n_speakers=4, per_speaker=25, dim=12, spread=0.25):
