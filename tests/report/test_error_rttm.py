@@ -1,7 +1,7 @@
 """Where the errors are, as RTTM."""
 
 from sms_diar.metrics import score_diarization
-from sms_diar.report.error_rttm import error_rttm
+from sms_diar.report.score_report import error_rttm
 from sms_diar.types import Segment, Turn
 
 

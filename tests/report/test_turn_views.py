@@ -13,7 +13,7 @@ from sms_diar.errors import MissingExtraError
 from sms_diar.pipeline.diarization import Diarization, DiarizedRecording
 from sms_diar.pipeline.sessions import SessionSummary
 from sms_diar.pipeline.window_details import window_details
-from sms_diar.report.timeline_svg import timeline_svg
+from sms_diar.report.turn_views import timeline_svg
 from sms_diar.types import Segment, Turn
 
 HOSTILE = '<img src=x onerror="1">&$x^2$'

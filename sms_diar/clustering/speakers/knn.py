@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._validation import check_choice, check_count, check_positive, is_real
 from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.metrics.diarization.axis import Axis, Speakers
-from sms_diar.metrics.diarization.cells import Cells
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.information import class_sums
-from sms_diar.metrics.diarization.raster import framed
+from sms_diar.metrics.diarization.mapping import Cells
 from sms_diar.metrics.diarization.scored_regions import scanned_regions
 from sms_diar.metrics.diarization.sweep import (
     Entries,
+    Regions,
     Sweep,
     Turns,
     entries,
@@ -29,8 +29,63 @@ from sms_diar.metrics.diarization.sweep import (
     turns_of,
     weights_by,
 )
-from sms_diar.timeline.ticks import TICKS_PER_SECOND
+from sms_diar.timeline.ticks import TICKS_PER_SECOND, seconds_array
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray
+
+STEP = 0.010
+
+
+def framed(axis: Axis, *, has_uem: bool) -> tuple[IntArray, Turns, Turns, Regions]:
+    """Bases, turns and regions in frames, units one after the other."""
+    regions = axis.raw_regions
+    zero = axis.zeros[regions.unit]
+    region_start = seconds_array(regions.start - zero)
+    region_end = seconds_array(regions.end - zero)
+    sides = (
+        (axis.raw_reference, axis.reference_speakers.unit),
+        (axis.raw_hypothesis, axis.hypothesis_speakers.unit),
+    )
+    if not has_uem:  # the extent ends where a turn does, to the last bit
+        latest = np.zeros(len(axis.bases))
+        for turns, unit_of in sides:
+            unit = unit_of[turns.speaker]
+            np.maximum.at(latest, unit, _float_times(turns, axis.zeros[unit])[1])
+        region_end = latest[regions.unit]
+    n_frames = np.zeros(len(axis.bases), dtype=np.int64)
+    np.maximum.at(n_frames, regions.unit, (region_end / STEP).astype(np.int64))
+    bases = np.cumsum(n_frames + 1) - (n_frames + 1)
+    times = STEP * np.arange(int(n_frames.max(initial=0)) + 1)
+
+    def placed(unit: IntArray, seconds: FloatArray) -> IntArray:
+        # Behind the last frame of a unit there is nothing to point at.
+        frame = np.searchsorted(times, seconds, side="left")
+        place: IntArray = np.minimum(frame, n_frames[unit]) + bases[unit]
+        return place
+
+    def turns_of(turns: Turns, unit_of: IntArray) -> Turns:
+        unit = unit_of[turns.speaker]
+        start, end = _float_times(turns, axis.zeros[unit])
+        first, stop = placed(unit, start), placed(unit, end)
+        keep = stop > first
+        return Turns(turns.speaker[keep], first[keep], stop[keep])
+
+    return (
+        bases,
+        turns_of(*sides[0]),
+        turns_of(*sides[1]),
+        Regions(
+            regions.unit,
+            placed(regions.unit, region_start),
+            placed(regions.unit, region_end),
+        ),
+    )
+
+
+def _float_times(turns: Turns, zero: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Onset, and onset plus duration, both added in floats."""
+    start = seconds_array(turns.start - zero)
+    return start, start + seconds_array(turns.end - turns.start)
+
 
 Columns = dict[str, AnyArray]
 
