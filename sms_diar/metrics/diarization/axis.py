@@ -1,7 +1,10 @@
-"""Units laid out one after the other on a common axis of time.
+"""Units in sequence on a common time axis, so that a whole corpus is swept at once.
 
-A whole corpus is then swept at once. An axis is as long as whole numbers allow;
-corpora that need more get several.
+The length of an axis is limited by the range of integers; larger corpora get several.
+
+dscore writes turns and regions to files with few decimals for md-eval. Under its
+convention, times are rounded, ids of regions lose a part, and recordings that lose
+their region that way are scored over the extent of their reference.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from sms_diar.timeline.ticks import (
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
 
-def handed_turns(
+def _rounded_turns(
     turns: Turns, raw: Turns, unit_of: IntArray, zeros: IntArray, decimals: int
 ) -> Turns:
     """Round onsets and durations.
@@ -38,59 +41,59 @@ def handed_turns(
     Parameters
     ----------
     turns : Turns
-        On the axis, trimmed and merged.
+        Turns on the axis, trimmed and merged.
     raw : Turns
-        The same before.
-    unit_of : ndarray
+        Turns before trimming and merging.
+    unit_of : ndarray of shape (n_speakers,)
         Unit of each speaker.
-    zeros : ndarray
-        Where the time zero of each unit lies.
+    zeros : ndarray of shape (n_units,)
+        Position of time zero of each unit on the axis.
     decimals : int
-        Decimals of a second that are kept.
+        Number of decimals of a second.
     """
     zero = zeros[unit_of[turns.speaker]]
     onset = _rounded(turns.start - zero, decimals)
     duration = turns.end - turns.start
     step = 10 ** (DECIMALS - decimals)
-    odd = np.flatnonzero(duration % step).tolist()
-    # dscore adds onset and duration in floats, and subtracts them again when it
-    # writes: which way a half is rounded depends on it.
-    ends = _float_ends(raw, zeros[unit_of[raw.speaker]]) if odd else {}
-    for place in odd:
-        start = seconds_of(int(turns.start[place] - zero[place]))
-        key = (int(turns.speaker[place]), int(turns.end[place]))
-        cut = seconds_of(int(turns.end[place] - zero[place]))
+    inexact = np.flatnonzero(duration % step).tolist()
+    # dscore adds onset and duration as floats and subtracts them again when writing,
+    # which decides how a half is rounded.
+    ends = _float_ends(raw, zeros[unit_of[raw.speaker]]) if inexact else {}
+    for i in inexact:
+        start = seconds_of(int(turns.start[i] - zero[i]))
+        key = (int(turns.speaker[i]), int(turns.end[i]))
+        cut = seconds_of(int(turns.end[i] - zero[i]))
         seconds = round(ends.get(key, cut) - start, decimals)
-        duration[place] = round(seconds * 10**decimals) * step
+        duration[i] = round(seconds * 10**decimals) * step
     return Turns(turns.speaker, onset + zero, onset + zero + duration)
 
 
 def _float_ends(turns: Turns, zero: IntArray) -> dict[tuple[int, int], float]:
-    """Onset plus duration in floats, by speaker and exact end."""
+    """Add onset and duration as floats; keys are speaker and exact end."""
     ends = seconds_array(turns.start - zero) + seconds_array(turns.end - turns.start)
     keys = zip(turns.speaker.tolist(), turns.end.tolist(), strict=True)
     return dict(zip(keys, ends.tolist(), strict=True))
 
 
 def _rounded(ticks: IntArray, decimals: int) -> IntArray:
-    """Round as floats are: 0.0005 is a little more or less than it says."""
+    """Round times as floats: the float 0.0005 is not exactly half a millisecond."""
     step = 10 ** (DECIMALS - decimals)
     rounded = ticks.copy()
-    for place in np.flatnonzero(ticks % step):
-        seconds = round(seconds_of(int(ticks[place])), decimals)
-        rounded[place] = round(seconds * 10**decimals) * step
+    for i in np.flatnonzero(ticks % step):
+        seconds = round(seconds_of(int(ticks[i])), decimals)
+        rounded[i] = round(seconds * 10**decimals) * step
     return rounded
 
 
-def handed_regions(
+def _rounded_regions(
     regions: Regions, names: Sequence[str], zeros: IntArray, decimals: int
 ) -> Regions:
-    """Round regions, and give them to the units that md-eval finds for them.
+    """Round regions and assign them to units as md-eval does.
 
-    It removes the first ``.part`` of their ids, and so may give them to another
-    recording, or to none.
+    md-eval removes the first ``.part`` of an id, so a region may be assigned to another
+    recording or to none.
     """
-    index = {name: place for place, name in enumerate(names)}
+    index = {name: unit for unit, name in enumerate(names)}
     owner = np.array(
         [index.get(first_part_removed(name), -1) for name in names], dtype=np.int64
     )
@@ -100,17 +103,17 @@ def handed_regions(
     unit = owner[regions.unit]
     keep = (unit >= 0) & (end > start)
     unit, start, end = unit[keep], start[keep], end[keep]
-    # Joined where two recordings now share them: turns of a speaker called unit.
+    # Regions of two recordings may now overlap. Join them like turns of a speaker.
     joined = merge_turns(
         Turns(unit, start + zeros[unit], end + zeros[unit]), touching=True
     )
     return Regions(*joined)
 
 
-def completed_regions(
+def _completed_regions(
     regions: Regions, turns: Turns, unit_of: IntArray, n_units: int
 ) -> Regions:
-    """Add the extent of the reference where a unit has no region."""
+    """Add the extent of the reference for units without a region."""
     low, high = extents([(unit_of[turns.speaker], turns.start, turns.end)], n_units)
     high[regions.unit] = -1
     lacking = np.flatnonzero(high > low)
@@ -126,7 +129,7 @@ def completed_regions(
 
 
 _ROOM = 2**61
-"""Ticks on one axis."""
+"""Maximum length of an axis in ticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,11 +139,11 @@ class Speakers:
     Parameters
     ----------
     unit : ndarray of shape (n,)
-        Unit of each speaker, rising.
+        Unit of each speaker, in ascending order.
     names : tuple of str
-        Names.
+        Names of the speakers.
     count : ndarray of shape (n_units,)
-        Speakers of each unit.
+        Number of speakers of each unit.
     """
 
     unit: IntArray
@@ -150,26 +153,26 @@ class Speakers:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """Everything a sweep needs, for the units that share an axis.
+    """Turns and regions of the units that share an axis.
 
     Parameters
     ----------
     units : tuple of str
         Recording of each unit.
     bases : ndarray of shape (n_units,)
-        Where each unit begins on the axis.
+        Start of each unit on the axis, in ticks.
     zeros : ndarray of shape (n_units,)
-        Where its time zero lies.
+        Position of time zero of each unit on the axis, in ticks.
     reference, hypothesis : Turns
-        By the rules of the convention, perhaps with turns without length.
+        Turns by the rules of the convention; they may include turns of length zero.
     reference_speakers, hypothesis_speakers : Speakers
-        Whose turns they are.
+        Speakers of these turns.
     regions : Regions
-        What is scored.
+        Regions to score.
     fixed_rate : ndarray of shape (n_units,)
-        DER that the convention gives a unit without computing it, else NaN.
+        DER that the convention assigns without computing it; NaN otherwise.
     raw_reference, raw_hypothesis, raw_regions
-        The same before trimming, merging and rounding, for measures on frames.
+        Turns and regions before trimming, merging and rounding, for metrics on frames.
     """
 
     units: tuple[str, ...]
@@ -188,7 +191,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Consecutive units, numbered from 0, in the times of their recordings."""
+    """Consecutive units, numbered from 0, with times relative to their recordings."""
 
     names: tuple[str, ...]
     spans: IntArray
@@ -211,21 +214,21 @@ def lay_out(
     names : tuple of str
         Recording of each unit.
     reference, hypothesis : UnitTurns
-        Turns that the convention knows.
+        Turns that are valid under the convention.
     regions : Regions
-        What is scored, in the times of the recordings.
+        Regions to score, with times relative to the recordings.
     settings : Settings
         Convention and collar.
 
     Returns
     -------
     axes : list of Axis
-        Usually one.
+        Usually a single axis.
     """
     high = np.zeros(len(names), dtype=np.int64)
     for side in (reference, hypothesis, regions):
         np.maximum.at(high, side.unit, side.end)
-    # A second of air takes up what rounding may add.
+    # A second of space at each end absorbs the effect of rounding.
     spans: IntArray = high + 2 * settings.collar + 2 * TICKS_PER_SECOND
     axes = []
     for first, stop in _ranges(spans):
@@ -243,18 +246,18 @@ def lay_out(
 def _ranges(spans: IntArray) -> Iterator[tuple[int, int]]:
     """Ranges of units whose spans fit on one axis."""
     first, filled = 0, 0
-    for place, span in enumerate(spans.tolist()):
+    for unit, span in enumerate(spans.tolist()):
         if filled and filled + span > _ROOM:
-            yield first, place
-            first, filled = place, 0
+            yield first, unit
+            first, filled = unit, 0
         filled += span
     if len(spans):
         yield first, len(spans)
 
 
 def _turns_between(turns: UnitTurns, first: int, stop: int) -> UnitTurns:
-    some = turns.select((turns.unit >= first) & (turns.unit < stop))
-    return UnitTurns(some.unit - first, some.speaker, some.start, some.end, some.names)
+    part = turns.select((turns.unit >= first) & (turns.unit < stop))
+    return UnitTurns(part.unit - first, part.speaker, part.start, part.end, part.names)
 
 
 def _regions_between(regions: Regions, first: int, stop: int) -> Regions:
@@ -263,7 +266,7 @@ def _regions_between(regions: Regions, first: int, stop: int) -> Regions:
 
 
 def _axis(batch: _Batch, settings: Settings) -> Axis:
-    """Lay the units of a batch out one after the other."""
+    """Lay out the units of a batch in sequence."""
     convention, n_units = settings.convention, len(batch.spans)
     bases = np.cumsum(batch.spans) - batch.spans
     zeros = bases + settings.collar + TICKS_PER_SECOND
@@ -281,10 +284,10 @@ def _axis(batch: _Batch, settings: Settings) -> Axis:
         fixed_rate[~has_ref] = has_hyp[~has_ref]
     if convention.decimals is not None:
         decimals = convention.decimals
-        ref = handed_turns(ref, raw_ref, ref_speakers.unit, zeros, decimals)
-        hyp = handed_turns(hyp, raw_hyp, hyp_speakers.unit, zeros, decimals)
-        regions = handed_regions(regions, batch.names, zeros, decimals)
-        regions = completed_regions(regions, ref, ref_speakers.unit, n_units)
+        ref = _rounded_turns(ref, raw_ref, ref_speakers.unit, zeros, decimals)
+        hyp = _rounded_turns(hyp, raw_hyp, hyp_speakers.unit, zeros, decimals)
+        regions = _rounded_regions(regions, batch.names, zeros, decimals)
+        regions = _completed_regions(regions, ref, ref_speakers.unit, n_units)
         keep = np.isnan(fixed_rate[regions.unit])
         regions = Regions(*(column[keep] for column in regions))
     return Axis(
@@ -304,14 +307,14 @@ def _axis(batch: _Batch, settings: Settings) -> Axis:
 
 
 def _placed(turns: UnitTurns, zeros: IntArray) -> tuple[Turns, Speakers]:
-    """Turns on the axis, and their speakers numbered unit by unit."""
+    """Shift turns to the axis and number their speakers unit by unit."""
     n_names = max(len(turns.names), 1)
     codes, speaker = distinct(turns.unit * n_names + turns.speaker)
     of_unit = codes // n_names
     count = np.bincount(of_unit, minlength=len(zeros))
     speakers = Speakers(
         of_unit,
-        tuple(turns.names[place] for place in (codes % n_names).tolist()),
+        tuple(turns.names[name] for name in (codes % n_names).tolist()),
         count,
     )
     zero = zeros[turns.unit]
@@ -329,7 +332,7 @@ def _trimmed_and_merged(
 
 
 def _occupied(turns: Turns, speakers: Speakers, n_units: int) -> BoolArray:
-    """Units that have a turn."""
-    found = np.zeros(n_units, dtype=np.bool_)
-    found[speakers.unit[turns.speaker]] = True
-    return found
+    """Mask of the units that have a turn."""
+    occupied = np.zeros(n_units, dtype=np.bool_)
+    occupied[speakers.unit[turns.speaker]] = True
+    return occupied

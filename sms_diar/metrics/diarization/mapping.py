@@ -1,7 +1,7 @@
-"""One-to-one mappings of speakers that share the most.
+"""One-to-one mapping of speakers with the largest shared time.
 
-Whole numbers are added exactly: among mappings that differ by less than a float can
-show, the better one is still found.
+Integers are added exactly, so the best mapping is found even if mappings differ by less
+than the resolution of a float.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class _Block(NamedTuple):
 class Cells:
     """Pairs of a reference and a hypothesis speaker who speak at the same time.
 
-    Other pairs have no cell, so that memory does not grow with the product of the
-    numbers of speakers.
+    Other pairs have no cell, so memory does not grow with the product of the numbers of
+    speakers.
 
     Parameters
     ----------
     reference, hypothesis : Speakers
-        Rows and columns.
+        Speakers of both sides, for all units.
     overlaps : Overlaps
-        Turns of theirs that overlap.
+        Turns of these speakers that overlap.
 
     Attributes
     ----------
     unit, ref, hyp : ndarray of shape (n_cells,)
-        Unit and speakers of each cell, rising.
+        Unit and speakers of each cell, in ascending order.
     n_ref, n_hyp : int
-        All speakers of each side.
+        Number of speakers of each side.
     """
 
     def __init__(
@@ -72,20 +72,19 @@ class Cells:
 
     def of(self, reference: IntArray, hypothesis: IntArray) -> IntArray:
         """Cell of each pair of speakers who speak at the same time."""
-        place: IntArray = np.searchsorted(
-            self._pair, reference * self.n_hyp + hypothesis
-        )
-        return place
+        pair = reference * self.n_hyp + hypothesis
+        cell: IntArray = np.searchsorted(self._pair, pair)
+        return cell
 
     def sums(self, weight: IntArray, overlaps: Overlaps | None = None) -> IntArray:
-        """Exact sums of the weights of intervals, by cell.
+        """Add the weights of intervals exactly, by cell.
 
         Parameters
         ----------
         weight : ndarray of shape (n_intervals,)
             Weight of each interval.
         overlaps : Overlaps, optional
-            Turns whose intervals are added; by default all.
+            Turns whose intervals are added; by default all turns.
         """
         pairs = self.overlaps if overlaps is None else overlaps
         total = np.concatenate([[0], np.cumsum(weight)])
@@ -94,13 +93,13 @@ class Cells:
         return sums_by(cell, shared, len(self.unit))
 
     def by_unit(self, values: AnyArray) -> FloatArray:
-        """Sums of values of cells, by unit."""
+        """Add the values of cells, by unit."""
         return weights_by(self.unit, values, self.n_units)
 
     def mapping(self, primary: IntArray, secondary: IntArray) -> IntArray:
-        """Hypothesis speaker of each reference speaker, -1 for none.
+        """Map each reference speaker to a hypothesis speaker, or to -1.
 
-        Pairs share the most of `primary`, and among equals of `secondary`.
+        The mapping maximizes the sum of `primary`; ties are broken by `secondary`.
         """
         mapped = np.full(self.n_ref, -1, dtype=np.int64)
         for block in self._blocks(primary, mapped):
@@ -112,7 +111,7 @@ class Cells:
     def best_jer(
         self, shared: IntArray, ref_time: IntArray, hyp_time: IntArray
     ) -> FloatArray:
-        """JER of each reference speaker who speaks, by the mapping best for JER."""
+        """JER of each reference speaker with speech, by the mapping with lowest JER."""
         union = ref_time[self.ref] + hyp_time[self.hyp] - shared
         index = shared / np.maximum(union, 1)
         mapped = np.full(self.n_ref, -1, dtype=np.int64)
@@ -132,7 +131,7 @@ class Cells:
         hyp_time: IntArray,
         mapped: IntArray,
     ) -> FloatArray:
-        """JER of each reference speaker who speaks, by a given mapping."""
+        """JER of each reference speaker with speech, by a given mapping."""
         jer = np.where(ref_time > 0, 1.0, np.nan)
         is_pair = mapped[self.ref] == self.hyp
         ref, hyp, both = self.ref[is_pair], self.hyp[is_pair], shared[is_pair]
@@ -143,15 +142,15 @@ class Cells:
     def _blocks(self, values: AnyArray, mapped: IntArray) -> Iterator[_Block]:
         """Split the cells into blocks that do not share speakers.
 
-        Blocks in which each reference speaker has one best partner, different from
-        the others' partners, are not listed: they are entered in `mapped`.
+        Blocks in which reference speakers have different and unique best partners are
+        written to `mapped` instead of being listed.
 
         Parameters
         ----------
         values : ndarray of shape (n_cells,)
-            Shared time or index of each cell. Cells of 0 do not connect speakers.
+            Shared time or Jaccard index of each cell. Zeros do not connect speakers.
         mapped : ndarray of shape (n_ref,)
-            Partner of each reference speaker, changed in place.
+            Partner of each reference speaker, modified in place.
         """
         cell = np.flatnonzero(values > 0)
         label = _connected(self.ref[cell], self.hyp[cell], self.n_ref, self.n_hyp)
@@ -175,28 +174,28 @@ class Cells:
 
 
 def _connected(ref: IntArray, hyp: IntArray, n_ref: int, n_hyp: int) -> IntArray:
-    """Smallest reference speaker that each one is connected to, over any steps."""
+    """Smallest index in the connected component of each reference speaker."""
     label = np.arange(n_ref)
     while True:
         of_hyp = np.full(n_hyp, n_ref)
         np.minimum.at(of_hyp, hyp, label[ref])
         least = label.copy()
         np.minimum.at(least, ref, of_hyp[hyp])
-        least = least[least]  # skips over speakers whose own label has changed
+        least = least[least]  # follow labels that have changed in this step
         if np.array_equal(least, label):
             return label
         label = least
 
 
 Weights: TypeAlias = list[list[Any]]
-"""Rows of numbers of one kind, ints or floats."""
+"""Rows of ints or rows of floats."""
 
 LARGE = 10_000
-"""Cells of a table that scipy assigns. Plain Python needs 10 ms for a table of this
-size, and loading scipy takes 300 ms."""
+"""Minimum number of cells of a table to use scipy. Plain Python needs 10 ms for a table
+of this size, and loading scipy takes 300 ms."""
 
 _EXACT = 2**53
-"""Whole numbers up to this one are floats."""
+"""Integers up to this one are exact as floats."""
 
 
 def best_assignment(weights: AnyArray) -> IntArray:
@@ -205,7 +204,7 @@ def best_assignment(weights: AnyArray) -> IntArray:
     Parameters
     ----------
     weights : ndarray of shape (n, m)
-        Not negative; of ints, floats, or objects that are Python ints.
+        Non-negative ints, floats, or Python ints as objects.
 
     Returns
     -------
@@ -214,9 +213,9 @@ def best_assignment(weights: AnyArray) -> IntArray:
 
     Notes
     -----
-    Large tables of whole numbers go to scipy if all sums are exact in floats, after
-    division by their common factor. Others need time that is cubic in plain Python:
-    a table of 700 by 700 takes several seconds.
+    Large tables of integers are passed to scipy if all sums are exact in floats, after
+    division by the common factor. Other tables take cubic time in plain Python: several
+    seconds for a table of 700 by 700.
 
     Examples
     --------
@@ -238,17 +237,17 @@ def best_assignment(weights: AnyArray) -> IntArray:
 
 
 def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
-    """Assignment for the largest sum of `primary`; ties go by `secondary`.
+    """Assign rows for the largest sum of `primary`; break ties by `secondary`.
 
     Parameters
     ----------
     primary, secondary : ndarray of shape (n, m)
-        Whole numbers, not negative.
+        Non-negative integers.
 
     Notes
     -----
-    With the tie-break the sum of both does not depend on the order of rows and
-    columns, and so does not depend on the names of speakers.
+    Because ties are broken, both sums are independent of the order of rows and columns,
+    and therefore of the names of speakers.
     """
     if not primary.size or np.array_equal(primary, secondary):
         return best_assignment(primary)
@@ -256,9 +255,9 @@ def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
 
 
 def _joint(first: IntArray, second: IntArray) -> AnyArray:
-    """Weights whose sums are in the order of `first`, among equals of `second`."""
+    """Combine weights so that sums are ordered by `first`, then by `second`."""
     first, second = _reduced(first), _reduced(second)
-    # More than any assignment gains by `second`.
+    # More than the largest possible sum of `second`.
     scale = 1 + min(sum(second.max(axis=axis).tolist()) for axis in (0, 1))
     if int(first.max()) * scale + int(second.max()) >= 2**63:
         first, second = first.astype(object), second.astype(object)
@@ -267,29 +266,29 @@ def _joint(first: IntArray, second: IntArray) -> AnyArray:
 
 
 def _reduced(weights: AnyArray) -> AnyArray:
-    """Divide by the common factor, which is large for times of few decimals."""
+    """Divide by the common factor, which is large for times with few decimals."""
     reduced: AnyArray = weights // (np.gcd.reduce(weights, axis=None) or 1)
     return reduced
 
 
 def _as_floats(weights: AnyArray) -> AnyArray | None:
-    """The same order of sums in floats; None if floats cannot add them exactly."""
+    """Convert to floats; return None if floats cannot add the weights exactly."""
     if weights.dtype.kind == "f":
         return weights
     weights = _reduced(weights)
-    # The method of shortest paths adds a path, a weight and the prices of a row and a
-    # column. None exceeds the largest weight, since a free column has the price 0.
+    # The algorithm adds a path length, a weight and the prices of a row and a column.
+    # None exceeds the largest weight, because a free column has price 0.
     if 4 * int(weights.max()) >= _EXACT:
         return None
     return weights.astype(np.float64)
 
 
-# Most tables are small, a few speakers by a few: lists are faster than arrays there,
-# and their ints do not overflow.
+# Tables usually have a few rows and columns, for which lists are faster than arrays,
+# and Python ints do not overflow.
 
 
 def _assign(weights: Weights) -> list[int]:
-    """Column of each row for the largest sum, -1 where the row gains nothing."""
+    """Assign a column to each row for the largest sum, -1 if the row gains nothing."""
     best = [max(row) for row in weights]
     choice = [row.index(top) for row, top in zip(weights, best, strict=True)]
     used = [column for column, top in zip(choice, best, strict=True) if top > 0]
@@ -308,15 +307,15 @@ def _assign(weights: Weights) -> list[int]:
 
 
 def _shortest_paths(weights: Weights) -> list[int]:
-    """Hungarian method by shortest augmenting paths, for n <= m."""
+    """Apply the Hungarian method with shortest augmenting paths, for n <= m."""
     n, m = len(weights), len(weights[0])
     most = max(map(max, weights))
-    # Column 0 and row 0 are the method's auxiliary ones.
+    # Column 0 and row 0 are auxiliary.
     cost = [[most - weight for weight in row] for row in weights]
     row_price: list[float] = [0, *map(min, cost)]
     column_price: list[float] = [0] * (m + 1)
     row_of = [0] * (m + 1)
-    # Rows whose best column is free take it; only the others need a path.
+    # Assign rows whose best column is free; only the other rows need a path.
     waiting = []
     for row, costs in enumerate(cost, start=1):
         column = costs.index(row_price[row]) + 1
@@ -340,7 +339,7 @@ def _augment(
     column_price: list[float],
     row_of: list[int],
 ) -> None:
-    """Give one more row a column, moving others along the cheapest path."""
+    """Assign a column to one more row, moving others along the cheapest path."""
     row_of[0] = row
     column = 0
     free = list(range(1, len(row_of)))
