@@ -1,9 +1,8 @@
 """Agglomerative clustering of PLDA or cosine scores.
 
-The work-horse of diarization: the two clusters whose pairs score highest on
-average are merged, again and again, until no pair of clusters scores above a
-threshold. Merging is done to the end and remembered, so that other thresholds
-cost nothing.
+This is the standard method of diarization: the two clusters with the highest mean
+score are merged repeatedly, until no pair of clusters scores above a threshold. All
+merges are stored, so other thresholds need no further clustering.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _BINS = 4096
 
 
 def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
-    """Score at which two Gaussians fitted to all scores are equally likely.
+    """Find the score at which two Gaussians fitted to all scores are equally likely.
 
     Parameters
     ----------
     scores : ndarray
-        Of pairs; at least one.
+        Scores of at least one pair.
     n_iter : int, default=20
         Iterations of EM, which starts one standard deviation below and above the
         mean.
@@ -38,12 +37,12 @@ def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
     Returns
     -------
     threshold : float
-        Minus infinity where the scores do not differ, or one Gaussian takes all.
+        Threshold; minus infinity if all scores are equal or one Gaussian vanishes.
 
     Notes
     -----
-    Scores are counted in 4096 bins first, each of which stands for the mean of
-    its members: the cost does not grow with the square of the session.
+    Scores are first sorted into 4096 bins, each represented by the mean of its members,
+    so iterations do not depend on the number of scores.
 
     Examples
     --------
@@ -87,8 +86,8 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`).
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     linkage : {"average", "complete", "single"}, default="average"
         Score of two clusters: mean, lowest or highest of the scores of their
         pairs.
@@ -96,9 +95,9 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         Clusters merge while they score above this. None means 0 for PLDA, whose
         scores are log-likelihood ratios, and "calibrated" for cosine, which has
         no natural zero. "calibrated" is the point between two Gaussians fitted to
-        the scores of the session (``calibration.py``). It sees two crowds even in
-        a session of one speaker, and leaves rather too many clusters: the better
-        choice is a number tuned on sessions of the same kind.
+        the scores of the session (`two_gaussian_threshold`). It assumes two groups of
+        scores even in a session of one speaker, and tends to give too many clusters; a
+        threshold tuned on similar sessions is better.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters; they outrank the threshold.
 
@@ -107,7 +106,7 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     threshold_ : float
         The threshold used; minus infinity where all scores are alike.
     children_ : ndarray of shape (n_segments - 1, 2)
@@ -117,11 +116,11 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     n_steps_ : int
         Merges done for `labels_`.
     k_, converged_ : int and bool
-        0 and True: there are no neighbourhoods and no iterations.
+        Always 0 and True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----

@@ -1,4 +1,10 @@
-"""Agglomerate."""
+"""Agglomerative merging of points and clusters by their mean scores.
+
+The score of a pair is bilinear, so the mean score of all pairs of two clusters follows
+from their mean scoring vectors: `merge_clusters` needs a matrix of clusters, but no
+matrix of all pairs. `link` merges all points once, to be cut at any number of clusters.
+`constrained_groups` takes pairs that must, or must not, be in one group.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +32,20 @@ class Dendrogram:
     Parameters
     ----------
     children : ndarray of shape (n - 1, 2)
-        Clusters merged: numbers below n are points, n + i is what merge i made.
+        Merged clusters: numbers below n are points, n + i is the result of merge i.
     scores : ndarray of shape (n - 1,)
-        Scores at which they merge; they never rise.
+        Scores of the merges, in descending order.
     """
 
     children: IntArray
     scores: FloatArray
 
     def count_at(self, threshold: float) -> int:
-        """Clusters left when only scores above the threshold merge."""
+        """Count the clusters that remain if only scores above the threshold merge."""
         return len(self.scores) + 1 - int(np.count_nonzero(self.scores > threshold))
 
     def labels_of(self, n_clusters: int) -> IntArray:
-        """Clusters when that many are left, numbered by first appearance."""
+        """Cut into `n_clusters` clusters, numbered by first appearance."""
         n = len(self.scores) + 1
         done = n - n_clusters
         parents = np.repeat(np.arange(n, n + done), 2)
@@ -52,12 +58,12 @@ class Dendrogram:
 
 
 def link(scores: FloatArray, method: Linkage = "average") -> Dendrogram:
-    """Merge points by their scores, the highest first.
+    """Merge points in descending order of score.
 
     Parameters
     ----------
     scores : ndarray of shape (n, n)
-        Symmetric; overwritten.
+        Symmetric scores; the array is overwritten.
     method : {"average", "complete", "single"}, default="average"
         Score of two clusters: mean, lowest or highest of the scores of their
         pairs. None of them lets scores rise from merge to merge.
@@ -72,7 +78,7 @@ def link(scores: FloatArray, method: Linkage = "average") -> Dendrogram:
 
 
 def mean_features(terms: PairwiseTerms, labels: IntArray) -> PairwiseTerms:
-    """Mean scoring vector and bias of each cluster, labels being 0, 1, ..."""
+    """Compute the mean scoring vector and bias of each cluster 0, 1, ..."""
     n_clusters = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=n_clusters)
     sums = np.zeros((n_clusters, terms.U.shape[1]))
@@ -88,7 +94,7 @@ def merge_clusters(
     n_clusters: int | None = None,
     threshold: float | None = None,
 ) -> IntArray:
-    """Merge the two clusters of highest mean score, again and again.
+    """Merge the two clusters of highest mean score repeatedly.
 
     Parameters
     ----------
@@ -97,9 +103,9 @@ def merge_clusters(
     labels : ndarray of shape (n,)
         Clusters 0, 1, ..., each with at least one point.
     n_clusters : int, optional
-        Stop at this number.
+        Number of clusters at which to stop.
     threshold : float, optional
-        Stop when no two clusters score above this.
+        Stop when no two clusters score above this threshold.
 
     Returns
     -------
@@ -135,34 +141,33 @@ def constrained_groups(
     threshold: float = 0.0,
     together: AnyArray | None = None,
 ) -> IntArray:
-    """Join the two groups of highest mean score, again and again.
+    """Join the two groups of highest mean score repeatedly, under constraints.
 
     Parameters
     ----------
     scores : ndarray of shape (n, n)
-        Symmetric; log odds that two are one, say. The diagonal does not matter.
+        Symmetric scores, for example log odds. The diagonal is ignored.
     apart : ndarray of shape (n, n)
-        Symmetric; pairs that are never in one group.
+        Symmetric mask of pairs that must not be in one group.
     threshold : float, default=0.0
-        Groups whose mean score is not above it are not joined.
+        Groups are joined if their mean score is above the threshold.
     together : ndarray of shape (n,), optional
-        Numbers from 0; those of one number are one group from the beginning. What is
-        -1 is on its own.
+        Initial groups, numbered from 0; -1 for items without an initial group.
 
     Returns
     -------
     groups : ndarray of shape (n,)
-        Numbers from 0, in the order of first members. Of equal scores the pair that
-        comes first is joined first, so results follow from the order alone.
+        Group of each item, numbered from 0 in the order of first members. Ties are
+        broken by order, so results are deterministic.
 
     Notes
     -----
-    Time O(n**3) in the worst case, in n compiled passes over n * n numbers: half a
-    minute for 3000.
+    The worst-case time is O(n**3), in n vectorized passes over n * n numbers: half a
+    minute for 3000 items.
 
     Examples
     --------
-    The first two are most alike, and must not be together:
+    The first two items are most similar, but must not be in one group:
 
     >>> scores = np.array([[0, 9, 2, -1], [9, 0, 1, -1], [2, 1, 0, -1], [-1] * 3 + [0]])
     >>> apart = np.zeros((4, 4), dtype=bool)
@@ -218,7 +223,7 @@ def _join(
     kept: int,
     gone: int,
 ) -> None:
-    """Make one group of two, which keeps the place of the first."""
+    """Merge group `gone` into group `kept`, in place."""
     owner[owner == gone] = kept
     sums[kept] += sums[gone]
     sums[:, kept] += sums[:, gone]

@@ -1,4 +1,4 @@
-"""What the kNN mean-shift estimators share: neighbourhoods, rest, merging."""
+"""Base class of the kNN mean-shift estimators: neighbourhoods, rest and merging."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 class KnnMeanShift(SpeakerEstimator):
-    """Skeleton of the runs; subclasses move the states."""
+    """Base class of kNN mean shift; subclasses move the states."""
 
     k: Any
     gate: float | None
