@@ -141,7 +141,7 @@ def refine(
         Symmetric, positive semi-definite.
     """
     refined = affinity.copy()
-    # A segment is no closer to itself than to the best of the others.
+    # The affinity of a segment with itself must not exceed its best other affinity.
     np.fill_diagonal(refined, 0.0)
     np.fill_diagonal(refined, refined.max(axis=1))
     if blur > 0.0:
@@ -171,7 +171,7 @@ def leading_vectors(diffused: FloatArray, count: int) -> tuple[FloatArray, Float
 
 
 def count_by_ratio(values: FloatArray) -> int:
-    """Where the ratio of an eigenvalue to the next is largest."""
+    """Number of clusters at the largest ratio of successive eigenvalues."""
     above = values[:-1][values[:-1] >= _SMALLEST]
     if not len(above):
         return 1
