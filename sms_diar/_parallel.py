@@ -128,6 +128,13 @@ def process_map(
             yield from pool(call(item) for item in items[start : start + step])
 
 
+def end_workers() -> None:
+    """End idle worker processes, which do not see a later change of ``sys.path``."""
+    from joblib.externals.loky import get_reusable_executor  # noqa: PLC0415 slow
+
+    get_reusable_executor().shutdown(wait=True)
+
+
 def _silence_the_pool() -> None:
     """Ignore warnings of joblib's pool that users cannot act on.
 

@@ -41,8 +41,8 @@ def convert(
         Path,
         typer.Argument(
             metavar="OUT",
-            help=f"File whose suffix selects the format ({SUFFIXES}), an existing folder "
-            f"for one file per recording, or - for standard output.",
+            help=f"File whose suffix selects the format ({SUFFIXES}), an existing "
+            f"folder for one file per recording, or - for standard output.",
         ),
     ],
     *,

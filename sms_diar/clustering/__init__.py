@@ -1,12 +1,12 @@
-"""Points or embeddings to clusters: the mean-shift family for scikit-learn.
+"""Clustering of points and embeddings: mean-shift estimators for scikit-learn.
 
-``methods.py`` is the registry: every method under the one name that the command, the
-recipes and the tables use. ``points/`` holds mean shift of points in space,
-``speakers/`` mean shift of embeddings that are scored in pairs, ``baselines/`` what
-others use for speakers; ``_modes.py`` turns resting points of either into labels.
+``methods.py`` is the registry of methods, with the names used by the command, the
+recipes and the tables. ``points/`` contains mean shift of points in space,
+``speakers/`` mean shift of embeddings that are scored in pairs, and ``baselines/``
+established methods for speakers. ``_modes.py`` converts resting points to labels.
 
-Estimators are loaded when they are first asked for, so that whoever wants the names
-of the methods does not wait for compiled code.
+Estimators are imported on first use, so that listing the methods does not load
+compiled code.
 """
 
 from sms_diar._lazy import lazy_names as _lazy_names

@@ -1,4 +1,4 @@
-"""What a fitted estimator found, shown in notebooks above scikit-learn's diagram."""
+"""Summary of a fitted estimator, shown in notebooks above scikit-learn's diagram."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-_SIZES = 12  # clusters whose sizes are listed
+_SIZES = 12  # maximum number of cluster sizes in a summary
 
 
 class FoundMixin:
-    """Adds a line about the clusters found to what a notebook shows."""
+    """Mixin that adds a summary of the clusters to the notebook representation."""
 
     @property
     def _repr_html_(self) -> Callable[[], str]:
-        # Scikit-learn's is a property too, which is missing where diagrams are off.
+        # In scikit-learn this is a property, which is absent if diagrams are disabled.
         diagram: Callable[[], str] = super()._repr_html_  # type: ignore[misc]
         return lambda: found_html(self) + diagram()
 
 
 def found_html(estimator: Any) -> str:
-    """A line about what was found; nothing before ``fit``.
+    """Summarize the clusters in one line; return an empty string before ``fit``.
 
     Examples
     --------

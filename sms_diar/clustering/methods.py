@@ -10,8 +10,7 @@ begin with ``points-``, because the default for speakers, ``sms``, is more than
 stochastic mean shift and must not share its name. What the paper prints as MS and SMS
 is ``ms`` and ``sms-paper`` for speakers, ``points-ms`` and ``points-sms`` for points.
 
-An option that a method does not have is refused rather than ignored: whoever gives
-one expects it to matter.
+An option that a method does not have is an error, because it would have no effect.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A clustering algorithm under the name that everybody uses for it.
+    """Clustering algorithm with its name and options.
 
     Parameters
     ----------
     name : str
-        Its name in commands, settings and tables.
+        Name in commands, settings and tables.
     estimator : str
         Class of the estimator, as ``module:Class`` below `sms_diar.clustering`.
     help : str
-        What it is, in one line.
+        Description in one line.
     options : tuple of str
-        Fields of `MethodOptions` that it takes.
+        Fields of `MethodOptions` that the method accepts.
     spread : float, default=0.0
         Share of k by which the number of neighbours is drawn above and below it at
         each step; 0 draws nothing.
     needs_plda : bool, default=False
-        Whether it refuses a back end without a PLDA model.
+        True if the method requires a back end with a PLDA model.
     """
 
     name: str
@@ -58,11 +57,11 @@ class Method:
 
     @property
     def line(self) -> str:
-        """The line of help, with what the method cannot do without."""
+        """Description in one line, with requirements."""
         return f"{self.help}; needs a PLDA model" if self.needs_plda else self.help
 
     def around(self, k: int) -> tuple[int, int]:
-        """Fewest and most neighbours drawn, where they are."""
+        """Minimum and maximum number of neighbours to draw."""
         low, high = (round((1.0 + sign * self.spread) * k) for sign in (-1, 1))
         return max(1, low), max(1, high)
 
@@ -70,26 +69,26 @@ class Method:
         """Import the estimator."""
         module, _, name = self.estimator.partition(":")
         loaded = importlib.import_module(f"sms_diar.clustering.{module}")
-        found: type[Any] = getattr(loaded, name)
-        return found
+        estimator: type[Any] = getattr(loaded, name)
+        return estimator
 
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """What some methods can be given; None leaves it to them.
+    """Options of methods; None selects the default of the method.
 
     Parameters
     ----------
     k : int, optional
-        Neighbours of a segment, itself among them; 17 if not given.
+        Number of neighbours of a segment, including itself; 17 by default.
     tol : float, optional
-        A move below this is rest; 1e-3 if not given.
+        A segment rests if its move is shorter than this; 1e-3 by default.
     threshold : float, optional
         Score at which agglomerative clustering stops.
     merge_threshold : float, optional
         Distance below which resting points are one cluster.
     max_steps : int, optional
-        Most moves of single segments.
+        Maximum number of moves in total.
     """
 
     k: int | None = None
@@ -99,13 +98,13 @@ class MethodOptions:
     max_steps: int | None = None
 
     def given(self) -> dict[str, int | float]:
-        """Those that are not left to the method."""
+        """Options that are not None."""
         return {
             name: value for name, value in asdict(self).items() if value is not None
         }
 
     def taken_by(self, name: str) -> MethodOptions:
-        """Those that a method has; for settings that are meant for several."""
+        """Select the options that a method has, for settings of several methods."""
         taken = METHODS[name].options
         return MethodOptions(
             **{key: value for key, value in asdict(self).items() if key in taken}
@@ -231,15 +230,15 @@ def build_method(
     name : str
         One of `METHODS`.
     backend : BackEnd, optional
-        Where scores come from.
+        Back end that scores pairs.
     options : MethodOptions, optional
-        Those the method does not have must be None.
+        Options; those that the method does not have must be None.
     seed : int, Generator or RandomState, optional
-        Of methods that draw; others give the same result every time.
+        Random seed of stochastic methods.
     num_speakers, min_speakers, max_speakers : int, optional
-        Bounds on the number of speakers, which all methods keep.
+        Bounds on the number of speakers, which all methods observe.
     """
-    # NumPy, which checks need, is not loaded by those who only list names.
+    # Imported here, so that listing the methods does not load NumPy.
     from sms_diar._validation import check_choice, check_count  # noqa: PLC0415
 
     check_choice("build_method", "name", name, tuple(METHODS))
@@ -262,7 +261,7 @@ def build_method(
 
 
 def check_options(name: str, options: MethodOptions) -> None:
-    """Refuse options that a method does not have."""
+    """Raise an error for options that a method does not have."""
     for option, value in options.given().items():
         if option in METHODS[name].options:
             continue

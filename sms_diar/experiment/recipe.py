@@ -24,6 +24,7 @@ from typing import Any
 
 import sms_diar
 from sms_diar._json import read_json, write_json
+from sms_diar._parallel import end_workers
 from sms_diar._progress import Progress
 from sms_diar.errors import ExperimentError
 from sms_diar.experiment.config import Setting, describe_settings, load_config
@@ -152,6 +153,7 @@ def _import_packaged(path: Path) -> ModuleType:
     if str(folder) not in sys.path:
         sys.path.append(str(folder))  # at the end, where it hides no other package
         importlib.invalidate_caches()
+        end_workers()
     name = ".".join(names)
     try:
         spec = importlib.util.find_spec(name)

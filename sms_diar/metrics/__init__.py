@@ -1,7 +1,7 @@
-"""Labels to frozen results.
+"""Metrics, returned as frozen results.
 
-`diarization` scores turns, `labels` a clustering, `verification` the scores of
-pairs. Judges do not know the accused: nothing here imports a clustering method.
+`diarization` scores turns, `labels` a clustering, and `verification` the scores of
+pairs. Metrics are independent of clustering methods and do not import them.
 """
 
 from sms_diar.metrics.diarization.bootstrap import (

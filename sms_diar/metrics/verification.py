@@ -1,8 +1,8 @@
-"""Verification: how well scores tell same-speaker pairs from the others.
+"""Verification metrics: separation of same-speaker and different-speaker pairs.
 
 A pair is accepted when its score reaches a threshold. Raising the threshold
-trades false alarms (different speakers accepted) for misses (one speaker
-rejected); the equal error rate is where both are as frequent.
+trades false alarms (different speakers accepted) for misses (same speaker
+rejected). At the equal error rate both are equally frequent.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class DetCurve:
     Parameters
     ----------
     thresholds : ndarray of shape (m + 1,)
-        The m distinct scores, rising, and infinity: accept what scores at least
-        this.
+        The m distinct scores in ascending order, followed by infinity. Pairs that
+        score at least the threshold are accepted.
     miss : ndarray of shape (m + 1,)
         Share of same-speaker pairs rejected; rises from 0 to 1.
     false_alarm : ndarray of shape (m + 1,)
@@ -39,9 +39,9 @@ class DetCurve:
     def eer(self) -> float:
         """Equal error rate, in [0, 1].
 
-        Where no point has equal rates, the line between the two neighbouring
-        points is taken: a decision drawn at random between the two thresholds
-        reaches it. Equal scores are one point, in whatever order they come.
+        If no point has equal rates, interpolate linearly between the two neighbouring
+        points: choosing at random between their thresholds achieves this rate. Equal
+        scores form one point, so the order of pairs does not matter.
         """
         gap = self.miss - self.false_alarm  # rises from -1 to 1
         after = int(np.searchsorted(gap, 0.0))
@@ -52,14 +52,14 @@ class DetCurve:
 
 
 def det_curve(scores: npt.ArrayLike, same: npt.ArrayLike) -> DetCurve:
-    """Misses and false alarms at every threshold.
+    """Compute misses and false alarms at every threshold.
 
     Parameters
     ----------
     scores : array-like of shape (n_pairs,)
-        High for pairs of one speaker.
+        Scores, higher for pairs of the same speaker.
     same : array-like of shape (n_pairs,)
-        Whether each pair is of one speaker.
+        True for pairs of the same speaker.
 
     Examples
     --------
@@ -83,20 +83,20 @@ def det_curve(scores: npt.ArrayLike, same: npt.ArrayLike) -> DetCurve:
 
 
 def equal_error_rate(scores: npt.ArrayLike, same: npt.ArrayLike) -> float:
-    """Error rate at the threshold where misses and false alarms are as frequent.
+    """Compute the error rate where misses and false alarms are equally frequent.
 
     Parameters
     ----------
     scores : array-like of shape (n_pairs,)
-        High for pairs of one speaker.
+        Scores, higher for pairs of the same speaker.
     same : array-like of shape (n_pairs,)
-        Whether each pair is of one speaker.
+        True for pairs of the same speaker.
 
     Returns
     -------
     eer : float
-        In [0, 1]: 0 when some threshold makes no error, 0.5 for scores that say
-        nothing.
+        Rate in [0, 1]: 0 if some threshold makes no error, 0.5 for uninformative
+        scores.
 
     Examples
     --------
@@ -109,31 +109,32 @@ def equal_error_rate(scores: npt.ArrayLike, same: npt.ArrayLike) -> float:
 def all_pairs(
     scores: npt.ArrayLike, speakers: npt.ArrayLike
 ) -> tuple[FloatArray, BoolArray]:
-    """Pair up the segments of a session, each two of them once.
+    """List each pair of segments of a session once.
 
     Parameters
     ----------
     scores : array-like of shape (n, n)
         Symmetric scores of all segments against each other.
     speakers : array-like of shape (n,)
-        Who speaks in each.
+        Speaker of each segment.
 
     Returns
     -------
     scores : ndarray of shape (n * (n - 1) / 2,)
         Scores of the pairs.
     same : ndarray of the same shape
-        Whether both segments are of one speaker.
+        True where both segments have the same speaker.
     """
     matrix = np.asarray(scores, dtype=np.float64)
     names = np.asarray(speakers)
     if names.ndim != 1 or matrix.shape != (len(names), len(names)):
         raise InvalidParameterError(
-            f"all_pairs: scores must be one row and one column for each of the "
+            f"all_pairs: scores must have one row and one column for each of the "
             f"{names.size} speakers, got shape {matrix.shape}"
         )
-    one, two = np.triu_indices(len(names), k=1)
-    return matrix[one, two], np.asarray(names[one] == names[two], dtype=np.bool_)
+    row, column = np.triu_indices(len(names), k=1)
+    same = np.asarray(names[row] == names[column], dtype=np.bool_)
+    return matrix[row, column], same
 
 
 def _checked_pairs(

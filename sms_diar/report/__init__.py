@@ -1,16 +1,15 @@
-"""Results to things people look at.
+"""Tables, figures and pages that present results.
 
 ::
 
-    tables         rows of cells as plain text, Markdown, LaTeX, CSV
-    figures        drawings, by matplotlib
-    provenance     where a result came from
+    tables         tables as plain text, Markdown, LaTeX, CSV
+    figures        figures, drawn by matplotlib
+    styles         colours, markers and axis labels of figures
+    provenance     version, seed and machine of a result
     score_tables   scores of turns as tables
-    score_report   the report on turns: text and plain values
-    error_rttm     where the errors are
-    label_report   the report on labels
-    page_data      what a report page shows
-    html_page      the page, of the template, style and script in page/
-    timeline_svg   turns as a small picture for notebooks
-    turn_views     what results with turns can be looked at as
+    score_report   report on turns: text, plain values, RTTM of errors
+    label_report   report on labels
+    page_data      content of a report page
+    html_page      HTML of the page, from the template, style and script in page/
+    turn_views     notebook, pandas, pyannote and matplotlib views of turns
 """

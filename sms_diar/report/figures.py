@@ -1,4 +1,4 @@
-"""Drawing with matplotlib, which is optional and is asked for only here."""
+"""Figures drawn with matplotlib, which is optional and is imported only here."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _MISSING = (
 
 
 def check_drawing() -> None:
-    """Find out whether pictures can be drawn, without loading what draws them."""
+    """Check that matplotlib is installed, without importing it."""
     if find_spec("matplotlib") is None:
         raise MissingExtraError(_MISSING)
 
 
 def new_figure(n_rows: int, n_columns: int, *, width: float, height: float) -> Any:
-    """Make a figure and its axes without a window, whatever the environment."""
+    """Make a figure and its axes without a window, independent of the environment."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -71,18 +71,18 @@ def new_figure(n_rows: int, n_columns: int, *, width: float, height: float) -> A
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write PNG and PDF, whole or not at all."""
+    """Write a figure as PNG and PDF; files are complete or not written at all."""
     paths = [folder / f"{name}.png", folder / f"{name}.pdf"]
     for path in paths:
         with replacing(path) as temporary:
-            # No date inside, so that the same data give the same bytes.
+            # Omit the date, so that the same data give the same bytes.
             metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
             figure.savefig(temporary, dpi=150, metadata=metadata)
     return paths
 
 
 def explain(figure: Figure, words: str) -> None:
-    """Say below a figure what bands, sizes or lines in it are."""
+    """Explain bands, sizes or lines in a caption below the figure."""
     figure.supxlabel(words, fontsize=8, color="#444444")
 
 
@@ -96,9 +96,9 @@ def draw_line(
     label: str,
     style: Style | None = None,
 ) -> None:
-    """Draw the line in `place` of as many as `of`; lines that coincide stay seen.
+    """Draw line number `place` of `of` lines, so that coinciding lines stay visible.
 
-    The style is that of the place, unless one is given.
+    By default the style is chosen by the number of the line.
     """
     style = style or style_of(place)
     width = width_of(place, of)
@@ -120,14 +120,14 @@ def draw_line(
 def draw_truth(
     axes: Axes, x: Sequence[float], y: Sequence[float], label: str = "true number"
 ) -> None:
-    """Draw the true number of speakers, which numbers found are read against."""
+    """Draw the true number of speakers for comparison."""
     axes.plot(x, y, label=label, **TRUE_NUMBER)
 
 
 def draw_points(axes: Axes, X: FloatArray, labels: IntArray | None, title: str) -> None:
     """Scatter points, in grey or in the styles of their labels.
 
-    With labels of `styles.match_labels` a cluster looks like its true speaker.
+    With labels of `styles.match_labels`, a cluster has the style of its true speaker.
     """
     axes.set_title(title, fontsize=10)
     axes.set_aspect("equal")
@@ -140,7 +140,9 @@ def draw_points(axes: Axes, X: FloatArray, labels: IntArray | None, title: str) 
         axes.scatter(
             members[:, 0],
             members[:, 1],
-            s=9 if len(members) > 0.02 * len(X) else 40,  # crumbs must be seen
+            s=9
+            if len(members) > 0.02 * len(X)
+            else 40,  # small clusters must be visible
             c=style.colour,
             marker=style.marker,
             linewidths=0,
@@ -149,7 +151,7 @@ def draw_points(axes: Axes, X: FloatArray, labels: IntArray | None, title: str) 
 
 
 def draw_paths(axes: Axes, states: FloatArray, title: str) -> None:
-    """Draw the way of each point, from grey dots to black crosses."""
+    """Draw the path of each point, from grey dots to black crosses."""
     axes.set_title(title, fontsize=10)
     axes.set_aspect("equal")
     for point in range(states.shape[1]):
@@ -171,7 +173,7 @@ def draw_paths(axes: Axes, states: FloatArray, title: str) -> None:
 def draw_modes(
     axes: Axes, X: FloatArray, centers: FloatArray, sizes: IntArray, title: str
 ) -> None:
-    """Draw the modes over the data, each with the number of points it drew in."""
+    """Draw the modes over the data, each with its number of points."""
     draw_points(axes, X, None, title)
     axes.scatter(
         centers[:, 0],
@@ -200,7 +202,7 @@ def draw_bands(
     x: Sequence[float],
     curves: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> None:
-    """Draw medians as lines and 5 % to 95 % quantiles as bands, and say so."""
+    """Draw medians as lines and 5 % to 95 % quantiles as bands, with a caption."""
     for place, (name, points) in enumerate(curves.items()):
         low = [point["low"] for point in points]
         high = [point["high"] for point in points]
@@ -218,10 +220,10 @@ def draw_turns(
     turns: Sequence[Turn],
     confidence: Sequence[float | None] | None = None,
 ) -> None:
-    """Draw who speaks when, a lane for each speaker; doubtful turns are hatched."""
+    """Draw turns, with a lane for each speaker; uncertain turns are hatched."""
     names = list(dict.fromkeys(turn.speaker for turn in turns))
     sure = confidence or (None,) * len(turns)
-    doubts = [one is not None and one < DOUBTFUL for one in sure]
+    doubts = [value is not None and value < DOUBTFUL for value in sure]
     for lane, name in enumerate(names):
         for in_doubt in (False, True):
             bars = [
@@ -255,7 +257,7 @@ def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:
         inside = (curve.miss > 0) & (curve.miss < 1)
         inside &= (curve.false_alarm > 0) & (curve.false_alarm < 1)
         x, y = ndtri(curve.false_alarm[inside]), ndtri(curve.miss[inside])
-        step = max(1, len(x) // 2000)  # millions of points say no more than these
+        step = max(1, len(x) // 2000)  # more points are not visible
         axes.plot(
             x[::step],
             y[::step],
@@ -279,7 +281,7 @@ def draw_det(axes: Axes, curves: Mapping[str, Any]) -> None:
 
 
 def draw_guide(axes: Axes, x: Sequence[float], anchor: float, power: float) -> None:
-    """Draw a line that grows as the given power of `x`, through the last point."""
+    """Draw a power law in `x` through the last point."""
     last = x[-1]
     y = [anchor * (value / last) ** power for value in x]
     name = {1.0: "linear", 2.0: "quadratic"}.get(power, f"power {power:g}")

@@ -1,13 +1,13 @@
-"""A report page as HTML: one file that opens offline and asks nobody for anything.
+"""Report page as a single HTML file that works offline.
 
-Template, style and script are the files of ``page/``. The script draws on canvases by
-itself. Drawing libraries whose script comes in a wheel were considered: plotly and
-bokeh bring three to five megabytes, more than all the rest of a page, and set styles
-in markup, which the content-security policy forbids; neither plays or edits turns.
+Template, style and script are in ``page/``. The script draws on canvases without a
+library: plotly and bokeh would add three to five megabytes, more than the rest of a
+page, and set inline styles, which the content-security policy forbids; neither plays or
+edits turns.
 
-Names are untrusted: they reach the page as JSON in which ``<`` is escaped, and the
-script only ever makes text nodes of them. The policy allows the one script and the one
-style by their digests, sound and pictures from the page itself, and no connection.
+Names are untrusted. They are passed as JSON with ``<`` escaped, and the script inserts
+them as text nodes only. The policy allows one script and one style by their digests,
+sound and pictures of the page itself, and no connections.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
-    """Text of the page.
+    """Render a page as HTML.
 
     Parameters
     ----------
     page : Page
-        What it shows.
+        Content of the page.
     beside : mapping from int to str, optional
-        Names of audio files that lie beside the page, by the place of their
-        recording; the audio of the others is embedded.
+        Names of audio files in the folder of the page, by the index of their
+        recording. The audio of other recordings is embedded.
     """
     links = beside or {}
     style, script = _part("page.css"), _part("page.js")
     blocks, recordings = [], []
-    for place, one in enumerate(page.recordings):
-        where = None
-        if place in links:
-            where = {"href": links[place]}
-        elif one.audio is not None:
-            where = {"id": f"audio-{place}", "type": one.audio.type}
-            blocks.append(_audio_block(where["id"], one.audio.content))
-        recordings.append(one.to_dict(where))
+    for index, recording in enumerate(page.recordings):
+        source = None
+        if index in links:
+            source = {"href": links[index]}
+        elif recording.audio is not None:
+            source = {"id": f"audio-{index}", "type": recording.audio.type}
+            blocks.append(_audio_block(source["id"], recording.audio.content))
+        recordings.append(recording.to_dict(source))
     content = {
         "title": page.title,
         "doubtful": DOUBTFUL,
@@ -63,12 +63,12 @@ def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
         "data": script_json(content),
         "audio": "\n".join(blocks),
     }
-    # In one pass: what is filled in is not searched for slots again.
-    return _SLOT.sub(lambda found: slots[found[1]], _part("page.html"))
+    # Replace all slots in one pass, because inserted text may look like a slot.
+    return _SLOT.sub(lambda match: slots[match[1]], _part("page.html"))
 
 
 def policy(style: str, script: str, *, beside: bool = False) -> str:
-    """Content-security policy of a page with this style and this script."""
+    """Make the content-security policy of a page with this style and script."""
     media = "blob: 'self' file:" if beside else "blob:"
     return (
         f"default-src 'none'; script-src '{_digest(script)}'; "
@@ -78,17 +78,17 @@ def policy(style: str, script: str, *, beside: bool = False) -> str:
 
 
 def script_json(value: object) -> str:
-    """JSON that can stand in a script element, whatever texts it holds."""
+    """Convert to JSON that is safe inside a script element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    # Half a surrogate pair, which file names may hold, is no text in UTF-8.
+    # File names may contain lone surrogates, which UTF-8 cannot encode.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _digest(text: str) -> str:
-    found = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(found).decode('ascii')}"
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 def _audio_block(name: str, content: bytes) -> str:

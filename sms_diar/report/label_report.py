@@ -1,4 +1,4 @@
-"""What ``sms-diar score`` tells about labels: a table for people, values for JSON."""
+"""Report of ``sms-diar score`` on labels, as a table and as values for JSON."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MEANINGS = {
     "completeness": "speakers are in one cluster each (1 is best)",
     "v_measure": "harmonic mean of the two",
 }
-"""What the measures are called in words."""
+"""Description of each metric."""
 
 
 @dataclass(frozen=True)
 class LabelReport:
-    """Labels scored against the truth.
+    """Report on labels that were scored against true labels.
 
     Parameters
     ----------
     figures : mapping from str to float
-        Every measure, by its name.
+        Metrics by name.
     problems : tuple of Problem
-        Ids that only one side has.
+        Warnings about ids that only one side has.
     """
 
     figures: Mapping[str, float]
@@ -54,26 +54,26 @@ class LabelReport:
         return label_table({"value": self}, in_words=True).plain().rstrip("\n")
 
     def to_dict(self) -> dict[str, float]:
-        """The figures, for machines."""
+        """Convert to plain values."""
         return dict(self.figures)
 
 
 def label_table(reports: Mapping[str, LabelReport], *, in_words: bool = False) -> Table:
-    """A row for each measure, a column for each system.
+    """Make a table with a row for each metric and a column for each system.
 
     Parameters
     ----------
     reports : mapping from str to LabelReport
-        Figures of each system.
+        Report of each system.
     in_words : bool, default=False
-        Spell the names of the measures out, in a column of their own.
+        Add a column with descriptions of the metrics.
     """
-    measures = dict.fromkeys(key for one in reports.values() for key in one.figures)
+    measures = dict.fromkeys(key for r in reports.values() for key in r.figures)
     rows = tuple(
         (
             *((MEANINGS.get(measure, measure.replace("_", " ")),) if in_words else ()),
             measure,
-            *(f"{one.figures[measure]:.6g}" for one in reports.values()),
+            *(f"{report.figures[measure]:.6g}" for report in reports.values()),
         )
         for measure in measures
     )

@@ -1,8 +1,9 @@
-"""What a report page shows, as values.
+"""Content of a report page, as values.
 
-Nothing here knows of files or of HTML: `sms_diar.pipeline.page` makes these values,
-`sms_diar.report.html_page` draws them. ``to_dict`` gives what the script of the page
-reads; times are seconds, names are written once and referred to by their places.
+This module is independent of files and HTML: `sms_diar.pipeline.page` creates these
+values, and `sms_diar.report.html_page` renders them. ``to_dict`` returns the input of
+the page's script: times are in seconds, and names are listed once and referenced by
+index.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ import numpy.typing as npt
 from sms_diar.types import FloatArray, IntArray, Segment, Turn
 
 DOUBTFUL = 0.7
-"""Confidence below which a turn is drawn as doubtful."""
+"""Confidence below which a turn is drawn as uncertain."""
 
 ERROR_KINDS = ("missed", "false_alarm", "confusion")
 """Kinds of error, in the order of the marks of the page."""
 
-_GRID = 4096  # places along each axis of the view of windows
+_GRID = 4096  # positions along each axis of the map of windows
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,23 +34,23 @@ class Waveform:
     Parameters
     ----------
     peaks : ndarray of uint8
-        Largest sample of each stretch, 255 being the loudest of the recording.
+        Peak of each interval; 255 is the peak of the recording.
     per_second : float
-        Stretches in a second.
+        Number of intervals per second.
     """
 
     peaks: npt.NDArray[np.uint8]
     per_second: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Convert to plain values for JSON."""
         text = base64.b64encode(self.peaks.tobytes()).decode("ascii")
         return {"perSecond": self.per_second, "peaks": text}
 
 
 @dataclass(frozen=True, eq=False)
 class PageAudio:
-    """A recording to listen to, compressed."""
+    """Compressed audio of a recording."""
 
     content: bytes
     type: str = "audio/mpeg"
@@ -58,20 +59,20 @@ class PageAudio:
 
 @dataclass(frozen=True, eq=False)
 class WindowMap:
-    """Windows as points of a plane, with the ways they took to rest.
+    """Windows as points in a plane, with their mean-shift paths.
 
     Parameters
     ----------
     windows : tuple of Segment
-        Where each lies in time.
+        Time of each window.
     paths : ndarray of shape (n, m, 2)
-        Places of each window from where it was to where it came to rest.
+        Positions of each window, from its start to its resting position.
     confidence : ndarray of shape (n,), optional
-        Probability that this is right.
+        Probability that the label of the window is correct.
     n_windows : int
-        Windows there are; of many, only some are drawn.
+        Total number of windows; if there are many, only a part is drawn.
     share : float
-        Share of the variance that the plane shows.
+        Share of the variance that the plane explains.
     """
 
     windows: tuple[Segment, ...]
@@ -81,7 +82,7 @@ class WindowMap:
     share: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; who speaks in them, the turns tell."""
+        """Convert to plain values for JSON; speakers are taken from the turns."""
         paths = _on_grid(self.paths)
         sure = None if self.confidence is None else np.round(self.confidence, 3)
         return {
@@ -95,7 +96,7 @@ class WindowMap:
 
 
 def _on_grid(paths: FloatArray) -> IntArray:
-    """Whole numbers, both axes on one scale."""
+    """Convert to integers, with the same scale for both axes."""
     flat = paths.reshape(-1, 2)
     low, high = flat.min(axis=0), flat.max(axis=0)
     width = float((high - low).max()) or 1.0
@@ -113,9 +114,9 @@ def _without_repeats(path: IntArray) -> list[int]:
 
 @dataclass(frozen=True)
 class PageError:
-    """A stretch in which reference and hypothesis disagree.
+    """Interval in which reference and hypothesis disagree.
 
-    `kind` is one of `ERROR_KINDS`; the names are those without a right partner.
+    `kind` is one of `ERROR_KINDS`; the names are speakers without a correct partner.
     """
 
     start: float
@@ -127,20 +128,20 @@ class PageError:
 
 @dataclass(frozen=True)
 class PageScore:
-    """The reference of a recording, and how the hypothesis does against it.
+    """Reference of a recording, and scores of the hypothesis.
 
     Parameters
     ----------
     turns : tuple of Turn
-        Who truly speaks when.
+        Turns of the reference.
     mapping : mapping from str to str
-        Reference speaker of each hypothesis speaker that has one.
+        Reference speaker of each mapped hypothesis speaker.
     errors : tuple of PageError
-        In order of time.
+        Errors in order of time.
     figures : mapping
         Seconds of the components of DER, and rates.
     rules : tuple of str
-        What was counted, in words.
+        Description of the scoring rules.
     """
 
     turns: tuple[Turn, ...]
@@ -149,18 +150,18 @@ class PageScore:
     figures: Mapping[str, float | int | None]
     rules: tuple[str, ...]
 
-    def to_dict(self, places: Mapping[str, int]) -> dict[str, Any]:
-        """Plain values, for JSON; `places` are those of the hypothesis speakers."""
-        own = _places(turn.speaker for turn in self.turns)
+    def to_dict(self, hyp_index: Mapping[str, int]) -> dict[str, Any]:
+        """Convert to plain values for JSON; `hyp_index` numbers hypothesis speakers."""
+        index = _indices(turn.speaker for turn in self.turns)
         pairs = [
-            [places[theirs], own[true]]
-            for theirs, true in self.mapping.items()
-            if theirs in places and true in own
+            [hyp_index[speaker], index[true]]
+            for speaker, true in self.mapping.items()
+            if speaker in hyp_index and true in index
         ]
         return {
-            "speakers": list(own),
+            "speakers": list(index),
             "turns": [
-                [*_times(turn.segment), own[turn.speaker]] for turn in self.turns
+                [*_times(turn.segment), index[turn.speaker]] for turn in self.turns
             ],
             "pairs": pairs,
             "errors": [
@@ -168,8 +169,8 @@ class PageScore:
                     round(error.start, 6),
                     round(error.end, 6),
                     ERROR_KINDS.index(error.kind),
-                    [own[name] for name in error.reference if name in own],
-                    [places[name] for name in error.hypothesis if name in places],
+                    [index[name] for name in error.reference if name in index],
+                    [hyp_index[name] for name in error.hypothesis if name in hyp_index],
                 ]
                 for error in self.errors
             ],
@@ -180,24 +181,24 @@ class PageScore:
 
 @dataclass(frozen=True, eq=False)
 class PageRecording:
-    """One recording of a page.
+    """Recording on a page.
 
     Parameters
     ----------
     name : str
-        Untrusted text, as all names are.
+        Name of the recording; untrusted text like all names.
     duration : float
-        Seconds.
+        Duration in seconds.
     turns : tuple of Turn
-        Who speaks when, in order of time.
+        Turns in order of time.
     confidence : tuple of float or None
-        For each turn, where it is known.
+        Confidence of each turn, None if unknown.
     score : PageScore, optional
-        Its reference.
+        Reference and scores.
     waveform, audio, windows : optional
-        What can be seen and heard of it.
+        Waveform, audio and map of windows.
     notes : tuple of str
-        What the reader should know.
+        Notes for the reader.
     """
 
     name: str
@@ -211,18 +212,18 @@ class PageRecording:
     notes: tuple[str, ...] = ()
 
     def to_dict(self, audio: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Plain values, for JSON; `audio` says where the page finds it."""
-        places = _places(turn.speaker for turn in self.turns)
+        """Convert to plain values for JSON; `audio` is the source of the audio."""
+        index = _indices(turn.speaker for turn in self.turns)
         sure = self.confidence or (None,) * len(self.turns)
         return {
             "name": self.name,
             "duration": round(self.duration, 6),
-            "speakers": list(places),
+            "speakers": list(index),
             "turns": [
-                [*_times(turn.segment), places[turn.speaker], _rounded(one)]
-                for turn, one in zip(self.turns, sure, strict=True)
+                [*_times(turn.segment), index[turn.speaker], _rounded(confidence)]
+                for turn, confidence in zip(self.turns, sure, strict=True)
             ],
-            "score": None if self.score is None else self.score.to_dict(places),
+            "score": None if self.score is None else self.score.to_dict(index),
             "wave": None if self.waveform is None else self.waveform.to_dict(),
             "audio": None if audio is None else dict(audio),
             "map": None if self.windows is None else self.windows.to_dict(),
@@ -232,16 +233,16 @@ class PageRecording:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Everything a report page shows.
+    """Content of a report page.
 
     Parameters
     ----------
     title : str
-        What it is about.
+        Title of the page.
     recordings : tuple of PageRecording
-        In the order in which they are offered.
+        Recordings in the order of the menu.
     settings, versions : mapping from str to object
-        How the turns were made, and with what.
+        Settings and software versions with which the turns were made.
     """
 
     title: str
@@ -250,12 +251,12 @@ class Page:
     versions: Mapping[str, object]
 
 
-def _places(names: Any) -> dict[str, int]:
-    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+def _indices(names: Any) -> dict[str, int]:
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
 def _times(segment: Segment) -> tuple[float, float]:
-    # Nine decimals are the finest that RTTM is written with.
+    # RTTM is written with at most nine decimals.
     return round(segment.start, 9), round(segment.end, 9)
 
 

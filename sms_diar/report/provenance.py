@@ -1,4 +1,4 @@
-"""Where a result came from: version, commit, seed, settings, machine, time."""
+"""Provenance of a result: version, commit, seed, settings, machine and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 
 
 def stamp(*, seed: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe this run so that somebody else can repeat it."""
+    """Describe this run so that it can be repeated."""
     return {
         "sms_diar": __version__,
         "git": git_revision(),
@@ -35,7 +35,7 @@ def stamp(*, seed: int | None, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe(record: Mapping[str, Any]) -> str:
-    """Put a stamp into one line for the foot of a table."""
+    """Format a stamp as one line, for the foot of a table."""
     machine = record["machine"]
     return (
         f"sms_diar {record['sms_diar']}, git {record['git']}, seed {record['seed']}, "
@@ -47,7 +47,7 @@ def describe(record: Mapping[str, Any]) -> str:
 def git_revision(folder: Path | None = None) -> str:
     """Short hash of the checkout this package runs from, or "unknown".
 
-    A ``+`` follows where files that git tracks were changed.
+    A trailing ``+`` means that tracked files have been modified.
     """
     folder = folder or Path(__file__).resolve().parent
     try:
@@ -65,7 +65,7 @@ def git_revision(folder: Path | None = None) -> str:
 
 
 def cpu_name() -> str:
-    """Model of the processor as the system calls it."""
+    """Name of the processor model, as reported by the system."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

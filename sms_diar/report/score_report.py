@@ -1,4 +1,4 @@
-"""What ``sms-diar score`` tells about turns: text for people, plain values for JSON."""
+"""Report of ``sms-diar score`` on turns, as text and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from sms_diar._validation import check_choice
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
 from sms_diar.metrics.diarization.conventions import Settings
+from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.metrics.diarization.evaluation import (
     Evaluation,
     Figures,
     RecordingScore,
 )
 from sms_diar.metrics.labels.counting import DetectedSpeakers
-from sms_diar.report.error_rttm import error_rttm
 from sms_diar.report.score_tables import (
     ALL,
     comparison_text,
@@ -31,38 +31,79 @@ from sms_diar.report.score_tables import (
     systems_table,
 )
 from sms_diar.report.tables import TABLE_FORMATS, Table
+from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.types import Problem
 
+
+def error_rttm(evaluation: Evaluation) -> str:
+    """Write errors as the text of an RTTM file, one line per error.
+
+    The speaker field contains the kind of error and the speakers, for example
+    ``confusion:A>x``, ``missed:A`` or ``false_alarm:x``. The confidence field contains
+    the number of speakers in error.
+    """
+    return "".join(
+        f"SPEAKER {recording} 1 {_decimal(start)} {_decimal(end - start)} "
+        f"<NA> <NA> {label} {n_speakers} <NA>\n"
+        for recording, start, end, label, n_speakers in _joined(evaluation)
+    )
+
+
+def _joined(evaluation: Evaluation) -> list[tuple[str, int, int, str, int]]:
+    """List errors, joining neighbours of the same kind."""
+    rows: list[tuple[str, int, int, str, int]] = []
+    latest: dict[tuple[str, str, int], int] = {}
+    for error in error_intervals(evaluation):
+        ref, hyp = "+".join(error.reference), "+".join(error.hypothesis)
+        who = {"missed": ref, "false_alarm": hyp, "confusion": f"{ref}>{hyp}"}
+        label = f"{error.kind}:{who[error.kind]}"
+        key = (error.recording, label, error.n_speakers)
+        at = latest.get(key)
+        if at is not None and rows[at][2] == error.start:
+            rows[at] = (*rows[at][:2], error.end, *rows[at][3:])
+        else:
+            latest[key] = len(rows)
+            rows.append(
+                (error.recording, error.start, error.end, label, error.n_speakers)
+            )
+    return sorted(rows, key=lambda row: row[:2])
+
+
+def _decimal(ticks: int) -> str:
+    whole, part = divmod(ticks, TICKS_PER_SECOND)
+    digits = f"{part:012d}".rstrip("0").ljust(3, "0")
+    return f"{whole}.{digits}"
+
+
 _MARKS = {"latex": "% "}
-"""What makes a line a comment."""
+"""Comment prefix of each format."""
 
 TERMINAL_WIDTH = 80
-"""Letters of a line where nobody says otherwise."""
+"""Default number of characters per line."""
 
 
 @dataclass(frozen=True)
 class ReportStyle:
-    """What the text of a report shows, and how.
+    """Content and format of the text of a report.
 
     Parameters
     ----------
     format : {"table", "markdown", "latex", "csv"}
-        Form of the tables. CSV is one table with every figure, unrounded, and
-        nothing else.
+        Format of the tables. CSV is a single table with all metrics, unrounded.
     everything : bool
-        Show all measures, not only the main ones.
+        Show all metrics instead of the main ones.
     only_overall : bool
-        Show no single recordings.
+        Do not show single recordings.
     mapping : bool
-        Show which speaker stands for whom.
+        Show the mapping of speakers.
     details : bool
         Show tables of recordings for each of several systems. Implied by `everything`
         and `mapping`.
     explain : bool
-        List all rules of scoring below the tables, not only the main ones.
+        List all scoring rules below the tables instead of the main ones.
     width : int or None, default=80
-        Letters of a line, which limit the columns of a plain table, or fold it if
-        everything is to be shown. None for wide tables.
+        Maximum number of characters per line. It limits the columns of a plain table,
+        or folds the table if `everything` is set. None does not limit tables.
     """
 
     format: str = "table"
@@ -78,16 +119,16 @@ class ReportStyle:
 
     @property
     def mark(self) -> str:
-        """What makes a line a comment where the form knows comments."""
+        """Comment prefix, empty if the format has no comments."""
         return _MARKS.get(self.format, "")
 
     @property
     def gap(self) -> str:
-        """Line between two parts."""
+        """Line that separates two parts."""
         return self.mark.rstrip() + "\n"
 
     def line(self, text: str) -> str:
-        """A line of words, broken where the width asks for it."""
+        """Wrap a line of text to the width."""
         if self.format != "table" or self.width is None:
             return f"{self.mark}{text}\n"
         indent = "  " if text.startswith("- ") else ""
@@ -99,22 +140,22 @@ PLAIN = ReportStyle()
 
 @dataclass(frozen=True, eq=False)
 class ScoreReport:
-    """A hypothesis scored against a reference.
+    """Report on a hypothesis that was scored against a reference.
 
     Parameters
     ----------
     evaluation : Evaluation
-        The scores, and everything behind them.
+        Scores with all details.
     md_eval : str
         Command line of md-eval with the same collar, overlap and regions.
     measure : str
-        What the interval is of.
+        Metric of the interval.
     interval : Interval, optional
-        Confidence interval of the pooled figure, where recordings were resampled.
+        Confidence interval of the pooled metric, if recordings were resampled.
     questions : tuple of Problem
-        What seems odd about what was asked for.
+        Warnings about unusual options.
     reason : str
-        Why there is no interval, if there should be one.
+        Explanation if a requested interval could not be computed.
     """
 
     evaluation: Evaluation
@@ -126,17 +167,17 @@ class ScoreReport:
 
     @property
     def settings(self) -> Settings:
-        """Rules and options in force."""
+        """Scoring rules and options."""
         return self.evaluation.settings
 
     @property
     def overall(self) -> Figures:
-        """Figures of all recordings pooled."""
+        """Metrics of all recordings pooled."""
         return self.evaluation.overall
 
     @property
     def macro(self) -> Figures:
-        """Means of the recordings' figures."""
+        """Unweighted means of the metrics of recordings."""
         return self.evaluation.macro
 
     @property
@@ -146,11 +187,11 @@ class ScoreReport:
 
     @property
     def remarks(self) -> tuple[Problem, ...]:
-        """What a careful reader should know, each once."""
+        """Warnings without duplicates."""
         return tuple(dict.fromkeys((*self.questions, *self.evaluation.remarks)))
 
     def text(self, style: ReportStyle = PLAIN) -> str:
-        """Figures of recordings, then the rules in one line."""
+        """Format the metrics of recordings, followed by the rules in one line."""
         if style.format == "csv":
             return full_table({"": self.evaluation}, mapping=style.mapping).csv()
         return "".join([*_parts(self, style), _rules(self, style)])
@@ -159,15 +200,15 @@ class ScoreReport:
         return self.text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The report as notebooks show it."""
+        """HTML for notebooks."""
         return f"<pre>{escape(str(self))}</pre>"
 
     def error_rttm(self) -> str:
-        """RTTM of where the errors are."""
+        """Write the errors as RTTM."""
         return error_rttm(self.evaluation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for machines: seconds and fractions."""
+        """Convert to plain values; times are in seconds, rates are fractions."""
         record: dict[str, Any] = {
             "settings": self._settings_record(),
             "recordings": {
@@ -200,17 +241,17 @@ class ScoreReport:
 
 @dataclass(frozen=True, eq=False)
 class SystemsReport:
-    """Several hypotheses scored against one reference.
+    """Report on several hypotheses that were scored against one reference.
 
     Parameters
     ----------
     systems : mapping from str to ScoreReport
-        Report of each system, by its name.
+        Report of each system, by name.
     comparisons : tuple of Comparison
-        Each system but the first against the first; empty where recordings were
-        not resampled.
+        Comparison of each other system with the first; empty if recordings were not
+        resampled.
     reason : str
-        Why there is no comparison, if there should be one.
+        Explanation if a requested comparison could not be computed.
     """
 
     systems: Mapping[str, ScoreReport]
@@ -223,7 +264,7 @@ class SystemsReport:
 
     @property
     def _evaluations(self) -> dict[str, Evaluation]:
-        return {name: one.evaluation for name, one in self.systems.items()}
+        return {name: report.evaluation for name, report in self.systems.items()}
 
     @property
     def _first(self) -> ScoreReport:
@@ -231,12 +272,12 @@ class SystemsReport:
 
     @property
     def remarks(self) -> tuple[Problem, ...]:
-        """What a careful reader should know, each once."""
+        """Warnings without duplicates."""
         reports = self.systems.values()
         return tuple(dict.fromkeys(r for report in reports for r in report.remarks))
 
     def text(self, style: ReportStyle = PLAIN) -> str:
-        """One table with a row for each system, then the rules in one line."""
+        """Format one table with a row per system, followed by the rules."""
         if style.format == "csv":
             return full_table(
                 self._evaluations, mapping=style.mapping, comparisons=self.comparisons
@@ -262,24 +303,24 @@ class SystemsReport:
         return self.text().rstrip("\n")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for machines: seconds and fractions."""
+        """Convert to plain values; times are in seconds, rates are fractions."""
         base, *others = self.systems
         comparisons = [
-            {"system": name, "with": base, **_comparison_record(found)}
-            for name, found in zip(
+            {"system": name, "with": base, **_comparison_record(comparison)}
+            for name, comparison in zip(
                 others, self.comparisons, strict=bool(self.comparisons)
             )
         ]
         return {
             "settings": self._first._settings_record(),
-            "systems": {name: one.to_dict() for name, one in self.systems.items()},
+            "systems": {name: r.to_dict() for name, r in self.systems.items()},
             "comparisons": comparisons,
             **({"no_comparison": self.reason} if self.reason else {}),
         }
 
 
 def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
-    """Average number of detected speakers and how far it is from the truth."""
+    """Compute the average number of detected speakers and its errors."""
     figures = [score.figures for score in evaluation.recordings.values()]
     if not figures:
         return {"ands": None, "true": None, "mean_absolute_error": None, "exact": None}
@@ -294,7 +335,7 @@ def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:
 
 
 def _rules(report: ScoreReport, style: ReportStyle) -> str:
-    """Rules of scoring: one line, or all of them."""
+    """Format the main scoring rules in one line, or list all of them."""
     if not style.explain:
         name, summary = report.settings.convention.name, report.settings.summary()
         return style.line(f"{name} rules (--explain): {summary}")
@@ -302,7 +343,7 @@ def _rules(report: ScoreReport, style: ReportStyle) -> str:
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"
     if style.format == "table" and style.width is not None:
-        # Lines that end in a backslash can be pasted into a shell.
+        # End lines with a backslash, so that the command can be pasted into a shell.
         broken = _wrapped(command, style.width - 2, "    ").replace("\n", " \\\n")
         return "".join(lines) + broken + "\n"
     return "".join(lines) + style.line(command)
@@ -319,7 +360,7 @@ def _wrapped(text: str, width: int, indent: str) -> str:
 
 
 def _parts(report: ScoreReport, style: ReportStyle) -> Iterator[str]:
-    """Tables and lines of one system."""
+    """Yield the tables and lines of one system."""
     result = report.evaluation
     yield _table_text(_main_table(result, style), style)
     if style.mapping:

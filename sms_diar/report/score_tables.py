@@ -1,4 +1,4 @@
-"""Scores as tables: figures, mappings, counts of speakers, comparisons."""
+"""Tables of metrics, mappings, numbers of speakers and comparisons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAIN = (
     "n_hyp",
     "k",
 )
-"""Columns for a terminal, the most important ones first."""
+"""Columns for a terminal, in order of importance."""
 
 ALL = ("scored", *RATES, "n_ref", "n_hyp")
 """All columns of a table."""
@@ -71,7 +71,7 @@ _SHORTEST = 9  # letters of a name that is cut
 def score_table(
     result: Evaluation, *, names: Sequence[str] = MAIN, only_overall: bool = False
 ) -> Table:
-    """A row for each recording, then the pooled and the averaged figures."""
+    """Make a table with a row for each recording, and pooled and averaged metrics."""
     heads = tuple(HEADS[name] + (" %" if name in _PERCENT else "") for name in names)
     rows = [
         (name, *_cells(score.figures, names))
@@ -84,7 +84,7 @@ def score_table(
 
 
 def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Table:
-    """As many columns as fit into `width` letters, at least the DER."""
+    """Make a table of as many columns as fit into `width`, at least the DER."""
     for n in range(len(MAIN), 1, -1):
         table = score_table(result, names=MAIN[:n], only_overall=only_overall)
         if max(len(line) for line in table.plain().splitlines()) <= width:
@@ -127,7 +127,7 @@ def folded(table: Table, width: int) -> list[Table]:
 
 
 def _used(table: Table) -> int:
-    """Letters of a line that are not those of the first column."""
+    """Number of characters per line after the first column."""
     columns = list(zip(table.columns, *table.rows, strict=True))[1:]
     return sum(2 + max(len(cell) for cell in column) for column in columns)
 
@@ -138,7 +138,7 @@ def _with_short_names(table: Table, length: int) -> Table:
 
 
 def _shortened(name: str, length: int) -> str:
-    """A name without its middle."""
+    """Shorten a name by removing its middle."""
     if len(name) <= length:
         return name
     head = (length - 1) // 2
@@ -151,16 +151,16 @@ def full_table(
     mapping: bool = False,
     comparisons: Sequence[Comparison] = (),
 ) -> Table:
-    """Every figure, unrounded, for spreadsheets; one table for all systems.
+    """Make one table of all systems with all metrics, unrounded, for spreadsheets.
 
     Parameters
     ----------
     results : mapping from str to Evaluation
-        Figures of each system. Where there is one only, its name is not shown.
+        Metrics of each system. The name of a single system is not shown.
     mapping : bool, default=False
-        Add a column of JSON: which speaker stands for whom.
+        Add a column with the mapping of speakers as JSON.
     comparisons : sequence of Comparison
-        Each system but the first against the first, in columns of the pooled rows.
+        Comparisons of each other system with the first, shown in the pooled rows.
     """
     names = (*SECONDS, *RATES, *_COUNTS)
     rows = []
@@ -213,7 +213,7 @@ def _cell(name: str, value: float | None) -> str:
 
 
 def mapping_table(result: Evaluation) -> Table:
-    """Which hypothesis speaker stands for whom, with the JER of each."""
+    """Make a table of mapped speakers, with the JER of each."""
     rows = []
     for name, score in result.recordings.items():
         partner = {ref: hyp for hyp, ref in score.mapping.items()}
@@ -224,7 +224,7 @@ def mapping_table(result: Evaluation) -> Table:
 
 
 def count_table(result: Evaluation) -> Table:
-    """How often each number of speakers was found, by the true number."""
+    """Count recordings by true and detected number of speakers."""
     pairs = [
         (int(score.figures["n_ref"] or 0), int(score.figures["n_hyp"] or 0))
         for score in result.recordings.values()
@@ -238,7 +238,7 @@ def count_table(result: Evaluation) -> Table:
 
 
 def interval_text(measure: str, interval: Interval) -> str:
-    """One line on a figure and its interval."""
+    """Describe a metric and its confidence interval in one line."""
     scale, unit = (100.0, " %") if measure in _PERCENT else (1.0, "")
     return (
         f"{HEADS[measure]} {scale * interval.estimate:.2f}{unit}, "
@@ -253,7 +253,7 @@ def systems_table(
     comparisons: Sequence[Comparison],
     width: int | None = None,
 ) -> Table:
-    """A row for each system: pooled figures and the difference to the first system.
+    """Make a table of pooled metrics and differences to the first system.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def systems_table(
 
 
 def _without(table: Table, head: str) -> Table:
-    """The table without the column of a head, if it has one."""
+    """Remove the column with the given head, if it exists."""
     keep = [place for place, name in enumerate(table.columns) if name != head]
     return Table(
         tuple(table.columns[place] for place in keep),
@@ -306,7 +306,7 @@ def _difference_cells(compared: Comparison) -> list[str]:
 
 
 def comparison_text(first: str, comparisons: Sequence[Comparison]) -> str:
-    """One line on how systems were compared with the first one."""
+    """Describe in one line how systems were compared with the first."""
     measure, gap = comparisons[0].measure, comparisons[0].difference
     return (
         f"diff.: {HEADS[measure]} less the {HEADS[measure]} of {first}, "

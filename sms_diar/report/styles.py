@@ -1,7 +1,7 @@
-"""How lines and points of figures look, and the words at their axes.
+"""Colours, markers, line styles and axis labels of figures.
 
-Seven colours are all that colour-blind readers tell apart, so the eighth line has the
-first colour again with another marker and other dashes. Nothing here draws.
+Colour-blind readers can distinguish seven colours, so the eighth line has the first
+colour again with another marker and other dashes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from sms_diar.types import AnyArray, IntArray
 
-# Okabe and Ito's colours, told apart by colour-blind readers too.
+# Colours of Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)))
@@ -30,10 +30,10 @@ AXES = {
     "right": "share of segments\nwith the right speaker",
     "seconds": "CPU seconds",
 }
-"""What is written at the axis of a measure."""
+"""Axis label of each metric."""
 
 BANDS = "line: median of the repetitions; band: from 5 % to 95 % of them"
-"""What `draw_bands` shows."""
+"""Caption of `draw_bands`."""
 
 TRUE_NUMBER: dict[str, Any] = {
     "color": "#111111",
@@ -41,19 +41,19 @@ TRUE_NUMBER: dict[str, Any] = {
     "lw": 1.2,
     "zorder": 5,
 }
-"""How the line of the true number of speakers looks wherever a number is drawn."""
+"""Line style of the true number of speakers in all figures."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How one line or one cluster looks.
+    """Style of a line or a cluster.
 
     Parameters
     ----------
     colour : str
-        Hexadecimal.
+        Hexadecimal colour.
     marker : str
-        As matplotlib calls it.
+        Marker of matplotlib.
     dashes : object
         Line style of matplotlib.
     """
@@ -64,11 +64,11 @@ class Style:
 
 
 N_STYLES = len(COLOURS) * len(_DASHES)
-"""How many styles differ."""
+"""Number of different styles."""
 
 
 def style_of(place: int) -> Style:
-    """Style of the line in the given place; `N_STYLES` of them differ.
+    """Style of the line with the given index; `N_STYLES` of them differ.
 
     >>> style_of(0).colour == style_of(7).colour
     True
@@ -84,7 +84,7 @@ def style_of(place: int) -> Style:
 
 
 def width_of(place: int, n_lines: int) -> float:
-    """Width of a line: the first are wide and below, so that equal ones are all seen.
+    """Width of a line; first lines are wide and at the back, so all stay visible.
 
     >>> [width_of(place, 3) for place in range(3)]
     [3.0, 2.0, 1.0]
@@ -93,11 +93,10 @@ def width_of(place: int, n_lines: int) -> float:
 
 
 def match_labels(labels: AnyArray, truth: AnyArray) -> IntArray:
-    """Number clusters so that each has the number of the true speaker it is mostly.
+    """Number clusters like the true speakers that they match best.
 
-    Pairs are chosen so that most points have the number of their speaker. Clusters
-    beyond the number of speakers, or without any partner, have numbers of their own,
-    which no speaker has.
+    Pairs maximize the number of points with the number of their speaker. Clusters
+    without a partner get numbers that no speaker has.
 
     >>> match_labels([5, 5, 2, 2, 9], [0, 0, 1, 1, 1])
     array([0, 0, 1, 1, 2])

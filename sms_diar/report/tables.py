@@ -1,4 +1,4 @@
-"""Rows of cells to text: Markdown, LaTeX, CSV and plain columns for a terminal."""
+"""Tables as Markdown, LaTeX, CSV and plain text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sms_diar._text import as_cell
 from sms_diar._validation import check_choice
 
 TABLE_FORMATS = ("table", "markdown", "latex", "csv")
-"""Forms of a table as text; the first is that for a terminal."""
+"""Formats of a table; the first is for a terminal."""
 
 _LATEX = str.maketrans(
     {
@@ -35,16 +35,16 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Table:
-    """Text cells under column heads.
+    """Table of text.
 
     Parameters
     ----------
     columns : tuple of str
-        Heads.
+        Column heads.
     rows : tuple of tuple of str
-        As many cells each as there are columns.
+        Rows with one cell per column.
     n_left : int
-        Columns aligned to the left; the others hold figures.
+        Number of left-aligned columns; the other columns contain numbers.
     """
 
     columns: tuple[str, ...]
@@ -57,13 +57,13 @@ class Table:
                 raise ValueError(f"{len(row)} cells under {len(self.columns)} heads")
 
     def text(self, format: str = "table") -> str:
-        """The table in one of `TABLE_FORMATS`."""
+        """Format the table in one of `TABLE_FORMATS`."""
         check_choice("Table", "format", format, TABLE_FORMATS)
         forms = {"markdown": self.markdown, "latex": self.latex, "csv": self.csv}
         return forms.get(format, self.plain)()
 
     def markdown(self) -> str:
-        """Pipe table."""
+        """Format as a Markdown table."""
         rule = [
             ":--" if column < self.n_left else "--:"
             for column in range(len(self.columns))
@@ -72,7 +72,7 @@ class Table:
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
     def latex(self) -> str:
-        """A ``tabular`` for the booktabs package."""
+        """Format as a ``tabular`` for the booktabs package."""
         n_right = len(self.columns) - self.n_left
         lines = [
             rf"\begin{{tabular}}{{{'l' * self.n_left}{'r' * n_right}}}",
@@ -86,7 +86,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def csv(self) -> str:
-        """Comma-separated values with a head."""
+        """Format as comma-separated values with a header."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         for row in (self.columns, *self.rows):
@@ -94,7 +94,7 @@ class Table:
         return text.getvalue()
 
     def plain(self) -> str:
-        """Columns set apart by blanks, for a terminal."""
+        """Format as columns separated by spaces, for a terminal."""
         lines = [self.columns, *self.rows]
         widths = [max(len(row[c]) for row in lines) for c in range(len(self.columns))]
         return "\n".join(self._plain_row(cells, widths) for cells in lines) + "\n"

@@ -1,27 +1,127 @@
-"""What every result that holds turns can be looked at as.
+"""Views of results with turns.
 
-`TurnViews` is for results of several recordings, `RecordingViews` for those of one:
-timelines in notebooks and by matplotlib, tables of pandas, and annotations of
-pyannote.core.
+`TurnViews` is for results of several recordings and `RecordingViews` for results of one
+recording: timelines in notebooks and by matplotlib, tables of pandas, and annotations
+of pyannote.core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sms_diar.errors import MissingExtraError
 from sms_diar.io.turns.rttm import rttm_text
-from sms_diar.report.figures import draw_turns
-from sms_diar.report.timeline_svg import timeline_svg
+from sms_diar.report.figures import COLOURS, draw_turns
+from sms_diar.report.page_data import DOUBTFUL
 from sms_diar.types import Turn
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-_SHOWN = 8  # timelines that a notebook shows at once
+_WIDTH, _LEFT, _LANE = 860, 150, 22
+_MOST = 4000  # maximum number of turns drawn, which limits the size of notebooks
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200)
+
+
+def timeline_svg(
+    name: str,
+    turns: Sequence[Turn],
+    *,
+    duration: float | None = None,
+    confidence: Sequence[float | None] | None = None,
+) -> str:
+    """Draw the turns of one recording as SVG, with a lane for each speaker.
+
+    Parameters
+    ----------
+    name : str
+        Name of the recording.
+    turns : sequence of Turn
+        Turns of the recording; at most the first 4000 are drawn.
+    duration : float, optional
+        Duration in seconds; by default the end of the last turn.
+    confidence : sequence of float or None, optional
+        Confidence of each turn; turns below 0.7 are pale and dashed.
+    """
+    sure = confidence or (None,) * len(turns)
+    last = max((turn.segment.end for turn in turns), default=1.0)
+    scale = (_WIDTH - _LEFT) / (duration or last)
+    lanes = {s: n for n, s in enumerate(dict.fromkeys(t.speaker for t in turns))}
+    height = _LANE * len(lanes) + 24
+    title = f"{name}: {_count(turns, 'turn')} of {_count(lanes, 'speaker')}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="100%" style="max-width:{_WIDTH}px;display:block" role="img" '
+        f'font-family="sans-serif" font-size="12" fill="currentColor">',
+        f"<title>{_safe(title)}</title>",
+    ]
+    parts += _lanes(lanes)
+    parts += _axis(duration or last, scale, height)
+    for turn, value in list(zip(turns, sure, strict=True))[:_MOST]:
+        parts.append(_turn(turn, value, lanes[turn.speaker], scale))
+    parts.append("</svg>")
+    if len(turns) > _MOST:
+        parts.append(f"<p>The first {_MOST} of {len(turns)} turns.</p>")
+    return "".join(parts)
+
+
+def _lanes(lanes: dict[str, int]) -> list[str]:
+    parts = []
+    for speaker, lane in lanes.items():
+        top = lane * _LANE
+        shown = speaker if len(speaker) <= 22 else f"{speaker[:21]}…"
+        parts.append(
+            f'<text x="0" y="{top + 15}">{_safe(shown)}</text><rect x="{_LEFT}" '
+            f'y="{top + 2}" width="{_WIDTH - _LEFT}" height="{_LANE - 4}" '
+            f'fill="currentColor" opacity="0.06"/>'
+        )
+    return parts
+
+
+def _axis(duration: float, scale: float, height: int) -> list[str]:
+    step = next((step for step in _STEPS if step * scale >= 60), 4 * _STEPS[-1])
+    parts = []
+    for number in range(int(duration / step) + 1):
+        at = number * step
+        minutes, seconds = divmod(at, 60)
+        x = _LEFT + at * scale
+        if x < _WIDTH - 24:
+            parts.append(
+                f'<text x="{x:.1f}" y="{height - 6}" opacity="0.7">'
+                f"{minutes}:{seconds:02d}</text>"
+            )
+    return parts
+
+
+def _turn(turn: Turn, sure: float | None, lane: int, scale: float) -> str:
+    segment = turn.segment
+    colour = COLOURS[lane % len(COLOURS)]
+    words = f"{turn.speaker}, {segment.start:.2f} to {segment.end:.2f} s"
+    look = f'fill="{colour}"'
+    if sure is not None:
+        words += f", confidence {sure:.0%}"
+        if sure < DOUBTFUL:
+            look += f' fill-opacity="0.3" stroke="{colour}" stroke-dasharray="3 2"'
+    return (
+        f'<rect x="{_LEFT + segment.start * scale:.2f}" y="{lane * _LANE + 3}" '
+        f'width="{max(segment.duration * scale, 0.8):.2f}" height="{_LANE - 6}" rx="2" '
+        f"{look}><title>{_safe(words)}</title></rect>"
+    )
+
+
+def _safe(text: str) -> str:
+    return escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _count(things: Sequence[object] | dict[str, int], word: str) -> str:
+    return f"{len(things)} {word}{'s' * (len(things) != 1)}"
+
+
+_SHOWN = 8  # maximum number of timelines in a notebook
 
 
 class TurnViews:
@@ -30,15 +130,15 @@ class TurnViews:
     def _viewed(
         self,
     ) -> Mapping[str, tuple[Sequence[Turn], Sequence[float | None] | None]]:
-        """Turns of each recording, and how sure each is; subclasses may know more."""
+        """Turns and confidences of each recording; subclasses may provide both."""
         turns: Sequence[Turn] = self.turns  # type: ignore[attr-defined]
-        found: dict[str, list[Turn]] = {}
+        by_recording: dict[str, list[Turn]] = {}
         for turn in turns:
-            found.setdefault(turn.segment.recording, []).append(turn)
-        return {name: (listed, None) for name, listed in found.items()}
+            by_recording.setdefault(turn.segment.recording, []).append(turn)
+        return {name: (listed, None) for name, listed in by_recording.items()}
 
     def _repr_html_(self) -> str:
-        """A timeline of each recording, for notebooks."""
+        """HTML with a timeline of each recording, for notebooks."""
         viewed = self._viewed()
         parts = [
             timeline_svg(name, turns, confidence=sure)
@@ -49,13 +149,13 @@ class TurnViews:
         return "".join(parts)
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Turns as a table of pandas, a row for each.
+        """Convert to a table of pandas with a row for each turn.
 
         Returns
         -------
         table : DataFrame
-            With the columns recording, start, end, duration, speaker and confidence,
-            which is NaN where it is not known.
+            Table with the columns recording, start, end, duration, speaker and
+            confidence, which is NaN if it is unknown.
         """
         import pandas as pd  # noqa: PLC0415
 
@@ -66,16 +166,16 @@ class TurnViews:
                 turn.segment.end,
                 turn.segment.duration,
                 turn.speaker,
-                float("nan") if one is None else one,
+                float("nan") if value is None else value,
             )
             for turns, sure in self._viewed().values()
-            for turn, one in zip(turns, sure or (None,) * len(turns), strict=True)
+            for turn, value in zip(turns, sure or (None,) * len(turns), strict=True)
         ]
         columns = ["recording", "start", "end", "duration", "speaker", "confidence"]
         return pd.DataFrame(rows, columns=columns)
 
     def to_pyannote(self) -> Any:
-        """Annotations of pyannote.core, by the names of the recordings."""
+        """Convert to annotations of pyannote.core, by name of the recording."""
         return {
             name: _pyannote(name, turns) for name, (turns, _) in self._viewed().items()
         }
@@ -86,13 +186,13 @@ class TurnViews:
         Returns
         -------
         axes : list of Axes
-            One for each recording, below each other in one figure.
+            Axes of each recording, stacked in one figure.
         """
         viewed = self._viewed()
         lanes = [len({turn.speaker for turn in turns}) for turns, _ in viewed.values()]
         axes = _axes(lanes)
-        for one, (name, (turns, sure)) in zip(axes, viewed.items(), strict=True):
-            draw_turns(one, name, turns, sure)
+        for panel, (name, (turns, sure)) in zip(axes, viewed.items(), strict=True):
+            draw_turns(panel, name, turns, sure)
         return axes
 
 
@@ -100,7 +200,7 @@ class RecordingViews(TurnViews):
     """Views of the turns of one recording."""
 
     def to_pyannote(self) -> Any:
-        """An Annotation of pyannote.core."""
+        """Convert to an Annotation of pyannote.core."""
         [(name, (turns, _))] = self._viewed().items()
         return _pyannote(name, turns)
 
@@ -110,12 +210,12 @@ class RecordingViews(TurnViews):
         Parameters
         ----------
         axes : Axes, optional
-            Where to draw; a new figure without it.
+            Axes to draw on; by default a new figure is made.
 
         Returns
         -------
         axes : Axes
-            Where it was drawn.
+            Axes with the timeline.
         """
         [(name, (turns, sure))] = self._viewed().items()
         if axes is None:
@@ -124,7 +224,7 @@ class RecordingViews(TurnViews):
         return axes
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
-        """Turns as RTTM, written to a file or stream if there is one."""
+        """Convert to RTTM, and write it to `target` if given."""
         [(turns, _)] = self._viewed().values()
         return rttm_text(turns, target)
 
@@ -137,7 +237,7 @@ def _axes(lanes: Sequence[int]) -> list[Any]:
             "plot needs matplotlib: pip install 'sms-diar[plot]'"
         ) from error
     heights = [0.8 + 0.28 * count for count in lanes] or [1.0]
-    # Of pyplot, so that notebooks show the figure by themselves, once.
+    # Use pyplot, so that notebooks show the figure automatically and only once.
     _, axes = pyplot.subplots(
         len(heights),
         squeeze=False,
@@ -157,6 +257,6 @@ def _pyannote(name: str, turns: Sequence[Turn]) -> Any:
         ) from error
     annotation = Annotation(uri=name)
     for track, turn in enumerate(turns):
-        # A track of its own: several may speak in one and the same stretch.
+        # Separate tracks, because several speakers may share the same segment.
         annotation[Segment(turn.segment.start, turn.segment.end), track] = turn.speaker
     return annotation

@@ -108,7 +108,7 @@ def test_each_two_segments_are_paired_once():
         ),
         (
             lambda: all_pairs(np.zeros((2, 3)), ["a", "b"]),
-            "all_pairs: scores must be one row and one column for each of the 2 "
+            "all_pairs: scores must have one row and one column for each of the 2 "
             "speakers, got shape (2, 3)",
         ),
     ],

@@ -17,6 +17,7 @@ from sms_diar.report.score_report import (
     ReportStyle,
     ScoreReport,
     SystemsReport,
+    error_rttm,
     speaker_counts,
 )
 from sms_diar.report.score_tables import ALL, HEADS
@@ -218,3 +219,14 @@ def test_remarks_of_several_systems_come_once():
     lacking = score_diarization(REF, HYP[:1])
     reports = {name: ScoreReport(lacking, "m") for name in "ab"}
     assert [r.kind for r in SystemsReport(reports).remarks] == ["reference only"]
+
+
+def test_neighbouring_errors_of_a_kind_are_joined():
+    # z begins at 7 beside x: the confusion of B goes on
+    hyp = [turn("r", 0.0, 10.0, "x"), turn("r", 7.0, 8.0, "z")]
+    text = error_rttm(score_diarization(REF[:2], hyp))
+    assert text == (
+        "SPEAKER r 1 6.000 1.000 <NA> <NA> confusion:B>x 1 <NA>\n"
+        "SPEAKER r 1 7.000 1.000 <NA> <NA> false_alarm:x 1 <NA>\n"
+        "SPEAKER r 1 8.000 2.000 <NA> <NA> confusion:B>x 1 <NA>\n"
+    )

@@ -13,7 +13,7 @@ from sms_diar.errors import MissingExtraError
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
 from sms_diar.pipeline.page.details import window_details
-from sms_diar.report.timeline_svg import timeline_svg
+from sms_diar.report.turn_views import timeline_svg
 from sms_diar.types import Segment, Turn
 
 HOSTILE = '<img src=x onerror="1">&$x^2$'

@@ -1,4 +1,4 @@
-"""What people use today to cluster speakers, as peers of mean shift.
+"""Established methods of speaker clustering, as baselines for mean shift.
 
 All take raw embeddings and a back end, keep bounds on the number of speakers, and
 label every segment. ``agglomerative.py`` is the customary choice, ``vbx.py`` the

@@ -1,8 +1,8 @@
-"""What the baselines share: checks, memory, numbers of speakers, labels.
+"""Base class of the baselines.
 
-They are peers of the mean-shift estimators and keep their contract: raw
-embeddings in, a back end that scores pairs, bounds on the number of speakers,
-labels numbered by first appearance.
+Baselines have the interface of the mean-shift estimators: they take raw embeddings, a
+back end that scores pairs and bounds on the number of speakers, and number labels by
+first appearance.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.speakers.agglomerate import mean_features
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.merging import mean_features
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
@@ -24,23 +24,22 @@ _BYTES = 8 * 2**30  # of matrices of all pairs at a time
 
 
 class SpeakerBaseline(SpeakerEstimator):
-    """Skeleton of ``fit`` for methods that label all segments at once.
+    """Base class of methods that label all segments at once.
 
-    Subclasses give labels; what the bounds on the number of speakers still need
-    is done here: clusters of highest mean score are merged, the loosest ones are
-    split.
+    Subclasses return labels. This class enforces the bounds on the number of speakers:
+    clusters of highest mean score are merged, and the loosest clusters are split.
     """
 
     _n_matrices: ClassVar[int]  # of n x n numbers that are held at a time
 
     @property
     def n_matrices(self) -> int:
-        """Matrices of n x n numbers that are held at a time, at most."""
+        """Maximum number of n x n matrices in memory."""
         return self._n_matrices
 
     @abstractmethod
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
-        """Speakers of all segments, whatever their numbers."""
+        """Label all segments with arbitrary numbers."""
 
     def _fit_rows(self, X: FloatArray) -> None:
         self._check_size(len(X))
@@ -60,10 +59,10 @@ class SpeakerBaseline(SpeakerEstimator):
         check_memory(self._name, n, self._n_matrices)
 
     def _most_sought(self, n: int) -> int:
-        """Most speakers to look for when nobody says: a fifth of the segments.
+        """Maximum number of speakers; by default a fifth of the segments.
 
-        Methods that compare many numbers of speakers find the best one among
-        speakers of a single segment each, if they are let.
+        Without a limit, methods that compare numbers of speakers may prefer speakers
+        of a single segment.
         """
         low, high = self._bounds(n)
         if self.max_speakers is not None:
@@ -72,7 +71,7 @@ class SpeakerBaseline(SpeakerEstimator):
 
 
 def check_memory(owner: str, n: int, n_matrices: int) -> None:
-    """Refuse more segments than scores of all pairs have room for."""
+    """Raise an error if the scores of all pairs would not fit into memory."""
     most = int((_BYTES / (8 * n_matrices)) ** 0.5)
     if n > most:
         size = 8 * n_matrices * n**2 / 1e9
@@ -84,5 +83,5 @@ def check_memory(owner: str, n: int, n_matrices: int) -> None:
 
 
 def draw_seed(random_state: RandomState) -> int:
-    """Seed for scikit-learn, which takes no Generator."""
+    """Draw a seed for scikit-learn, which does not accept a Generator."""
     return int(as_generator(random_state).integers(2**31 - 1))

@@ -1,9 +1,8 @@
 """Agglomerative clustering of PLDA or cosine scores.
 
-The work-horse of diarization: the two clusters whose pairs score highest on
-average are merged, again and again, until no pair of clusters scores above a
-threshold. Merging is done to the end and remembered, so that other thresholds
-cost nothing.
+This is the standard method of diarization: the two clusters with the highest mean
+score are merged repeatedly, until no pair of clusters scores above a threshold. All
+merges are stored, so other thresholds need no further clustering.
 """
 
 from __future__ import annotations
@@ -15,12 +14,70 @@ from sklearn.utils.validation import check_is_fitted
 
 from sms_diar._validation import check_choice, check_count, is_real
 from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.baselines.calibration import two_gaussian_threshold
-from sms_diar.clustering.speakers.dendrogram import Linkage, link
+from sms_diar.clustering.speakers.agglomerate import Linkage, link
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import FloatArray, IntArray
+
+_BINS = 4096
+
+
+def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
+    """Find the score at which two Gaussians fitted to all scores are equally likely.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Scores of at least one pair.
+    n_iter : int, default=20
+        Iterations of EM, which starts one standard deviation below and above the
+        mean.
+
+    Returns
+    -------
+    threshold : float
+        Threshold; minus infinity if all scores are equal or one Gaussian vanishes.
+
+    Notes
+    -----
+    Scores are first sorted into 4096 bins, each represented by the mean of its members,
+    so iterations do not depend on the number of scores.
+
+    Examples
+    --------
+    >>> float(two_gaussian_threshold(np.array([-1.0, -1.0, 3.0, 3.0])))
+    1.0
+    """
+    low, high = float(scores.min()), float(scores.max())
+    # Rounding alone spreads equal scores by some 1e-16 of their size.
+    if high - low <= 1e-12 * max(1.0, abs(low), abs(high)):
+        return -np.inf
+    values, shares = _binned(np.ravel(scores))
+    mean = float(shares @ values)
+    variance = float(shares @ (values - mean) ** 2)
+    weights = np.array([0.5, 0.5])
+    means = mean + np.sqrt(variance) * np.array([-1.0, 1.0])
+    floor = 1e-6 * variance  # two values only would leave no variance at all
+    for _ in range(n_iter):
+        logs = np.log(weights) - 0.5 * (values[:, None] - means) ** 2 / variance
+        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))
+        gamma *= (shares / gamma.sum(axis=1))[:, None]
+        weights = gamma.sum(axis=0)
+        if weights.min() < 1e-12:
+            return -np.inf
+        means = gamma.T @ values / weights
+        spread = float(np.sum(gamma * (values[:, None] - means) ** 2))
+        variance = max(spread, floor)
+    odds = float(np.log(weights[0] / weights[1]))
+    return float(means.mean() + variance * odds / (means[1] - means[0]))
+
+
+def _binned(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    counts, edges = np.histogram(scores, bins=_BINS)
+    sums = np.histogram(scores, bins=edges, weights=scores)[0]
+    full = counts > 0
+    return sums[full] / counts[full], counts[full] / len(scores)
 
 
 class AgglomerativeSpeakers(SpeakerBaseline):
@@ -29,8 +86,8 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`).
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     linkage : {"average", "complete", "single"}, default="average"
         Score of two clusters: mean, lowest or highest of the scores of their
         pairs.
@@ -38,9 +95,9 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         Clusters merge while they score above this. None means 0 for PLDA, whose
         scores are log-likelihood ratios, and "calibrated" for cosine, which has
         no natural zero. "calibrated" is the point between two Gaussians fitted to
-        the scores of the session (``calibration.py``). It sees two crowds even in
-        a session of one speaker, and leaves rather too many clusters: the better
-        choice is a number tuned on sessions of the same kind.
+        the scores of the session (`two_gaussian_threshold`). It assumes two groups of
+        scores even in a session of one speaker, and tends to give too many clusters; a
+        threshold tuned on similar sessions is better.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters; they outrank the threshold.
 
@@ -49,7 +106,7 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     threshold_ : float
         The threshold used; minus infinity where all scores are alike.
     children_ : ndarray of shape (n_segments - 1, 2)
@@ -59,11 +116,11 @@ class AgglomerativeSpeakers(SpeakerBaseline):
     n_steps_ : int
         Merges done for `labels_`.
     k_, converged_ : int and bool
-        0 and True: there are no neighbourhoods and no iterations.
+        Always 0 and True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----

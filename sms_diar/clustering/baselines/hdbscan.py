@@ -8,7 +8,7 @@ from sklearn.cluster import HDBSCAN
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.speakers.merging import mean_features
+from sms_diar.clustering.speakers.agglomerate import mean_features
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import IntArray
@@ -24,10 +24,10 @@ class HdbscanSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`).
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     min_cluster_size : int, default=5
-        Fewest segments that are a cluster.
+        Minimum number of segments of a cluster.
     min_samples : int or None, default=None
         Neighbours that make a segment dense, itself among them; None means
         `min_cluster_size`.
@@ -40,17 +40,17 @@ class HdbscanSpeakers(SpeakerBaseline):
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     noise_ : ndarray of shape (n_segments,)
-        Whether HDBSCAN left the segment out.
+        True for segments that HDBSCAN labelled as noise.
     k_ : int
         Neighbours used.
     n_steps_, converged_ : int and bool
-        0 and True: there are no iterations.
+        Always 0 and True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----

@@ -24,40 +24,38 @@ class KMeansSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`). The
-        vectors clustered are those whose inner products the scores are made of:
-        whitened ones for cosine, those of the PLDA model, weighted by how much
-        they say about the speaker, for PLDA.
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`). The
+        vectors whose inner products make up the scores are clustered: whitened
+        embeddings for cosine, and weighted speaker features for PLDA.
     spherical : bool, default=False
         Scale these vectors to unit length first, so that only angles count. For
         cosine they have it already; for PLDA, length is information.
     n_init : int, default=5
         Starts of k-means for each number of clusters; the best is kept.
     num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. Without `max_speakers`, no more than a
-        fifth of the segments are looked for. Silhouettes compare clusters, so one
-        speaker is found only where bounds, or segments that are all equal, leave
-        no other choice.
+        Bounds on the number of clusters. Without `max_speakers`, the
+        maximum is a fifth of the number of segments. Silhouettes compare clusters, so
+        one speaker is found only if the bounds require it or all segments are equal.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the starts of k-means.
+        Random seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     silhouettes_ : dict from int to float
         Mean silhouette for the numbers of clusters tried.
     n_steps_ : int
         Numbers of clusters tried.
     k_, converged_ : int and bool
-        0 and True.
+        Always 0 and True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----

@@ -33,29 +33,29 @@ class NmeSpectralSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`).
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     max_share : float, default=0.25
         Largest p tried, as a share of the segments.
     n_trials : int, default=30
         Values of p, evenly spaced. As g is never above 1, they are tried only up
         to where p / n exceeds the smallest ratio so far.
     connected : bool, default=True
-        Where the graph of the best p falls into parts, take the next p tried
-        whose graph does not, as the authors' programs do. It costs speakers where
-        many of them say little.
+        If the graph of the best p is not connected, take the next p whose graph is
+        connected, as the programs of the authors do. This may lose speakers if many
+        have few segments.
     num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. Without `max_speakers`, no more than a
-        fifth of the segments are looked for.
+        Bounds on the number of clusters. Without `max_speakers`, the
+        maximum is a fifth of the number of segments.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the starts of k-means.
+        Random seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     k_ : int
         The p taken: neighbours of a segment, itself among them.
     trials_ : ndarray of shape (n_values,)
@@ -67,16 +67,15 @@ class NmeSpectralSpeakers(SpeakerBaseline):
     converged_ : bool
         True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----
-    O(n**3) time for each p and O(n**2) memory. Up to a fifth of all eigenvalues
-    are wanted, and the largest; bringing a matrix to tridiagonal form, which costs
-    the most, is no dearer for all of them. On one core 2,000 segments take some
-    7 seconds.
+    O(n**3) time for each p and O(n**2) memory, because most of the time is needed to
+    bring a matrix to tridiagonal form, for any number of eigenvalues. On one core
+    2,000 segments take about 7 seconds.
 
     Examples
     --------
@@ -206,7 +205,7 @@ def find_gap(graph: FloatArray, most: int) -> Gap:
 
 
 def is_whole(order: IntArray, p: int) -> bool:
-    """Whether all segments hang together when each has its p best partners."""
+    """Test if the graph of the p best partners of each segment is connected."""
     n = len(order)
     rows = np.repeat(np.arange(n), p)
     edges = np.ones(n * p, dtype=np.int8)

@@ -33,35 +33,35 @@ class SpectralSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with whitening fitted on
-        the session itself (:func:`~sms_diar.scoring.session_backend`). The
-        affinity of a cosine s is ``(1 + s) / 2``; that of a PLDA score is the
-        probability of one speaker, its logistic function.
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`). The
+        affinity of a cosine s is ``(1 + s) / 2``; the affinity of a PLDA score is
+        its logistic function, the probability of the same speaker.
     row_share : float, default=0.95
         Affinities below this share of the largest of their row are suppressed.
     blur : float, default=0.0
         Standard deviation, in segments, of a Gaussian blur of the affinity: for
         windows in order of time, where the paper takes 1.
     num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. Without `max_speakers`, no more than a
-        fifth of the segments are looked for.
+        Bounds on the number of clusters. Without `max_speakers`, the
+        maximum is a fifth of the number of segments.
     random_state : int, Generator, RandomState or None, default=None
-        Source of the starts of k-means.
+        Random seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     eigenvalues_ : ndarray
         The largest eigenvalues of the refined affinity, falling.
     k_, n_steps_, converged_ : int, int and bool
-        0, 1 and True: there are no neighbourhoods and no iterations.
+        Always 0, 1 and True.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----
@@ -141,7 +141,7 @@ def refine(
         Symmetric, positive semi-definite.
     """
     refined = affinity.copy()
-    # A segment is no closer to itself than to the best of the others.
+    # The affinity of a segment with itself must not exceed its best other affinity.
     np.fill_diagonal(refined, 0.0)
     np.fill_diagonal(refined, refined.max(axis=1))
     if blur > 0.0:
@@ -171,7 +171,7 @@ def leading_vectors(diffused: FloatArray, count: int) -> tuple[FloatArray, Float
 
 
 def count_by_ratio(values: FloatArray) -> int:
-    """Where the ratio of an eigenvalue to the next is largest."""
+    """Number of clusters at the largest ratio of successive eigenvalues."""
     above = values[:-1][values[:-1] >= _SMALLEST]
     if not len(above):
         return 1

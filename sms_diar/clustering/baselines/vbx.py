@@ -20,7 +20,7 @@ from sms_diar._validation import (
 )
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines._base import SpeakerBaseline
-from sms_diar.clustering.speakers.dendrogram import link
+from sms_diar.clustering.speakers.agglomerate import link
 from sms_diar.clustering.speakers.vb import check_loop, soften, vb_mixture
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
@@ -55,24 +55,24 @@ class VbxSpeakers(SpeakerBaseline):
     init_smoothing : float, default=5.0
         Log odds of the first label of a segment against each other one.
     max_iter : int, default=200
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-4
         Rise of the evidence bound at which to stop.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Agglomerative clustering starts with
-        `num_speakers`, or `min_speakers` at least. Of too many, those of highest
-        mean score are merged at the end; of too few, the loosest are split.
+        `num_speakers`, or at least `min_speakers`. At the end, clusters of highest
+        mean score are merged, or the loosest clusters are split.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     responsibilities_ : ndarray of shape (n_segments, n_kept)
         Probability of each speaker whose prior is not zero. Columns are in the
-        order of `labels_`, where no bound had to be enforced; speakers that are
-        nobody's first choice follow.
+        order of `labels_` if no bound had to be enforced, followed by speakers that
+        are not the most probable speaker of any segment.
     priors_ : ndarray of shape (n_kept,)
         Their priors.
     elbo_ : ndarray of shape (n_iter,)
@@ -82,13 +82,13 @@ class VbxSpeakers(SpeakerBaseline):
     n_iter_, n_steps_ : int
         Iterations.
     converged_ : bool
-        Whether the bound came to rest.
+        True if the bound converged.
     k_ : int
         0.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----

@@ -48,13 +48,13 @@ class CellSearch:
         )
         self.friends = np.arange(n)
         self.radius = 0.0
-        # Of the typical length; from 0.15 to 0.5, all are about as fast.
+        # Share of the typical length; values from 0.15 to 0.5 are about as fast.
         self._wide = 0.3 * float(np.sqrt(np.mean(norms**2)))
         self._age = 0
 
     @property
     def grouped(self) -> bool:
-        """Whether cells hold more than one point."""
+        """True if cells contain more than one point."""
         return self.radius > 0.0
 
     def snapshot(self, draws: IntArray) -> AnyArray:

@@ -1,13 +1,13 @@
 """Inner loops of kNN mean shift on speaker embeddings.
 
 A step needs the k best partners of one point. Scoring all points to find them is
-a matrix-vector product, which waits for memory. Instead, points lie in *cells*
-(``_cell_kernels.py``), and a score with the centre of a cell bounds those of its
-members. Cells that cannot hold one of the k best stay closed; members of the others
-are scored one by one, in double precision and always by the same sum. The scores of
-a batch of coming draws with all centres are one matrix product, in single precision:
-its rounding errors have a bound too, and the cells are widened by it. What is chosen
-therefore never depends on cells, batches, precision or threads.
+a matrix-vector product, which is limited by memory bandwidth. Instead, points are
+grouped in *cells* (``_cell_kernels.py``), and a score with the centre of a cell bounds
+the scores of its members. Cells that cannot contain one of the k best are skipped;
+members of other cells are scored individually, in double precision and always by the
+same sum. The scores of a batch of future draws with all centres are one matrix product
+in single precision. Its rounding errors are bounded, and cells are widened by this
+bound. The result therefore does not depend on cells, batches, precision or threads.
 
 At first every point is a cell of its own. When points have gathered, a cell holds
 most of a speaker, and a step looks at a few dozen points however many there are.
@@ -42,7 +42,7 @@ from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
 class Map(NamedTuple):
-    """What is left of a back end once its matrices have been applied."""
+    """Remaining parameters of a back end after applying its matrices."""
 
     offset: FloatArray
     projected_offset: FloatArray
@@ -164,7 +164,7 @@ def _nearest(
     cells: ScoreCells,
     room: Scratch,
 ) -> tuple[int, int]:
-    """Find the k best partners of i; return their number and that of points scored.
+    """Find the k best partners of i; return their number and the number of scores.
 
     ``row`` holds the scores with the centres; for the precision see ``CellSearch``.
     Leaves the partners in ``room.best``, sorted, their scores in ``room.scores``.
@@ -173,7 +173,7 @@ def _nearest(
     low, high = room.low[:m], room.high[:m]
     norm = math.sqrt(dot(U[i], U[i]))
     longest, largest = cells.top
-    # A vector next to nothing has lost its digits; hence the 1e-15.
+    # The term 1e-15 covers the loss of digits in vectors of almost zero length.
     error = precision * ((norm + 1e-15 * longest) * longest + largest)
     for c in range(m):
         slack = norm * cells.reach[c] + cells.spread[c] + error
@@ -237,8 +237,8 @@ def stochastic_batch(
 
     ``snapshot`` holds, row by row, the scores of the drawn points with the centres
     before the batch. Points that end farther than the radius from their centres
-    leave their cells. A `least` of n or more is no gate. Returns the steps made
-    and the points scored.
+    leave their cells. A `least` of n or more disables the gate. Returns the numbers
+    of steps and of scored points.
     """
     n = len(trails)
     dim = trails.shape[1] - len(chain.offset) - len(chain.gain)

@@ -1,12 +1,11 @@
-"""kNN mean shift of speaker embeddings as the paper writes it, in plain NumPy.
+"""Reference implementation of kNN mean shift of speaker embeddings in plain NumPy.
 
-The state of a point is its length-normalised embedding x; phi, and with it the
-scores, are recomputed from the state. A point moves to the plain mean of the
-states of the k points whose scores with it are highest, itself among them. Ties
-go to the lower index. Slow, short, and the definition.
+The state of a point is its length-normalised embedding x; phi and the scores are
+recomputed from the state. A point moves to the mean of the states of the k points
+with the highest scores, including itself. Ties go to the lower index.
 
-A gate, which the paper does not have, leaves out those of the k whose score is
-below a share of the score of the point with itself, but never the `least` best.
+A gate, which is not in the paper, removes neighbours whose score is below a share of
+the score of the point with itself, but never the `least` best.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Gate(NamedTuple):
     least: int
 
     def choose(self, ranked: FloatArray, own: float) -> BoolArray:
-        """Which of the scores, best first, pass."""
+        """Mask of the scores that pass; scores are in descending order."""
         passed = ranked >= self.share * own
         passed[: self.least] = True
         return passed
@@ -40,9 +39,9 @@ def nearest(
     threshold: float = -np.inf,
     gate: Gate | None = None,
 ) -> IntArray:
-    """The k best partners of point i, itself included, in the order of the rows.
+    """Find the k best partners of point i, including itself, in the order of rows.
 
-    Partners that score below the threshold are left out, but never i itself.
+    Partners that score below the threshold are removed, except i itself.
     """
     scores = backend.features(states).row(i)
     own = float(scores[i])

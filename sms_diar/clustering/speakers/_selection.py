@@ -84,7 +84,7 @@ def select(scores: FloatArray, k: int, best: IntArray, heap: FloatArray) -> int:
     """Find the k highest scores; ties go to the lower index. Sorted by index."""
     size = 0
     for j in range(scores.shape[0]):
-        # Most scores are below the worst of the best and cost one comparison.
+        # Scores are usually below the current k best and cost one comparison.
         if size < k or scores[j] > heap[0]:
             size = offer(heap, best, size, k, scores[j], j)
     sort_items(best, size)
@@ -100,7 +100,7 @@ def pass_gate(
     least: int,
     heap: FloatArray,
 ) -> int:
-    """Keep those of the best that reach the limit, and the `least` best anyway.
+    """Keep the best scores that reach the limit, and at least the `least` best.
 
     Both are prefixes of the ranking, so the longer of them is what remains.
     """

@@ -1,4 +1,4 @@
-"""What all estimators of speakers share: embeddings in, bounds kept, labels out."""
+"""Base class of all estimators of speakers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SpeakerEstimator(
     BaseEstimator,  # type: ignore[misc]
     metaclass=ABCMeta,
 ):
-    """Skeleton of ``fit`` and ``predict``; subclasses label the rows."""
+    """Base class with ``fit`` and ``predict``; subclasses label the rows."""
 
     backend: BackEnd | None
     num_speakers: int | None
@@ -50,9 +50,10 @@ class SpeakerEstimator(
         return type(self).__name__
 
     def listen(self, listener: Callable[[float], None]) -> Self:
-        """Have `listener` called with the share of points at rest, now and then.
+        """Call `listener` regularly with the share of points at rest.
 
-        It is no parameter: clones do not listen, and results do not change.
+        The listener is not a parameter: clones do not have it, and it does not affect
+        results.
         """
         self._listener = listener
         return self
@@ -70,7 +71,7 @@ class SpeakerEstimator(
         X : array-like of shape (n_segments, n_features)
             Raw embeddings, one per segment; in order of time if they overlap.
         y : Ignored
-            Present so that the estimator fits scikit-learn pipelines.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -86,15 +87,15 @@ class SpeakerEstimator(
                 f"back end, got {rows.shape[1]}"
             )
         self._check_counts(len(rows))
-        # One thread: how a matrix product is split among threads can change its
-        # last bit, and labels must not depend on the machine's load.
+        # Use one thread: the split of a matrix product among threads can change its
+        # last bit, and labels must not depend on the load of the machine.
         with threadpool_limits(limits=1):
             self.backend_ = self.backend or self._default_backend(rows)
             self._fit_rows(rows)
         return self
 
     def predict(self, X: npt.ArrayLike) -> IntArray:
-        """Give new segments to the speakers that suit them best.
+        """Assign new segments to the speakers with the highest scores.
 
         Parameters
         ----------
@@ -114,20 +115,20 @@ class SpeakerEstimator(
         return self._assign(rows)
 
     def _default_backend(self, X: FloatArray) -> BackEnd:
-        """What scores where no back end was given."""
+        """Back end that is used if `backend` is None."""
         return session_backend(X)
 
     def _assign(self, X: FloatArray) -> IntArray:
-        """Speaker of highest mean score."""
+        """Assign each row to the speaker of highest mean score."""
         terms = self.backend_.features(self.backend_.prepare(X))
-        # Row by row, so that the answer does not depend on the other rows.
+        # Row by row, so that the result does not depend on other rows.
         best = [
             int(np.argmax(self._speakers.U @ u + self._speakers.bias)) for u in terms.U
         ]
         return np.array(best, dtype=np.int64)
 
     def _bounds(self, n: int) -> tuple[int, int]:
-        """Fewest and most speakers of n segments."""
+        """Minimum and maximum number of speakers of n segments."""
         low = self.num_speakers or self.min_speakers or 1
         return low, min(self.num_speakers or self.max_speakers or n, n)
 
@@ -142,7 +143,7 @@ class SpeakerEstimator(
         self._check_limits()
 
     def check_feasible(self, n: int) -> None:
-        """Refuse bounds that contradict each other or that n segments cannot meet."""
+        """Raise an error if bounds are contradictory or impossible for n segments."""
         check_bounds(
             self._name, self.num_speakers, self.min_speakers, self.max_speakers
         )

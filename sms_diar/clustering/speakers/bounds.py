@@ -1,4 +1,4 @@
-"""Bounds on the number of speakers: checked, and reached by any clustering."""
+"""Check and enforce bounds on the number of speakers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import numpy as np
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.speakers.dendrogram import link
-from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
+from sms_diar.clustering.speakers.agglomerate import link, mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import IntArray
@@ -19,7 +18,7 @@ def check_bounds(
     min_speakers: int | None,
     max_speakers: int | None,
 ) -> None:
-    """Refuse numbers of speakers that are none, or contradict each other."""
+    """Raise an error if numbers of speakers are invalid or contradictory."""
     given = {
         "num_speakers": num_speakers,
         "min_speakers": min_speakers,
@@ -59,10 +58,10 @@ def reach_bounds(
     Returns
     -------
     labels : ndarray of shape (n,)
-        Clusters, numbered by first appearance. Too many: those of highest mean
-        score are merged. Too few: the cluster of lowest mean score within is
-        split in two by average linkage. Equal points are split last, but they
-        are split where the bounds leave no choice.
+        Clusters, numbered by first appearance. If there are too many, clusters of
+        highest mean score are merged. If there are too few, the cluster of lowest mean
+        score within is split in two by average linkage. Equal points are split last,
+        and only if the bounds require it.
     """
     if int(labels.max()) + 1 > high:
         return merge_clusters(terms, labels, n_clusters=high)
@@ -76,12 +75,12 @@ def reach_bounds(
 
 
 def _loosest(terms: PairwiseTerms, labels: IntArray) -> int:
-    """Cluster whose members score lowest with each other on average."""
+    """Find the cluster with the lowest mean score of its pairs."""
     sizes = np.bincount(labels).astype(np.float64)
     own = np.sum(terms.U**2, axis=1) + 2.0 * terms.bias + terms.constant
     means = mean_features(terms, labels)
     every = np.sum(means.U**2, axis=1) + 2.0 * means.bias + terms.constant
-    # The mean over all pairs counts each member with itself; those are taken out.
+    # Remove the scores of members with themselves from the mean over all pairs.
     total = every * sizes**2 - np.bincount(labels, own)
     within = np.full(len(sizes), np.inf)
     many = sizes > 1.0

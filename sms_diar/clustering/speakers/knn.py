@@ -1,4 +1,4 @@
-"""What the kNN mean-shift estimators share: neighbourhoods, rest, merging."""
+"""Base class of the kNN mean-shift estimators: neighbourhoods, rest and merging."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._validation import check_choice, check_count, check_positive, is_real
 from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.bounds import reach_bounds
-from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
@@ -23,7 +23,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 class KnnMeanShift(SpeakerEstimator):
-    """Skeleton of the runs; subclasses move the states."""
+    """Base class of kNN mean shift; subclasses move the states."""
 
     k: Any
     gate: float | None

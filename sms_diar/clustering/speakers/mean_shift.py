@@ -5,11 +5,11 @@ it are highest, so no radius has to be known and dense and sparse speakers are
 treated alike. The state is the length-normalised embedding; scores are
 recomputed from it as it moves. See ``_reference.py`` for the definition.
 
-Sessions with no more segments than k would end as one cluster whatever they
-hold, because every neighbourhood is the whole session. There, k is lowered to
-half of the session, rounded up, so that two groups can form. A speaker with
-fewer than k segments is swallowed by its neighbours: that is the method, and the
-reason to choose a smaller k where speakers say little.
+A session of at most k segments would always end as one cluster, because every
+neighbourhood is the whole session. In such sessions k is lowered to half of the
+segments, rounded up, so that two groups can form. Speakers with fewer than k
+segments are absorbed by their neighbours; choose a smaller k if speakers have few
+segments.
 """
 
 from __future__ import annotations
@@ -38,37 +38,36 @@ class SpeakerMeanShift(KnnMeanShift):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with centring, PCA and
+        Back end that scores pairs; None is cosine scoring with centring, PCA and
         whitening fitted on the session itself
         (:func:`~sms_diar.scoring.session_backend`).
     k : int, default=17
-        Neighbours, the segment itself among them.
+        Number of neighbours, including the segment itself.
     gate : float or None, default=None
-        Of the k neighbours, leave out those whose score is below this share of
-        the score of the segment with itself, where it now is. None leaves out
-        none, as the paper does.
+        Ignore neighbours whose score is below this share of the score of the segment
+        with itself at its current position. None ignores none, as in the paper.
     gate_least : int, default=5
-        Neighbours that pass any gate: the best, the segment itself among them.
+        Number of best neighbours that always pass the gate, including the segment.
     tol : float, default=1e-3
-        Rest: a move shorter than this, embeddings being of unit length.
+        A segment rests if its move is shorter than this, for unit-length embeddings.
     max_iter : int, default=200
-        Most moves of a segment.
+        Maximum number of moves per segment.
     merge : {"distance", "score"}, default="distance"
-        How resting points become clusters: the connected components of those
-        closer than `merge_threshold`, or by average-linkage merging of places
-        whose mean score exceeds it.
+        Rule to form clusters of resting points: connected components of points closer
+        than `merge_threshold`, or average linkage of positions whose mean score
+        exceeds it.
     merge_threshold : float or None, default=None
         None means 0.2 (for unit lengths) for distances and 0 for scores.
     num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. Too many: those of highest mean score
-        are merged. Too few: k is halved until there are enough.
+        Bounds on the number of clusters. If there are too many, clusters of highest
+        mean score are merged. If there are too few, k is halved.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_segments,)
         Speaker of each segment, numbered from 0 by first appearance.
     n_clusters_ : int
-        Speakers found.
+        Number of speakers found.
     resting_points_ : ndarray of shape (n_segments, n_features)
         States at rest.
     k_ : int
@@ -78,11 +77,11 @@ class SpeakerMeanShift(KnnMeanShift):
     n_steps_ : int
         Moves of single points.
     converged_ : bool
-        Whether all points came to rest.
+        True if all points came to rest.
     backend_ : BackEnd
-        The back end used.
+        Back end that was used.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ class SpeakerMeanShift(KnnMeanShift):
         check_count(self._name, "max_iter", self.max_iter)
 
     def _row_gates(self, here: PairwiseTerms, n: int) -> tuple[FloatArray, int]:
-        """Least scores of the rows, without the part that all of a row share."""
+        """Minimum scores of the rows, without the term that a row has in common."""
         gate, least = self._gate(n)
         common = here.bias + here.constant
         own = np.einsum("ij,ij->i", here.U, here.U) + here.bias + common
@@ -157,7 +156,7 @@ class SpeakerMeanShift(KnnMeanShift):
 class SpeakerBlurringMeanShift(SpeakerMeanShift):
     """Blurring mean shift: all segments move together, and their states with them.
 
-    Parameters and attributes are those of `SpeakerMeanShift`.
+    For parameters and attributes, see `SpeakerMeanShift`.
     """
 
     def _move(
@@ -176,7 +175,7 @@ class SpeakerBlurringMeanShift(SpeakerMeanShift):
                 shift_rows(scores, rows, states, k, gates, least, out)
             longest = float(np.max(np.linalg.norm(moved - states, axis=1)))
             states = moved
-            # Moves shrink geometrically, so their logarithm tells how far it is.
+            # Moves shrink geometrically, so their logarithm measures progress.
             self._tell(math.log(max(longest, self.tol)) / math.log(self.tol))
             if longest < self.tol:
                 break
@@ -190,23 +189,23 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        Where scores come from; None is cosine scoring with centring, PCA and
+        Back end that scores pairs; None is cosine scoring with centring, PCA and
         whitening fitted on the session itself
         (:func:`~sms_diar.scoring.session_backend`).
     k : int or pair of ints, default=17
-        Neighbours, the segment itself among them; of a pair, the number is drawn
-        uniformly, ends included, at each step (the doubly stochastic idea).
+        Number of neighbours, including the segment itself. If a pair is given, the
+        number is drawn uniformly from this closed range at each step (doubly
+        stochastic mean shift).
     gate, gate_least
-        As for `SpeakerMeanShift`.
+        See `SpeakerMeanShift`.
     score_range : pair of floats or None, default=None
-        Draw a score uniformly from this range at each step and leave out
-        neighbours that score less.
+        Range from which a minimum score of neighbours is drawn at each step.
     tol : float, default=1e-3
         Rest: a last move shorter than this, embeddings being of unit length.
     rest_share : float, default=1.0
         The run ends when this share of the segments rests.
     max_steps : int or None, default=None
-        Most moves of single segments; None means 200 for each.
+        Maximum number of moves in total; None means 200 per segment.
     merge, merge_threshold, num_speakers, min_speakers, max_speakers
         As for `SpeakerMeanShift`.
     random_state : int, Generator, RandomState or None, default=None
@@ -217,7 +216,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
     labels_, n_clusters_, resting_points_, k_, n_steps_, converged_, backend_
         As for `SpeakerMeanShift`; `k_` is the largest number of neighbours.
     n_features_in_ : int
-        Columns of the data.
+        Number of columns of the data.
 
     Notes
     -----
@@ -303,7 +302,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
     ) -> tuple[FloatArray, int, float]:
         rng = as_generator(self.random_state)
-        # Streams of their own, so that the draws of segments are those of plain SMS.
+        # Separate streams, so that segments are drawn as in plain SMS.
         k_rng, score_rng = rng.spawn(2)
         n, d = states.shape
         low_k = int(np.min(self.k) * k / self._largest_k()) or 1
@@ -319,7 +318,7 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         step = 0
         resting = 0
         while step < limit and resting < n_at_rest:
-            # Many at once are no burden when there are few centres to score.
+            # Larger batches are cheap if only a few centres are scored.
             size = batch_size(n) * (4 if search.grouped else 1)
             size = min(size, limit - step)
             draws = rng.integers(n, size=size)
@@ -357,10 +356,10 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
 
 
 def batch_size(n: int) -> int:
-    """Draws whose scores are computed at once.
+    """Number of draws whose scores are computed at once.
 
-    Few enough that a drawn point seldom has moved since the snapshot, and that
-    the snapshot stays small.
+    It is small, so that drawn points have rarely moved since the snapshot and the
+    snapshot needs little memory.
     """
     return int(np.clip(min(n // 16, _SCORES // n), 8, 256))
 

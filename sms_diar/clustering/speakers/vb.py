@@ -7,7 +7,7 @@ posterior by a product and improves both factors in turn. Speakers that are not
 needed lose their prior and with it their segments, so the number of speakers is
 found, downwards, from the one at the start.
 
-The model is that of F. Landini, J. Profant, M. Diez, L. Burget, "Bayesian HMM
+The model was published by F. Landini, J. Profant, M. Diez, L. Burget, "Bayesian HMM
 clustering of x-vector sequences (VBx) in speaker diarization: theory,
 implementation and analysis on standard tasks", 2022; equation numbers are those
 of the paper. Its chain has transitions ``loop * I + (1 - loop) * pi``, which cost
@@ -46,11 +46,11 @@ class VbResult:
     elbo : ndarray of shape (n_iter,)
         Lower bound of the evidence after each iteration; it never falls.
     alpha : ndarray of shape (S, D)
-        Posterior means of the speakers ``y_s`` behind `gamma`.
+        Posterior means of the speakers ``y_s``.
     variance : ndarray of shape (S, D)
         Their posterior variances.
     converged : bool
-        Whether the last rise of `elbo` was below the tolerance.
+        True if the last increase of `elbo` was below the tolerance.
     """
 
     gamma: FloatArray
@@ -96,7 +96,7 @@ def vb_mixture(
         next, for segments in order of time. None (and 0) means a mixture: the
         order is of no account.
     max_iter : int, default=40
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-6
         The run ends when the bound rises by less than this.
 
@@ -117,7 +117,7 @@ def vb_mixture(
     check_not_negative(owner, "tol", tol)
     loop = check_loop(owner, loop_probability)
     rho = rows * np.sqrt(weights)  # (18)
-    # What no speaker changes of the log density of a segment, in (23).
+    # Part of the log density of a segment that is independent of speakers, in (23).
     shared = -0.5 * (np.sum(rows**2, axis=1) + rows.shape[1] * np.log(2.0 * np.pi))
     responsibilities, converged = start, False
     bounds: list[float] = []
@@ -202,7 +202,7 @@ def _mixture(density: FloatArray, pi: FloatArray) -> _Step:
 def _chain(density: FloatArray, pi: FloatArray, loop: float) -> _Step:
     """Forward-backward: (19) to (22), and the priors of (24).
 
-    Forward values are scaled to sum to one, so that drawing a speaker anew has
+    Forward values are scaled to sum to one, so that drawing a new speaker has
     the same log probability ``log((1 - loop) * pi)`` at every step.
     """
     n, n_speakers = density.shape

@@ -1,22 +1,21 @@
-"""Units laid out one after the other on a common axis of time.
+"""Units in sequence on a common time axis, so that a whole corpus is swept at once.
 
-A whole corpus is then swept at once. An axis is as long as whole numbers allow;
-corpora that need more get several.
+The length of an axis is limited by the range of integers; larger corpora get several.
+
+dscore writes turns and regions to files with few decimals for md-eval. Under its
+convention, times are rounded, ids of regions lose a part, and recordings that lose
+their region that way are scored over the extent of their reference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sms_diar.metrics.diarization.conventions import Convention, Settings
-from sms_diar.metrics.diarization.handover import (
-    completed_regions,
-    handed_regions,
-    handed_turns,
-)
+from sms_diar.metrics.diarization.scored_regions import extents, first_part_removed
 from sms_diar.metrics.diarization.sweep import (
     Regions,
     Turns,
@@ -24,11 +23,113 @@ from sms_diar.metrics.diarization.sweep import (
     trim_turns,
 )
 from sms_diar.metrics.diarization.units import UnitTurns
-from sms_diar.timeline.ticks import TICKS_PER_SECOND, distinct
+from sms_diar.timeline.ticks import (
+    DECIMALS,
+    TICKS_PER_SECOND,
+    distinct,
+    seconds_array,
+    seconds_of,
+)
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
+
+def _rounded_turns(
+    turns: Turns, raw: Turns, unit_of: IntArray, zeros: IntArray, decimals: int
+) -> Turns:
+    """Round onsets and durations.
+
+    Parameters
+    ----------
+    turns : Turns
+        Turns on the axis, trimmed and merged.
+    raw : Turns
+        Turns before trimming and merging.
+    unit_of : ndarray of shape (n_speakers,)
+        Unit of each speaker.
+    zeros : ndarray of shape (n_units,)
+        Position of time zero of each unit on the axis.
+    decimals : int
+        Number of decimals of a second.
+    """
+    zero = zeros[unit_of[turns.speaker]]
+    onset = _rounded(turns.start - zero, decimals)
+    duration = turns.end - turns.start
+    step = 10 ** (DECIMALS - decimals)
+    inexact = np.flatnonzero(duration % step).tolist()
+    # dscore adds onset and duration as floats and subtracts them again when writing,
+    # which decides how a half is rounded.
+    ends = _float_ends(raw, zeros[unit_of[raw.speaker]]) if inexact else {}
+    for i in inexact:
+        start = seconds_of(int(turns.start[i] - zero[i]))
+        key = (int(turns.speaker[i]), int(turns.end[i]))
+        cut = seconds_of(int(turns.end[i] - zero[i]))
+        seconds = round(ends.get(key, cut) - start, decimals)
+        duration[i] = round(seconds * 10**decimals) * step
+    return Turns(turns.speaker, onset + zero, onset + zero + duration)
+
+
+def _float_ends(turns: Turns, zero: IntArray) -> dict[tuple[int, int], float]:
+    """Add onset and duration as floats; keys are speaker and exact end."""
+    ends = seconds_array(turns.start - zero) + seconds_array(turns.end - turns.start)
+    keys = zip(turns.speaker.tolist(), turns.end.tolist(), strict=True)
+    return dict(zip(keys, ends.tolist(), strict=True))
+
+
+def _rounded(ticks: IntArray, decimals: int) -> IntArray:
+    """Round times as floats: the float 0.0005 is not exactly half a millisecond."""
+    step = 10 ** (DECIMALS - decimals)
+    rounded = ticks.copy()
+    for i in np.flatnonzero(ticks % step):
+        seconds = round(seconds_of(int(ticks[i])), decimals)
+        rounded[i] = round(seconds * 10**decimals) * step
+    return rounded
+
+
+def _rounded_regions(
+    regions: Regions, names: Sequence[str], zeros: IntArray, decimals: int
+) -> Regions:
+    """Round regions and assign them to units as md-eval does.
+
+    md-eval removes the first ``.part`` of an id, so a region may be assigned to another
+    recording or to none.
+    """
+    index = {name: unit for unit, name in enumerate(names)}
+    owner = np.array(
+        [index.get(first_part_removed(name), -1) for name in names], dtype=np.int64
+    )
+    zero = zeros[regions.unit]
+    start = _rounded(regions.start - zero, decimals)
+    end = _rounded(regions.end - zero, decimals)
+    unit = owner[regions.unit]
+    keep = (unit >= 0) & (end > start)
+    unit, start, end = unit[keep], start[keep], end[keep]
+    # Regions of two recordings may now overlap. Join them like turns of a speaker.
+    joined = merge_turns(
+        Turns(unit, start + zeros[unit], end + zeros[unit]), touching=True
+    )
+    return Regions(*joined)
+
+
+def _completed_regions(
+    regions: Regions, turns: Turns, unit_of: IntArray, n_units: int
+) -> Regions:
+    """Add the extent of the reference for units without a region."""
+    low, high = extents([(unit_of[turns.speaker], turns.start, turns.end)], n_units)
+    high[regions.unit] = -1
+    lacking = np.flatnonzero(high > low)
+    table = np.stack(
+        [
+            np.concatenate([regions.unit, lacking]),
+            np.concatenate([regions.start, low[lacking]]),
+            np.concatenate([regions.end, high[lacking]]),
+        ]
+    )
+    table = table[:, np.argsort(table[1], kind="stable")]
+    return Regions(table[0], table[1], table[2])
+
+
 _ROOM = 2**61
-"""Ticks on one axis."""
+"""Maximum length of an axis in ticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +139,11 @@ class Speakers:
     Parameters
     ----------
     unit : ndarray of shape (n,)
-        Unit of each speaker, rising.
+        Unit of each speaker, in ascending order.
     names : tuple of str
-        Names.
+        Names of the speakers.
     count : ndarray of shape (n_units,)
-        Speakers of each unit.
+        Number of speakers of each unit.
     """
 
     unit: IntArray
@@ -52,26 +153,26 @@ class Speakers:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """Everything a sweep needs, for the units that share an axis.
+    """Turns and regions of the units that share an axis.
 
     Parameters
     ----------
     units : tuple of str
         Recording of each unit.
     bases : ndarray of shape (n_units,)
-        Where each unit begins on the axis.
+        Start of each unit on the axis, in ticks.
     zeros : ndarray of shape (n_units,)
-        Where its time zero lies.
+        Position of time zero of each unit on the axis, in ticks.
     reference, hypothesis : Turns
-        By the rules of the convention, perhaps with turns without length.
+        Turns by the rules of the convention; they may include turns of length zero.
     reference_speakers, hypothesis_speakers : Speakers
-        Whose turns they are.
+        Speakers of these turns.
     regions : Regions
-        What is scored.
+        Regions to score.
     fixed_rate : ndarray of shape (n_units,)
-        DER that the convention gives a unit without computing it, else NaN.
+        DER that the convention assigns without computing it; NaN otherwise.
     raw_reference, raw_hypothesis, raw_regions
-        The same before trimming, merging and rounding, for measures on frames.
+        Turns and regions before trimming, merging and rounding, for metrics on frames.
     """
 
     units: tuple[str, ...]
@@ -90,7 +191,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Consecutive units, numbered from 0, in the times of their recordings."""
+    """Consecutive units, numbered from 0, with times relative to their recordings."""
 
     names: tuple[str, ...]
     spans: IntArray
@@ -113,21 +214,21 @@ def lay_out(
     names : tuple of str
         Recording of each unit.
     reference, hypothesis : UnitTurns
-        Turns that the convention knows.
+        Turns that are valid under the convention.
     regions : Regions
-        What is scored, in the times of the recordings.
+        Regions to score, with times relative to the recordings.
     settings : Settings
         Convention and collar.
 
     Returns
     -------
     axes : list of Axis
-        Usually one.
+        Usually a single axis.
     """
     high = np.zeros(len(names), dtype=np.int64)
     for side in (reference, hypothesis, regions):
         np.maximum.at(high, side.unit, side.end)
-    # A second of air takes up what rounding may add.
+    # A second of space at each end absorbs the effect of rounding.
     spans: IntArray = high + 2 * settings.collar + 2 * TICKS_PER_SECOND
     axes = []
     for first, stop in _ranges(spans):
@@ -145,18 +246,18 @@ def lay_out(
 def _ranges(spans: IntArray) -> Iterator[tuple[int, int]]:
     """Ranges of units whose spans fit on one axis."""
     first, filled = 0, 0
-    for place, span in enumerate(spans.tolist()):
+    for unit, span in enumerate(spans.tolist()):
         if filled and filled + span > _ROOM:
-            yield first, place
-            first, filled = place, 0
+            yield first, unit
+            first, filled = unit, 0
         filled += span
     if len(spans):
         yield first, len(spans)
 
 
 def _turns_between(turns: UnitTurns, first: int, stop: int) -> UnitTurns:
-    some = turns.select((turns.unit >= first) & (turns.unit < stop))
-    return UnitTurns(some.unit - first, some.speaker, some.start, some.end, some.names)
+    part = turns.select((turns.unit >= first) & (turns.unit < stop))
+    return UnitTurns(part.unit - first, part.speaker, part.start, part.end, part.names)
 
 
 def _regions_between(regions: Regions, first: int, stop: int) -> Regions:
@@ -165,7 +266,7 @@ def _regions_between(regions: Regions, first: int, stop: int) -> Regions:
 
 
 def _axis(batch: _Batch, settings: Settings) -> Axis:
-    """Lay the units of a batch out one after the other."""
+    """Lay out the units of a batch in sequence."""
     convention, n_units = settings.convention, len(batch.spans)
     bases = np.cumsum(batch.spans) - batch.spans
     zeros = bases + settings.collar + TICKS_PER_SECOND
@@ -183,10 +284,10 @@ def _axis(batch: _Batch, settings: Settings) -> Axis:
         fixed_rate[~has_ref] = has_hyp[~has_ref]
     if convention.decimals is not None:
         decimals = convention.decimals
-        ref = handed_turns(ref, raw_ref, ref_speakers.unit, zeros, decimals)
-        hyp = handed_turns(hyp, raw_hyp, hyp_speakers.unit, zeros, decimals)
-        regions = handed_regions(regions, batch.names, zeros, decimals)
-        regions = completed_regions(regions, ref, ref_speakers.unit, n_units)
+        ref = _rounded_turns(ref, raw_ref, ref_speakers.unit, zeros, decimals)
+        hyp = _rounded_turns(hyp, raw_hyp, hyp_speakers.unit, zeros, decimals)
+        regions = _rounded_regions(regions, batch.names, zeros, decimals)
+        regions = _completed_regions(regions, ref, ref_speakers.unit, n_units)
         keep = np.isnan(fixed_rate[regions.unit])
         regions = Regions(*(column[keep] for column in regions))
     return Axis(
@@ -206,14 +307,14 @@ def _axis(batch: _Batch, settings: Settings) -> Axis:
 
 
 def _placed(turns: UnitTurns, zeros: IntArray) -> tuple[Turns, Speakers]:
-    """Turns on the axis, and their speakers numbered unit by unit."""
+    """Shift turns to the axis and number their speakers unit by unit."""
     n_names = max(len(turns.names), 1)
     codes, speaker = distinct(turns.unit * n_names + turns.speaker)
     of_unit = codes // n_names
     count = np.bincount(of_unit, minlength=len(zeros))
     speakers = Speakers(
         of_unit,
-        tuple(turns.names[place] for place in (codes % n_names).tolist()),
+        tuple(turns.names[name] for name in (codes % n_names).tolist()),
         count,
     )
     zero = zeros[turns.unit]
@@ -231,7 +332,7 @@ def _trimmed_and_merged(
 
 
 def _occupied(turns: Turns, speakers: Speakers, n_units: int) -> BoolArray:
-    """Units that have a turn."""
-    found = np.zeros(n_units, dtype=np.bool_)
-    found[speakers.unit[turns.speaker]] = True
-    return found
+    """Mask of the units that have a turn."""
+    occupied = np.zeros(n_units, dtype=np.bool_)
+    occupied[speakers.unit[turns.speaker]] = True
+    return occupied

@@ -1,8 +1,8 @@
-"""How far a figure can be trusted: resampling recordings.
+"""Bootstrap confidence intervals and permutation tests over recordings.
 
-Recordings are the unit: errors within one are far from independent. A sample is
-a vector of weights, how often each recording is drawn, so that thousands of
-samples are one matrix product with the sums of the recordings.
+Recordings are resampled as a whole, because errors within a recording are not
+independent. A sample is a vector of weights (how often each recording is drawn), so
+thousands of samples are one matrix product with the sums of the recordings.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from sms_diar.types import FloatArray, IntArray, RandomState
 
 IntervalMethod: TypeAlias = Literal["percentile", "bca"]
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
-"""From weights of shape (n_samples, n) to values of shape (n_samples,)."""
+"""Function of weights of shape (n_samples, n) that returns shape (n_samples,)."""
 
 INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("percentile", "bca")
-_EXACT = 14  # recordings whose exchanges between two systems are all tried
-_AT_ONCE = 1 << 22  # weights in memory: a moment's work, after which Ctrl-C is heard
+_EXACT = 14  # maximum number of recordings for which all exchanges are tried
+_AT_ONCE = 1 << 22  # weights in memory at a time; few enough to react to Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Confidence interval of a figure.
+    """Confidence interval of a metric.
 
     Parameters
     ----------
     estimate : float
-        The figure of all recordings.
+        Value of the metric on all recordings.
     low, high : float
-        Ends of the interval.
+        Bounds of the interval.
     level : float
         Nominal coverage.
     method : str
-        How the ends were found.
+        Method by which the bounds were computed.
     n_samples : int
-        Samples behind them.
+        Number of bootstrap samples.
     """
 
     estimate: float
@@ -59,19 +59,19 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on the same recordings.
+    """Comparison of two systems on the same recordings.
 
     Parameters
     ----------
     measure : str
-        What was compared.
+        Name of the metric.
     first, second : float
-        Pooled figures.
+        Pooled metric of each system.
     difference : Interval
         First minus second, by paired bootstrap.
     p_value : float
-        Two-sided, of the hypothesis that it does not matter which system made
-        which result of a recording (permutation test).
+        Two-sided p-value of a permutation test. Under the null hypothesis, the results
+        of the two systems on a recording can be exchanged.
     """
 
     measure: str
@@ -90,26 +90,26 @@ def bootstrap(
     n_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Interval:
-    """Confidence interval of a statistic of n recordings.
+    """Compute a confidence interval of a statistic of n recordings.
 
     Parameters
     ----------
     statistic : callable
-        From weights of shape (n_samples, n) to values of shape (n_samples,).
+        Function of weights of shape (n_samples, n) that returns shape (n_samples,).
     n : int
-        Recordings, at least 2.
+        Number of recordings, at least 2.
     method : {"percentile", "bca"}
-        Percentiles of the samples' values, or percentiles corrected for bias and
+        Percentiles of the values of the samples, or percentiles corrected for bias and
         skewness (Efron 1987). Both are widened for small n (Hesterberg 2015). In
-        simulations with 40 recordings, percentiles at 95 % covered 92 to 94 % of
-        the time, BCa 91 to 93 % for one system but only 89 to 91 % for a
-        difference of two, where what it corrects is hard to estimate.
+        simulations with 40 recordings at a level of 95 %, the coverage of percentiles
+        was 92 to 94 %. The coverage of BCa was 91 to 93 % for one system, but only 89
+        to 91 % for a difference, for which its corrections are hard to estimate.
     level : float, default=0.95
         Nominal coverage.
     n_samples : int, default=2000
-        Samples to be drawn.
+        Number of samples.
     random_state : int, Generator or RandomState, default=0
-        Seed.
+        Random seed.
     """
     check_count("bootstrap", "n", n, least=2)
     check_count("bootstrap", "n_samples", n_samples, least=10)
@@ -138,46 +138,45 @@ def bootstrap(
 
 
 def _blocks(count: int, n: int) -> Iterator[IntArray]:
-    """Numbers of samples of n recordings, as many at a time as memory is given to."""
+    """Indices of samples of n recordings, in blocks of limited memory."""
     size = max(1, _AT_ONCE // n)
     for first in range(0, count, size):
         yield np.arange(first, min(first + size, count))
 
 
 def _values(statistic: Statistic, samples: Iterable[IntArray]) -> FloatArray:
-    """Values of all samples, which come in blocks."""
-    found = [statistic(block.astype(np.float64)) for block in samples]
-    return np.concatenate(found)
+    """Evaluate the statistic on blocks of samples."""
+    return np.concatenate([statistic(block.astype(np.float64)) for block in samples])
 
 
 def _expanded(tail: float, n: int) -> float:
-    """Normal quantile of the lower tail for a small number of recordings.
+    """Widen the normal quantile of the lower tail for a small number of recordings.
 
-    Samples of n vary less than fresh recordings would, by the factor
-    ``(n - 1) / n`` of the variance, and as much as a normal instead of a t
-    distribution; Hesterberg (2015) widens percentiles by both.
+    The variance of bootstrap samples is too small by the factor ``(n - 1) / n``, and
+    quantiles of the normal distribution are smaller than quantiles of Student's t
+    distribution. Hesterberg (2015) corrects percentiles for both.
     """
     normal, freedom = NormalDist(), n - 1
     z = normal.inv_cdf(tail)
-    # Quantile of t by its expansion around that of the normal distribution.
+    # Expand the quantile of t around the quantile of the normal distribution.
     t = z + (z**3 + z) / (4 * freedom)
     t += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     return t * math.sqrt(n / (n - 1))
 
 
 def _corrected(
-    quantile: float, values: FloatArray, estimate: float, left_out: FloatArray
+    quantile: float, values: FloatArray, estimate: float, jackknife: FloatArray
 ) -> tuple[float, float]:
-    """Tail probabilities corrected for bias and acceleration.
+    """Correct tail probabilities for bias and acceleration.
 
-    Few recordings ask for quantiles of such tails that their probability is zero as a
-    number, so quantiles are what is handed over.
+    With few recordings the probability of the tail may underflow, so its quantile is
+    passed instead.
     """
     normal = NormalDist()
     below = np.mean(values < estimate) + 0.5 * np.mean(values == estimate)
     half = 0.5 / len(values)
     bias = normal.inv_cdf(float(np.clip(below, half, 1.0 - half)))
-    gap = np.nanmean(left_out) - left_out[np.isfinite(left_out)]
+    gap = np.nanmean(jackknife) - jackknife[np.isfinite(jackknife)]
     spread = float(np.sum(gap**2)) ** 1.5
     skew = float(np.sum(gap**3)) / (6.0 * spread) if spread > 0.0 else 0.0
 
@@ -199,7 +198,7 @@ def confidence_interval(
     n_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Interval:
-    """Confidence interval of a pooled figure over recordings."""
+    """Compute a confidence interval of a pooled metric by resampling recordings."""
     check_choice("confidence_interval", "measure", measure, RATES)
     return bootstrap(
         lambda weights: evaluation.resampled(weights, measure),
@@ -226,12 +225,12 @@ def compare(
     Parameters
     ----------
     first, second : Evaluation
-        Results under the same settings. A recording that only one of them has
-        (one without reference) counts as empty for the other.
+        Results under the same settings. A recording without reference that only one
+        of them has counts as empty for the other.
     measure : str, default="der"
         One of `RATES`.
     method, level, n_samples, random_state
-        As for `bootstrap`.
+        See `bootstrap`.
     """
     check_choice("compare", "measure", measure, RATES)
     if first.settings != second.settings:
@@ -281,19 +280,19 @@ def permutation_test(
     n_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> float:
-    """Two-sided p-value of a difference under exchanges of paired results.
+    """Compute the two-sided p-value of a difference by exchanging paired results.
 
     Parameters
     ----------
     statistic : callable
-        From exchanges (1 where the pair is swapped) of shape (n_samples, n) to
-        differences of shape (n_samples,).
+        Function of exchanges of shape (n_samples, n), 1 where the pair is swapped, that
+        returns differences of shape (n_samples,).
     n : int
-        Pairs. Up to 14, all exchanges are tried and the test is exact.
+        Number of pairs. Up to 14, all exchanges are tried and the test is exact.
     n_samples : int
-        Exchanges to be drawn otherwise.
+        Number of random exchanges for more pairs.
     random_state : int, Generator or RandomState
-        Seed.
+        Random seed.
     """
     observed = float(statistic(np.zeros((1, n)))[0])
     if not np.isfinite(observed):
@@ -306,17 +305,17 @@ def permutation_test(
         rng = as_generator(random_state)
         blocks = _blocks(n_samples, n)
         swaps = (rng.integers(0, 2, size=(len(rows), n)) for rows in blocks)
-        extra = 1  # the observed arrangement is one of those possible
+        extra = 1  # the observed arrangement is also possible
     values = _values(statistic, swaps)
-    # Sums in another order differ in the last bits; ties must stay ties.
+    # The tolerance keeps ties although sums in another order differ in the last bits.
     at_least = np.abs(values) >= abs(observed) - 1e-12
     return float((np.count_nonzero(at_least) + extra) / (len(values) + extra))
 
 
 def _aligned(result: Evaluation, names: list[str]) -> dict[str, FloatArray]:
-    """Columns of a result for all of `names`, 0 where it lacks one."""
-    place = {name: at for at, name in enumerate(names)}
-    rows = [place[name] for name in result.names]
+    """Align the columns of a result with `names`; missing recordings are 0."""
+    row_of = {name: row for row, name in enumerate(names)}
+    rows = [row_of[name] for name in result.names]
     table = {}
     for name, column in result.columns.items():
         table[name] = np.zeros(len(names))

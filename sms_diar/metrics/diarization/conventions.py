@@ -1,6 +1,6 @@
-"""The rules on which scoring tools disagree, each a named choice.
+"""Rules on which scoring tools disagree, each as a named choice.
 
-``CONVENTIONS.md`` beside this file explains them one by one, with examples.
+``CONVENTIONS.md`` in this folder explains them with examples.
 """
 
 from __future__ import annotations
@@ -27,51 +27,52 @@ Jer: TypeAlias = Literal["own mapping", "frames", "scored time"]
 
 @dataclass(frozen=True)
 class Convention:
-    """One answer to every question of scoring that has several.
+    """Complete set of scoring rules.
 
     Parameters
     ----------
     name : str
         Short name.
     extent : {"reference", "joint"}
-        What is scored without a UEM: from the first to the last boundary of the
+        Region scored without a UEM: from the first to the last boundary of the
         reference, or of reference and hypothesis together.
     without_region : {"reference", "joint", "left out"}
-        What is scored of a recording that the UEM lacks.
+        Region scored in a recording that is not in the UEM; "left out" does not score
+        the recording.
     uem_id : {"exact", "first part removed", "extension removed"}
-        How ids of the UEM become ids of recordings.
+        Conversion of ids of the UEM to ids of recordings.
     by_channel : bool
-        Whether channels are scored apart and matched by name.
+        If True, channels are matched by name and scored separately.
     hypothesis_only : {"left out", "rate only", "false alarm"}
-        A recording without reference: not scored; given a DER of 1 that does not
-        enter the pooled figures; or all false alarm.
+        Treatment of a recording without reference: it is not scored, gets a DER of 1
+        that does not enter pooled metrics, or is entirely false alarm.
     merging : {"none", "overlapping", "touching"}
-        Which turns of one speaker become one before anything else.
+        Turns of one speaker that are joined before scoring.
     trims : bool
-        Whether turns are cut to the UEM first, so that cuts become boundaries.
+        If True, turns are cut to the UEM first, so that cuts become boundaries.
     counts_turns : bool
-        Whether a speaker whose turns overlap counts once per turn.
+        If True, a speaker whose turns overlap counts once per turn.
     zero_turns : bool
-        Whether turns without length carry collars and stretch the extent.
+        If True, turns of length zero have collars and extend the extent.
     shortest : int
-        Turns of at most this many ticks are dropped (besides those without length).
+        Turns of at most this many ticks are dropped, and turns of length zero.
     decimals : int or None
-        Decimals to which onsets and durations are rounded.
+        Number of decimals to which onsets and durations are rounded.
     maps_scored : bool
-        Whether speakers are mapped on the time left after collars and overlap, or
-        on all time of the UEM.
+        If True, speakers are mapped on the time that remains after removing collars
+        and overlap, otherwise on all time of the UEM.
     jer : {"own mapping", "frames", "scored time"}
-        JER of exact time with the mapping that is best for it; the same on 10 ms
-        frames; or of the scored time with the mapping of DER.
+        JER on exact time with its optimal mapping; the same on frames of 10 ms; or
+        JER on the scored time with the mapping of DER.
     purity_everywhere : bool
-        Whether purity and coverage disregard the UEM.
+        If True, purity and coverage ignore the UEM.
     zero_rate : bool
-        Whether a DER without scored speech is 1 (or 0 without errors) instead of
+        If True, a DER without scored speech is 1 (or 0 without errors) instead of
         undefined.
     refuses_overlapping_uem : bool
-        Whether regions of the UEM that overlap are refused; else they are joined.
+        If True, overlapping regions of the UEM are an error, otherwise they are joined.
     scans_overlap : bool
-        Whether ignored overlap is removed by the scan of md-eval, which keeps some
+        If True, ignored overlap is removed by the scan of md-eval, which keeps parts
         of it at the edges of regions (`scored_regions.scanned_regions`).
     """
 
@@ -96,7 +97,7 @@ class Convention:
 
 
 SMS_DIAR = Convention("sms-diar")
-"""Ours: exact ids, joint extent, no false alarm lost, cuts in turns without effect."""
+"""Default: exact ids, joint extent, all false alarms count, turns may be split."""
 
 NIST = Convention(
     "nist",
@@ -136,7 +137,7 @@ PYANNOTE = Convention(
     purity_everywhere=True,
     zero_rate=True,
 )
-"""pyannote.metrics 4.2.0, looping over the recordings of the reference."""
+"""pyannote.metrics 4.2.0, applied to each recording of the reference."""
 
 CONVENTIONS = {c.name: c for c in (SMS_DIAR, NIST, DSCORE, PYANNOTE)}
 
@@ -148,13 +149,13 @@ class Settings:
     Parameters
     ----------
     convention : Convention
-        The rules.
+        Scoring rules.
     collar : int
-        Ticks left unscored on each side of a reference boundary.
+        Ticks that are not scored on each side of a reference boundary.
     ignore_overlap : bool
-        Whether time with several reference speakers is left unscored.
+        If True, time with several reference speakers is not scored.
     has_uem : bool
-        Whether regions were given.
+        True if a UEM was given.
     """
 
     convention: Convention
@@ -172,7 +173,7 @@ class Settings:
         extent: Extent | None = None,
         has_uem: bool = False,
     ) -> Settings:
-        """Settings from what users say; `extent` overrides the convention's."""
+        """Create settings from user input; `extent` overrides the convention."""
         if not isinstance(convention, Convention):
             check_choice("Settings", "convention", convention, list(CONVENTIONS))
             convention = CONVENTIONS[convention]
@@ -193,7 +194,7 @@ class Settings:
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 
     def as_dict(self) -> dict[str, object]:
-        """What was in force, for a results file."""
+        """Settings for a results file."""
         c = self.convention
         return {
             "convention": c.name,
@@ -211,7 +212,7 @@ class Settings:
         }
 
     def summary(self) -> str:
-        """Collar, overlap and regions in one line."""
+        """Summary of collar, overlap and regions in one line."""
         side = seconds_of(self.collar)
         return ", ".join(
             [
@@ -222,7 +223,7 @@ class Settings:
         )
 
     def sentences(self) -> list[str]:
-        """What was in force, in words."""
+        """Description of the settings in words."""
         c = self.convention
         side = seconds_of(self.collar)
         lines = [
@@ -244,7 +245,7 @@ class Settings:
             "speakers mapped on "
             + ("the scored time" if c.maps_scored else "all time of the regions"),
             {
-                "left out": "recordings without reference left out",
+                "left out": "recordings without reference not scored",
                 "rate only": "recordings without reference given DER 1, not pooled",
                 "false alarm": "recordings without reference are false alarm",
             }[c.hypothesis_only],

@@ -1,4 +1,4 @@
-"""Where the errors of an evaluation are, and whose they are."""
+"""List the errors of an evaluation with their times and speakers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ErrorKind: TypeAlias = Literal["missed", "false_alarm", "confusion"]
 
 
 class ErrorInterval(NamedTuple):
-    """A stretch of a recording with an error of one kind.
+    """Interval of a recording with an error of one kind.
 
-    `start` and `end` are ticks; `reference` and `hypothesis` are the speakers without
-    a right partner at that time; the time counts `n_speakers` times, once
-    for each speaker in error.
+    `start` and `end` are ticks. `reference` and `hypothesis` are the speakers without a
+    correct partner at that time. The time counts `n_speakers` times, once for each
+    speaker in error.
     """
 
     recording: str
@@ -32,7 +32,7 @@ class ErrorInterval(NamedTuple):
 
 
 def error_intervals(evaluation: Evaluation) -> Iterator[ErrorInterval]:
-    """List the errors, recording by recording in order of time."""
+    """Yield the errors, sorted by recording and time."""
     for part in evaluation.swept:
         yield from _errors_of(part)
 
@@ -77,7 +77,7 @@ def _errors_of(part: Swept) -> Iterator[ErrorInterval]:
 
 
 def _lists(entries: Entries, n: int) -> Callable[[int], list[int]]:
-    """Speakers of an interval, as often as they are counted."""
+    """Make a function that lists the speakers of an interval, once per counted turn."""
     first = np.searchsorted(entries.interval, np.arange(n + 1))
 
     def at(i: int) -> list[int]:

@@ -35,20 +35,20 @@ from sms_diar.types import AnyArray, FloatArray, Problem, Turn
 Figures = dict[str, float | int | None]
 
 SECONDS = ("scored", "missed", "false_alarm", "confusion")
-"""Components of DER."""
+"""Components of DER, in seconds."""
 
 
 @dataclass(frozen=True)
 class RecordingScore:
-    """Figures of one recording.
+    """Metrics of one recording.
 
     Parameters
     ----------
     figures : dict
         Seconds of the components of DER, all of `RATES`, and numbers of speakers;
-        None where a figure is undefined.
+        None where a metric is undefined.
     mapping : dict
-        Reference speaker of each hypothesis speaker that has one.
+        Reference speaker of each mapped hypothesis speaker.
     speaker_jer : dict
         JER of each reference speaker.
     """
@@ -60,27 +60,27 @@ class RecordingScore:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A hypothesis scored against a reference.
+    """Result of scoring a hypothesis against a reference.
 
     Parameters
     ----------
     settings : Settings
-        Rules and options in force.
+        Scoring rules and options.
     names : tuple of str
-        Recordings, sorted.
-    columns : dict of ndarray
-        Sums of each recording, from which all figures follow.
+        Sorted names of the recordings.
+    columns : dict of ndarray of shape (n_recordings,)
+        Sums of each recording, from which all metrics are computed.
     recordings : dict
         Scores by recording.
     overall : dict
-        Figures of all recordings pooled: times are added before dividing, so
-        long recordings weigh more.
+        Pooled metrics: times are added before dividing, so long recordings have more
+        weight.
     macro : dict
-        Means of the recordings' figures, each recording weighing the same.
+        Unweighted means of the metrics of recordings.
     remarks : tuple of Problem
-        What a careful reader should know.
+        Warnings that matter for the interpretation of the scores.
     swept : tuple of Swept
-        Intervals and who speaks in them, for lists of errors.
+        Intervals with their speakers, for lists of errors.
     """
 
     settings: Settings
@@ -93,12 +93,12 @@ class Evaluation:
     swept: tuple[Swept, ...]
 
     def resampled(self, weights: FloatArray, measure: str) -> FloatArray:
-        """Pooled figure of samples of recordings.
+        """Compute a pooled metric of samples of recordings.
 
         Parameters
         ----------
         weights : ndarray of shape (n_samples, n_recordings)
-            How often each recording is in each sample.
+            Number of times that each sample contains each recording.
         measure : str
             One of `RATES`.
         """
@@ -119,23 +119,23 @@ def score_diarization(
     ignore_overlap: bool = False,
     extent: Extent | None = None,
 ) -> Evaluation:
-    """Score a hypothesis.
+    """Score a hypothesis against a reference.
 
     Parameters
     ----------
     reference, hypothesis : Annotation or iterable of Turn
-        Who speaks when, in any number of recordings.
+        Turns of any number of recordings.
     uem : Uem, optional
-        What is scored; without it, the `extent`.
+        Regions to score; by default the `extent` of each recording.
     convention : {"sms-diar", "nist", "dscore", "pyannote"} or Convention
-        Whose rules apply, see ``CONVENTIONS.md``.
+        Scoring rules, see ``CONVENTIONS.md``.
     collar : float, default=0.0
-        Seconds left unscored on *each side* of a reference boundary, as in md-eval
-        and dscore; pyannote's collar is the total, twice this.
+        Seconds that are not scored on *each side* of a reference boundary, as in
+        md-eval and dscore; the collar of pyannote is the total, twice this value.
     ignore_overlap : bool, default=False
-        Whether time with several reference speakers is left unscored.
+        If True, time with several reference speakers is not scored.
     extent : {"reference", "joint"}, optional
-        What is scored without a UEM, if not what the convention says.
+        Region scored without a UEM; by default the convention decides.
     """
     settings = Settings.of(
         convention,
@@ -150,17 +150,16 @@ def score_diarization(
     swept = tuple(sweep_units(axis, settings) for axis in axes)
     units = [name for part in swept for name in part.axis.units]
     names = tuple(sorted(set(units)))
-    index = {name: place for place, name in enumerate(names)}
-    place = np.array([index[unit] for unit in units], dtype=np.int64)
-    columns = _by_recording(swept, place, len(names))
-    figures = _figures(columns, settings, _fixed_rates(swept, place, len(names)))
+    index = {name: recording for recording, name in enumerate(names)}
+    recording = np.array([index[unit] for unit in units], dtype=np.int64)
+    columns = _by_recording(swept, recording, len(names))
+    figures = _figures(columns, settings, _fixed_rates(swept, recording, len(names)))
     details = _details(swept)
     recordings = {
-        name: RecordingScore(figures[at], *details[name])
-        for at, name in enumerate(names)
+        name: RecordingScore(figures[i], *details[name]) for i, name in enumerate(names)
     }
-    for at in np.flatnonzero(columns["scored"] == 0) if columns else ():
-        text = f"recording {names[at]!r} has no scored reference speech"
+    for i in np.flatnonzero(columns["scored"] == 0) if columns else ():
+        text = f"recording {names[i]!r} has no scored reference speech"
         source = ref.files[0] if ref.files else "reference"
         remarks.append(Problem(text, source, severity="warning", kind="nothing scored"))
     return Evaluation(
@@ -187,23 +186,23 @@ def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
 
 
 def _by_recording(
-    swept: tuple[Swept, ...], place: AnyArray, n: int
+    swept: tuple[Swept, ...], recording: AnyArray, n: int
 ) -> dict[str, AnyArray]:
-    """Sums of recordings, which may have several channels."""
+    """Add the sums of units that belong to the same recording."""
     columns: dict[str, AnyArray] = {}
     for name in swept[0].columns if swept else ():
         values = np.concatenate([part.columns[name] for part in swept])
         sums = np.zeros(n, dtype=values.dtype)
-        np.add.at(sums, place, values)
+        np.add.at(sums, recording, values)
         columns[name] = sums
     return columns
 
 
-def _fixed_rates(swept: tuple[Swept, ...], place: AnyArray, n: int) -> FloatArray:
-    """DER that does not follow from times, by recording."""
+def _fixed_rates(swept: tuple[Swept, ...], recording: AnyArray, n: int) -> FloatArray:
+    """DER that the convention assigns, by recording; NaN otherwise."""
     rate = np.full(n, np.nan)
     if swept:
-        rate[place] = np.concatenate([part.axis.fixed_rate for part in swept])
+        rate[recording] = np.concatenate([part.axis.fixed_rate for part in swept])
     return rate
 
 
@@ -212,21 +211,21 @@ def _figures(
 ) -> list[Figures]:
     if not columns:
         return []
-    found = rates(columns, settings.convention)
-    found["der"] = np.where(np.isnan(fixed), found["der"], fixed)
-    return _rows(columns, found)
+    values = rates(columns, settings.convention)
+    values["der"] = np.where(np.isnan(fixed), values["der"], fixed)
+    return _rows(columns, values)
 
 
 def _rows(
-    columns: Mapping[str, AnyArray], found: Mapping[str, FloatArray]
+    columns: Mapping[str, AnyArray], metrics: Mapping[str, FloatArray]
 ) -> list[Figures]:
-    """Figures of each place of the columns."""
+    """Convert columns to one dictionary per row."""
     names = (*SECONDS, *RATES, "n_ref", "n_hyp")
     values: list[list[float | int | None]] = [
         [seconds_of(ticks) for ticks in columns[name].tolist()] for name in SECONDS
     ]
     values += [
-        [None if math.isnan(rate) else rate for rate in found[name].tolist()]
+        [None if math.isnan(rate) else rate for rate in metrics[name].tolist()]
         for name in RATES
     ]
     values += [columns["n_ref"].tolist(), columns["n_hyp"].tolist()]
@@ -234,7 +233,7 @@ def _rows(
 
 
 def _overall(columns: Mapping[str, AnyArray], settings: Settings) -> Figures:
-    """Pooled figures; times are added as Python ints, which do not overflow."""
+    """Pool the recordings; times are added as Python ints, which do not overflow."""
     if not columns:
         empty: Figures = dict.fromkeys(SECONDS, 0.0)
         return empty | dict.fromkeys(RATES) | {"n_ref": 0, "n_hyp": 0}
@@ -251,7 +250,7 @@ def _overall(columns: Mapping[str, AnyArray], settings: Settings) -> Figures:
 
 
 def _macro(figures: list[Figures]) -> Figures:
-    """Means over the recordings for which a figure is defined."""
+    """Average each metric over the recordings for which it is defined."""
     means: Figures = {}
     for name in figures[0] if figures else RATES:
         values = [float(row[name]) for row in figures if row[name] is not None]  # type: ignore[arg-type]
@@ -262,7 +261,7 @@ def _macro(figures: list[Figures]) -> Figures:
 def _details(
     swept: tuple[Swept, ...],
 ) -> dict[str, tuple[dict[str, str], dict[str, float]]]:
-    """Mapping and JER of speakers, by recording."""
+    """Collect the mapping and JER of speakers, by recording."""
     details: dict[str, tuple[dict[str, str], dict[str, float]]] = {}
     for part in swept:
         ref, hyp = part.axis.reference_speakers, part.axis.hypothesis_speakers

@@ -1,9 +1,9 @@
-"""Clustering measures over time: B-cubed, tau, entropies, mutual information.
+"""Clustering metrics over time: B-cubed, tau, entropies, mutual information.
 
-At any time the reference has one class, the set of those who speak (silence is
-the empty set), and so has the hypothesis. All measures follow from sums over
-the table of time by class and class, and these sums add over recordings, whose
-classes are kept apart.
+At any time, the class of the reference is its set of active speakers (the empty set for
+silence), and likewise for the hypothesis. All metrics are computed from sums over the
+table of time by reference class and hypothesis class. Recordings have separate classes,
+so their sums can be added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUMS = (
     "table_ref_classes",
     "table_hyp_classes",
 )
-"""Columns that `class_sums` makes."""
+"""Columns returned by `class_sums`."""
 
 
 def class_sums(
@@ -38,24 +38,24 @@ def class_sums(
     weight: FloatArray,
     n_units: int,
 ) -> dict[str, FloatArray]:
-    """Sums over the class table of each unit.
+    """Compute sums over the class table of each unit.
 
     Parameters
     ----------
     sweep : Sweep
-        The intervals.
+        Intervals of the axis.
     reference, hypothesis : Entries
-        Who speaks where.
+        Speakers of each interval.
     weight : ndarray of shape (n_intervals,)
-        What each interval counts; 0 outside the regions.
+        Weight of each interval; 0 outside the regions.
     n_units : int
-        Units on the axis.
+        Number of units on the axis.
     """
     used = np.flatnonzero(weight > 0.0)
     unit, mass = sweep.unit[used], weight[used]
     ref = _class_ids(sweep.unit, reference)[used]
     hyp = _class_ids(sweep.unit, hypothesis)[used]
-    # Neighbours of the same classes (cut by a collar, say) are one stretch.
+    # Join neighbouring intervals with the same classes, for example around a collar.
     is_new = np.zeros(len(used), dtype=np.bool_)
     is_new[:1] = True
     for column in (ref, hyp):
@@ -97,8 +97,8 @@ def class_sums(
 def _class_ids(unit: IntArray, entries: Entries) -> IntArray:
     """Number the sets of speakers that occur in each unit.
 
-    Sets are distinguished by one speaker after the other, so that memory grows with
-    the entries and not with the number of speakers.
+    Sets are compared speaker by speaker, so memory grows with the number of entries and
+    not with the number of speakers.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _class_ids(unit: IntArray, entries: Entries) -> IntArray:
     Returns
     -------
     ids : ndarray of shape (n_intervals,)
-        The same number where the unit and the set are the same.
+        Equal numbers for equal units and sets.
     """
     ids = unit.copy()
     n_ids = int(unit.max(initial=-1)) + 1
@@ -120,8 +120,8 @@ def _class_ids(unit: IntArray, entries: Entries) -> IntArray:
     rank, longer = 0, np.flatnonzero(count)
     while len(longer):
         speaker = entries.speaker[first[longer] + rank]
-        codes, place = distinct(ids[longer] * n_speakers + speaker)
-        ids[longer] = n_ids + place
+        codes, index = distinct(ids[longer] * n_speakers + speaker)
+        ids[longer] = n_ids + index
         n_ids += len(codes)
         rank += 1
         longer = longer[count[longer] > rank]
@@ -135,13 +135,13 @@ def _x_log_x(x: FloatArray) -> FloatArray:
 
 
 def information(sums: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    """Measures that follow from the sums; NaN where there is no time at all.
+    """Compute metrics from the sums; NaN if the total time is zero.
 
     Notes
     -----
-    As in dscore: tau is 1 towards a side of one class, NMI is 1 when both sides
-    have one class and 0 when only one has, and it is normalised by the geometric
-    mean of the entropies. Entropies are in bits.
+    As in dscore, tau is 1 if the predicted side has one class. NMI is 1 if both sides
+    have one class and 0 if only one side has, and is normalised by the geometric mean
+    of the entropies. Entropies are in bits.
     """
     total = np.where(sums["table_total"] > 0, sums["table_total"], np.nan)
     recall = sums["table_cells_over_ref"] / total
@@ -173,7 +173,7 @@ def information(sums: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def _tau(explained: FloatArray, squares: FloatArray, is_one: AnyArray) -> FloatArray:
-    """Share of the variety of one side that the other explains."""
+    """Share of the variation of one side that the other explains."""
     variety = 1.0 - squares
     tau = (explained - squares) / np.where(is_one | (variety <= 0), 1.0, variety)
     result: FloatArray = np.where(is_one, 1.0 + 0.0 * explained, tau)

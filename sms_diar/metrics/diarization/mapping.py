@@ -1,27 +1,201 @@
-"""One-to-one mappings of speakers that share the most.
+"""One-to-one mapping of speakers with the largest shared time.
 
-Whole numbers are added exactly: among mappings that differ by less than a float can
-show, the better one is still found.
+Integers are added exactly, so the best mapping is found even if mappings differ by less
+than the resolution of a float.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sms_diar.types import AnyArray, IntArray
+from sms_diar.metrics.diarization.axis import Speakers
+from sms_diar.metrics.diarization.sweep import Overlaps, sums_by, weights_by
+from sms_diar.timeline.ticks import distinct
+from sms_diar.types import AnyArray, FloatArray, IntArray
+
+
+class _Block(NamedTuple):
+    """Speakers connected by shared time, with the cells between them.
+
+    `row` and `column` are the positions of the cells among the speakers.
+    """
+
+    ref: IntArray
+    hyp: IntArray
+    cell: IntArray
+    row: IntArray
+    column: IntArray
+
+    def table(self, values: AnyArray) -> AnyArray:
+        """Values of cells as an array of shape (n_ref, n_hyp), 0 elsewhere."""
+        table = np.zeros((len(self.ref), len(self.hyp)), dtype=values.dtype)
+        table[self.row, self.column] = values[self.cell]
+        return table
+
+
+class Cells:
+    """Pairs of a reference and a hypothesis speaker who speak at the same time.
+
+    Other pairs have no cell, so memory does not grow with the product of the numbers of
+    speakers.
+
+    Parameters
+    ----------
+    reference, hypothesis : Speakers
+        Speakers of both sides, for all units.
+    overlaps : Overlaps
+        Turns of these speakers that overlap.
+
+    Attributes
+    ----------
+    unit, ref, hyp : ndarray of shape (n_cells,)
+        Unit and speakers of each cell, in ascending order.
+    n_ref, n_hyp : int
+        Number of speakers of each side.
+    """
+
+    def __init__(
+        self, reference: Speakers, hypothesis: Speakers, overlaps: Overlaps
+    ) -> None:
+        self.n_units = len(reference.count)
+        self.n_ref, self.n_hyp = len(reference.unit), len(hypothesis.unit)
+        self.overlaps = overlaps
+        pair = overlaps.reference * self.n_hyp + overlaps.hypothesis
+        self._pair = distinct(pair)[0]
+        self.ref: IntArray = self._pair // max(self.n_hyp, 1)
+        self.hyp: IntArray = self._pair % max(self.n_hyp, 1)
+        self.unit: IntArray = reference.unit[self.ref]
+
+    def of(self, reference: IntArray, hypothesis: IntArray) -> IntArray:
+        """Cell of each pair of speakers who speak at the same time."""
+        pair = reference * self.n_hyp + hypothesis
+        cell: IntArray = np.searchsorted(self._pair, pair)
+        return cell
+
+    def sums(self, weight: IntArray, overlaps: Overlaps | None = None) -> IntArray:
+        """Add the weights of intervals exactly, by cell.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_intervals,)
+            Weight of each interval.
+        overlaps : Overlaps, optional
+            Turns whose intervals are added; by default all turns.
+        """
+        pairs = self.overlaps if overlaps is None else overlaps
+        total = np.concatenate([[0], np.cumsum(weight)])
+        shared = total[pairs.stop] - total[pairs.first]
+        cell = self.of(pairs.reference, pairs.hypothesis)
+        return sums_by(cell, shared, len(self.unit))
+
+    def by_unit(self, values: AnyArray) -> FloatArray:
+        """Add the values of cells, by unit."""
+        return weights_by(self.unit, values, self.n_units)
+
+    def mapping(self, primary: IntArray, secondary: IntArray) -> IntArray:
+        """Map each reference speaker to a hypothesis speaker, or to -1.
+
+        The mapping maximizes the sum of `primary`; ties are broken by `secondary`.
+        """
+        mapped = np.full(self.n_ref, -1, dtype=np.int64)
+        for block in self._blocks(primary, mapped):
+            choice = best_mapping(block.table(primary), block.table(secondary))
+            rows = np.flatnonzero(choice >= 0)
+            mapped[block.ref[rows]] = block.hyp[choice[rows]]
+        return mapped
+
+    def best_jer(
+        self, shared: IntArray, ref_time: IntArray, hyp_time: IntArray
+    ) -> FloatArray:
+        """JER of each reference speaker with speech, by the mapping with lowest JER."""
+        union = ref_time[self.ref] + hyp_time[self.hyp] - shared
+        index = shared / np.maximum(union, 1)
+        mapped = np.full(self.n_ref, -1, dtype=np.int64)
+        for block in self._blocks(index, mapped):
+            choice = best_assignment(block.table(index))
+            rows = np.flatnonzero(choice >= 0)
+            mapped[block.ref[rows]] = block.hyp[choice[rows]]
+        jer = np.where(ref_time > 0, 1.0, np.nan)
+        is_pair = mapped[self.ref] == self.hyp
+        jer[self.ref[is_pair]] = 1.0 - index[is_pair]
+        return jer
+
+    def mapped_jer(
+        self,
+        shared: IntArray,
+        ref_time: IntArray,
+        hyp_time: IntArray,
+        mapped: IntArray,
+    ) -> FloatArray:
+        """JER of each reference speaker with speech, by a given mapping."""
+        jer = np.where(ref_time > 0, 1.0, np.nan)
+        is_pair = mapped[self.ref] == self.hyp
+        ref, hyp, both = self.ref[is_pair], self.hyp[is_pair], shared[is_pair]
+        union = ref_time[ref] + hyp_time[hyp] - both
+        jer[ref] = (union - both) / np.maximum(union, 1)
+        return jer
+
+    def _blocks(self, values: AnyArray, mapped: IntArray) -> Iterator[_Block]:
+        """Split the cells into blocks that do not share speakers.
+
+        Blocks in which reference speakers have different and unique best partners are
+        written to `mapped` instead of being listed.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_cells,)
+            Shared time or Jaccard index of each cell. Zeros do not connect speakers.
+        mapped : ndarray of shape (n_ref,)
+            Partner of each reference speaker, modified in place.
+        """
+        cell = np.flatnonzero(values > 0)
+        label = _connected(self.ref[cell], self.hyp[cell], self.n_ref, self.n_hyp)
+        top = np.zeros(self.n_ref, dtype=values.dtype)
+        np.maximum.at(top, self.ref[cell], values[cell])
+        best = cell[values[cell] == top[self.ref[cell]]]
+        is_hard = np.zeros(self.n_ref, dtype=np.bool_)
+        for side, n in ((self.ref, self.n_ref), (self.hyp, self.n_hyp)):
+            clash = np.bincount(side[best], minlength=n)[side[best]] > 1
+            is_hard[label[self.ref[best[clash]]]] = True
+        plain = best[~is_hard[label[self.ref[best]]]]
+        mapped[self.ref[plain]] = self.hyp[plain]
+        hard = cell[is_hard[label[self.ref[cell]]]]
+        of_block = label[self.ref[hard]]
+        hard = hard[np.argsort(of_block, kind="stable")]
+        bounds = np.flatnonzero(np.diff(label[self.ref[hard]])) + 1
+        for part in np.split(hard, bounds) if len(hard) else ():
+            ref, row = distinct(self.ref[part])
+            hyp, column = distinct(self.hyp[part])
+            yield _Block(ref, hyp, part, row, column)
+
+
+def _connected(ref: IntArray, hyp: IntArray, n_ref: int, n_hyp: int) -> IntArray:
+    """Smallest index in the connected component of each reference speaker."""
+    label = np.arange(n_ref)
+    while True:
+        of_hyp = np.full(n_hyp, n_ref)
+        np.minimum.at(of_hyp, hyp, label[ref])
+        least = label.copy()
+        np.minimum.at(least, ref, of_hyp[hyp])
+        least = least[least]  # follow labels that have changed in this step
+        if np.array_equal(least, label):
+            return label
+        label = least
+
 
 Weights: TypeAlias = list[list[Any]]
-"""Rows of numbers of one kind, ints or floats."""
+"""Rows of ints or rows of floats."""
 
 LARGE = 10_000
-"""Cells of a table that scipy assigns. Plain Python needs 10 ms for a table of this
-size, and loading scipy takes 300 ms."""
+"""Minimum number of cells of a table to use scipy. Plain Python needs 10 ms for a table
+of this size, and loading scipy takes 300 ms."""
 
 _EXACT = 2**53
-"""Whole numbers up to this one are floats."""
+"""Integers up to this one are exact as floats."""
 
 
 def best_assignment(weights: AnyArray) -> IntArray:
@@ -30,7 +204,7 @@ def best_assignment(weights: AnyArray) -> IntArray:
     Parameters
     ----------
     weights : ndarray of shape (n, m)
-        Not negative; of ints, floats, or objects that are Python ints.
+        Non-negative ints, floats, or Python ints as objects.
 
     Returns
     -------
@@ -39,9 +213,9 @@ def best_assignment(weights: AnyArray) -> IntArray:
 
     Notes
     -----
-    Large tables of whole numbers go to scipy if all sums are exact in floats, after
-    division by their common factor. Others need time that is cubic in plain Python:
-    a table of 700 by 700 takes several seconds.
+    Large tables of integers are passed to scipy if all sums are exact in floats, after
+    division by the common factor. Other tables take cubic time in plain Python: several
+    seconds for a table of 700 by 700.
 
     Examples
     --------
@@ -63,17 +237,17 @@ def best_assignment(weights: AnyArray) -> IntArray:
 
 
 def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
-    """Assignment for the largest sum of `primary`; ties go by `secondary`.
+    """Assign rows for the largest sum of `primary`; break ties by `secondary`.
 
     Parameters
     ----------
     primary, secondary : ndarray of shape (n, m)
-        Whole numbers, not negative.
+        Non-negative integers.
 
     Notes
     -----
-    With the tie-break the sum of both does not depend on the order of rows and
-    columns, and so does not depend on the names of speakers.
+    Because ties are broken, both sums are independent of the order of rows and columns,
+    and therefore of the names of speakers.
     """
     if not primary.size or np.array_equal(primary, secondary):
         return best_assignment(primary)
@@ -81,9 +255,9 @@ def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
 
 
 def _joint(first: IntArray, second: IntArray) -> AnyArray:
-    """Weights whose sums are in the order of `first`, among equals of `second`."""
+    """Combine weights so that sums are ordered by `first`, then by `second`."""
     first, second = _reduced(first), _reduced(second)
-    # More than any assignment gains by `second`.
+    # More than the largest possible sum of `second`.
     scale = 1 + min(sum(second.max(axis=axis).tolist()) for axis in (0, 1))
     if int(first.max()) * scale + int(second.max()) >= 2**63:
         first, second = first.astype(object), second.astype(object)
@@ -92,29 +266,29 @@ def _joint(first: IntArray, second: IntArray) -> AnyArray:
 
 
 def _reduced(weights: AnyArray) -> AnyArray:
-    """Divide by the common factor, which is large for times of few decimals."""
+    """Divide by the common factor, which is large for times with few decimals."""
     reduced: AnyArray = weights // (np.gcd.reduce(weights, axis=None) or 1)
     return reduced
 
 
 def _as_floats(weights: AnyArray) -> AnyArray | None:
-    """The same order of sums in floats; None if floats cannot add them exactly."""
+    """Convert to floats; return None if floats cannot add the weights exactly."""
     if weights.dtype.kind == "f":
         return weights
     weights = _reduced(weights)
-    # The method of shortest paths adds a path, a weight and the prices of a row and a
-    # column. None exceeds the largest weight, since a free column has the price 0.
+    # The algorithm adds a path length, a weight and the prices of a row and a column.
+    # None exceeds the largest weight, because a free column has price 0.
     if 4 * int(weights.max()) >= _EXACT:
         return None
     return weights.astype(np.float64)
 
 
-# Most tables are small, a few speakers by a few: lists are faster than arrays there,
-# and their ints do not overflow.
+# Tables usually have a few rows and columns, for which lists are faster than arrays,
+# and Python ints do not overflow.
 
 
 def _assign(weights: Weights) -> list[int]:
-    """Column of each row for the largest sum, -1 where the row gains nothing."""
+    """Assign a column to each row for the largest sum, -1 if the row gains nothing."""
     best = [max(row) for row in weights]
     choice = [row.index(top) for row, top in zip(weights, best, strict=True)]
     used = [column for column, top in zip(choice, best, strict=True) if top > 0]
@@ -133,15 +307,15 @@ def _assign(weights: Weights) -> list[int]:
 
 
 def _shortest_paths(weights: Weights) -> list[int]:
-    """Hungarian method by shortest augmenting paths, for n <= m."""
+    """Apply the Hungarian method with shortest augmenting paths, for n <= m."""
     n, m = len(weights), len(weights[0])
     most = max(map(max, weights))
-    # Column 0 and row 0 are the method's auxiliary ones.
+    # Column 0 and row 0 are auxiliary.
     cost = [[most - weight for weight in row] for row in weights]
     row_price: list[float] = [0, *map(min, cost)]
     column_price: list[float] = [0] * (m + 1)
     row_of = [0] * (m + 1)
-    # Rows whose best column is free take it; only the others need a path.
+    # Assign rows whose best column is free; only the other rows need a path.
     waiting = []
     for row, costs in enumerate(cost, start=1):
         column = costs.index(row_price[row]) + 1
@@ -165,7 +339,7 @@ def _augment(
     column_price: list[float],
     row_of: list[int],
 ) -> None:
-    """Give one more row a column, moving others along the cheapest path."""
+    """Assign a column to one more row, moving others along the cheapest path."""
     row_of[0] = row
     column = 0
     free = list(range(1, len(row_of)))

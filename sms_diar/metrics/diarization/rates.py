@@ -1,4 +1,4 @@
-"""From sums to figures: every measure of a report, for one or many at once."""
+"""Compute all metrics from sums, for one or many results at once."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ RATES = (
     "confusion_rate",
     "overlap_share",
 )
-"""Names of all figures, in the order of reports."""
+"""Names of all metrics, in the order of reports."""
 
 
 def rates(
     sums: Mapping[str, AnyArray], convention: Convention
 ) -> dict[str, FloatArray]:
-    """Figures of one or many results.
+    """Compute the metrics of one or many results.
 
     Parameters
     ----------
     sums : mapping
-        Columns as `sms_diar.metrics.diarization.sums` makes them, or sums of
-        these, all of one shape.
+        Columns of `sms_diar.metrics.diarization.sums`, or sums of these columns, all
+        of the same shape.
     convention : Convention
-        Says what a rate without scored speech is.
+        Rules for rates without scored speech.
 
     Returns
     -------
     rates : dict of ndarray
-        Under the names of `RATES`; NaN where a figure is undefined.
+        Values by the names in `RATES`; NaN where a metric is undefined.
     """
-    columns = {name: np.asarray(values) for name, values in sums.items()}
+    columns = {name: np.asarray(column) for name, column in sums.items()}
     error = columns["missed"] + columns["false_alarm"] + columns["confusion"]
     scored = columns["scored"]
     der = _ratio(error, scored)
     if convention.zero_rate:
         der = np.where(scored > 0, der, (error > 0).astype(np.float64))
-    found = {
+    values = {
         "der": der,
         "jer": _jer(columns, convention),
         "purity": _share(columns["purity_part"], columns["purity_whole"]),
@@ -72,11 +72,11 @@ def rates(
         "completeness": _agreement(columns, "completeness"),
         "overlap_share": _ratio(columns["overlap"], columns["speech"]),
     }
-    found["k"] = np.sqrt(found["acp"] * found["asp"])
+    values["k"] = np.sqrt(values["acp"] * values["asp"])
     for name in ("missed", "false_alarm", "confusion"):
-        found[f"{name}_rate"] = _ratio(columns[name], scored)
-    found |= information(columns)
-    return {name: found[name] for name in RATES}
+        values[f"{name}_rate"] = _ratio(columns[name], scored)
+    values |= information(columns)
+    return {name: values[name] for name in RATES}
 
 
 def _ratio(part: AnyArray, whole: AnyArray) -> FloatArray:
@@ -86,18 +86,18 @@ def _ratio(part: AnyArray, whole: AnyArray) -> FloatArray:
 
 
 def _share(part: AnyArray, whole: AnyArray) -> FloatArray:
-    """Share of a whole; all of it where there is nothing."""
+    """Share of a whole; 1 if the whole is zero."""
     result: FloatArray = np.where(whole > 0, _ratio(part, whole), 1.0)
     return result
 
 
 def _jer(columns: Mapping[str, AnyArray], convention: Convention) -> FloatArray:
     jer = _ratio(columns["jer_sum"], columns["jer_speakers"])
-    nobody = columns["jer_speakers"] == 0
+    is_empty = columns["jer_speakers"] == 0
     if convention.jer == "frames":
-        return np.where(nobody, (columns["n_hyp"] > 0).astype(np.float64), jer)
+        return np.where(is_empty, (columns["n_hyp"] > 0).astype(np.float64), jer)
     if convention.jer == "scored time":
-        return np.where(nobody, 1.0, jer)
+        return np.where(is_empty, 1.0, jer)
     return jer
 
 

@@ -1,4 +1,4 @@
-"""Which stretches of the units are scored: the regions of a UEM, or extents."""
+"""Regions of the units that are scored, from a UEM or from extents."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Given: TypeAlias = dict[Key, list[tuple[int, int]]]
 """Regions of a UEM by unit: start and end in ticks, sorted, without overlap."""
 
 _FAR = 2**62
-"""Later than any time."""
+"""Time in ticks after all other times."""
 
 
 def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem]]:
-    """Regions of a UEM by unit, and what is remarkable about them."""
-    found: dict[Key, list[tuple[int, int, int]]] = {}
+    """Group the regions of a UEM by unit, and list warnings about them."""
+    by_unit: dict[Key, list[tuple[int, int, int]]] = {}
     remarks: list[Problem] = []
     rows = zip(
         uem.recordings,
@@ -38,17 +38,17 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem
     for recording, channel, start, end, line in rows:
         name = _recording_of(recording, convention)
         key = (name, channel.lower() if convention.by_channel else "")
-        found.setdefault(key, []).append((start, end, line))
+        by_unit.setdefault(key, []).append((start, end, line))
         if name != recording:
             text = (
-                f"the UEM id {recording!r} is taken for {name!r}, by convention "
+                f"the UEM id {recording!r} is read as {name!r} under convention "
                 f"{convention.name}; rename it or use another convention"
             )
             remarks.append(
                 Problem(text, uem.path, line, severity="warning", kind="dotted id")
             )
     given: Given = {}
-    for key, regions in found.items():
+    for key, regions in by_unit.items():
         for line in _overlapping_lines(regions):
             text = f"regions of {key[0]!r} overlap"
             if convention.refuses_overlapping_uem:
@@ -62,7 +62,7 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem
                     text, uem.path, line, severity="warning", kind="overlapping regions"
                 )
             )
-        # md-eval does not join regions that touch, which its scan of overlap shows.
+        # md-eval does not join touching regions, which affects its scan of overlap.
         if convention.refuses_overlapping_uem:
             given[key] = sorted((start, end) for start, end, _ in regions)
         else:
@@ -100,7 +100,7 @@ def _recording_of(uem_id: str, convention: Convention) -> str:
 
 
 def first_part_removed(name: str) -> str:
-    """Id that md-eval makes of an id in a UEM.
+    """Convert an id of a UEM as md-eval does.
 
     Examples
     --------
@@ -117,19 +117,19 @@ def scored_regions(
     hypothesis: UnitTurns,
     convention: Convention,
 ) -> Regions:
-    """What is scored, unit by unit, in the times of the recordings.
+    """Find the regions to score, with times relative to the recordings.
 
     Parameters
     ----------
     units : Units
-        What is scored apart.
+        Units to score.
     given : mapping or None
-        Regions of the UEM, where there is one. A unit that it lacks, or every unit
-        without a UEM, is scored over its extent.
+        Regions of the UEM; None without a UEM. Units without a region are scored over
+        their extent.
     reference, hypothesis : UnitTurns
-        Turns that the convention knows.
+        Turns that are valid under the convention.
     convention : Convention
-        Says whose extent it is.
+        Definition of the extent.
     """
     sides = [reference, hypothesis] if convention.extent == "joint" else [reference]
     if given is not None and convention.without_region == "reference":
@@ -138,11 +138,11 @@ def scored_regions(
         ((side.unit, side.start, side.end) for side in sides), len(units.keys)
     )
     rows: list[tuple[int, int, int]] = []
-    for place, key in enumerate(units.keys):
+    for unit, key in enumerate(units.keys):
         if given is not None and key in given:
-            rows += [(place, start, end) for start, end in given[key]]
-        elif high[place] > low[place]:
-            rows.append((place, int(low[place]), int(high[place])))
+            rows += [(unit, start, end) for start, end in given[key]]
+        elif high[unit] > low[unit]:
+            rows.append((unit, int(low[unit]), int(high[unit])))
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return Regions(table[:, 0], table[:, 1], table[:, 2])
 
@@ -150,7 +150,7 @@ def scored_regions(
 def extents(
     turns: Iterable[tuple[IntArray, IntArray, IntArray]], n_units: int
 ) -> tuple[IntArray, IntArray]:
-    """First start and last end in each unit; the end comes first where there is none.
+    """Find the first start and last end in each unit; end < start without turns.
 
     Parameters
     ----------
@@ -168,21 +168,21 @@ def extents(
 
 
 def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
-    """Remove overlapped speech from regions as md-eval does, errors included.
+    """Remove overlapped speech from regions like md-eval, including its errors.
 
     md-eval scans the edges of regions and of overlap in order of time. An edge at the
-    time at which it began to score does not stop it. It then scores overlap that
+    time at which scoring began does not end it. Therefore md-eval scores overlap that
     begins with a region or directly after other overlap, if the region ends before
-    that overlap, and time behind a region that ends together with overlap.
+    that overlap, and time after a region that ends together with overlap.
 
     Parameters
     ----------
     regions : Regions
-        Time that is scored if nobody overlaps.
+        Regions that are scored without overlap.
     turns : Turns
         Turns of positive length, each of which counts.
     bases : ndarray of shape (n_units,)
-        Where each unit begins on the axis.
+        Start of each unit on the axis.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
     order = np.lexsort((is_start, time))
     time, is_start = time[order], is_start[order]
     count = np.cumsum(np.where(is_start, 1, -1))
-    # At the same time, edges come in this order.
+    # Edges at the same time are in this order.
     edges = (
         time[~is_start & (count == 1)],
         regions.end,
@@ -205,18 +205,18 @@ def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
     kind = np.repeat(np.arange(len(edges)), [len(edge) for edge in edges])
     order = np.lexsort((kind, at))
     at, kind = at[order], kind[order]
-    unit = np.searchsorted(bases, at, side="right") - 1
+    units = np.searchsorted(bases, at, side="right") - 1
     rows: list[tuple[int, int, int]] = []
     latest, begin, depth, overlaps = -1, -1, 0, 0
-    for place, now, edge in zip(unit.tolist(), at.tolist(), kind.tolist(), strict=True):
-        if place != latest:
-            latest, begin = place, -1
+    for unit, now, edge in zip(units.tolist(), at.tolist(), kind.tolist(), strict=True):
+        if unit != latest:
+            latest, begin = unit, -1
         depth += (edge == 3) - (edge == 1)
         overlaps += (edge == 2) - (edge == 0)
         if depth > 0 and overlaps == 0:
             begin = now
         elif 0 <= begin < now:
-            rows.append((place, begin, now))
+            rows.append((unit, begin, now))
             begin = -1
     table = np.array(rows, dtype=np.int64).reshape(-1, 3)
     return Regions(table[:, 0], table[:, 1], table[:, 2])

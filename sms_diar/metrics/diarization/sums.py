@@ -1,8 +1,13 @@
-"""What a sweep over the axis adds up, unit by unit.
+"""Sums over the intervals of an axis, unit by unit.
 
-Every figure of a report is a function of sums that add over recordings
-(`sms_diar.metrics.diarization.rates`), so that recordings, pooled results and bootstrap
-samples all come from the columns made here.
+All metrics are functions of sums that are additive over recordings
+(`sms_diar.metrics.diarization.rates`). Metrics of recordings, pooled metrics and
+bootstrap samples are all computed from the columns made here.
+
+dscore computes all metrics except DER on frames of 10 ms. Frame k is the instant
+``0.01 * k``, computed in floats, and belongs to a turn if
+``onset <= 0.01 * k < onset + duration``, computed in floats too. If a boundary is on
+the grid, rounding in the last bit decides, so `_framed` uses the same float operations.
 """
 
 from __future__ import annotations
@@ -12,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.metrics.diarization.axis import Axis, Speakers
-from sms_diar.metrics.diarization.cells import Cells
 from sms_diar.metrics.diarization.conventions import Settings
 from sms_diar.metrics.diarization.information import class_sums
-from sms_diar.metrics.diarization.raster import framed
+from sms_diar.metrics.diarization.mapping import Cells
 from sms_diar.metrics.diarization.scored_regions import scanned_regions
 from sms_diar.metrics.diarization.sweep import (
     Entries,
+    Regions,
     Sweep,
     Turns,
     entries,
@@ -29,8 +34,63 @@ from sms_diar.metrics.diarization.sweep import (
     turns_of,
     weights_by,
 )
-from sms_diar.timeline.ticks import TICKS_PER_SECOND
+from sms_diar.timeline.ticks import TICKS_PER_SECOND, seconds_array
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray
+
+STEP = 0.010
+
+
+def _framed(axis: Axis, *, has_uem: bool) -> tuple[IntArray, Turns, Turns, Regions]:
+    """Convert unit starts, turns and regions to frames."""
+    regions = axis.raw_regions
+    zero = axis.zeros[regions.unit]
+    region_start = seconds_array(regions.start - zero)
+    region_end = seconds_array(regions.end - zero)
+    sides = (
+        (axis.raw_reference, axis.reference_speakers.unit),
+        (axis.raw_hypothesis, axis.hypothesis_speakers.unit),
+    )
+    if not has_uem:  # the extent ends exactly at the float end of a turn
+        latest = np.zeros(len(axis.bases))
+        for turns, unit_of in sides:
+            unit = unit_of[turns.speaker]
+            np.maximum.at(latest, unit, _float_times(turns, axis.zeros[unit])[1])
+        region_end = latest[regions.unit]
+    n_frames = np.zeros(len(axis.bases), dtype=np.int64)
+    np.maximum.at(n_frames, regions.unit, (region_end / STEP).astype(np.int64))
+    bases = np.cumsum(n_frames + 1) - (n_frames + 1)
+    times = STEP * np.arange(int(n_frames.max(initial=0)) + 1)
+
+    def frame_of(unit: IntArray, seconds: FloatArray) -> IntArray:
+        # Times after the last frame of a unit are clipped to its end.
+        frame = np.searchsorted(times, seconds, side="left")
+        on_axis: IntArray = np.minimum(frame, n_frames[unit]) + bases[unit]
+        return on_axis
+
+    def in_frames(turns: Turns, unit_of: IntArray) -> Turns:
+        unit = unit_of[turns.speaker]
+        start, end = _float_times(turns, axis.zeros[unit])
+        first, stop = frame_of(unit, start), frame_of(unit, end)
+        keep = stop > first
+        return Turns(turns.speaker[keep], first[keep], stop[keep])
+
+    return (
+        bases,
+        in_frames(*sides[0]),
+        in_frames(*sides[1]),
+        Regions(
+            regions.unit,
+            frame_of(regions.unit, region_start),
+            frame_of(regions.unit, region_end),
+        ),
+    )
+
+
+def _float_times(turns: Turns, zero: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Onset, and onset plus duration, as floats."""
+    start = seconds_array(turns.start - zero)
+    return start, start + seconds_array(turns.end - turns.start)
+
 
 Columns = dict[str, AnyArray]
 
@@ -48,7 +108,7 @@ TICK_COLUMNS = (
     "coverage_part",
     "coverage_whole",
 )
-"""Columns of times, exact, in ticks."""
+"""Columns that are exact times in ticks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +118,19 @@ class Swept:
     Parameters
     ----------
     axis : Axis
-        What was swept.
-    columns : dict of ndarray
+        Turns and regions of the units.
+    columns : dict of ndarray of shape (n_units,)
         Sums of each unit.
-    mapped : ndarray
-        Hypothesis speaker of each reference speaker, -1 for none.
-    speaker_jer : ndarray
-        JER of each reference speaker, NaN for those who do not count.
+    mapped : ndarray of shape (n_ref,)
+        Hypothesis speaker mapped to each reference speaker, -1 for none.
+    speaker_jer : ndarray of shape (n_ref,)
+        JER of each reference speaker; NaN for speakers that are not scored.
     sweep : Sweep
-        The intervals.
-    is_scored : ndarray
-        Which of them are scored.
+        Intervals of the axis.
+    is_scored : ndarray of shape (n_intervals,)
+        True for scored intervals.
     reference, hypothesis : Entries
-        Who speaks in which.
+        Speakers of each interval.
     """
 
     axis: Axis
@@ -85,24 +145,25 @@ class Swept:
 
 @dataclass(frozen=True, eq=False)
 class _SweptSide:
-    """One side, interval by interval.
+    """Speakers of one side in each interval.
 
     Parameters
     ----------
     speakers : Speakers
-        Who they are.
+        Speakers of this side.
     turns : Turns
         Turns of positive length.
     boundaries : ndarray
-        Times that have a collar if this is the reference.
+        Times that get a collar if this side is the reference.
     sets : Turns
-        Time of each speaker, in indices of intervals.
+        Merged turns of each speaker, in indices of intervals.
     counted : Turns
-        The same with a speaker as often as they are counted.
+        Turns that are counted, in indices of intervals; turns of one speaker may
+        overlap.
     entries : Entries
         Speakers of the intervals.
     n_sets, n_counted : ndarray of shape (n_intervals,)
-        Speakers, and speakers as often as they are counted.
+        Number of speakers, and number of counted turns.
     """
 
     speakers: Speakers
@@ -133,17 +194,17 @@ class _SweptSide:
         )
 
     def time(self, weight: IntArray) -> IntArray:
-        """Sum of weights of the intervals of each speaker."""
+        """Add the weights of the intervals of each speaker."""
         values = weight[self.entries.interval]
         return sums_by(self.entries.speaker, values, len(self.speakers.unit))
 
     def count(self, chosen: BoolArray, n_units: int) -> IntArray:
-        """Chosen speakers of each unit."""
+        """Count the chosen speakers of each unit."""
         return np.bincount(self.speakers.unit[chosen], minlength=n_units)
 
 
 def sweep_units(axis: Axis, settings: Settings) -> Swept:
-    """Add up everything that is measured, for the units of one axis."""
+    """Compute all sums for the units of one axis."""
     convention = settings.convention
     regions, n_units = axis.regions, len(axis.bases)
     sweep = Sweep.of(_cuts(axis, settings), axis.bases)
@@ -188,7 +249,7 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
     columns |= _entropy_columns(cells, shared_scored, given_hypothesis=True)
     mirrored = shared_scored
     if counts_turns and (settings.collar or settings.ignore_overlap):
-        # pyannote swaps the sides for completeness, collars and all.
+        # For completeness pyannote swaps the sides, including collars.
         other = sweep.length * _scored(sweep, inside, hyp, axis, settings)
         mirrored = cells.sums(other, counted)
     columns |= _entropy_columns(cells, mirrored, given_hypothesis=False)
@@ -202,7 +263,7 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
         if convention.jer == "own mapping":
             jer = cells.best_jer(shared_inside, ref.time(span), hyp.time(span))
         else:
-            # Sets, not turns: a speaker is there or not.
+            # Use sets instead of turns: overlapping turns of a speaker count once.
             shared = cells.sums(time)
             jer = cells.mapped_jer(shared, ref.time(time), hyp.time(time), mapped)
     columns["jer_sum"] = weights_by(ref.speakers.unit, np.nan_to_num(jer), n_units)
@@ -215,7 +276,7 @@ def _positive(turns: Turns) -> Turns:
 
 
 def _cuts(axis: Axis, settings: Settings) -> list[IntArray]:
-    """Times at which something may change."""
+    """Times at which speakers or scoring may change."""
     ref, hyp, regions = axis.reference, axis.hypothesis, axis.regions
     times = [ref.start, ref.end, hyp.start, hyp.end, regions.start, regions.end]
     collared = times[:2]
@@ -230,7 +291,7 @@ def _cuts(axis: Axis, settings: Settings) -> list[IntArray]:
 def _scored(
     sweep: Sweep, inside: BoolArray, side: _SweptSide, axis: Axis, settings: Settings
 ) -> BoolArray:
-    """Intervals inside the regions without collars, and without ignored overlap."""
+    """Mask of intervals inside the regions, without collars and ignored overlap."""
     scored = inside
     if settings.collar:
         low = side.boundaries - settings.collar
@@ -248,21 +309,21 @@ def _scored(
 def _right(
     reference: Entries, hypothesis: Entries, mapped: IntArray, n_hyp: int
 ) -> tuple[IntArray, IntArray]:
-    """Indices of entries whose speakers are mapped to each other, side by side."""
+    """Indices of reference and hypothesis entries that are mapped to each other."""
     partner = mapped[reference.speaker]
     has_partner = np.flatnonzero(partner >= 0)
-    wanted = reference.interval[has_partner] * n_hyp + partner[has_partner]
-    known = hypothesis.interval * n_hyp + hypothesis.speaker
-    place = np.searchsorted(known, wanted)
-    inside = np.flatnonzero(place < len(known))
-    match = inside[known[place[inside]] == wanted[inside]]
-    return has_partner[match], place[match]
+    ref_code = reference.interval[has_partner] * n_hyp + partner[has_partner]
+    hyp_code = hypothesis.interval * n_hyp + hypothesis.speaker
+    position = np.searchsorted(hyp_code, ref_code)
+    inside = np.flatnonzero(position < len(hyp_code))
+    match = inside[hyp_code[position[inside]] == ref_code[inside]]
+    return has_partner[match], position[match]
 
 
 def _error_columns(
     sweep: Sweep, ref: _SweptSide, hyp: _SweptSide, time: IntArray, correct: IntArray
 ) -> Columns:
-    """Components of DER."""
+    """Sum the components of DER."""
     n_units = len(ref.speakers.count)
     n_ref, n_hyp = ref.n_counted, hyp.n_counted
     parts = {
@@ -280,7 +341,7 @@ def _error_columns(
 def _speech_columns(
     sweep: Sweep, ref: _SweptSide, hyp: _SweptSide, span: IntArray, n_units: int
 ) -> Columns:
-    """Speech and overlap in the regions, and who speaks there at all."""
+    """Sum speech and overlap in the regions, and count the speakers there."""
     columns: Columns = {}
     for prefix, side in (("", ref), ("hypothesis_", hyp)):
         for name, least in (("speech", 1), ("overlap", 2)):
@@ -294,15 +355,15 @@ def _speech_columns(
 def _majorities(
     cells: Cells, shared: IntArray, ref: _SweptSide, hyp: _SweptSide, weight: IntArray
 ) -> Columns:
-    """Time of each speaker shared with their main partner, and all their time."""
+    """Sum the time of speakers shared with their main partner, and their total time."""
     columns: Columns = {}
-    for name, side, place in (
+    for name, side, speaker in (
         ("purity", hyp, cells.hyp),
         ("coverage", ref, cells.ref),
     ):
         whole = side.time(weight)
         best = np.zeros_like(whole)
-        np.maximum.at(best, place, shared)
+        np.maximum.at(best, speaker, shared)
         columns[f"{name}_part"] = sums_by(side.speakers.unit, best, cells.n_units)
         columns[f"{name}_whole"] = sums_by(side.speakers.unit, whole, cells.n_units)
     return columns
@@ -315,17 +376,17 @@ def _settled(
     time: IntArray,
     right: tuple[IntArray, IntArray],
 ) -> IntArray:
-    """Shared time by cell in which speakers with their partner have no other one.
+    """Compute shared time by cell, with correct speakers paired to partners only.
 
-    Otherwise a perfect hypothesis would look impure wherever speakers overlap: each
-    of them shares that time with the other speaker's cluster.
+    Otherwise a perfect hypothesis would be impure wherever speakers overlap, because
+    each speaker shares that time with the clusters of the others.
     """
     rest, pairs = [], []
-    for found, is_right in zip((reference, hypothesis), right, strict=True):
-        is_free = np.ones(len(found.speaker), dtype=np.bool_)
+    for side, is_right in zip((reference, hypothesis), right, strict=True):
+        is_free = np.ones(len(side.speaker), dtype=np.bool_)
         is_free[is_right] = False
-        rest.append(turns_of(found, is_free))
-        pairs.append(found.speaker[is_right])
+        rest.append(turns_of(side, is_free))
+        pairs.append(side.speaker[is_right])
     shared = cells.sums(time, overlaps(*rest))
     cell = cells.of(pairs[0], pairs[1])
     np.add.at(shared, cell, time[reference.interval[right[0]]])
@@ -333,17 +394,17 @@ def _settled(
 
 
 def _purity_columns(cells: Cells, shared: IntArray) -> Columns:
-    """Sums behind ACP, ASP and K of the time that both sides call speech."""
+    """Compute sums for ACP, ASP and K, on time that is speech on both sides."""
     columns: Columns = {}
-    for name, place, n in (
+    for name, speaker, n in (
         ("cluster", cells.hyp, cells.n_hyp),
         ("speaker", cells.ref, cells.n_ref),
     ):
-        whole = sums_by(place, shared, n)
-        share = shared / np.maximum(whole[place], 1)
+        whole = sums_by(speaker, shared, n)
+        share = shared / np.maximum(whole[speaker], 1)
         columns[f"{name}_purity"] = cells.by_unit(share**2)
         unit = np.zeros(n, dtype=np.int64)
-        unit[place] = cells.unit
+        unit[speaker] = cells.unit
         columns[f"{name}_count"] = np.bincount(unit[whole > 0], minlength=cells.n_units)
     return columns
 
@@ -351,7 +412,7 @@ def _purity_columns(cells: Cells, shared: IntArray) -> Columns:
 def _entropy_columns(
     cells: Cells, shared: IntArray, *, given_hypothesis: bool
 ) -> Columns:
-    """Entropy of one side, and what the other leaves of it, in nats."""
+    """Compute entropy and conditional entropy of one side, in nats."""
     sides = [(cells.ref, cells.n_ref), (cells.hyp, cells.n_hyp)]
     (side, n_side), (given, n_given) = sides if given_hypothesis else sides[::-1]
     name = "homogeneity" if given_hypothesis else "completeness"
@@ -379,9 +440,9 @@ def _log(x: FloatArray) -> FloatArray:
 
 
 def _frame_columns(axis: Axis, *, has_uem: bool) -> tuple[FloatArray, Columns]:
-    """JER and class sums on frames, and who counts as a speaker there."""
+    """Compute JER, class sums and numbers of speakers on frames."""
     n_units = len(axis.bases)
-    bases, ref_turns, hyp_turns, regions = framed(axis, has_uem=has_uem)
+    bases, ref_turns, hyp_turns, regions = _framed(axis, has_uem=has_uem)
     times = [column for turns in (ref_turns, hyp_turns) for column in turns[1:]]
     sweep = Sweep.of([*times, regions.start, regions.end], bases)
     weight = sweep.length * (sweep.cover(regions.start, regions.end) > 0)
@@ -389,7 +450,7 @@ def _frame_columns(axis: Axis, *, has_uem: bool) -> tuple[FloatArray, Columns]:
     hyp = _SweptSide.of(sweep, hyp_turns, axis.hypothesis_speakers, counts_turns=False)
     cells = Cells(ref.speakers, hyp.speakers, overlaps(ref.sets, hyp.sets))
     jer = cells.best_jer(cells.sums(weight), ref.time(weight), hyp.time(weight))
-    # A turn in the regions makes a speaker, even without a frame.
+    # A speaker with a turn in the regions counts even if no frame is covered.
     ref_there, hyp_there = (
         _present(turns, axis, n)
         for turns, n in (

@@ -1,8 +1,8 @@
-"""Turns of all recordings on one axis, cut where anything begins or ends.
+"""Intervals between the boundaries of turns, for all recordings on one axis.
 
-Recordings are laid out one after the other, so that a whole corpus is swept at
-once: between two neighbouring cuts nothing changes, and each such interval is
-weighed once. All times are whole numbers.
+Recordings are laid out in sequence, so that a whole corpus is processed at once.
+Between two neighbouring cuts nothing changes, so each interval is counted once. All
+times are integers.
 
 ::
 
@@ -25,19 +25,19 @@ EMPTY: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class Turns(NamedTuple):
-    """Turns as columns: speaker, start and end; speakers belong to one unit."""
+    """Turns as columns: speaker, start and end. A speaker belongs to one unit."""
 
     speaker: IntArray
     start: IntArray
     end: IntArray
 
     def select(self, keep: BoolArray | IntArray) -> Turns:
-        """Some of the turns."""
+        """Select turns by a mask or by indices."""
         return Turns(self.speaker[keep], self.start[keep], self.end[keep])
 
 
 class Regions(NamedTuple):
-    """Stretches of the axis, sorted, without overlap: unit, start and end."""
+    """Sorted stretches of the axis without overlap: unit, start and end."""
 
     unit: IntArray
     start: IntArray
@@ -45,7 +45,7 @@ class Regions(NamedTuple):
 
 
 def merge_turns(turns: Turns, *, touching: bool) -> Turns:
-    """Join the turns of each speaker that overlap, or also those that touch."""
+    """Join turns of a speaker that overlap or, with `touching`, touch."""
     if not len(turns.start):
         return turns
     order = np.lexsort((turns.start, turns.speaker))
@@ -61,24 +61,24 @@ def merge_turns(turns: Turns, *, touching: bool) -> Turns:
 
 
 def trim_turns(turns: Turns, regions: Regions) -> Turns:
-    """Parts of turns that lie in regions; a turn may fall into several."""
+    """Cut turns to regions; a turn may be split into several."""
     first = np.searchsorted(regions.end, turns.start, side="right")
     stop = np.searchsorted(regions.start, turns.end, side="left")
-    source, place = expand(first, np.maximum(stop - first, 0))
+    source, region = expand(first, np.maximum(stop - first, 0))
     return Turns(
         turns.speaker[source],
-        np.maximum(turns.start[source], regions.start[place]),
-        np.minimum(turns.end[source], regions.end[place]),
+        np.maximum(turns.start[source], regions.start[region]),
+        np.minimum(turns.end[source], regions.end[region]),
     )
 
 
 def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """List ``first[i], first[i] + 1, ...``, `count[i]` of them for each i.
+    """List the `count[i]` numbers ``first[i], first[i] + 1, ...`` for each i.
 
     Returns
     -------
     source, value : ndarray
-        i and the listed number.
+        Index i, and the listed number.
 
     Examples
     --------
@@ -121,13 +121,13 @@ def overlaps(reference: Turns, hypothesis: Turns) -> Overlaps:
     Parameters
     ----------
     reference, hypothesis : Turns
-        Starts and ends are indices of intervals, see `Sweep.indices`.
+        Turns in indices of intervals, see `Sweep.indices`.
     """
     ref, hyp = (
         turns.select(np.argsort(turns.start, kind="stable"))
         for turns in (reference, hypothesis)
     )
-    # If two turns overlap, the later one starts within the other.
+    # If two turns overlap, the later turn starts within the earlier turn.
     later_hyp = _starts_within(ref, hyp, side="left")
     later_ref = _starts_within(hyp, ref, side="right")[::-1]
     i, j = (np.concatenate(parts) for parts in zip(later_hyp, later_ref, strict=True))
@@ -153,16 +153,16 @@ def _starts_within(
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """The axis cut into intervals.
+    """Axis divided into intervals.
 
     Parameters
     ----------
     cuts : ndarray of shape (n + 1,)
-        Rising times between which nothing changes.
+        Ascending times between which nothing changes.
     length : ndarray of shape (n,)
         Lengths of the intervals.
     unit : ndarray of shape (n,)
-        Unit that each interval belongs to.
+        Unit of each interval.
     """
 
     cuts: IntArray
@@ -186,7 +186,7 @@ class Sweep:
         return len(self.length)
 
     def indices(self, turns: Turns) -> Turns:
-        """Turns whose starts and ends are indices of intervals instead of times."""
+        """Convert starts and ends of turns from times to indices of intervals."""
         return Turns(
             turns.speaker,
             np.searchsorted(self.cuts, turns.start),
@@ -214,7 +214,7 @@ def entries(turns: Turns, *, merged: bool) -> Entries:
     Parameters
     ----------
     turns : Turns
-        Starts and ends are indices of intervals, see `Sweep.indices`.
+        Turns in indices of intervals, see `Sweep.indices`.
     merged : bool
         True if turns of one speaker do not overlap and speakers are sorted.
     """
@@ -232,17 +232,17 @@ def entries(turns: Turns, *, merged: bool) -> Entries:
     return Entries(interval[first], speaker[first], times)
 
 
-def turns_of(found: Entries, chosen: BoolArray) -> Turns:
+def turns_of(entries: Entries, chosen: BoolArray) -> Turns:
     """Join the chosen entries to turns, in indices of intervals.
 
     Parameters
     ----------
-    found : Entries
+    entries : Entries
         Speakers of the intervals.
     chosen : ndarray of shape (n_entries,)
-        True for the entries to take.
+        True for the entries to join.
     """
-    interval, speaker = found.interval[chosen], found.speaker[chosen]
+    interval, speaker = entries.interval[chosen], entries.speaker[chosen]
     order = np.lexsort((interval, speaker))
     interval, speaker = interval[order], speaker[order]
     begins = np.ones(len(order), dtype=np.bool_)
@@ -252,13 +252,13 @@ def turns_of(found: Entries, chosen: BoolArray) -> Turns:
 
 
 def weights_by(group: IntArray, values: AnyArray, n_groups: int) -> FloatArray:
-    """Sums of floats by group."""
+    """Add floats by group."""
     sums = np.bincount(group, weights=values, minlength=n_groups)
     return sums.astype(np.float64, copy=False)
 
 
 def sums_by(group: IntArray, values: IntArray, n_groups: int) -> IntArray:
-    """Exact sums of whole numbers by group."""
+    """Add integers exactly by group."""
     sums = np.zeros(n_groups, dtype=np.int64)
     np.add.at(sums, group, values)
     return sums

@@ -1,7 +1,7 @@
-"""What is scored apart: recordings, or single channels of them.
+"""Units of scoring: recordings, or channels of recordings.
 
-A convention that matches channels by name scores each channel of a recording on
-its own; the others know recordings only.
+A convention that matches channels by name scores each channel separately. Other
+conventions ignore channels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sms_diar.timeline.ticks import distinct
 from sms_diar.types import BoolArray, IntArray
 
 Key: TypeAlias = tuple[str, str]
-"""Recording and channel of a unit; no channel ("") where channels are ignored."""
+"""Recording and channel of a unit; the channel is "" if channels are ignored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +29,11 @@ class UnitTurns:
     Parameters
     ----------
     unit, speaker : ndarray of shape (n,)
-        Place among the units, and in `names`.
+        Index of the unit, and index of the speaker in `names`.
     start, end : ndarray of shape (n,)
         Times in ticks.
     names : tuple of str
-        Speakers.
+        Names of the speakers.
     """
 
     unit: IntArray
@@ -43,7 +43,7 @@ class UnitTurns:
     names: tuple[str, ...]
 
     def select(self, keep: BoolArray) -> UnitTurns:
-        """Some of the turns."""
+        """Select turns by a mask."""
         return UnitTurns(
             self.unit[keep],
             self.speaker[keep],
@@ -55,16 +55,17 @@ class UnitTurns:
 
 @dataclass(frozen=True)
 class Units:
-    """The units that are scored, and where recordings occur.
+    """Units to score, and the units that occur on each side.
 
     Parameters
     ----------
     keys : tuple of (str, str)
         Recording and channel of each unit, sorted.
     in_reference, in_hypothesis : mapping from int to (str, str)
-        Units of each side, scored or not, by their codes in its annotation.
+        Units of each side by their codes in its annotation, including units that are
+        not scored.
     by_channel : bool
-        Whether channels are units of their own.
+        True if each channel is a unit.
     """
 
     keys: tuple[Key, ...]
@@ -80,7 +81,7 @@ class Units:
         given: Collection[Key] | None,
         convention: Convention,
     ) -> Units:
-        """Units of two annotations; `given` are those of the UEM, if there is one."""
+        """Find the units of two annotations; `given` are the units of a UEM."""
         by_channel = convention.by_channel
         in_ref = _keys_of(reference, by_channel=by_channel)
         in_hyp = _keys_of(hypothesis, by_channel=by_channel)
@@ -106,7 +107,7 @@ class Units:
         return self._turns(hypothesis, self.in_hypothesis)
 
     def _turns(self, annotation: Annotation, key_of: Mapping[int, Key]) -> UnitTurns:
-        index = {key: place for place, key in enumerate(self.keys)}
+        index = {key: unit for unit, key in enumerate(self.keys)}
         codes, n_codes = _codes_of(annotation, by_channel=self.by_channel)
         table = np.full(n_codes, -1, dtype=np.int64)
         for code, key in key_of.items():
@@ -123,7 +124,7 @@ class Units:
 
 
 def _codes_of(annotation: Annotation, *, by_channel: bool) -> tuple[IntArray, int]:
-    """Number of each turn's recording, or recording and channel, and a bound."""
+    """Code of each turn's recording (and channel), and the number of codes."""
     if not by_channel:
         return annotation.recording, len(annotation.recordings)
     n = max(len(annotation.channels), 1)

@@ -1,10 +1,10 @@
-"""Labels against the truth: how well a clustering of segments or points agrees.
+"""Metrics that compare a clustering of segments or points with true labels.
 
 ::
 
-    contingency   the count table that everything starts from
-    purity        ACP, ALP/ASP, K; weighted; of majorities
-    counting      how many clusters or speakers, and how large
+    contingency   table of counts from which all metrics are computed
+    purity        ACP, ALP/ASP and K; weighted purity; majority purity
+    counting      numbers and sizes of clusters, numbers of speakers
     scores        all of these for two lists of labels: `score_clustering`
-    matching      the same, and scikit-learn's, for two tables by id: `score_labels`
+    matching      these and scikit-learn's metrics for two tables by id: `score_labels`
 """

@@ -1,8 +1,8 @@
-"""The count table all clustering measures start from.
+"""Contingency table from which all clustering metrics are computed.
 
-``n_qr`` is the number of points of true label r in cluster q. Only the cells
-that are not zero are kept: fifty thousand singletons against fifty thousand
-labels are fifty thousand numbers, not two and a half billion.
+``n_qr`` is the number of points of true label r in cluster q. Only non-zero cells are
+stored: 50,000 singletons against 50,000 labels need 50,000 numbers instead of
+2.5 billion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ContingencyTable:
     count : ndarray of shape (m,)
         ``n_qr`` of each cell, at least 1.
     cluster_names, label_names : ndarray
-        What the numbers stand for, sorted.
+        Sorted names of the numbered clusters and labels.
     """
 
     cluster: IntArray
@@ -40,21 +40,21 @@ class ContingencyTable:
 
     @property
     def n_points(self) -> int:
-        """N, the number of points."""
+        """Number of points N."""
         return int(self.count.sum())
 
     @property
     def cluster_sizes(self) -> IntArray:
-        """``n_q.``, points in each cluster."""
+        """Number of points in each cluster, ``n_q.``."""
         return _sums(self.cluster, self.count, len(self.cluster_names))
 
     @property
     def label_sizes(self) -> IntArray:
-        """``n_.r``, points of each true label."""
+        """Number of points of each true label, ``n_.r``."""
         return _sums(self.label, self.count, len(self.label_names))
 
     def dense(self) -> IntArray:
-        """The whole table, a row per cluster and a column per label."""
+        """Dense table of shape (n_clusters, n_labels)."""
         table = np.zeros((len(self.cluster_names), len(self.label_names)), np.int64)
         table[self.cluster, self.label] = self.count
         return table
@@ -68,7 +68,7 @@ def contingency_table(
     Parameters
     ----------
     truth : array-like of shape (n_points,)
-        True labels: numbers or names.
+        True labels, either numbers or names.
     clusters : array-like of shape (n_points,)
         Clusters of the same points, in the same order.
 

@@ -1,4 +1,4 @@
-"""How many clusters, how large, and how far from the true number."""
+"""Numbers and sizes of clusters, and errors of the number of speakers."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics.labels.contingency import ContingencyTable
 
 MAJOR_SHARE = 0.05
-"""A cluster is major when it holds at least this share of the points."""
+"""Minimum share of the points in a major cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSizes:
-    """Summary of the sizes of the clusters of one labelling.
+    """Summary of the cluster sizes of one labelling.
 
     Parameters
     ----------
     n_clusters : int
-        Clusters found.
+        Number of clusters.
     n_major : int
-        Clusters holding at least 5 % of the points. Read it beside K: a crumb
-        of one point is perfectly pure and counts as much as a large cluster.
+        Number of clusters with at least 5 % of the points. Report it together with
+        K, in which a pure cluster of one point counts as much as a large one.
     n_singletons : int
-        Clusters of one point.
+        Number of clusters of one point.
     smallest, largest : int
-        Extreme sizes, in points.
+        Smallest and largest size, in points.
     median : float
-        Middle size, in points.
+        Median size, in points.
     """
 
     n_clusters: int
@@ -42,7 +42,7 @@ class ClusterSizes:
 
     @classmethod
     def of(cls, table: ContingencyTable) -> ClusterSizes:
-        """Sizes in one labelling."""
+        """Compute the sizes of one labelling."""
         sizes = table.cluster_sizes
         return cls(
             n_clusters=len(sizes),
@@ -56,12 +56,12 @@ class ClusterSizes:
 
 @dataclass(frozen=True, slots=True)
 class DetectedSpeakers:
-    """Numbers of speakers found in the repetitions of an experiment.
+    """Numbers of speakers detected in the repetitions of an experiment.
 
     Parameters
     ----------
     found, true : tuple of int
-        Speakers found and present, repetition by repetition.
+        Detected and true number of speakers in each repetition.
     """
 
     found: tuple[int, ...]
@@ -86,10 +86,10 @@ class DetectedSpeakers:
 
     @property
     def mean_absolute_error(self) -> float:
-        """Mean distance between the numbers found and true."""
+        """Mean absolute difference of detected and true number."""
         return float(np.mean(np.abs(np.subtract(self.found, self.true))))
 
     @property
     def share_exact(self) -> float:
-        """Share of the repetitions in which the number was right."""
+        """Share of repetitions with the correct number."""
         return float(np.mean(np.equal(self.found, self.true)))

@@ -1,4 +1,4 @@
-"""Labels of segments against the truth, and what to do with ids on one side only."""
+"""Score labels of segments, matched with true labels by id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sms_diar.metrics.labels.scores import score_clustering
 def score_labels(
     truth: Mapping[str, str], labels: Mapping[str, str]
 ) -> dict[str, float]:
-    """Every clustering measure of the segments that both sides have.
+    """Compute all clustering metrics on the segments that both sides have.
 
     Parameters
     ----------
@@ -21,14 +21,14 @@ def score_labels(
     Returns
     -------
     figures : dict
-        Those of `sms_diar.metrics.ClusteringScores`, and ARI, NMI, homogeneity,
-        completeness and V-measure as scikit-learn defines them.
+        Metrics of `sms_diar.metrics.ClusteringScores`, and ARI, NMI, homogeneity,
+        completeness and V-measure as defined by scikit-learn.
     """
-    for name, given in (("truth", truth), ("labels", labels)):
-        if not isinstance(given, Mapping):
+    for name, side in (("truth", truth), ("labels", labels)):
+        if not isinstance(side, Mapping):
             raise InvalidParameterError(
                 f"score_labels: {name} must be a mapping from id to speaker, got "
-                f"{given!r}; sms_diar.score_labels takes paths"
+                f"{side!r}; sms_diar.score_labels takes paths"
             )
     shared = [name for name in truth if name in labels]
     if not shared:
@@ -36,7 +36,7 @@ def score_labels(
             f"score_labels: truth and labels must share ids, got {len(truth)} and "
             f"{len(labels)} ids and none in both"
         )
-    # scikit-learn takes longer to import than scoring takes.
+    # Importing scikit-learn takes longer than scoring.
     from sklearn import metrics  # noqa: PLC0415
 
     true = [truth[name] for name in shared]

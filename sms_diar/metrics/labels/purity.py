@@ -1,14 +1,14 @@
-"""Purities: how little clusters mix labels, and how little labels are split.
+"""Purity of clusters with respect to labels, and of labels with respect to clusters.
 
-Three families that are easily confused, each under its own name:
+Three definitions are in use, which are easily confused:
 
-* ``Purity``: ACP, ALP (ASP when the labels are speakers) and K as the paper
-  defines them, every cluster and every label weighing the same;
-* ``WeightedPurity``: the older definition (Ajmera 2002), each cluster and label
-  weighing as much as it has points. It equals B-cubed precision and recall;
+* ``Purity``: ACP, ALP (ASP if the labels are speakers) and K as defined in the
+  paper, with equal weights for all clusters and all labels.
+* ``WeightedPurity``: the older definition (Ajmera 2002), with clusters and labels
+  weighted by size. It equals B-cubed precision and recall.
 * ``MajorityPurity``: Pur(C,D), Pur(D,C) and G, which count majorities.
 
-Each result keeps sums, so results of several recordings add up.
+Results store sums, so results of several recordings can be added.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sms_diar.metrics.labels.contingency import ContingencyTable
 
 
 class _Additive:
-    """Sums that add field by field; ``sum(results)`` works."""
+    """Result whose fields are added one by one; supports ``sum(results)``."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class _Additive:
         if type(other) is not type(self):
             return NotImplemented
         pairs = zip(astuple(self), astuple(other), strict=True)  # type: ignore[call-overload]
-        return type(self)(*(mine + theirs for mine, theirs in pairs))
+        return type(self)(*(a + b for a, b in pairs))
 
     def __radd__(self, other: int) -> Self:
         if other == 0:  # the start value of sum()
@@ -41,18 +41,18 @@ class _Additive:
 
 @dataclass(frozen=True, slots=True)
 class Purity(_Additive):
-    """Sums behind ACP, ALP and K, every cluster and label weighing the same.
+    """ACP, ALP and K, with equal weights for all clusters and all labels.
 
     Parameters
     ----------
     cluster_purity : float
         Sum over clusters of ``sum_r (n_qr / n_q.)**2``.
     n_clusters : int
-        Clusters behind that sum.
+        Number of clusters.
     label_purity : float
         Sum over labels of ``sum_q (n_qr / n_.r)**2``.
     n_labels : int
-        Labels behind that sum.
+        Number of labels.
     """
 
     cluster_purity: float
@@ -62,7 +62,7 @@ class Purity(_Additive):
 
     @classmethod
     def of(cls, table: ContingencyTable) -> Purity:
-        """Purity of one labelling."""
+        """Compute the purity of one labelling."""
         sizes, totals = table.cluster_sizes, table.label_sizes
         return cls(
             float(np.sum((table.count / sizes[table.cluster]) ** 2)),
@@ -73,17 +73,17 @@ class Purity(_Additive):
 
     @property
     def acp(self) -> float:
-        """Average cluster purity: 1 when no cluster mixes labels."""
+        """Average cluster purity; 1 if no cluster mixes labels."""
         return self.cluster_purity / self.n_clusters
 
     @property
     def alp(self) -> float:
-        """Average label purity: 1 when no label is split."""
+        """Average label purity; 1 if no label is split."""
         return self.label_purity / self.n_labels
 
     @property
     def asp(self) -> float:
-        """Average speaker purity: ALP when the labels are speakers."""
+        """Average speaker purity: ALP if the labels are speakers."""
         return self.alp
 
     @property
@@ -94,7 +94,7 @@ class Purity(_Additive):
 
 @dataclass(frozen=True, slots=True)
 class WeightedPurity(_Additive):
-    """Sums behind the size-weighted purities (Ajmera 2002; B-cubed).
+    """Purities weighted by size (Ajmera 2002; B-cubed).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class WeightedPurity(_Additive):
     label_purity : float
         Sum over labels of ``sum_q n_qr**2 / n_.r``.
     n_points : int
-        Points behind both sums.
+        Number of points.
     """
 
     cluster_purity: float
@@ -112,7 +112,7 @@ class WeightedPurity(_Additive):
 
     @classmethod
     def of(cls, table: ContingencyTable) -> WeightedPurity:
-        """Weighted purity of one labelling."""
+        """Compute the weighted purity of one labelling."""
         squares = table.count.astype(float) ** 2
         return cls(
             float(np.sum(squares / table.cluster_sizes[table.cluster])),
@@ -137,22 +137,22 @@ class WeightedPurity(_Additive):
 
     @property
     def weighted_k(self) -> float:
-        """Geometric mean of the two."""
+        """Geometric mean of weighted ACP and weighted ALP."""
         return math.sqrt(self.weighted_acp * self.weighted_alp)
 
 
 @dataclass(frozen=True, slots=True)
 class MajorityPurity(_Additive):
-    """Counts behind Pur(C,D), Pur(D,C) and G.
+    """Pur(C,D), Pur(D,C) and G.
 
     Parameters
     ----------
     in_cluster_majority : int
-        Points that bear the most frequent label of their cluster.
+        Number of points that have the most frequent label of their cluster.
     in_label_majority : int
-        Points that lie in the most frequent cluster of their label.
+        Number of points in the most frequent cluster of their label.
     n_points : int
-        All points.
+        Number of points.
     """
 
     in_cluster_majority: int
@@ -161,7 +161,7 @@ class MajorityPurity(_Additive):
 
     @classmethod
     def of(cls, table: ContingencyTable) -> MajorityPurity:
-        """Majority purity of one labelling."""
+        """Compute the majority purity of one labelling."""
         by_cluster = np.zeros(len(table.cluster_names), dtype=np.int64)
         by_label = np.zeros(len(table.label_names), dtype=np.int64)
         np.maximum.at(by_cluster, table.cluster, table.count)
@@ -180,5 +180,5 @@ class MajorityPurity(_Additive):
 
     @property
     def g(self) -> float:
-        """Geometric mean of the two."""
+        """Geometric mean of Pur(C,D) and Pur(D,C)."""
         return math.sqrt(self.pur_cd * self.pur_dc)

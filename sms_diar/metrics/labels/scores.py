@@ -1,4 +1,4 @@
-"""All measures of one labelling against the truth, in one frozen value."""
+"""All metrics of one clustering, in one frozen result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sms_diar.metrics.labels.purity import MajorityPurity, Purity, WeightedPurit
 
 @dataclass(frozen=True, slots=True)
 class ClusteringScores:
-    """What the paper reports of a clustering, and what keeps it honest.
+    """Metrics of the paper, and cluster sizes that help to interpret them.
 
     Parameters
     ----------
     purity : Purity
-        ACP, ALP/ASP and K, uniform weights.
+        ACP, ALP/ASP and K with uniform weights.
     weighted : WeightedPurity
-        The same weighted by size.
+        ACP, ALP/ASP and K weighted by size.
     majority : MajorityPurity
         Pur(C,D), Pur(D,C) and G.
     sizes : ClusterSizes
@@ -33,7 +33,7 @@ class ClusteringScores:
     sizes: ClusterSizes
 
     def as_dict(self) -> dict[str, float]:
-        """Every figure under its flat name, as tables and JSON files use it."""
+        """Metrics by the names used in tables and JSON files."""
         return {
             "acp": self.purity.acp,
             "alp": self.purity.alp,
@@ -61,7 +61,7 @@ def score_clustering(truth: npt.ArrayLike, clusters: npt.ArrayLike) -> Clusterin
     truth : array-like of shape (n_points,)
         True labels.
     clusters : array-like of shape (n_points,)
-        Clusters of the same points; a value such as -1 is a cluster like others.
+        Clusters of the same points. A value such as -1 is treated as a cluster.
 
     Examples
     --------

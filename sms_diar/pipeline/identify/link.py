@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit, logit
 
-from sms_diar.clustering.speakers.linkage import constrained_groups
+from sms_diar.clustering.speakers.agglomerate import constrained_groups
 from sms_diar.pipeline.identify.names import PRIOR
 from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints
 from sms_diar.scoring.same_voice import VoiceComparison

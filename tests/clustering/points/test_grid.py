@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from sms_diar.clustering import (
     KERNELS,
@@ -224,7 +225,7 @@ def test_estimators_do_not_depend_on_the_algorithm(model, dim):
     centres = 2.0 * rng.standard_normal((3, dim))
     n = 60 if numba.config.DISABLE_JIT else 400
     X = centres[rng.integers(3, size=n)] + 0.6 * rng.standard_normal((n, dim))
-    model = model.set_params(bandwidth=0.8 * np.sqrt(dim))
+    model = clone(model).set_params(bandwidth=0.8 * np.sqrt(dim))
     results = []
     for name in ("plain", "indexed", "auto"):
         model.set_params(algorithm=name).fit(X)
@@ -239,7 +240,7 @@ def test_estimators_do_not_depend_on_the_algorithm(model, dim):
 def test_joining_equal_points_changes_no_state_of_the_run(model, kernel):
     rng = np.random.default_rng(5)
     X = np.round(rng.standard_normal((60, 2)), 1)[rng.integers(60, size=90)]
-    model.set_params(kernel=kernel, bandwidth=1.3, record="states")
+    model = clone(model).set_params(kernel=kernel, bandwidth=1.3, record="states")
     plain = model.set_params(algorithm="plain").fit(X)
     states, steps = plain.history_.states, plain.n_steps_
     points, iterations = plain.resting_points_, plain.n_iter_

@@ -18,7 +18,7 @@ from sms_diar.clustering import (
 )
 from sms_diar.clustering.speakers import _reference, _selection
 from sms_diar.clustering.speakers import mean_shift as speaker_module
-from sms_diar.clustering.speakers.merging import mean_features, merge_clusters
+from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import FoldedChain

@@ -108,7 +108,7 @@ def test_channels_of_arrays_are_those_of_files(tmp_path):
     [
         ((2, 50), None, "samples must be of shape (n,) or (n, channels), got (2, 50)"),
         ((), None, "samples must be of shape (n,) or (n, channels), got ()"),
-        ((50, 2), 3, "has 2 channel(s), channel 3 does not exist"),
+        ((50, 2), 3, "has 2 channel(s), there is no channel 3"),
     ],
 )
 def test_arrays_of_another_shape_are_refused(shape, channel, problem):

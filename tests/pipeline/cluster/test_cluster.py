@@ -445,7 +445,7 @@ ODD = {
     "scalars by id": ({"a": 1}, NOT_NUMBERS + "list of shape (1,)"),
     "ragged by id": ({"a": [1.0], "b": [1.0, 2.0]}, NOT_NUMBERS + "list ("),
     "text in a frame": (pd.DataFrame({"id": ["a"], "x": ["b"]}), "not numbers"),
-    "empty frame": (pd.DataFrame(), "cluster: DataFrame: one column only"),
+    "empty frame": (pd.DataFrame(), "cluster: DataFrame: only one column"),
     "frame without rows": (pd.DataFrame(FEW[:0]), "must hold at least one vector"),
     "empty set": (EmbeddingSet((), FEW[:0]), "must hold at least one vector"),
     "flat set": (EmbeddingSet(("a",), FEW[:1, :0]), "at least one dimension"),
