@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sms_diar.cli.output import JsonOption, echo, echo_json
+from sms_diar.cli.output import JsonOption, echo, echo_json, severity_counts
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -74,7 +74,7 @@ def validate_data(
 def _show(problems: Sequence[Problem]) -> None:
     for problem in problems:
         echo(problem.with_severity())
-    echo(_counts(problems))
+    echo(severity_counts(problems))
 
 
 def _show_repair(
@@ -82,23 +82,12 @@ def _show_repair(
 ) -> None:
     for problem in dropped:
         echo(problem.with_severity())
-    echo(f"wrote {target}; {_plural(len(dropped), 'line')} dropped or changed")
+    lines = "line" if len(dropped) == 1 else "lines"
+    echo(f"wrote {target}; {len(dropped)} {lines} dropped or changed")
     errors = [problem for problem in left if problem.severity == "error"]
     if errors:
         echo("remaining errors:")
         _show(errors)
-
-
-def _counts(problems: Sequence[Problem]) -> str:
-    count = Counter(problem.severity for problem in problems)
-    return (
-        f"{_plural(count['error'], 'error')}, {_plural(count['warning'], 'warning')}, "
-        f"{_plural(count['note'], 'note')}"
-    )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _report(directory: Path, problems: Sequence[Problem]) -> dict[str, Any]:

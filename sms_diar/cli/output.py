@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sms_diar._text import shown_lines
+
+if TYPE_CHECKING:
+    from sms_diar.types import Problem
 
 SOME_FAILED = 3
 """Exit code if some recordings were skipped and the others succeeded."""
@@ -49,6 +53,15 @@ def check_outputs(
     for path in outputs:
         check_writable(path)
     check_different(outputs)
+
+
+def severity_counts(problems: Sequence[Problem]) -> str:
+    """Count errors, warnings and notes for people: ``1 error, 0 warnings, 2 notes``."""
+    count = Counter(problem.severity for problem in problems)
+    return ", ".join(
+        f"{count[severity]} {severity}{'' if count[severity] == 1 else 's'}"
+        for severity in ("error", "warning", "note")
+    )
 
 
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:

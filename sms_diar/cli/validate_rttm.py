@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sms_diar.cli.convert import ReadFormatName
-from sms_diar.cli.output import JsonOption, echo, echo_json
+from sms_diar.cli.output import JsonOption, echo, echo_json, severity_counts
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
@@ -76,9 +76,6 @@ def validate_rttm(
     else:
         for problem in problems:
             echo(problem.with_severity())
-        echo(
-            f"{count['error']} errors, {count['warning']} warnings, "
-            f"{count['note']} notes"
-        )
+        echo(severity_counts(problems))
     if count["error"]:
         raise typer.Exit(1)

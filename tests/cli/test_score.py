@@ -241,7 +241,7 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
     assert good.exit_code == 0
     assert good.stdout.splitlines() == [
         f"{path}:2: warning: speaker 's' overlaps an earlier turn of the same speaker",
-        "0 errors, 1 warnings, 0 notes",
+        "0 errors, 1 warning, 0 notes",
     ]
     uem = tmp_path / "x.uem"
     uem.write_text("r 1 5 5\n")
