@@ -17,7 +17,7 @@ from sms_diar import _files
 from sms_diar.features import frames as frames_module
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.turns.rttm import read_rttm
-from sms_diar.pipeline.diarize.api import api as diarize_module
+from sms_diar.pipeline.diarize import api as diarize_module
 from sms_diar.types import EmbeddingSet
 
 pytestmark = pytest.mark.usefixtures("no_networks")

@@ -176,6 +176,11 @@ def test_groups_describe_their_points_before_and_after_moves(problem):
         assert np.sum(store[3]) == n
 
 
+wraps = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
+"""Sums of integers wrap around; NumPy warns of it where loops are interpreted."""
+
+
+@wraps
 def test_sums_of_coordinates_may_overflow():
     # The sum of 3,000 coordinates of 2**52 exceeds 2**63; the moves are small.
     points = np.full((3000, 2), 2.0**52 + 2.0**25)
@@ -192,6 +197,7 @@ def test_sums_of_coordinates_may_overflow():
         np.testing.assert_array_equal(moved, want)
 
 
+@wraps
 @pytest.mark.parametrize("extent", [1.0, 1e3, 1e6, 1e9, 1e15])
 def test_memory_does_not_grow_with_the_extent_of_the_data(extent):
     rng = np.random.default_rng(0)

@@ -11,8 +11,8 @@ from sms_diar import _scheduler
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
 from sms_diar.errors import InvalidParameterError, MissingExtraError
-from sms_diar.pipeline.cluster.api import across
-from sms_diar.pipeline.cluster.api import api as cluster
+from sms_diar.pipeline.cluster import across
+from sms_diar.pipeline.cluster import api as cluster
 from sms_diar.pipeline.cluster.result import appearance_lines, appearances
 from sms_diar.pipeline.train.models import read_backend
 from sms_diar.types import EmbeddingSet, Segment

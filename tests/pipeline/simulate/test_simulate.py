@@ -15,8 +15,8 @@ from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.validate import validate_data_dir
 from sms_diar.io.turns.rttm import read_rttm
-from sms_diar.pipeline.simulate.api import api as simulate_module
-from sms_diar.pipeline.simulate.api import passages as passages_module
+from sms_diar.pipeline.simulate import api as simulate_module
+from sms_diar.pipeline.simulate import passages as passages_module
 from sms_diar.synthetic.voices import Voice
 
 RATE = 8000
