@@ -94,10 +94,12 @@ def test_a_fault_of_ours_costs_one_recording_of_a_batch(
             "--rttm", out, "--workers", workers,
         )  # fmt: skip
     assert result.returncode == 3
-    assert (
+    problem, written = result.stderr.splitlines()[-2:]
+    assert problem == (
         "sms-diar: a1: KeyError: 'surprise'; this is a fault of sms_diar, please "
-        "report it\n"
-    ) in result.stderr
+        "report it"
+    )
+    assert written.startswith(f"sms-diar: wrote {out} (")
     assert {turn.segment.recording for turn in read_rttm(out)} == {"a0", "a2"}
 
 
