@@ -30,7 +30,7 @@ def sms_diar(**options: Any) -> Diarizer:
     from sms_diar.pipeline.diarize.api import diarize  # noqa: PLC0415
     from sms_diar.pipeline.diarize.models import choose_model  # noqa: PLC0415
 
-    model = choose_model(options.pop("model"), vad=None).model
+    model = choose_model(options.pop("model"), vad=None).diarizer
 
     def run(path: Path) -> Iterable[Turn]:
         found = diarize([path], model=model, **options)

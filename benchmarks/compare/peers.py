@@ -9,7 +9,6 @@ of windows are known, methods whose ``fit`` takes them have them.
 from __future__ import annotations
 
 import functools
-import inspect
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -195,8 +194,8 @@ def label(
         found[method] = Labelling(
             labels,
             seconds,
-            getattr(estimator, "confidence_", None),
-            getattr(estimator, "count_posterior_", None),
+            estimator.confidence_,
+            estimator.count_posterior_,
         )
     return found
 
@@ -206,18 +205,12 @@ def fit_rows(
 ) -> None:
     """Fit an estimator, with times where there are some and it takes them.
 
-    What `sms_diar.cluster` does: times go to a ``fit`` that has a parameter
-    `segments`; an estimator that only knows the weight of a row gets that.
+    An estimator that takes no times but the weight of a row gets that.
     """
-    fit: Callable[..., Any] = estimator.fit
-    if segments is None:
-        fit(X)
-    elif "segments" in inspect.signature(fit).parameters:
-        fit(X, segments=segments)
-    else:
-        if estimator.get_params().get("row_weight") == "auto":
-            estimator.set_params(row_weight=row_weight_of(segments))
-        fit(X)
+    weighs_rows = estimator.get_params().get("row_weight") == "auto"
+    if segments is not None and weighs_rows and not estimator.takes_times:
+        estimator.set_params(row_weight=row_weight_of(segments))
+    estimator.fit_timed(X, segments)
 
 
 def best_cut(fitted: AgglomerativeSpeakers, truth: AnyArray) -> IntArray:

@@ -25,7 +25,8 @@ from sms_diar._json import json_line
 from sms_diar.clustering.methods import METHODS
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.pipeline.diarize.models import EMBEDDED, NEURAL
+from sms_diar.pipeline.diarize.models import EMBEDDED
+from sms_diar.pipeline.diarize.neural import NEURAL
 
 from .._common.corpora import corpora_folder
 from .._common.digests import file_digest

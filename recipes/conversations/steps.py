@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,17 @@ from sms_diar.io.turns.uem import read_uem, write_uem
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.networks.store import is_stored
 from sms_diar.pipeline.audio.inputs import open_channels, recordings_of
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.diarize.api import diarize
-from sms_diar.pipeline.diarize.ivectors import DiarizeSettings
+from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
 from sms_diar.pipeline.diarize.models import (
     AUTO,
     EMBEDDED,
     NEEDED,
-    NEURAL,
     ChosenModel,
     choose_model,
 )
-from sms_diar.pipeline.diarize.neural import Networks
-from sms_diar.pipeline.diarize.voices import NeuralSettings
+from sms_diar.pipeline.diarize.neural import NEURAL
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Problem, Segment, Turn
 
@@ -174,7 +172,7 @@ def diarize_one(
     detector = "none" if oracle_speech else vad or None
     result = diarize(
         table,
-        model=_model(model, vad).model,
+        model=_model(model, vad).diarizer,
         vad=detector,
         method=method,
         step=step,
@@ -200,17 +198,13 @@ def label_one(
     **_: Any,
 ) -> dict[str, Any]:
     """As `diarize_one`, with true labels; there is nothing to cluster."""
-    chosen = _model(model, vad).model
-    settings: DiarizeSettings | NeuralSettings = (
-        NeuralSettings(step=step)
-        if isinstance(chosen, Networks)
-        else DiarizeSettings().with_vad(vad or "energy")
-    )
-    settings = replace(settings, channel=channel, allow_commands=allow_commands)
+    settings = DiarizeSettings(step=step, channel=channel).with_vad(vad or "energy")
+    context = RunContext(allow_commands=allow_commands)
+    diarizer = _model(model, vad).diarizer
     [recording] = recordings_of(table)
     truth = list(read_rttm(Path(table).with_suffix(".rttm")))
     try:
-        return _outcome(truly_labelled(recording, truth, chosen, settings))
+        return _outcome(truly_labelled(recording, truth, diarizer, settings, context))
     except Exception as error:  # noqa: BLE001 - of one recording, not of all
         return _outcome(problem=f"{recording.id}: {Problem.of(error).text}")
 

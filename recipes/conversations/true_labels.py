@@ -8,27 +8,27 @@ speakers become two people, as they do otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from sms_diar.features.frames import speech_of
 from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
+from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.recording import Recording
-from sms_diar.pipeline.audio.decode import decode
-from sms_diar.pipeline.audio.inputs import GivenRecording
+from sms_diar.pipeline.audio.inputs import GivenRecording, decode
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.diarize.diarizer import Diarizer, DiarizeSettings
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
     global_activity,
     most_active,
     voices_in_frames,
 )
-from sms_diar.pipeline.diarize.ivectors import DiarizeSettings
-from sms_diar.pipeline.diarize.neural import Networks, listen
-from sms_diar.pipeline.diarize.voices import Heard, NeuralSettings, turns_of_frames
-from sms_diar.pipeline.train.models import IvectorModel
+from sms_diar.pipeline.diarize.neural import NeuralDiarizer
+from sms_diar.pipeline.diarize.voices import Heard, turns_of_frames
 from sms_diar.timeline.turns import labels_to_turns
-from sms_diar.timeline.windows import windows_of_regions
+from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import AnyArray, IntArray, Segment, Turn
 
 UNKNOWN = "unknown"
@@ -38,8 +38,9 @@ UNKNOWN = "unknown"
 def truly_labelled(
     recording: Recording | GivenRecording,
     truth: Sequence[Turn],
-    model: IvectorModel | Networks,
-    settings: DiarizeSettings | NeuralSettings,
+    diarizer: Diarizer,
+    settings: DiarizeSettings,
+    context: RunContext,
 ) -> list[Turn]:
     """Diarize with the true speakers of windows.
 
@@ -49,35 +50,58 @@ def truly_labelled(
         It is decoded as `diarize` does.
     truth : sequence of Turn
         Reference turns of this recording.
-    model : IvectorModel or Networks
-        Model that detects speech; networks also detect changes and overlap.
-    settings : DiarizeSettings or NeuralSettings
+    diarizer : Diarizer
+        Detects speech; networks also detect changes and overlap.
+    settings : DiarizeSettings
+        As in `diarize`.
+    context : RunContext
         As in `diarize`.
     """
-    neural = isinstance(model, Networks)
     audio, _ = decode(
         recording,
-        model.embedder.rate
-        if isinstance(model, Networks)
-        else model.front_end.mfcc.rate,
+        diarizer.rate,
+        context,
         channel=settings.channel,
-        allow_commands=settings.allow_commands,
-        upsample=neural,
+        upsample=diarizer.upsamples,
     )
     with audio:
-        if isinstance(model, Networks) and isinstance(settings, NeuralSettings):
-            heard = listen(audio, model.segmenter, settings)
-            spoken = true_activity(heard.local.frames, truth)
-            names = true_names(heard.local, spoken)
-            activity = global_activity(heard.local, names, spoken.shape[1])
-            activity += settings.voice_weight * _fits(heard, spoken, settings)
-            speaks = most_active(activity, heard.counts)
-            return turns_of_frames(recording.id, heard.local.frames, speaks)
-        own = settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
-        regions = speech_of(audio, own.vad, rate=audio.rate, recording=recording.id)
-    windows = windows_of_regions(regions, **vars(own.windows))
+        return _labelled(diarizer, audio, recording.id, truth, settings, context)
+
+
+@singledispatch
+def _labelled(
+    diarizer: Diarizer,
+    audio: MonoAudio,
+    recording: str,
+    truth: Sequence[Turn],
+    settings: DiarizeSettings,
+    context: RunContext,
+) -> list[Turn]:
+    """Label the windows of the detected speech."""
+    regions = diarizer.speech(audio, recording, settings, context)
+    windows = windows_of_regions(regions, **vars(diarizer.layout(settings)))
     labels = {name: _speaker(window, truth) for name, window in windows.items()}
     return labels_to_turns(windows, labels)
+
+
+@_labelled.register(NeuralDiarizer)
+def _labelled_by_networks(
+    diarizer: NeuralDiarizer,
+    audio: MonoAudio,
+    recording: str,
+    truth: Sequence[Turn],
+    settings: DiarizeSettings,
+    context: RunContext,
+) -> list[Turn]:
+    """Label the local speakers of the segmenter."""
+    heard = diarizer.listen(audio, settings, context)
+    spoken = true_activity(heard.local.frames, truth)
+    names = true_names(heard.local, spoken)
+    activity = global_activity(heard.local, names, spoken.shape[1])
+    fits = _fits(heard, spoken, diarizer.layout(settings))
+    activity += settings.voice_weight * fits
+    speaks = most_active(activity, heard.counts)
+    return turns_of_frames(recording, heard.local.frames, speaks)
 
 
 def true_activity(frames: Frames, truth: Sequence[Turn]) -> AnyArray:
@@ -115,11 +139,11 @@ def true_names(local: LocalActivity, spoken: AnyArray) -> IntArray:
     return names
 
 
-def _fits(heard: Heard, spoken: AnyArray, settings: NeuralSettings) -> AnyArray:
+def _fits(heard: Heard, spoken: AnyArray, layout: WindowLayout) -> AnyArray:
     """Compute `voices_in_frames` for windows with known speakers."""
     frames = heard.local.frames
     regions = stretches_of(frames, heard.counts == 1, "")
-    windows = list(windows_of_regions(regions, **vars(settings.windows)).values())
+    windows = list(windows_of_regions(regions, **vars(layout)).values())
     scores = np.zeros((len(windows), spoken.shape[1]))
     for row, window in zip(scores, windows, strict=True):
         said = spoken[frames.span(window.start, window.end)].sum(axis=0)

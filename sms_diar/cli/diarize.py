@@ -239,7 +239,7 @@ def diarize(
         )
     # Never truncate the notes about names.
     names = () if result.naming is None else result.naming.notes
-    note_each(result.notes[: len(result.notes) - len(names)])
+    note_each(result.recording_notes)
     note_each(names, most=None)
     words = written(context.command)
     note_each([in_options(str(problem), words) for problem in result.problems])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sms_diar.clustering.baselines import SpeakerBaseline
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.embeddings.mixture import BLOCK
@@ -104,7 +103,7 @@ def clustering_memory(
     n = max(sizes, default=0)
     score_dim = dim if estimator.backend is None else estimator.backend.score_dim
     vectors = 8 * sum(sizes) * dim
-    if isinstance(estimator, SpeakerBaseline):
+    if estimator.n_matrices:
         pairs = 8 * estimator.n_matrices * n**2
         return _SLACK + vectors + pairs + 80 * n * (dim + score_dim)
     return _SLACK + vectors + 2 * estimate_memory(n, dim, score_dim)

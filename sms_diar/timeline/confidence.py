@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sms_diar.types import Segment, Turn
 def turn_confidence(
     turns: Sequence[Turn],
     windows: Sequence[Segment],
-    labels: Sequence[str],
+    labels: Sequence[Hashable],
     confidence: Sequence[float],
 ) -> list[float | None]:
     """Estimate the probability that each turn has the right speaker.
@@ -46,10 +46,10 @@ def turn_confidence(
     [0.73, 0.6]
     """
     shared = list(_shared(turns, windows))
-    time: dict[tuple[str, str], float] = defaultdict(float)
+    time: dict[tuple[Hashable, str], float] = defaultdict(float)
     for turn, window, seconds in shared:
         time[labels[window], turns[turn].speaker] += seconds
-    matched: dict[str, str] = {}
+    matched: dict[Hashable, str] = {}
     for (label, speaker), _ in sorted(time.items(), key=lambda item: item[1]):
         matched[label] = speaker  # the last one shares most time
     support = np.zeros(len(turns))

@@ -224,8 +224,8 @@ def test_channels_are_mixed_and_it_is_said(stereo, model, tmp_path, run_cli):
     result = run_cli("diarize", stereo, "--model", model, "--rttm", out)
     assert result.returncode == 0, result.stderr
     assert result.stderr.startswith(
-        "sms-diar: call: 2 channels were mixed into one; --channel chooses one, such "
-        "as a side of a telephone call\n"
+        "sms-diar: call: 2 channels were mixed into one; channel=1 chooses the first, "
+        "such as a side of a telephone call\n"
     )
     check_turns(list(read_rttm(out)))
 
@@ -328,7 +328,7 @@ def broken(kind, path):
     silence = np.zeros(5 * RATE)
     if kind == "silent":
         soundfile.write(path, silence, RATE)
-        remedy = "--vad none treats the whole recording as speech"
+        remedy = "vad='none' treats the whole recording as speech"
         return f"no speech was found in 5.0 s; {remedy}"
     if kind == "short":
         soundfile.write(path, speech()[RATE : RATE + 400], RATE)

@@ -26,9 +26,9 @@ def turn(start, end, speaker, recording="call"):
 @pytest.fixture
 def recording():
     turns = (turn(0.0, 2.0, "a"), turn(1.0, 2.0, HOSTILE), turn(2.0, 4.0, "b"))
-    windows = {"0": Segment("call", 0.0, 1.0), "1": Segment("call", 2.0, 4.0)}
+    windows = [Segment("call", 0.0, 1.0), Segment("call", 2.0, 4.0)]
     details = window_details(
-        windows, np.eye(2), {"0": "x", "1": "y"}, {"0": 0.9, "1": 0.6}
+        windows, np.eye(2), np.array([0, 1]), np.array([0.9, 0.6])
     )
     session = SessionSummary("call", 2, 3, None, 1, converged=True)
     return DiarizedRecording(4.0, 4.0, session, turns, details=details)

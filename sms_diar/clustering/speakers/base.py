@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_training import session_backend
 from sms_diar.scoring.scorer import PairwiseTerms
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import FloatArray, IntArray, Segment
 
 
 class SpeakerEstimator(
@@ -28,7 +28,17 @@ class SpeakerEstimator(
     BaseEstimator,  # type: ignore[misc]
     metaclass=ABCMeta,
 ):
-    """Base class with ``fit`` and ``predict``; subclasses label the rows."""
+    """Base class with ``fit`` and ``predict``; subclasses label the rows.
+
+    Class attributes say what a subclass can do. `takes_times` is True if ``fit`` has a
+    parameter `segments`. `confidence_` and `count_posterior_` stay None if a subclass
+    does not estimate them. `without_backend` describes the scores without a back end.
+    """
+
+    takes_times: ClassVar[bool] = False
+    without_backend: ClassVar[str] = "cosine scores, whitening fitted on the session"
+    confidence_: FloatArray | None = None
+    count_posterior_: Mapping[int, float] | None = None
 
     backend: BackEnd | None
     num_speakers: int | None
@@ -94,6 +104,14 @@ class SpeakerEstimator(
             self._fit_rows(rows)
         return self
 
+    def fit_timed(
+        self, X: npt.ArrayLike, segments: Sequence[Segment] | None = None
+    ) -> Self:
+        """Cluster the rows of `X`, with their times if the method takes them."""
+        if segments is None or not self.takes_times:
+            return self.fit(X)
+        return self.fit(X, segments=segments)  # type: ignore[call-arg]
+
     def predict(self, X: npt.ArrayLike) -> IntArray:
         """Assign new segments to the speakers with the highest scores.
 
@@ -127,10 +145,24 @@ class SpeakerEstimator(
         ]
         return np.array(best, dtype=np.int64)
 
+    @property
+    def n_matrices(self) -> int:
+        """Number of matrices of shape (n, n) that ``fit`` holds at a time."""
+        return 0
+
+    def estimates(self) -> dict[str, float]:
+        """Return further estimates of ``fit`` by name, for summaries."""
+        return {}
+
+    def speaker_bounds(self) -> tuple[int, int | None]:
+        """Return the minimum number of speakers, and the maximum if one is set."""
+        low = self.num_speakers or self.min_speakers or 1
+        return low, self.num_speakers or self.max_speakers
+
     def _bounds(self, n: int) -> tuple[int, int]:
         """Minimum and maximum number of speakers of n segments."""
-        low = self.num_speakers or self.min_speakers or 1
-        return low, min(self.num_speakers or self.max_speakers or n, n)
+        low, high = self.speaker_bounds()
+        return low, min(high or n, n)
 
     def _check_parameters(self) -> None:
         if self.backend is not None and not isinstance(self.backend, BackEnd):

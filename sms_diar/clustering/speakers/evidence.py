@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +130,9 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
     4
     """
 
+    takes_times: ClassVar[bool] = True
+    without_backend: ClassVar[str] = "no model: space and noise learnt from the session"
+
     def __init__(
         self,
         *,
@@ -177,6 +180,14 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
             return super().fit(X, y)
         finally:
             del self._segments
+
+    def estimates(self) -> dict[str, float]:
+        """Return the weights of a row, and the log probability of the result."""
+        return {
+            "row_weight": self.row_weight_,
+            "weight": self.weight_,
+            "log_joint": self.log_joint_,
+        }
 
     def _default_backend(self, X: FloatArray) -> BackEnd:
         """Directions as they are; what the session teaches comes behind them."""

@@ -1,4 +1,4 @@
-"""Audio inputs: resolve files, tables of files, or samples to recordings."""
+"""Audio inputs: resolve files, tables or samples to recordings, and decode them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from sms_diar._text import id_of_file
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
-from sms_diar.features.mono import ArraySamples
+from sms_diar.features.mono import ArraySamples, MonoAudio
 from sms_diar.io.audio.command import parse_unpacking
 from sms_diar.io.audio.files import AUDIO_SUFFIXES, AudioFile, Samples
 from sms_diar.io.audio.recording import AudioSource, Recording, open_recording
 from sms_diar.io.kaldi.tables import read_wav_scp
+from sms_diar.pipeline.context import RunContext
 from sms_diar.timeline.regions import Uem, regions_of
-from sms_diar.types import Segment
+from sms_diar.types import Problem, Segment
 
 Given: TypeAlias = tuple[npt.ArrayLike, int]
 """Samples of shape (n,) or (n, channels), and their sampling rate."""
@@ -30,6 +31,7 @@ AudioInput: TypeAlias = str | Path | Given | Sequence[str | Path] | Mapping[str,
 """One or several paths, or samples with their rate, alone or by name."""
 
 _TABLE = ".scp"
+_LEAST_RATE = 8000
 _NAME = "recording"  # default name of samples
 
 
@@ -37,14 +39,8 @@ _NAME = "recording"  # default name of samples
 class GivenRecording:
     """Recording in memory.
 
-    Parameters
-    ----------
-    id : str
-        Name of the recording.
-    samples : ndarray of shape (n,) or (n, channels)
-        Floats in [-1, 1), or integers of 16 or 32 bits.
-    rate : int
-        Samples per second.
+    The samples are floats in [-1, 1) or integers of 16 or 32 bits, of shape (n,) or
+    (n, channels).
     """
 
     id: str
@@ -92,13 +88,10 @@ def is_single(source: AudioInput) -> bool:
 def find_recordings(paths: Iterable[Path]) -> list[Recording]:
     """Resolve audio files, data directories and `wav.scp` tables to recordings.
 
-    Parameters
-    ----------
-    paths : iterable of Path
-        A folder with a `wav.scp` is a data directory; any other folder gives all its
-        audio files. A file that ends in ``.scp`` is a table. Any other file is a
-        recording with the name of the file, in which ``_`` replaces white space,
-        control characters and bytes that are not UTF-8.
+    A folder with a `wav.scp` is a data directory; any other folder gives all its audio
+    files. A file that ends in ``.scp`` is a table. Any other file is a recording with
+    the name of the file, in which ``_`` replaces white space, control characters and
+    bytes that are not UTF-8.
     """
     found: dict[str, Recording] = {}
     for path in paths:
@@ -134,16 +127,9 @@ def open_channels(
     channel: int | None = None,
     allow_commands: bool = False,
 ) -> Iterator[Sequence[Samples]]:
-    """Open one channel, or all channels.
+    """Open one channel, counted from 1, or all channels unless a command picks one.
 
-    Parameters
-    ----------
-    recording : Recording or GivenRecording
-        The source of a `Recording` is opened once, so commands run once.
-    channel : int, optional
-        Channel, counted from 1. By default all, unless a command picks one.
-    allow_commands : bool, default=False
-        As in `open_recording`.
+    The source of a `Recording` is opened once, so commands run once.
     """
     if isinstance(recording, GivenRecording):
         yield _given_channels(recording, channel)
@@ -158,6 +144,56 @@ def open_channels(
             yield [first]
         else:
             yield [first, *_other_channels(first, stack)]
+
+
+def decode(
+    recording: Recording | GivenRecording,
+    rate: int,
+    context: RunContext,
+    *,
+    channel: int | str | None = None,
+    upsample: bool = False,
+) -> tuple[MonoAudio, list[Problem]]:
+    """Decode a recording once, to one channel at the rate of the model in Hz.
+
+    Channels are counted from 1; by default all are mixed, with a note. With `upsample`,
+    telephone speech of 8000 Hz is accepted.
+    """
+    chosen = channel if isinstance(channel, int) else None
+    with open_channels(
+        recording, channel=chosen, allow_commands=context.allow_commands
+    ) as channels:
+        check_rate(channels[0].rate, rate, place_of(recording), upsample=upsample)
+        notes = []
+        if len(channels) > 1:
+            text = (
+                f"{len(channels)} channels were mixed into one; channel=1 chooses the "
+                f"first, such as a side of a telephone call"
+            )
+            notes.append(
+                Problem(text, recording=recording.id, severity="note", kind="channels")
+            )
+        return MonoAudio(channels, rate, progress=context.progress), notes
+
+
+def check_rate(found: int, rate: int, place: str, *, upsample: bool) -> None:
+    """Raise an error if the sampling rate is too low; see `decode`."""
+    least = min(rate, _LEAST_RATE) if upsample else rate
+    if found < least:
+        raise DataFormatError(
+            f"{found} samples per second are fewer than the {least} that the model "
+            f"was trained on; record at {least} Hz or more",
+            path=place,
+        )
+
+
+def check_length(duration: float, least: float, place: str) -> None:
+    """Raise an error if the recording is too short."""
+    if duration < least:
+        raise DataFormatError(
+            f"recording too short ({duration:.3g} s); the minimum is {least:g} s",
+            path=place,
+        )
 
 
 def _is_given(source: object) -> bool:

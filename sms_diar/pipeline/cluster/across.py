@@ -23,6 +23,7 @@ from sms_diar.clustering.many.nearest import EXACT, load_faiss
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.cluster.sessions import SessionSummary
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.memory import require
 from sms_diar.scoring import BackEnd
 from sms_diar.timeline.naming import name_speakers
@@ -63,45 +64,25 @@ def cluster_across(
     embeddings: EmbeddingSet,
     backend: BackEnd | None,
     *,
-    low: int,
-    high: int,
+    bounds: tuple[int, int | None],
     seed: int,
-    progress: Progress,
     segments: Mapping[str, Segment] | None = None,
     workers: int | None = None,
-    max_memory: int | None = None,
+    context: RunContext | None = None,
 ) -> tuple[dict[str, str], SessionSummary]:
     """Cluster a very large number of vectors of many recordings.
 
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        Raw vectors.
-    backend : BackEnd or None
-        Initial model. Without one, and for cosines, it is learnt from the vectors.
-    low, high : int
-        Bounds on the number of speakers.
-    seed : int
-        Random seed.
-    progress : Progress
-        Receives progress and the predicted memory use.
-    segments : mapping from str to Segment, optional
-        Segment of each id. The speaker with the most speech is then numbered first.
-    workers : int, optional
-        Number of threads; by default the number of cores. Labels do not depend on it.
-    max_memory : int, optional
-        Maximum memory of the program in bytes. Raise an error if more may be needed.
-
-    Returns
-    -------
-    labels : dict from str to str
-        Speaker of each id.
-    summary : SessionSummary
-        Summary of the clustering.
+    Return the speaker of each id, and the summary. The model starts from `backend`;
+    without one, and for cosines, it is learnt from the vectors. `bounds` are the
+    minimum and maximum number of speakers. With `segments`, the speaker with the most
+    speech is numbered first. There are `workers` threads, by default one per core.
     """
+    context = context or RunContext()
+    progress = context.progress
     if backend is not None:
         backend.check_compatible(embeddings)
     n, d = len(embeddings), embeddings.dim
+    low, high = bounds[0], bounds[1] or n
     if n > EXACT:
         load_faiss(n)  # fails now rather than halfway
     kind = "no model, learnt from the vectors" if backend is None else backend.kind
@@ -110,7 +91,7 @@ def cluster_across(
         "cluster",
         f"{n} segments of {d} dimensions across recordings",
         size,
-        max_memory,
+        context.max_memory,
         "give more, or cluster recordings one by one",
     )
     progress.say(

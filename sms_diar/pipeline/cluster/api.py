@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar._progress import Progress, Silence
+from sms_diar._progress import Progress
 from sms_diar._validation import is_real, refuse_path
-from sms_diar.clustering.baselines import SpeakerBaseline
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable
@@ -27,14 +25,17 @@ from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.pipeline.cluster.across import MANY, cluster_across, recordings_of
 from sms_diar.pipeline.cluster.result import Clustering
 from sms_diar.pipeline.cluster.sessions import (
+    SessionClusters,
     fit_sessions,
     rows_of_sessions,
     sessions_of,
 )
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.memory import clustering_memory, require, shown_size
 from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.scoring import BackEnd
-from sms_diar.types import EmbeddingSet, FloatArray, PldaModel, Segment
+from sms_diar.timeline.naming import name_in_recording, name_speakers
+from sms_diar.types import EmbeddingSet, FloatArray, PldaModel, Problem, Segment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,10 +136,10 @@ def cluster(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
-    listener = progress or Silence()
+    context = RunContext.of(max_memory=max_memory, progress=progress)
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
     _refuse_empty(vectors)
-    times = None if segments is None else _segments(segments, vectors, listener)
+    times = None if segments is None else _segments(segments, vectors, context.progress)
     estimator.set_params(backend=choose_backend(vectors, plda, transform))
     recording_of = None
     if per_recording is False or recordings is not None:
@@ -148,22 +149,20 @@ def cluster(
         labels, summary = cluster_across(
             vectors,
             estimator.backend,
-            low=num_speakers or min_speakers or 1,
-            high=num_speakers or max_speakers or len(vectors),
+            bounds=estimator.speaker_bounds(),
             seed=seed,
-            progress=listener,
             segments=times,
-            max_memory=max_memory,
+            context=context,
         )
         return Clustering(labels, (summary,), times, method, recordings=recording_of)
-    listener.say(memory_note(vectors, estimator))
+    context.progress.say(memory_note(vectors, estimator))
     result = cluster_embeddings(
         vectors,
         estimator,
         segments=times,
         per_recording=times is not None if per_recording is None else per_recording,
         max_memory=max_memory,
-        progress=listener,
+        progress=context.progress,
     )
     return replace(result, method=method, recordings=recording_of)
 
@@ -179,22 +178,10 @@ def cluster_embeddings(
 ) -> Clustering:
     """Cluster each session separately, or all recordings together.
 
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        Raw vectors.
-    estimator : SpeakerEstimator
-        Cloned for each session, so that every session starts from the same seed and
-        does not depend on the others.
-    segments : mapping from str to Segment, optional
-        Segment of each id; all ids must be present. See `cluster`.
-    per_recording : bool, default=False
-        Treat each recording as a session, and name speakers per recording. Requires
-        `segments`.
-    max_memory : int, optional
-        As in `cluster`.
-    progress : Progress, optional
-        Receives progress.
+    The estimator is cloned for each session, so that every session starts from the
+    same seed and does not depend on the others. `segments` has the times of all ids. It
+    is required with `per_recording`, which makes each recording a session and names
+    speakers per recording. See `cluster` for the others.
     """
     refuse_path(
         "cluster_embeddings",
@@ -203,34 +190,85 @@ def cluster_embeddings(
         "an EmbeddingSet",
         "read it with sms_diar.read_embeddings, or call sms_diar.cluster",
     )
+    rows = rows_of_sessions(embeddings, segments, per_recording=per_recording)
+    context = RunContext.of(max_memory=max_memory, progress=progress)
+    names = [""] * len(embeddings)
+    confidence: dict[str, float] = {}
+    summaries = []
+    results = _clusters(
+        embeddings, rows, segments, estimator, context, per_recording=per_recording
+    )
+    for (session, chosen), result in zip(rows.items(), results, strict=True):
+        ids = [embeddings.ids[row] for row in chosen]
+        durations = None
+        if segments is not None:
+            durations = [segments[name].duration for name in ids]
+        speakers = name_speakers(result.labels, durations=durations)
+        for row, name in zip(chosen, speakers, strict=True):
+            names[row] = name_in_recording(session, name) if per_recording else name
+        if result.confidence is not None:
+            confidence.update(zip(ids, result.confidence.tolist(), strict=True))
+        summaries.append(result.summary)
+    if confidence:  # the rows of sessions may be interleaved
+        confidence = {name: confidence[name] for name in embeddings.ids}
+    labels = dict(zip(embeddings.ids, names, strict=True))
+    return Clustering(labels, tuple(summaries), segments, confidence=confidence or None)
+
+
+def cluster_windows(
+    embeddings: EmbeddingSet,
+    windows: Mapping[str, Segment],
+    estimator: SpeakerEstimator,
+    context: RunContext,
+) -> tuple[SessionClusters, list[Problem]]:
+    """Cluster the windows of one recording.
+
+    Return the clusters, and warnings of the method. The caller adds doubts, because it
+    may change the number of speakers.
+    """
+    rows = rows_of_sessions(embeddings, windows, per_recording=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        [clusters] = _clusters(
+            embeddings, rows, windows, estimator, context, per_recording=True
+        )
+    return clusters, [
+        Problem(
+            str(warning.message),
+            recording=clusters.summary.session,
+            severity="warning",
+            kind="method",
+        )
+        for warning in caught
+    ]
+
+
+def _clusters(
+    embeddings: EmbeddingSet,
+    rows: Mapping[str, list[int]],
+    segments: Mapping[str, Segment] | None,
+    estimator: SpeakerEstimator,
+    context: RunContext,
+    *,
+    per_recording: bool,
+) -> Iterator[SessionClusters]:
+    """Check all sessions, then cluster one after another."""
     _refuse_empty(embeddings)
     if estimator.backend is not None:
         estimator.backend.check_compatible(embeddings)
-    rows = rows_of_sessions(embeddings, segments, per_recording=per_recording)
     sizes = [len(of_session) for of_session in rows.values()]
-    for size in sizes:  # check all before the first is clustered
+    for size in sizes:
         estimator.check_feasible(size)
     require(
         "cluster",
         f"a session of {max(sizes)} segments of {embeddings.dim} dimensions",
         clustering_memory(sizes, embeddings.dim, estimator),
-        max_memory,
+        context.max_memory,
         "allow more memory, cluster recordings separately, or use a method without "
         "scores of all pairs (sms, sms-paper)",
     )
     sessions = sessions_of(embeddings, rows, segments, per_recording=per_recording)
-    labels: dict[str, str] = {}
-    confidence: dict[str, float] = {}
-    summaries = []
-    for result in fit_sessions(estimator, sessions, len(rows), progress or Silence()):
-        labels.update(result.labels)
-        confidence.update(result.confidence)
-        summaries.append(result.summary)
-    # The rows of sessions may be interleaved.
-    labels = {name: labels[name] for name in embeddings.ids}
-    if confidence:
-        confidence = {name: confidence[name] for name in embeddings.ids}
-    return Clustering(labels, tuple(summaries), segments, confidence=confidence or None)
+    return fit_sessions(estimator, sessions, len(rows), context.progress)
 
 
 def match_segments(
@@ -256,14 +294,11 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     """
     n, d = len(embeddings), embeddings.dim
     score_dim = d if estimator.backend is None else estimator.backend.score_dim
+    kind = estimator.without_backend
     if estimator.backend is not None:
         kind = f"{estimator.backend.kind} scores of {score_dim} dimensions"
-    elif isinstance(estimator, SpeakerEvidenceMeanShift):
-        kind = "no model: space and noise learnt from the session"
-    else:
-        kind = "cosine scores, whitening fitted on the session"
     text = f"{n} segments of {d} dimensions, {kind}"
-    if isinstance(estimator, SpeakerBaseline):
+    if estimator.n_matrices:
         return text
     amount = shown_size(estimate_memory(n, d, score_dim))
     return f"{text}: about {amount} of memory"
@@ -345,7 +380,7 @@ def _refusal(problem: str) -> InvalidParameterError:
 
 
 def _segments(
-    given: SegmentsInput, vectors: EmbeddingSet, listener: Progress
+    given: SegmentsInput, vectors: EmbeddingSet, progress: Progress
 ) -> Mapping[str, Segment]:
     """Return the segment of each id; all vectors must have one."""
     source = "segments"
@@ -368,49 +403,5 @@ def _segments(
             )
     unused = match_segments(vectors, times, source)
     if unused:
-        listener.say(f"{source}: {len(unused)} segments have no embedding; ignored")
+        progress.say(f"{source}: {len(unused)} segments have no embedding; ignored")
     return times
-
-
-def cluster_windows(
-    embeddings: EmbeddingSet,
-    estimator: SpeakerEstimator,
-    windows: Mapping[str, Segment],
-    *,
-    max_memory: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[Clustering, list[str]]:
-    """Cluster the windows of a recording.
-
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        One vector per window.
-    estimator : SpeakerEstimator
-        Clusters the vectors with its own back end.
-    windows : mapping from str to Segment
-        Windows by id.
-    max_memory : int, optional
-        Maximum memory of the program in bytes.
-    progress : Progress, optional
-        Receives progress.
-
-    Returns
-    -------
-    clustering : Clustering
-        Result with one session.
-    notes : list of str
-        Warnings. The caller adds doubts, because it may change the number of
-        speakers.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clustering = cluster_embeddings(
-            embeddings,
-            estimator,
-            segments=windows,
-            per_recording=True,
-            max_memory=max_memory,
-            progress=progress,
-        )
-    return clustering, [f"warning: {warning.message}" for warning in caught]

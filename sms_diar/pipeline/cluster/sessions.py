@@ -17,14 +17,12 @@ from sms_diar import _scheduler
 from sms_diar._progress import Progress, hundredths
 from sms_diar.clustering.rival import find_rival
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.report.tables import Table
 from sms_diar.scoring.backend_plda import phi_of
-from sms_diar.timeline.naming import name_in_recording, name_speakers
 from sms_diar.timeline.windows import times_of_ids
-from sms_diar.types import EmbeddingSet, FloatArray, Segment
+from sms_diar.types import EmbeddingSet, FloatArray, IntArray, Segment
 
 _PROBABLE = 0.5  # Minimum probability of the number of speakers without a doubt.
 _WORTH_NAMING = 0.05  # Minimum probability at which another number is named.
@@ -85,11 +83,6 @@ class SessionSummary:
         Overlap and brief speakers can change the number after clustering. Only a part
         of the posterior then follows: of 16 development recordings with such a
         change, the number was right after it in 3, and before it in 7.
-
-        Parameters
-        ----------
-        n_speakers : int
-            Number of speakers in the turns.
         """
         change = n_speakers - self.n_speakers
         if change == 0:
@@ -159,15 +152,10 @@ class SessionSummary:
 
 
 def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> str:
-    """Format a table with one row per session; `k` is a column if any session has it.
+    """Format a table with one row per session; `head` titles the first column.
 
-    Parameters
-    ----------
-    sessions : sequence of SessionSummary
-        Rows of the table. If there are several, a last line gives the mean number
-        of speakers.
-    head : str, default="session"
-        Title of the first column.
+    `k` is a column if any session has it. With several sessions, a last line gives the
+    mean number of speakers.
     """
     columns: tuple[str, ...] = (head, "segments", "speakers")
     rows: tuple[tuple[str, ...], ...] = tuple(
@@ -186,43 +174,28 @@ def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> 
 
 @dataclass(frozen=True)
 class Session:
-    """Vectors that are clustered together.
+    """Vectors that are clustered together, and their times if these are known.
 
-    Parameters
-    ----------
-    name : str
-        Recording, or "all".
-    embeddings : EmbeddingSet
-        Raw vectors.
-    times : list of Segment, or None
-        Segment of each vector, if known.
-    is_recording : bool
-        True if the session is one of several recordings; speakers are then named
-        after it.
+    The name is that of the recording, or "all". `is_recording` is True if the session
+    is one of several recordings.
     """
 
     name: str
     embeddings: EmbeddingSet
-    times: list[Segment] | None
+    times: Sequence[Segment] | None
     is_recording: bool
 
 
-@dataclass(frozen=True)
-class SessionSpeakers:
-    """Speakers of a session.
+@dataclass(frozen=True, eq=False)
+class SessionClusters:
+    """Clusters of a session.
 
-    Parameters
-    ----------
-    labels : dict from str to str
-        Speaker of each segment id.
-    confidence : dict from str to float
-        Probability that each label is right; empty if the method gives none.
-    summary : SessionSummary
-        Summary of the session.
+    `labels` and `confidence`, the probability that each label is right, have shape
+    (n,). `confidence` is None if the method does not estimate it.
     """
 
-    labels: dict[str, str]
-    confidence: dict[str, float]
+    labels: IntArray
+    confidence: FloatArray | None
     summary: SessionSummary
 
 
@@ -263,90 +236,64 @@ def fit_sessions(
     estimator: SpeakerEstimator,
     sessions: Iterable[Session],
     total: int,
-    listener: Progress,
-) -> Iterator[SessionSpeakers]:
+    progress: Progress,
+) -> Iterator[SessionClusters]:
     """Cluster all sessions, one after another or on the workers of a cluster.
 
-    Parameters
-    ----------
-    estimator : SpeakerEstimator
-        Cloned for each session.
-    sessions : iterable of Session
-        Sessions to cluster.
-    total : int
-        Number of sessions.
-    listener : Progress
-        Receives progress.
+    The estimator is cloned for each of the `total` sessions.
     """
     cluster = _scheduler.current()
     if cluster is not None:
-        with listener.track("sessions", total) as advance:
-            for speakers in cluster.map(partial(fit_session, estimator), sessions):
-                yield speakers
+        with progress.track("sessions", total) as advance:
+            for clusters in cluster.map(partial(fit_session, estimator), sessions):
+                yield clusters
                 advance()
         return
     for session in sessions:
         named = session.is_recording
         label = f"clustering {session.name}" if named else "clustering"
-        with listener.track(label, 100) as advance:
-            speakers = fit_session(estimator, session, hundredths(advance))
-        yield speakers
+        with progress.track(label, 100) as advance:
+            clusters = fit_session(estimator, session, hundredths(advance))
+        yield clusters
 
 
 def fit_session(
     estimator: SpeakerEstimator,
     session: Session,
     listen: Callable[[float], None] | None = None,
-) -> SessionSpeakers:
+) -> SessionClusters:
     """Cluster one session; `listen` receives the share of the work done."""
     model = clone(estimator)
     if listen is not None:
         model.listen(listen)
-    ids, times = session.embeddings.ids, session.times
-    if times is None and (read := times_of_ids(ids)) is not None:
+    times = session.times
+    if times is None and (read := times_of_ids(session.embeddings.ids)) is not None:
         times = list(read.values())
-    if isinstance(model, SpeakerEvidenceMeanShift) and times is not None:
-        model.fit(session.embeddings.vectors, segments=times)
-    else:
-        model.fit(session.embeddings.vectors)
-    confidence = {}
-    if isinstance(model, SpeakerEvidenceMeanShift):
-        probabilities = np.round(model.confidence_, 4).tolist()
-        confidence = dict(zip(ids, probabilities, strict=True))
-    names = name_speakers(
-        model.labels_,
-        durations=[time.duration for time in session.times] if session.times else None,
-    )
-    if session.is_recording:
-        names = [name_in_recording(session.name, name) for name in names]
-    labels = dict(zip(ids, names, strict=True))
-    return SessionSpeakers(labels, confidence, _summary(session, model, times))
+    model.fit_timed(session.embeddings.vectors, times)
+    confidence = model.confidence_
+    if confidence is not None:
+        confidence = np.round(confidence, 4)
+    return SessionClusters(model.labels_, confidence, _summary(session, model, times))
 
 
 def _summary(
     session: Session, model: SpeakerEstimator, times: Sequence[Segment] | None
 ) -> SessionSummary:
     """Summarise a fitted estimator."""
-    summary = SessionSummary(
+    posterior, confidence = model.count_posterior_, model.confidence_
+    return SessionSummary(
         session.name,
         len(model.labels_),
         model.n_clusters_,
         model.k_ if "k" in model.get_params() else None,
         model.n_steps_,
         bool(model.converged_),
+        count_posterior=None if posterior is None else dict(posterior),
+        confidence=None if confidence is None else float(confidence.mean()),
         seconds=None if times is None else _spoken(times),
         number_given=_number_given(model),
         rival=_rival(session.embeddings.vectors, model),
-    )
-    if not isinstance(model, SpeakerEvidenceMeanShift):
-        return summary
-    return replace(
-        summary,
-        row_weight=model.row_weight_,
-        weight=model.weight_,
-        log_joint=model.log_joint_,
-        count_posterior=dict(model.count_posterior_),
-        confidence=float(model.confidence_.mean()),
+        **model.estimates(),
     )
 
 
@@ -358,17 +305,14 @@ def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
     rival = find_rival(rows, model.labels_)
     if rival is None:
         return None
-    fewest, most = model.min_speakers or 1, model.max_speakers or len(X)
-    return rival.n_clusters if fewest <= rival.n_clusters <= most else None
+    low, high = model.speaker_bounds()
+    return rival.n_clusters if low <= rival.n_clusters <= (high or len(X)) else None
 
 
 def _number_given(model: SpeakerEstimator) -> bool:
     """Return True if the bounds allow only one number of speakers."""
-    if model.num_speakers is not None:
-        return True
-    return model.max_speakers is not None and model.max_speakers == (
-        model.min_speakers or 1
-    )
+    low, high = model.speaker_bounds()
+    return low == high
 
 
 def _spoken(segments: Sequence[Segment]) -> float:

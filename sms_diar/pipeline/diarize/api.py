@@ -1,7 +1,7 @@
 """Speaker diarization of recordings: ``sms-diar diarize``.
 
-Two neural networks do it where they are (`neural_diarize`), else the embedded i-vector
-model (`ivector_diarize`). Recordings are decoded once, and none knows of another.
+A diarizer does it: two neural networks if they are installed (`neural`), otherwise the
+embedded i-vector model (`ivectors`). Recordings do not depend on each other.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import TypeAlias
 
 from sms_diar import _scheduler
 from sms_diar._parallel import process_map
-from sms_diar._progress import Progress, Silence
+from sms_diar._progress import Progress
 from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.features.frames import check_detector
-from sms_diar.features.vad import VadConfig
 from sms_diar.io.audio.recording import Recording
 from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.audio.inputs import (
@@ -28,37 +27,24 @@ from sms_diar.pipeline.audio.inputs import (
     is_single,
     recordings_of,
 )
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.diarize.channels import EACH, diarize_channels
-from sms_diar.pipeline.diarize.ivectors import DiarizeSettings, diarize_by_ivectors
-from sms_diar.pipeline.diarize.models import (
-    AUTO,
-    ChosenModel,
-    DiarizeModel,
-    choose_model,
-)
-from sms_diar.pipeline.diarize.neural import (
-    Networks,
-    diarize_by_networks,
-)
+from sms_diar.pipeline.diarize.diarizer import Diarizer, DiarizeSettings
+from sms_diar.pipeline.diarize.models import AUTO, DiarizeModel, choose_model
 from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
-from sms_diar.pipeline.diarize.voices import NeuralSettings
 from sms_diar.pipeline.identify.enrol import (
     EnrolInput,
     Enrolment,
-    EnrolmentFile,
     enrolled_voices,
     enrolment_files,
 )
 from sms_diar.pipeline.identify.match import identify
 from sms_diar.pipeline.identify.names import NamingRules
 from sms_diar.pipeline.train.extraction import counted
-from sms_diar.pipeline.train.models import IvectorModel
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
 from sms_diar.types import Problem
-
-Settings: TypeAlias = DiarizeSettings | NeuralSettings
 
 
 def diarize(
@@ -177,27 +163,23 @@ def diarize(
     # Check all arguments before the work.
     rules = NamingRules(link, link_threshold, enrol_threshold)
     files = enrolment_files(enrol or {})
-    detector = DiarizeSettings().with_vad(vad or "energy").vad
-    check_detector(detector)
-    recordings = recordings_of(source)
-    regions = read_uem(uem) if isinstance(uem, str | Path) else uem
-    chosen = choose_model(model, vad=vad)
     settings = replace(
-        _settings(chosen, step, detector),
+        DiarizeSettings().with_vad(vad or "energy"),
+        step=step,
         min_turn=MIN_TURN if min_turn is None else min_turn,
         max_gap=MAX_GAP if max_gap is None else max_gap,
         channel=channel,
-        allow_commands=allow_commands,
         channel_voices=link or bool(files),
-        max_memory=_share(max_memory, min(workers, len(recordings))),
     )
-    # On network embeddings the default method is better without the PLDA back end,
-    # which was trained on other rooms (see NEURAL.md).
-    without_backend = isinstance(chosen.model, Networks) and method == DEFAULT_METHOD
+    check_detector(settings.vad)
+    recordings = recordings_of(source)
+    regions = read_uem(uem) if isinstance(uem, str | Path) else uem
+    chosen = choose_model(model, vad=vad)
+    diarizer = chosen.diarizer
     build = partial(
         build_method,
         method,
-        None if without_backend else chosen.backend,
+        diarizer.clustering_backend(method),
         options=MethodOptions(k=k, threshold=threshold),
         seed=seed,
     )
@@ -206,32 +188,46 @@ def diarize(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
-    # The number of speakers applies to the recordings, not to enrolment files.
-    enrolment = _enrolled(files, chosen, build(), settings, workers, progress)
+    context = RunContext.of(
+        workers=workers,
+        progress=progress,
+        allow_commands=allow_commands,
+        max_memory=max_memory,
+    )
+    enrolment = Enrolment()
+    if files:
+        # The number of speakers applies to the recordings, not to enrolment files.
+        voices = diarize_all(
+            [file.recording for file in files],
+            diarizer,
+            build(),
+            replace(settings, channel=None),
+            context=context,
+        )
+        enrolment = enrolled_voices(files, voices, diarizer.comparison)
     problems: list[Problem] | None = None if strict or is_single(source) else []
     results = diarize_all(
         recordings,
-        chosen.model,
+        diarizer,
         estimator,
         settings,
         uem=regions,
-        workers=workers,
         problems=problems,
-        progress=progress,
+        context=context,
     )
     naming = None
     if link or files:
-        results, naming = identify(results, chosen.comparison, enrolment, rules)
+        results, naming = identify(results, diarizer.comparison, enrolment, rules)
     options = {
         "method": method,
-        "model": chosen.name,
+        "model": diarizer.name,
         "k": k,
         "threshold": threshold,
         "num_speakers": num_speakers,
         "min_speakers": min_speakers,
         "max_speakers": max_speakers,
         "vad": vad,
-        "step": step if isinstance(chosen.model, Networks) else None,
+        **diarizer.options(settings),
         "channel": channel,
         "min_turn": min_turn,
         "max_gap": max_gap,
@@ -241,134 +237,68 @@ def diarize(
         method,
         tuple(results),
         tuple(problems or ()),
-        chosen.name,
+        diarizer.name,
         chosen.note,
         naming,
         {name: value for name, value in options.items() if value is not None},
     )
 
 
-def _share(max_memory: int | None, processes: int) -> int | None:
-    """Return the share of the memory for each process."""
-    return None if max_memory is None else max_memory // max(1, processes)
-
-
-def _settings(chosen: ChosenModel, step: float, vad: VadConfig) -> Settings:
-    """Return the settings for the chosen model."""
-    if isinstance(chosen.model, Networks):
-        return NeuralSettings(step=step)
-    return DiarizeSettings(vad=vad)
-
-
-def _enrolled(
-    files: Sequence[EnrolmentFile],
-    chosen: ChosenModel,
-    estimator: SpeakerEstimator,
-    settings: Settings,
-    workers: int,
-    progress: Progress | None,
-) -> Enrolment:
-    """Make voice prints of the people to enrol."""
-    if not files:
-        return Enrolment()
-    results = diarize_all(
-        [file.recording for file in files],
-        chosen.model,
-        estimator,
-        replace(settings, channel=None),
-        workers=workers,
-        progress=progress,
-    )
-    return enrolled_voices(files, results, chosen.comparison)
-
-
 def diarize_all(
     recordings: Sequence[Recording | GivenRecording],
-    model: IvectorModel | Networks,
+    diarizer: Diarizer,
     estimator: SpeakerEstimator,
-    settings: Settings | None = None,
+    settings: DiarizeSettings | None = None,
     *,
     uem: Uem | None = None,
-    workers: int = 1,
     problems: list[Problem] | None = None,
-    progress: Progress | None = None,
+    context: RunContext | None = None,
 ) -> list[DiarizedRecording]:
     """Diarize each recording separately.
 
-    See `diarize_recording` for the parameters. `problems` receives the errors of
-    recordings that are missing from the result; without it the first error is raised.
-    Several recordings are distributed over `workers` processes, or over a cluster.
+    `problems` receives the errors of recordings that are missing from the result;
+    without it the first error is raised. Several recordings are distributed over
+    processes, or over a cluster.
     """
-    listener = progress or Silence()
-    alone = len(recordings) == 1 and _scheduler.current() is None
-    if alone:  # one progress bar per part, never nested ones
-        one = partial(_attempt, workers=workers, progress=listener)
-        work = map(partial(one, model, estimator, settings, uem), recordings)
-        return _results(work, problems)
-    with listener.track("recordings", len(recordings)) as advance:
-        attempt = partial(_attempt, model, estimator, settings, uem)
-        outcomes = process_map(attempt, recordings, workers=workers)
+    context = context or RunContext()
+    n = len(recordings)
+    attempt = partial(_attempt, diarizer, estimator, settings, uem)
+    if n == 1 and _scheduler.current() is None:
+        # One progress bar per part, never nested ones.
+        return _results(map(partial(attempt, context), recordings), problems)
+    with context.progress.track("recordings", n) as advance:
+        outcomes = process_map(
+            partial(attempt, context.for_one_of(n)), recordings, workers=context.workers
+        )
         return _results(counted(outcomes, advance), problems)
 
 
 def diarize_recording(
     recording: Recording | GivenRecording,
-    model: IvectorModel | Networks,
+    diarizer: Diarizer,
     estimator: SpeakerEstimator,
-    settings: Settings | None = None,
+    settings: DiarizeSettings | None = None,
     *,
     uem: Uem | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
+    context: RunContext | None = None,
 ) -> DiarizedRecording:
-    """Diarize one recording.
+    """Diarize one recording and tidy its turns; its segments are ignored.
 
-    Parameters
-    ----------
-    recording : Recording or GivenRecording
-        Recording; its segments are ignored.
-    model : IvectorModel or Networks
-        Model that computes the vectors.
-    estimator : SpeakerEstimator
-        Clusters the vectors with its own back end.
-    settings : DiarizeSettings or NeuralSettings, optional
-        Settings of the kind that belongs to the model.
-    uem : Uem, optional
-        Regions to diarize; speech outside them is ignored.
-    workers : int, default=1
-        Number of threads. Results do not depend on it.
-    progress : Progress, optional
-        Receives progress.
+    `estimator` clusters the vectors with its own back end. Speech outside the regions
+    of `uem` is ignored.
     """
-    chosen = settings or DiarizeSettings()
-    if chosen.channel == EACH:
-        result = diarize_channels(
-            recording, model, chosen, uem=uem, workers=workers, progress=progress
-        )
-    elif isinstance(model, Networks):
-        result = diarize_by_networks(
-            recording,
-            model,
-            estimator,
-            chosen if isinstance(chosen, NeuralSettings) else None,
-            uem=uem,
-            workers=workers,
-            progress=progress,
-        )
+    settings, context = settings or DiarizeSettings(), context or RunContext()
+    by_channel = settings.channel == EACH
+    if by_channel:
+        result = diarize_channels(recording, diarizer, settings, uem, context)
     else:
-        result = diarize_by_ivectors(
-            recording,
-            model,
-            estimator,
-            chosen if isinstance(chosen, DiarizeSettings) else None,
-            uem=uem,
-            workers=workers,
-            progress=progress,
-        )
+        result = diarizer.diarize(recording, estimator, settings, uem, context)
     # After the voice prints, because a bridged pause has no voice.
-    turns = tidy_turns(result.turns, min_turn=chosen.min_turn, max_gap=chosen.max_gap)
+    turns = tidy_turns(
+        result.turns, min_turn=settings.min_turn, max_gap=settings.max_gap
+    )
     result = replace(result, turns=tuple(turns))
-    if chosen.channel == EACH:
+    if by_channel:
         return result  # named after the channels
     speakers = list(dict.fromkeys(turn.speaker for turn in turns))
     return result.renamed(dict(zip(speakers, name_speakers(speakers), strict=True)))
@@ -378,25 +308,17 @@ Outcome: TypeAlias = DiarizedRecording | Exception
 
 
 def _attempt(
-    model: IvectorModel | Networks,
+    diarizer: Diarizer,
     estimator: SpeakerEstimator,
-    settings: Settings | None,
+    settings: DiarizeSettings | None,
     uem: Uem | None,
+    context: RunContext,
     recording: Recording | GivenRecording,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
 ) -> tuple[str, Outcome]:
     """Return the name of a recording, and its result or error."""
     try:
         return recording.id, diarize_recording(
-            recording,
-            model,
-            estimator,
-            settings,
-            uem=uem,
-            workers=workers,
-            progress=progress,
+            recording, diarizer, estimator, settings, uem=uem, context=context
         )
     except Exception as error:  # noqa: BLE001 - others go on
         return recording.id, error

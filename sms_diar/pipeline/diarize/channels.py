@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from sms_diar._progress import Progress
 from sms_diar.errors import DataFormatError
-from sms_diar.features.frames import speech_of
-from sms_diar.features.local_activity import stretches_of
 from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.recording import Recording
-from sms_diar.pipeline.audio.decode import check_length, check_rate
 from sms_diar.pipeline.audio.inputs import (
     GivenRecording,
+    check_length,
+    check_rate,
     open_channels,
     place_of,
     uem_bounds,
 )
 from sms_diar.pipeline.cluster.sessions import SessionSummary
-from sms_diar.pipeline.diarize.ivectors import DiarizeSettings, front_end_for
-from sms_diar.pipeline.diarize.neural import (
-    SHORTEST,
-    Networks,
-    listen,
-)
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.diarize.diarizer import SHORTEST, Diarizer, DiarizeSettings
 from sms_diar.pipeline.diarize.result import DiarizedRecording
-from sms_diar.pipeline.diarize.voices import NeuralSettings
 from sms_diar.pipeline.identify.prints import VoicePrint, voice_prints
-from sms_diar.pipeline.train.extraction import ivectors_of
-from sms_diar.pipeline.train.models import IvectorModel
+from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.windows import windows_of_regions
-from sms_diar.types import Segment, Turn
+from sms_diar.types import Turn
 
 EACH = "each"
 """Value of `channel` for one speaker per channel."""
@@ -45,43 +36,33 @@ def channel_name(number: int) -> str:
 
 def diarize_channels(
     recording: Recording | GivenRecording,
-    model: IvectorModel | Networks,
-    settings: DiarizeSettings | NeuralSettings,
-    *,
-    uem: Uem | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
+    diarizer: Diarizer,
+    settings: DiarizeSettings,
+    uem: Uem | None,
+    context: RunContext,
 ) -> DiarizedRecording:
-    """Detect the speech in each channel; nothing is clustered.
-
-    See `sms_diar.pipeline.diarize.api.diarize_recording` for the parameters.
-    """
-    if isinstance(model, Networks):
-        rate, upsample = model.embedder.rate, True
-    else:
-        rate, upsample = model.front_end.mfcc.rate, False
+    """Detect the speech in each channel; nothing is clustered."""
     turns: list[Turn] = []
     voices: list[VoicePrint] = []
+    place, rate = place_of(recording), diarizer.rate
     bounds = None if uem is None else uem_bounds(uem, recording.id)
-    with open_channels(recording, allow_commands=settings.allow_commands) as channels:
-        check_rate(channels[0].rate, rate, place_of(recording), upsample=upsample)
+    with open_channels(recording, allow_commands=context.allow_commands) as channels:
+        check_rate(channels[0].rate, rate, place, upsample=diarizer.upsamples)
         for number, channel in enumerate(channels, start=1):
-            with MonoAudio([channel], rate, progress=progress) as audio:
+            with MonoAudio([channel], rate, progress=context.progress) as audio:
                 duration = audio.duration
-                check_length(duration, SHORTEST, place_of(recording))
-                speech = _speech(
-                    audio, recording.id, model, settings, workers, progress
-                )
+                check_length(duration, SHORTEST, place)
+                speech = diarizer.speech(audio, recording.id, settings, context)
                 if bounds is not None:
                     speech = within(speech, bounds)
                 spoken = [Turn(span, channel_name(number)) for span in speech]
                 if settings.channel_voices:
-                    voices += _voices(audio, spoken, model, settings, workers)
+                    voices += _voices(audio, spoken, diarizer, settings, context)
             turns += spoken
     if not turns:
         raise DataFormatError(
             f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",
-            path=place_of(recording),
+            path=place,
         )
     turns.sort(key=lambda turn: (turn.segment, turn.speaker))
     speakers = {turn.speaker for turn in turns}
@@ -94,54 +75,21 @@ def diarize_channels(
     )
 
 
-def _speech(
-    audio: MonoAudio,
-    name: str,
-    model: IvectorModel | Networks,
-    settings: DiarizeSettings | NeuralSettings,
-    workers: int,
-    progress: Progress | None,
-) -> list[Segment]:
-    if isinstance(model, Networks) and isinstance(settings, NeuralSettings):
-        heard = listen(
-            audio, model.segmenter, settings, workers=workers, progress=progress
-        )
-        return stretches_of(heard.local.frames, heard.counts > 0, name)
-    ivector_settings = (
-        settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
-    )
-    return speech_of(audio, ivector_settings.vad, rate=audio.rate, recording=name)
-
-
 def _voices(
     audio: MonoAudio,
     spoken: Sequence[Turn],
-    model: IvectorModel | Networks,
-    settings: DiarizeSettings | NeuralSettings,
-    workers: int,
+    diarizer: Diarizer,
+    settings: DiarizeSettings,
+    context: RunContext,
 ) -> Sequence[VoicePrint]:
     """Make the voice print of the speaker of a channel, if there is enough speech."""
-    regions = [turn.segment for turn in spoken]
-    layout = settings.windows
-    if isinstance(model, Networks):
-        layout = replace(layout, least=max(layout.least, model.embedder.shortest))
-    windows = windows_of_regions(regions, **vars(layout))
+    layout = diarizer.layout(settings)
+    windows = windows_of_regions([turn.segment for turn in spoken], **vars(layout))
     if not windows:
         return ()
-    if isinstance(model, Networks):
-        spans = list(windows.values())
-        vectors = model.embedder.embed(audio, spans, workers=workers)
+    made = diarizer.embed(audio, windows, settings, context)
+    if diarizer.backend is None:
+        states = scale_rows(made.vectors)
     else:
-        ivector_settings = (
-            settings if isinstance(settings, DiarizeSettings) else DiarizeSettings()
-        )
-        made = ivectors_of(
-            audio,
-            windows,
-            model.extractor,
-            front_end=front_end_for(model, ivector_settings),
-            recording=regions[0].recording,
-            workers=workers,
-        )
-        spans, vectors = [windows[name] for name in made.ids], made.vectors
-    return voice_prints(spoken, spans, vectors, model.backend)
+        states = diarizer.backend.prepare(made.vectors)
+    return voice_prints(spoken, [windows[name] for name in made.ids], states)

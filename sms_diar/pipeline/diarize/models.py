@@ -12,18 +12,19 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import load_segmenter
 from sms_diar.io.model import read_model
 from sms_diar.networks.store import is_stored
-from sms_diar.pipeline.diarize.neural import Networks
+from sms_diar.pipeline.diarize.diarizer import Diarizer
+from sms_diar.pipeline.diarize.ivectors import IvectorDiarizer
+from sms_diar.pipeline.diarize.neural import NEURAL, Networks, NeuralDiarizer
 from sms_diar.pipeline.train.models import IvectorModel, read_ivector_model
-from sms_diar.scoring import BackEnd, backend_from_model, same_voice
+from sms_diar.scoring import backend_from_model
 from sms_diar.scoring.backend_training import KIND as BACKEND
 
-AUTO, EMBEDDED, NEURAL = "auto", "embedded", "neural"
-IVECTORS = "i-vectors"
+AUTO, EMBEDDED = "auto", "embedded"
 NEEDED = ("campplus", "segmentation")
 EMBEDDED_EXTRACTOR = "c84e4cd1294ce437"
 """Fingerprint of the extractor of the embedded model."""
 
-DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks
+DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks | Diarizer
 """Name of a model, path of an i-vector model or network TOML, or a model."""
 
 _FETCH = f"sms-diar models fetch {' '.join(NEEDED)}"
@@ -35,64 +36,37 @@ _WEAK = (
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
-    """A model with its name, and a note for users who did not choose it."""
+    """A diarizer, and a note for users who did not choose it."""
 
-    model: IvectorModel | Networks
-    name: str
+    diarizer: Diarizer
     note: str = ""
-
-    @property
-    def backend(self) -> BackEnd | None:
-        """Back end for the vectors of the model."""
-        return self.model.backend
-
-    @property
-    def comparison(self) -> same_voice.VoiceComparison:
-        """Comparison of voices of several recordings."""
-        if isinstance(self.model, Networks):
-            if self.backend is not None:
-                return same_voice.VoiceComparison(same_voice.CAMPPLUS, self.backend)
-            name = self.model.embedder.name
-            return same_voice.VoiceComparison(
-                same_voice.NETWORK, note=_borrowed(f"the network {name}")
-            )
-        # Cosines of i-vectors are more robust to channel differences than the PLDA
-        # model, which was trained on one recording per speaker (LINKING.md).
-        is_embedded = self.model.extractor.fingerprint == EMBEDDED_EXTRACTOR
-        note = _WEAK if is_embedded else _borrowed("this i-vector model")
-        return same_voice.VoiceComparison(same_voice.IVECTORS, note=note)
 
 
 def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
     """Load the requested model; nothing is ever downloaded.
 
-    Parameters
-    ----------
-    model : {"auto", "embedded", "neural"}, path, IvectorModel, Networks or None
-        "auto" and None use the networks if both are in the cache folder and `vad`
-        is None, because networks detect speech themselves.
-    vad : str or None
-        Requested speech detector.
+    "auto" and None use the networks if both are in the cache folder and no speech
+    detector `vad` is requested, because networks detect speech themselves.
     """
-    if isinstance(model, IvectorModel):
-        return ChosenModel(model, IVECTORS)
-    word = AUTO if model is None else str(model)
-    detects = isinstance(model, Networks) or word == NEURAL or word.endswith(".toml")
-    if detects and vad is not None:
-        raise InvalidParameterError(
-            f"diarize: vad must be omitted with neural networks, which detect speech "
-            f"themselves, got {vad!r}; --model embedded has detectors"
-        )
+    if model is None or isinstance(model, str | Path):
+        return _named_model(AUTO if model is None else str(model), vad)
+    diarizer = as_diarizer(model)
+    if diarizer.name == NEURAL:
+        _refuse_detector(vad)
+    return ChosenModel(diarizer)
+
+
+def as_diarizer(model: IvectorModel | Networks | Diarizer) -> Diarizer:
+    """Return the diarizer of a model that is loaded already."""
     if isinstance(model, Networks):
-        return ChosenModel(model, NEURAL)
-    if word.endswith(".toml"):
-        return ChosenModel(Networks(load_segmenter(), load_embedder(word)), NEURAL)
-    if word == NEURAL:
-        return ChosenModel(load_networks(), NEURAL)
-    if word == AUTO and vad is None and _are_stored():
-        note = f"model: neural networks ({', '.join(NEEDED)}), with overlap"
-        return ChosenModel(load_networks(), NEURAL, note)
-    return _ivectors(word, vad)
+        name = f"the network {model.embedder.name}"
+        return NeuralDiarizer(model, warning=_borrowed(name))
+    if isinstance(model, IvectorModel):
+        # The calibration of the embedded model is its own, but weak.
+        is_embedded = model.extractor.fingerprint == EMBEDDED_EXTRACTOR
+        warning = _WEAK if is_embedded else _borrowed("this i-vector model")
+        return IvectorDiarizer(model, warning=warning)
+    return model
 
 
 def load_networks() -> Networks:
@@ -104,18 +78,37 @@ def load_networks() -> Networks:
     return Networks(segmenter, embedder, backend if fits else None)
 
 
-def _ivectors(word: str, vad: str | None) -> ChosenModel:
-    if word not in (AUTO, EMBEDDED):
-        return ChosenModel(read_ivector_model(word), IVECTORS)
+def _named_model(name: str, vad: str | None) -> ChosenModel:
+    """Load a model by its name or path."""
+    if name == NEURAL or name.endswith(".toml"):
+        _refuse_detector(vad)
+        if name == NEURAL:
+            return ChosenModel(as_diarizer(load_networks()))
+        networks = Networks(load_segmenter(), load_embedder(name))
+        return ChosenModel(as_diarizer(networks))
+    are_stored = all(map(is_stored, NEEDED))
+    if name == AUTO and vad is None and are_stored:
+        note = f"model: neural networks ({', '.join(NEEDED)}), with overlap"
+        return ChosenModel(as_diarizer(load_networks()), note)
+    if name not in (AUTO, EMBEDDED):
+        return ChosenModel(as_diarizer(read_ivector_model(name)))
     note = ""
-    if word == AUTO:
+    if name == AUTO:
         better = (
             f"'{_FETCH}' gets networks that do better on real recordings"
-            if vad is None or not _are_stored()
-            else "without --vad the neural networks find speech and overlap"
+            if vad is None or not are_stored
+            else "without vad the neural networks find speech and overlap"
         )
         note = f"model: embedded i-vectors; overlap is unknown; {better}"
-    return ChosenModel(read_ivector_model(), IVECTORS, note)
+    return ChosenModel(as_diarizer(read_ivector_model()), note)
+
+
+def _refuse_detector(vad: str | None) -> None:
+    if vad is not None:
+        raise InvalidParameterError(
+            f"diarize: vad must be omitted with neural networks, which detect speech "
+            f"themselves, got {vad!r}; model='embedded' has detectors"
+        )
 
 
 def _borrowed(model: str) -> str:
@@ -123,7 +116,3 @@ def _borrowed(model: str) -> str:
         f"in doubt: the score calibration was fitted on another model than {model}; "
         f"probabilities may be far off"
     )
-
-
-def _are_stored() -> bool:
-    return all(map(is_stored, NEEDED))

@@ -1,19 +1,18 @@
 """Diarization with two neural networks, including overlapped speech.
 
-The steps are: `LocalActivity` (activity of up to three local speakers in windows of
-10 s), windows with a single speaker, their vectors, voices (clusters of the vectors and
-speakers that clustering missed), the activity of each voice, and turns. Clustering is
-the same as for other embeddings.
+`NeuralDiarizer.diarize` has the steps, and ``NEURAL.md`` the reasons. Clustering is the
+same as for other embeddings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from sms_diar._progress import Progress
+from sms_diar.clustering.methods import DEFAULT_METHOD
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.embeddings.network import Embedder
 from sms_diar.errors import DataFormatError
@@ -25,161 +24,203 @@ from sms_diar.features.local_activity import (
 from sms_diar.features.mono import MonoAudio
 from sms_diar.features.segmentation import Segmenter
 from sms_diar.io.audio.recording import Recording
-from sms_diar.pipeline.audio.decode import check_length, decode
-from sms_diar.pipeline.audio.inputs import GivenRecording, place_of, uem_bounds
-from sms_diar.pipeline.cluster.api import cluster_windows
-from sms_diar.pipeline.diarize.result import DiarizedRecording
-from sms_diar.pipeline.diarize.voices import Heard, NeuralSettings, turns_of_voices
-from sms_diar.pipeline.identify.prints import voice_prints
-from sms_diar.pipeline.page.details import window_details
-from sms_diar.scoring import BackEnd
-from sms_diar.timeline.regions import Uem
-from sms_diar.timeline.windows import windows_of_regions
-from sms_diar.types import (
-    AnyArray,
-    EmbeddingSet,
-    Segment,
+from sms_diar.pipeline.audio.inputs import (
+    GivenRecording,
+    check_length,
+    decode,
+    place_of,
+    uem_bounds,
 )
+from sms_diar.pipeline.cluster.api import cluster_windows
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.diarize.diarizer import SHORTEST, DiarizeSettings, diarized
+from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.diarize.voices import Heard, turns_of_voices
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring import BackEnd, same_voice
+from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.windows import WindowLayout, windows_of_regions
+from sms_diar.types import AnyArray, EmbeddingSet, Segment
 
-SHORTEST = 0.1
-"""Minimum duration of a recording in seconds."""
+NEURAL = "neural"
+
+_WINDOWS = WindowLayout(least=0.3)
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """Segmentation and embedding network, and the back end for the embeddings."""
+    """Segmentation and embedding network of one sampling rate.
+
+    The back end is for the embeddings.
+    """
 
     segmenter: Segmenter
     embedder: Embedder
     backend: BackEnd | None = None
 
 
-def diarize_by_networks(
-    recording: Recording | GivenRecording,
-    networks: Networks,
-    estimator: SpeakerEstimator,
-    settings: NeuralSettings | None = None,
-    *,
-    uem: Uem | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> DiarizedRecording:
-    """Diarize one recording, including overlapped speech.
+@dataclass(frozen=True, eq=False)
+class NeuralDiarizer:
+    """Diarizer with networks; see `Diarizer`.
 
-    Parameters
-    ----------
-    recording : Recording or GivenRecording
-        Recording; its segments are ignored.
-    networks : Networks
-        Both networks have the same sampling rate.
-    estimator : SpeakerEstimator
-        Clusters the vectors with its own back end.
-    settings : NeuralSettings, optional
-        Other settings.
-    uem : Uem, optional
-        Regions to diarize; speech outside them is ignored.
-    workers : int, default=1
-        Number of threads. Results do not depend on it.
-    progress : Progress, optional
-        Receives progress.
+    `warning` is a note on comparisons of voices of several recordings without a back
+    end.
     """
-    chosen = settings or NeuralSettings()
-    name = recording.id
-    audio, notes = decode(
-        recording,
-        networks.embedder.rate,
-        channel=chosen.channel,
-        allow_commands=chosen.allow_commands,
-        upsample=True,
-        progress=progress,
-    )
-    with audio:
-        check_length(audio.duration, SHORTEST, place_of(recording))
-        heard = listen(
-            audio, networks.segmenter, chosen, workers=workers, progress=progress
+
+    networks: Networks
+    warning: str = ""
+    name: ClassVar[str] = NEURAL
+    upsamples: ClassVar[bool] = True
+
+    @property
+    def rate(self) -> int:
+        """Sampling rate of the networks in Hz."""
+        return self.networks.embedder.rate
+
+    @property
+    def backend(self) -> BackEnd | None:
+        """Back end for the embeddings."""
+        return self.networks.backend
+
+    @property
+    def comparison(self) -> same_voice.VoiceComparison:
+        """Comparison with the back end, or of cosines without one."""
+        if self.backend is not None:
+            return same_voice.VoiceComparison(same_voice.CAMPPLUS, self.backend)
+        return same_voice.VoiceComparison(same_voice.NETWORK, note=self.warning)
+
+    def clustering_backend(self, method: str) -> BackEnd | None:
+        """Return the back end, or None for the default method.
+
+        That is better without the PLDA back end, which was trained on other rooms (see
+        NEURAL.md).
+        """
+        return None if method == DEFAULT_METHOD else self.backend
+
+    def layout(self, settings: DiarizeSettings) -> WindowLayout:
+        """Return the layout of windows, which are long enough for the network."""
+        layout = settings.windows or _WINDOWS
+        return replace(layout, least=max(layout.least, self.networks.embedder.shortest))
+
+    def options(self, settings: DiarizeSettings) -> dict[str, object]:
+        """Return the step, which only networks have."""
+        return {"step": settings.step}
+
+    def diarize(
+        self,
+        recording: Recording | GivenRecording,
+        estimator: SpeakerEstimator,
+        settings: DiarizeSettings,
+        uem: Uem | None,
+        context: RunContext,
+    ) -> DiarizedRecording:
+        """Diarize one recording, including overlapped speech."""
+        audio, notes = decode(
+            recording, self.rate, context, channel=settings.channel, upsample=True
         )
-        if uem is not None:
-            heard = _within(heard, uem_bounds(uem, name))
-        windows = _windows(recording, heard, audio.duration, networks, chosen)
-        vectors = networks.embedder.embed(
-            audio, list(windows.values()), workers=workers
+        with audio:
+            check_length(audio.duration, SHORTEST, place_of(recording))
+            heard = self.listen(audio, settings, context)
+            # shape of heard.counts: (n_frames,)
+            if uem is not None:
+                heard = _within(heard, uem_bounds(uem, recording.id))
+            windows = self._solo_windows(recording, heard, audio.duration, settings)
+            vectors = self.embed(audio, windows, settings, context)
+            # shape: (n_windows, d)
+        clusters, warnings = cluster_windows(vectors, windows, estimator, context)
+        # shape of clusters.labels: (n_windows,)
+        unit_vectors = scale_rows(vectors.vectors)
+        # shape: (n_windows, d)
+        low, high = estimator.speaker_bounds()
+        turns = turns_of_voices(
+            recording.id,
+            heard,
+            list(windows.values()),
+            unit_vectors,
+            clusters.labels,
+            fewest=low,
+            most=high,
+            voice_weight=settings.voice_weight,
         )
-    made = EmbeddingSet(
-        tuple(windows),
-        vectors,
-        source=place_of(recording),
-        extractor=networks.embedder.fingerprint,
-    )
-    clustering, warnings = cluster_windows(
-        made, estimator, windows, max_memory=chosen.max_memory, progress=progress
-    )
-    notes += warnings
-    labels = [clustering.labels[key] for key in windows]
-    spans = list(windows.values())
-    fewest, most = _bounds(estimator)
-    turns = turns_of_voices(
-        name,
-        heard,
-        spans,
-        vectors,
-        labels,
-        fewest=fewest,
-        most=most,
-        settings=chosen,
-    )
-    session = clustering.sessions[0].of_turns(len({turn.speaker for turn in turns}))
-    notes += [f"in doubt: {doubt}" for doubt in session.doubts]
-    speech = stretches_of(heard.local.frames, heard.counts > 0, name)
-    return DiarizedRecording(
-        audio.duration,
-        sum(stretch.duration for stretch in speech),
-        session,
-        tuple(turns),
-        tuple(f"{name}: {note}" for note in dict.fromkeys(notes)),
-        voice_prints(turns, spans, vectors, networks.backend),
-        details=window_details(
-            windows, vectors, clustering.labels, clustering.confidence
-        ),
-    )
+        return diarized(
+            audio.duration,
+            stretches_of(heard.local.frames, heard.counts > 0, recording.id),
+            turns,
+            list(windows.values()),
+            vectors.vectors,
+            clusters,
+            notes=[*notes, *warnings],
+            backend=self.backend,
+            unit_vectors=unit_vectors,
+        )
 
+    def listen(
+        self, audio: MonoAudio, settings: DiarizeSettings, context: RunContext
+    ) -> Heard:
+        """Estimate the number of active speakers per frame with the segmenter."""
+        local = local_activity(
+            audio,
+            self.networks.segmenter,
+            step=settings.step,
+            workers=context.workers,
+            progress=context.progress,
+        )
+        # shape of local.probabilities: (n_local_windows, n_window_frames, n_classes)
+        expected = local.expected_speakers()
+        # shape: (n_frames,)
+        return Heard(local, expected, count_speakers(expected, settings.share))
 
-def listen(
-    audio: MonoAudio,
-    segmenter: Segmenter,
-    settings: NeuralSettings,
-    *,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Heard:
-    """Estimate the number of active speakers per frame with the segmenter."""
-    local = local_activity(
-        audio, segmenter, step=settings.step, workers=workers, progress=progress
-    )
-    expected = local.expected_speakers()
-    return Heard(local, expected, count_speakers(expected, settings.share))
+    def speech(
+        self,
+        audio: MonoAudio,
+        recording: str,
+        settings: DiarizeSettings,
+        context: RunContext,
+    ) -> list[Segment]:
+        """Detect speech with the segmenter."""
+        heard = self.listen(audio, settings, context)
+        return stretches_of(heard.local.frames, heard.counts > 0, recording)
 
+    def embed(
+        self,
+        audio: MonoAudio,
+        windows: Mapping[str, Segment],
+        settings: DiarizeSettings,
+        context: RunContext,
+    ) -> EmbeddingSet:
+        """Compute the embeddings of windows."""
+        embedder = self.networks.embedder
+        vectors = embedder.embed(audio, list(windows.values()), workers=context.workers)
+        return EmbeddingSet(
+            tuple(windows),
+            vectors,
+            source=str(audio.path),
+            extractor=embedder.fingerprint,
+        )
 
-def _windows(
-    recording: Recording | GivenRecording,
-    heard: Heard,
-    duration: float,
-    networks: Networks,
-    settings: NeuralSettings,
-) -> dict[str, Segment]:
-    """Return single-speaker windows, or all speech if there are none."""
-    layout = settings.windows
-    shortest = max(networks.embedder.shortest, SHORTEST)
-    for on, least in ((heard.counts == 1, layout.least), (heard.counts > 0, shortest)):
-        regions = stretches_of(heard.local.frames, on, recording.id)
-        # A window must have at least the minimum length of the network input.
-        windows = windows_of_regions(regions, **vars(replace(layout, least=least)))
-        if windows:
-            return windows
-    raise DataFormatError(
-        f"no speech was found in {duration:.1f} s; --model embedded --vad none treats "
-        f"the whole recording as speech",
-        path=place_of(recording),
-    )
+    def _solo_windows(
+        self,
+        recording: Recording | GivenRecording,
+        heard: Heard,
+        duration: float,
+        settings: DiarizeSettings,
+    ) -> dict[str, Segment]:
+        """Return single-speaker windows, or windows of all speech if there are none."""
+        layout = self.layout(settings)
+        shortest = max(self.networks.embedder.shortest, SHORTEST)
+        for active, least in (
+            (heard.counts == 1, layout.least),
+            (heard.counts > 0, shortest),
+        ):
+            regions = stretches_of(heard.local.frames, active, recording.id)
+            windows = windows_of_regions(regions, **vars(replace(layout, least=least)))
+            if windows:
+                return windows
+        raise DataFormatError(
+            f"no speech was found in {duration:.1f} s; model='embedded' with "
+            f"vad='none' treats the whole recording as speech",
+            path=place_of(recording),
+        )
 
 
 def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
@@ -188,11 +229,3 @@ def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
     for bound in bounds:
         inside[heard.local.frames.span(bound.start, bound.end)] = True
     return replace(heard, counts=heard.counts * inside)
-
-
-def _bounds(estimator: SpeakerEstimator) -> tuple[int, int | None]:
-    """Return the minimum and maximum number of speakers that the caller allows."""
-    params = estimator.get_params()
-    exact: int | None = params.get("num_speakers")
-    low, high = params.get("min_speakers"), params.get("max_speakers")
-    return exact or low or 1, exact or high

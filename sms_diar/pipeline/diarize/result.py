@@ -29,6 +29,12 @@ SUBTITLE_LENGTH = 0.5
 """Minimum turn and maximum bridged pause in subtitles, in seconds."""
 
 
+def note_text(problem: Problem, *, located: bool = True) -> str:
+    """Return a note as users see it; without `located`, without the recording."""
+    shown = problem if located else replace(problem, recording=None)
+    return shown.with_severity() if shown.severity == "warning" else str(shown)
+
+
 @dataclass(frozen=True)
 class DiarizedRecording(RecordingViews):
     """Diarization of one recording.
@@ -43,8 +49,8 @@ class DiarizedRecording(RecordingViews):
         Clustering result; its session is the recording.
     turns : tuple of Turn
         In order of time.
-    notes : tuple of str
-        Notes for the user: channels mixed, warnings.
+    remarks : tuple of Problem
+        Notes and warnings for the user: channels mixed, doubts. `notes` has their text.
     voices : tuple of VoicePrint
         Voices of the speakers; speakers who never fill a window alone have none.
     identities : tuple of Identity
@@ -57,7 +63,7 @@ class DiarizedRecording(RecordingViews):
     speech: float
     session: SessionSummary
     turns: tuple[Turn, ...]
-    notes: tuple[str, ...] = ()
+    remarks: tuple[Problem, ...] = ()
     voices: tuple[VoicePrint, ...] = ()
     identities: tuple[Identity, ...] = ()
     details: WindowDetails | None = field(default=None, repr=False, compare=False)
@@ -83,6 +89,11 @@ class DiarizedRecording(RecordingViews):
     def recording(self) -> str:
         """Its name."""
         return self.session.session
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for the user, each with the name of the recording."""
+        return tuple(map(note_text, self.remarks))
 
     def renamed(self, names: Mapping[str, str]) -> DiarizedRecording:
         """Return a copy with a new name for each speaker."""
@@ -201,10 +212,16 @@ class Diarization(TurnViews):
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """Notes for the user about the model, about each recording and about names."""
+        names = () if self.naming is None else self.naming.notes
+        return (*self.recording_notes, *names)
+
+    @property
+    def recording_notes(self) -> tuple[str, ...]:
         """Notes for the user about the model and about each recording."""
         about = [self.advice] if self.advice else []
         about += [note for recording in self.recordings for note in recording.notes]
-        return (*about, *(() if self.naming is None else self.naming.notes))
+        return tuple(about)
 
     def to_rttm(self, target: str | Path | TextIO | None = None) -> str:
         """Return the turns as RTTM, and write them if `target` is set.

@@ -24,7 +24,7 @@ from sms_diar.pipeline.audio.inputs import (
     place_of,
     recordings_of,
 )
-from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.diarize.result import DiarizedRecording, note_text
 from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints, pool_prints
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import FloatArray
@@ -123,7 +123,8 @@ def enrolled_voices(
         head = f"enrol {file.name}: {place_of(file.recording)}"
         voice, other = _main_voice(result, comparison, place_of(file.recording))
         voice = voice.named(file.name)
-        notes += [note for note in result.notes if not note.startswith(_doubt(result))]
+        # Doubts about turns do not concern enrolment.
+        notes += [note_text(note) for note in result.remarks if note.kind != "doubt"]
         if other >= _WORTH_SAYING:
             notes.append(
                 f"{head}: {other:.0%} of the speech is of another voice; the speaker "
@@ -158,11 +159,6 @@ def _several(
 
 def _is_path(value: object) -> bool:
     return isinstance(value, str | os.PathLike | tuple)
-
-
-def _doubt(result: DiarizedRecording) -> str:
-    """Return the prefix of notes about turns, which do not concern enrolment."""
-    return f"{result.recording}: in doubt"
 
 
 def _main_voice(

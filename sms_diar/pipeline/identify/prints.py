@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 
 from sms_diar.clustering.speakers.row_weight import row_weight_of
-from sms_diar.preprocessing import scale_rows
-from sms_diar.scoring import BackEnd
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import BoolArray, FloatArray, Segment, Turn
 
@@ -70,32 +68,16 @@ def pool_prints(prints: Sequence[VoicePrint]) -> VoicePrint:
 
 
 def voice_prints(
-    turns: Sequence[Turn],
-    windows: Sequence[Segment],
-    vectors: FloatArray,
-    backend: BackEnd | None = None,
+    turns: Sequence[Turn], windows: Sequence[Segment], states: FloatArray
 ) -> tuple[VoicePrint, ...]:
     """Compute the voice prints of the speakers of one recording.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-        Turns; two turns of the same speaker never overlap.
-    windows : sequence of Segment
-        Windows that have vectors.
-    vectors : ndarray of shape (n_windows, d)
-        Raw vectors.
-    backend : BackEnd, optional
-        Back end whose mean is subtracted before vectors are scaled.
-
-    Returns
-    -------
-    prints : tuple of VoicePrint
-        Voice prints ordered by name, without speakers that never fill a window.
+    Two turns of the same speaker never overlap. `states` are the vectors of the
+    windows, shape (n_windows, d), of unit length after the centring of the back end if
+    there is one. Prints are ordered by name, without speakers that never fill a window.
     """
     if not turns:
         return ()
-    states = scale_rows(vectors) if backend is None else backend.prepare(vectors)
     names = sorted({turn.speaker for turn in turns})
     starts: FloatArray = np.array([window.start for window in windows])
     ends: FloatArray = np.array([window.end for window in windows])
@@ -125,12 +107,7 @@ def voice_prints(
 def compare_prints(
     ours: Sequence[VoicePrint], theirs: Sequence[VoicePrint], how: VoiceComparison
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute scores and log-likelihood ratios for all pairs of two lists of prints.
-
-    Returns
-    -------
-    scores, ratios : ndarray of shape (n_ours, n_theirs)
-    """
+    """Compute scores and log-likelihood ratios, both of shape (n_ours, n_theirs)."""
     if not ours or not theirs:
         return np.zeros((len(ours), len(theirs))), np.zeros((len(ours), len(theirs)))
     a, b = (np.array([voice.vector for voice in some]) for some in (ours, theirs))

@@ -24,7 +24,11 @@ from sms_diar.io.audio.recording import Recording
 from sms_diar.io.file_names import file_names
 from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.pipeline.audio.inputs import AudioInput, GivenRecording, recordings_of
-from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
+from sms_diar.pipeline.diarize.result import (
+    Diarization,
+    DiarizedRecording,
+    note_text,
+)
 from sms_diar.pipeline.page.audio import listen_to
 from sms_diar.pipeline.page.details import window_map
 from sms_diar.pipeline.score.api import score
@@ -243,7 +247,7 @@ def _recording(
         listed,
         tuple(confidence[index] for index in order),
         windows=None if result.details is None else window_map(result.details),
-        notes=tuple(note.removeprefix(f"{name}: ") for note in result.notes),
+        notes=tuple(note_text(note, located=False) for note in result.remarks),
     )
 
 

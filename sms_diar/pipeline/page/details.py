@@ -8,15 +8,14 @@ many more moves than a figure can show.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar.preprocessing import scale_rows
 from sms_diar.report.page_data import WindowMap
-from sms_diar.types import FloatArray, Segment
+from sms_diar.types import FloatArray, IntArray, Segment
 
 MOST_WINDOWS = 2000
 """Maximum number of windows with vectors; they are evenly spaced."""
@@ -28,24 +27,15 @@ _DIMENSIONS = 24
 class WindowDetails:
     """Windows of a recording, their clusters and a projection of their vectors.
 
-    Parameters
-    ----------
-    windows : tuple of Segment
-        All windows in order of time.
-    labels : tuple of str
-        Cluster of each window; turns may have other names.
-    confidence : tuple of float, optional
-        Probability that each label is right, if the method estimates it.
-    drawn : ndarray of shape (m,)
-        Indices of the windows with vectors, at most `MOST_WINDOWS`.
-    sketch : ndarray of shape (m, q)
-        Projections of the vectors on the principal axes, for figures only.
-    share : float
-        Share of the variance in the first two axes.
+    Clusters are numbers; turns may have more or fewer speakers. `confidence` is the
+    probability that each cluster is right, if the method estimates it. `drawn` has the
+    indices of the windows with vectors, shape (m,), at most `MOST_WINDOWS`; `sketch`
+    their projections on the principal axes, shape (m, q), for figures only; and `share`
+    the share of the variance in the first two axes.
     """
 
     windows: tuple[Segment, ...]
-    labels: tuple[str, ...]
+    labels: tuple[int, ...]
     confidence: tuple[float, ...] | None
     drawn: npt.NDArray[np.int64]
     sketch: npt.NDArray[np.float32]
@@ -53,24 +43,23 @@ class WindowDetails:
 
 
 def window_details(
-    windows: Mapping[str, Segment],
+    windows: Sequence[Segment],
     vectors: FloatArray,
-    labels: Mapping[str, str],
-    confidence: Mapping[str, float] | None,
+    labels: IntArray,
+    confidence: FloatArray | None,
 ) -> WindowDetails:
-    """Compute the details of windows by id; `vectors` has shape (n_windows, d)."""
+    """Compute the details; `vectors` have unit length and shape (n_windows, d)."""
     drawn = evenly(len(windows), MOST_WINDOWS)
-    rows = scale_rows(vectors)[drawn]
-    rows = rows - rows.mean(axis=0)
+    rows = vectors[drawn] - vectors[drawn].mean(axis=0)
     _, sizes, axes = np.linalg.svd(rows, full_matrices=False)
     # Fix the signs: the largest component of each axis is positive.
     axes *= np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])[:, None]
     variance = sizes**2
     whole = float(variance.sum())
     return WindowDetails(
-        tuple(windows.values()),
-        tuple(labels[key] for key in windows),
-        None if confidence is None else tuple(confidence[key] for key in windows),
+        tuple(windows),
+        tuple(labels.tolist()),
+        None if confidence is None else tuple(confidence.tolist()),
         drawn,
         (rows @ axes[:_DIMENSIONS].T).astype(np.float32),
         float(variance[:2].sum()) / whole if whole else 1.0,
@@ -95,15 +84,7 @@ _LEAST = 3  # minimum number of windows
 
 
 def window_map(details: WindowDetails, seed: int = 0) -> WindowMap | None:
-    """Make the map of windows, or None if there are fewer than three.
-
-    Parameters
-    ----------
-    details : WindowDetails
-        Windows of a recording.
-    seed : int, default=0
-        Random seed.
-    """
+    """Make the map of windows, or None if there are fewer than three."""
     rows = details.sketch.astype(np.float64)
     if len(rows) < _LEAST or rows.shape[1] < 2:
         return None
@@ -120,18 +101,8 @@ def window_map(details: WindowDetails, seed: int = 0) -> WindowMap | None:
 def paths_to_rest(rows: FloatArray, seed: int = 0) -> FloatArray:
     """Return the positions of each row during a stochastic mean shift.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Initial positions.
-    seed : int, default=0
-        Random seed.
-
-    Returns
-    -------
-    paths : ndarray of shape (n, rounds + 1, d)
-        Initial positions, and positions after each round. In each round every row
-        moves once, in random order.
+    The result has shape (n, rounds + 1, d): initial positions, and positions after each
+    round, in which every row moves once, in random order.
     """
     rng = np.random.default_rng(seed)
     n = len(rows)

@@ -14,11 +14,11 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.audio.inputs import find_recordings
-from sms_diar.pipeline.diarize.api import (
-    DiarizeSettings,
-    diarize_all,
-)
-from sms_diar.pipeline.train.models import embedded_model_path, read_ivector_model
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.diarize.api import diarize_all
+from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
+from sms_diar.pipeline.diarize.models import choose_model
+from sms_diar.pipeline.train.models import embedded_model_path
 
 RATE = 8000
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("no_networks")
 
 @pytest.fixture
 def embedded():
-    return read_ivector_model()
+    return choose_model("embedded", vad=None).diarizer
 
 
 class Bars:
@@ -56,12 +56,12 @@ class Bars:
         pass
 
 
-def test_the_settings_are_those_of_the_recipe(root):
+def test_the_settings_are_those_of_the_recipe(root, embedded):
     import tomllib
 
     content = tomllib.loads((root / "recipes/callhome/conf.toml").read_text())
     settings = DiarizeSettings()
-    assert vars(settings.windows) == content["windows"]
+    assert vars(embedded.layout(settings)) == content["windows"]
     assert settings.vad == VadConfig(method="energy", **content["vad"])
     assert settings.cmvn == content["cmvn"]
     assert settings.with_vad("none").vad == VadConfig(method="none", **content["vad"])
@@ -75,7 +75,11 @@ def test_no_bar_is_shown_within_another(embedded, one_voice, tmp_path, count):
     bars, problems = Bars(), []
     estimator = build_method("ahc", embedded.backend)
     results = diarize_all(
-        find_recordings(paths), embedded, estimator, problems=problems, progress=bars
+        find_recordings(paths),
+        embedded,
+        estimator,
+        problems=problems,
+        context=RunContext(progress=bars),
     )
     assert problems == []
     assert [result.session.session for result in results] == ["r0", "r1"][:count]
@@ -127,15 +131,10 @@ def test_a_model_and_a_uem_are_taken_as_path_or_value(embedded, one_voice, tmp_p
 def test_what_is_wrong_with_a_single_recording_is_raised(tmp_path):
     path = tmp_path / "x.wav"
     soundfile.write(path, np.zeros(5 * RATE), RATE)
-    problem = (
-        "no speech was found in 5.0 s; --vad none treats the whole recording as speech"
-    )
-    with pytest.raises(DataFormatError) as caught:
-        sms_diar.diarize(path)
-    assert str(caught.value) == f"{path}: {problem}"
-    with pytest.raises(DataFormatError) as caught:
-        sms_diar.diarize((np.zeros(5 * RATE), RATE))
-    assert str(caught.value) == f"recording: {problem}"
+    for source, place in ((path, path), ((np.zeros(5 * RATE), RATE), "recording")):
+        with pytest.raises(DataFormatError, match=r"no speech .* 5\.0 s") as caught:
+            sms_diar.diarize(source)
+        assert str(caught.value.path) == str(place)
     with pytest.raises(MissingFileError):
         sms_diar.diarize(tmp_path / "y.wav")
 

@@ -12,9 +12,9 @@ from sms_diar.clustering.methods import build_method
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.pipeline.audio.inputs import GivenRecording
 from sms_diar.pipeline.diarize.api import diarize_recording
-from sms_diar.pipeline.diarize.models import choose_model
+from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
+from sms_diar.pipeline.diarize.models import as_diarizer, choose_model
 from sms_diar.pipeline.diarize.neural import Networks
-from sms_diar.pipeline.diarize.voices import NeuralSettings
 
 RATE = 8000
 CLASSES = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
@@ -67,7 +67,7 @@ def turns_of(samples, networks, method="ahc", settings=None, **bounds):
     bounds = bounds or {"num_speakers": 2}
     estimator = build_method(method, **bounds)
     recording = GivenRecording("talk", samples, RATE)
-    found = diarize_recording(recording, networks, estimator, settings)
+    found = diarize_recording(recording, as_diarizer(networks), estimator, settings)
     return [
         (
             round(turn.segment.start, 2),
@@ -82,13 +82,13 @@ def test_overlap_is_put_back(networks):
     samples = talk((1, 1.0, 9.0), (2, 7.0, 14.0), (1, 16.0, 19.0), seconds=20.0)
     want = [(1.0, 9.0, "01"), (7.0, 14.0, "02"), (16.0, 19.0, "01")]
     for step in (1.0, 2.0, 5.0):
-        settings = NeuralSettings(step=step)
+        settings = DiarizeSettings(step=step)
         assert turns_of(samples, networks, settings=settings) == want
 
 
 def test_pauses_are_bridged_if_asked_for(networks):
     samples = talk((1, 1.0, 4.0), (1, 4.5, 9.0), (2, 10.0, 15.0), seconds=16.0)
-    settings = NeuralSettings(max_gap=0.6)
+    settings = DiarizeSettings(max_gap=0.6)
     want = [(1.0, 9.0, "01"), (10.0, 15.0, "02")]
     assert turns_of(samples, networks, settings=settings) == want
 
@@ -97,7 +97,7 @@ def test_fragments_go_to_the_turns_around_them_by_default(networks):
     samples = talk((1, 1.0, 9.0), (2, 4.0, 4.06), (2, 9.0, 14.0), seconds=15.0)
     whole = [(1.0, 9.0, "01"), (9.0, 14.0, "02")]
     assert turns_of(samples, networks, num_speakers=2) == whole
-    untouched = NeuralSettings(min_turn=0.0, max_gap=0.0)
+    untouched = DiarizeSettings(min_turn=0.0, max_gap=0.0)
     found = turns_of(samples, networks, settings=untouched, num_speakers=2)
     assert (4.0, 4.06) in [(start, end) for start, end, _ in found]
 
@@ -180,7 +180,7 @@ def test_somebody_whom_clustering_overlooked_is_found(networks):
     samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
     estimator = build_method("ahc").set_params(threshold=-9.0)
     recording = GivenRecording("talk", samples, RATE)
-    found = diarize_recording(recording, networks, estimator)
+    found = diarize_recording(recording, as_diarizer(networks), estimator)
     assert found.session.n_speakers == 2
     assert [turn.speaker[-2:] for turn in found.turns] == ["01", "02", "01"]
 
@@ -189,12 +189,14 @@ def test_probabilities_describe_the_turns_that_are_written(networks):
     """Clustering finds one voice; the turns have two, so the number is in doubt."""
     samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
     recording = GivenRecording("talk", samples, RATE)
-    result = diarize_recording(recording, networks, build_method("sms"))
+    diarizer = as_diarizer(networks)
+    result = diarize_recording(recording, diarizer, build_method("sms"))
     assert result.session.n_speakers == len({turn.speaker for turn in result.turns})
     posterior = result.session.count_posterior
     assert posterior[result.session.n_speakers] > 0.0
     doubts = [f"talk: in doubt: {doubt}" for doubt in result.session.doubts]
-    assert [note for note in result.notes if "in doubt" in note] == doubts
+    assert list(result.notes) == doubts
+    assert all(remark.kind == "doubt" for remark in result.remarks)
     if posterior[result.session.n_speakers] < 0.5:
         assert doubts
 
@@ -264,7 +266,7 @@ def test_a_detector_beside_networks_is_refused(networks):
 
 def test_without_networks_auto_is_the_embedded_model_and_says_so(no_networks):
     chosen = choose_model("auto", vad=None)
-    assert chosen.name == "i-vectors"
+    assert chosen.diarizer.name == "i-vectors"
     assert chosen.note == (
         "model: embedded i-vectors; overlap is unknown; 'sms-diar models fetch "
         "campplus segmentation' gets networks that do better on real recordings"
@@ -284,8 +286,8 @@ def test_with_networks_auto_takes_them_and_says_so(stored_network):
     assert (
         chosen.note == "model: neural networks (campplus, segmentation), with overlap"
     )
-    assert chosen.backend is not None  # that of this very network
-    assert choose_model("auto", vad="energy").name == "i-vectors"
+    assert chosen.diarizer.backend is not None  # that of this very network
+    assert choose_model("auto", vad="energy").diarizer.name == "i-vectors"
 
 
 @pytest.mark.corpus

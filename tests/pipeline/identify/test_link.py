@@ -49,7 +49,7 @@ def test_a_print_is_the_mean_of_windows_in_which_one_speaks_alone():
         Turn(Segment("r", 3.9, 4.0), "c"),
     ]
     windows = [Segment("r", at, at + 1.5) for at in (0.0, 0.75, 2.0, 3.0, 4.5)]
-    vectors = np.array([[2.0, 0], [0, 3.0], [9.0, 9.0], [9.0, 9.0], [0, -5.0]])
+    vectors = np.array([[1.0, 0], [0, 1.0], [0.6, 0.8], [0.6, 0.8], [0, -1.0]])
     a, b = voice_prints(turns, windows, vectors)
     # The third and the fourth window have both speakers in them; c has none.
     assert (a.speaker, a.windows, a.seconds) == ("a", 2, 2.25)

@@ -10,6 +10,7 @@ from sms_diar.pipeline.page.details import (
     window_details,
     window_map,
 )
+from sms_diar.preprocessing import scale_rows
 from sms_diar.types import Segment
 
 
@@ -21,11 +22,10 @@ def two_voices():
 
 
 def details_of(vectors, confidence=None):
-    keys = [str(i) for i in range(len(vectors))]
-    windows = {key: Segment("r", i, i + 1.5) for i, key in enumerate(keys)}
-    labels = {key: f"spk-{i % 2}" for i, key in enumerate(keys)}
-    sure = None if confidence is None else dict(zip(keys, confidence, strict=True))
-    return window_details(windows, vectors, labels, sure)
+    windows = [Segment("r", i, i + 1.5) for i in range(len(vectors))]
+    return window_details(
+        windows, scale_rows(vectors), np.arange(len(vectors)) % 2, confidence
+    )
 
 
 def test_windows_of_one_voice_come_to_rest_together(two_voices):
@@ -63,7 +63,7 @@ def test_of_many_windows_some_are_drawn_and_all_are_counted():
 
 def test_a_picture_needs_three_windows(two_voices):
     assert window_map(details_of(two_voices[:2])) is None
-    shown = window_map(details_of(two_voices[:9], [0.5] * 9))
+    shown = window_map(details_of(two_voices[:9], np.full(9, 0.5)))
     assert shown.n_windows == 9
     assert shown.to_dict()["confidence"] == [0.5] * 9
 
