@@ -108,7 +108,7 @@ def features(
     with progress.stage("loading"):
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
-        from sms_diar.pipeline.train.features import write_features
+        from sms_diar.pipeline.train.extraction import write_features
 
     check_outputs(output, scp, inputs=(directory, config))
     problems: list[Problem] = []

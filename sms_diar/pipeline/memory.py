@@ -65,18 +65,9 @@ def require(
 ) -> None:
     """Raise an error if the work may need more than the budget.
 
-    Parameters
-    ----------
-    owner : str
-        Name of the called function, for the message.
-    work : str
-        Description of the work, for the message.
-    needed : int
-        Predicted memory in bytes, in addition to the program.
-    budget : int or None
-        Maximum memory in bytes, including the program; None for no limit.
-    remedy : str
-        Advice, for the message.
+    `needed` is the predicted memory in bytes, in addition to the program; the budget
+    includes the program, and None is no limit. The other arguments are parts of the
+    message.
     """
     if budget is not None and needed + PROGRAM > budget:
         raise InvalidParameterError(
@@ -91,14 +82,7 @@ def clustering_memory(
 ) -> int:
     """Return an upper bound on the memory for clustering sessions in turn.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of segments of each session.
-    dim : int
-        Dimension of the vectors.
-    estimator : SpeakerEstimator
-        Clustering method with its back end.
+    `sizes` has the number of segments of each session.
     """
     n = max(sizes, default=0)
     score_dim = dim if estimator.backend is None else estimator.backend.score_dim
@@ -114,16 +98,8 @@ def trial_memory(
 ) -> int:
     """Return an upper bound on the memory for scoring pairs.
 
-    Parameters
-    ----------
-    enrolled, tested : int
-        Number of vectors on each side.
-    dim : int
-        Dimension of the vectors.
-    rows : int, default=0
-        Number of rows per block, if all pairs are scored.
-    trials : int, default=0
-        Number of trials, if a list is scored.
+    `rows` is the number of rows per block if all pairs are scored, and `trials` the
+    number of trials if a list is scored.
     """
     vectors = 8 * 8 * (enrolled + tested) * dim
     block = 8 * 3 * rows * tested
@@ -145,18 +121,8 @@ def training_memory(
 ) -> int:
     """Return an upper bound on the memory for training an i-vector model.
 
-    Parameters
-    ----------
-    segments : int
-        Number of segments of all data directories.
-    dim : int
-        Dimension of a frame.
-    n_components, rank : int
-        Number of components and rank of the model.
-    full : bool, default=False
-        True for full covariance matrices.
-    workers : int, default=1
-        Number of threads.
+    `segments` counts those of all data directories, `dim` is the dimension of a frame,
+    and `full` stands for full covariance matrices.
     """
     c, r = n_components, rank
     hands = _AHEAD * workers

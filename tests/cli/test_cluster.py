@@ -304,8 +304,8 @@ def test_a_plda_model_of_another_dimension_is_explained(folder, run_cli):
     fails(
         run_cli("cluster", folder / "x.ark", "--plda", folder / "plda"),
         f"{folder / 'plda'}: a PLDA model of 4 dimensions cannot score the "
-        f"6-dimensional vectors of {folder / 'x.ark'}; give the transform that comes "
-        f"before it with --transform",
+        f"6-dimensional vectors of {folder / 'x.ark'}; set transform to the one "
+        f"that comes before it",
     )
 
 
@@ -318,7 +318,8 @@ def test_a_back_end_brings_its_own_transform(folder, run_cli):
             "cluster", folder / "x.ark",
             "--plda", folder / "b.npz", "--transform", folder / "t.npz",
         ),
-        f"--transform: {folder / 'b.npz'} has its own transform; omit --transform",
+        f"--transform must be omitted, because {folder / 'b.npz'} has its own, got "
+        f"{folder / 't.npz'}",
     )  # fmt: skip
 
 

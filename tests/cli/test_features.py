@@ -14,7 +14,7 @@ from sms_diar.errors import ConfigError, OutputError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.pipeline.train.features import write_features
+from sms_diar.pipeline.train.extraction import write_features
 
 app = typer.Typer()
 register(app)

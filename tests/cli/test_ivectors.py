@@ -129,8 +129,8 @@ def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp
     error = failure("extract", corpora[0], "-o", tmp_path / "x.ark")
     assert isinstance(error, MissingFileError)
     assert str(error) == (
-        "this installation has no embedded i-vector model; name one with --model, or "
-        "train it with 'sms-diar ivectors train'"
+        "this installation has no embedded i-vector model; set model to the path of "
+        "one, or train it with 'sms-diar ivectors train'"
     )
 
 
@@ -150,7 +150,7 @@ def test_a_back_end_needs_speakers(corpora, tmp_path):
     assert isinstance(error, MissingFileError)
     assert str(error) == (
         f"{tmp_path / 'utt2spk'}: no such file, and a back end needs to know the "
-        f"speakers; train without --backend"
+        f"speakers; train with backend=False"
     )
     labels = (corpora[0] / "utt2spk").read_text().split("\n")[:-1]
     (tmp_path / "utt2spk").write_text(
@@ -160,7 +160,7 @@ def test_a_back_end_needs_speakers(corpora, tmp_path):
     assert isinstance(error, ExperimentError)
     assert str(error) == (
         "train_ivectors: a back end needs at least 2 speakers with speech, got 1; "
-        "train without --backend"
+        "train with backend=False"
     )
     assert not out.exists()
 

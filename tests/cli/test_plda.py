@@ -198,7 +198,7 @@ def test_train_names_ids_of_one_side_only(here, sms_diar, refused, speakers):
     assert message == (
         "x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-0, s00-1, s00-2, ...) "
         "and 2 of 45 labels have no vector (zz1, zz2); add them, or skip them "
-        "with --intersect"
+        "with intersect=True"
     )
     code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz", "--intersect")
     assert code == 0
@@ -388,7 +388,7 @@ def test_adapt_refuses_what_does_not_fit(refused, vectors):
     write_npz("short.npz", EmbeddingSet(vectors.ids, vectors.vectors[:, :2]))
     assert refused("adapt", "k.plda", "short.npz", "-o", "a") == (
         "k.plda: a PLDA model of 5 dimensions cannot score the 2-dimensional vectors "
-        "of short.npz; give the transform that comes before it with --transform"
+        "of short.npz; set transform to the one that comes before it"
     )
     message = refused("adapt", "k.plda", "x.npz", "-o", "a.npz", code=2)
     assert message.endswith(

@@ -380,7 +380,7 @@ def test_a_single_recording_of_another_name_is_matched_and_named(tmp_path):
 def test_a_collar_in_milliseconds_is_questioned(files):
     result = run(*files, "--collar", "250")
     assert result.exit_code == 0
-    assert "was it meant in milliseconds? 250 ms are --collar 0.25" in result.stderr
+    assert "was it meant in milliseconds? 250 ms are collar=0.25" in result.stderr
     assert run(*files, "--collar", "250", "--strict").exit_code == 1
     assert "was it meant" not in run(*files, "--collar", "5").stderr
 

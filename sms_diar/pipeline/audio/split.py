@@ -37,27 +37,11 @@ def split_speakers(
     """Write the turns of each speaker to a 16-bit WAV file, one after another.
 
     A file is named after its recording and speaker and has the rate of the recording.
-    Overlapped speech is in the files of both speakers.
-
-    Parameters
-    ----------
-    turns : iterable of Turn
-        Turns of the recordings.
-    source : path, sequence of paths, (samples, rate), or mapping
-        The recordings, in any form that `diarize` takes. None of their files is
-        overwritten.
-    folder : str or Path
-        Output folder, which is created if necessary.
-    channel : int or "each", optional
-        As in `diarize`. With "each", the file of a speaker has only the channel of
-        that speaker; otherwise channels are mixed.
-    allow_commands : bool, default=False
-        As in `diarize`.
-
-    Returns
-    -------
-    written : list of Path
-        The files, ordered by recording and speaker.
+    Overlapped speech is in the files of both speakers. `source` has the recordings in
+    any form that `diarize` takes; none of their files is overwritten. With the channel
+    "each", the file of a speaker has only the channel of that speaker; otherwise
+    channels are mixed. The folder is created if necessary. Return the files, ordered by
+    recording and speaker.
     """
     if channel is not None and channel != EACH:
         check_count("split_speakers", "channel", channel)

@@ -29,23 +29,12 @@ NOBODY = -1
 def voices_in_frames(
     frames: Frames, windows: Sequence[Segment], scores: FloatArray
 ) -> AnyArray:
-    """How well each voice fits each frame, beside the others.
+    """Return how well each voice fits each frame, relative to the others.
 
-    Parameters
-    ----------
-    frames : Frames
-        Those of the recording.
-    windows : sequence of Segment
-        Stretches that were compared with the voices.
-    scores : ndarray of shape (n_windows, n_voices)
-        How well each voice fits them.
-
-    Returns
-    -------
-    fits : ndarray of shape (n_frames, n_voices)
-        Mean over the windows that cover a frame of the score less the mean of all
-        voices; 1 for a voice that is alone; 0 where there are no windows. A window
-        speaks for its middle: what it says counts less towards its ends.
+    `scores` tell how well each voice fits each window, shape (n_windows, n_voices). The
+    result, of shape (n_frames, n_voices), is the mean over the windows that cover a
+    frame of the score minus the mean of all voices; 1 for a voice that is alone, and 0
+    where there are no windows. A window counts less towards its ends.
     """
     relative = scores - scores.mean(axis=1, keepdims=True)
     if scores.shape[1] == 1:
@@ -70,20 +59,11 @@ def _slopes(n: int) -> AnyArray:
 
 
 def assign_local(local: LocalActivity, fits: AnyArray) -> IntArray:
-    """The voice of each local speaker of each window, or `NOBODY`.
+    """Return the voice of each local speaker of each window, or `NOBODY`.
 
-    Parameters
-    ----------
-    local : LocalActivity
-        The windows.
-    fits : ndarray of shape (n_frames, n_voices)
-        What `voices_in_frames` gives.
-
-    Returns
-    -------
-    voices : ndarray of shape (n_windows, n_local)
-        Of all ways to give the local speakers of a window different voices, the one
-        that fits best where they speak alone.
+    `fits` is the result of `voices_in_frames`. Local speakers of a window get different
+    voices, which fit best where they speak alone. The result has shape (n_windows,
+    n_local).
     """
     voices = np.full((len(local.starts), local.n_local), NOBODY, dtype=np.int64)
     for found, (place, _, alone) in zip(voices, local.windows(), strict=True):
@@ -96,20 +76,10 @@ def assign_local(local: LocalActivity, fits: AnyArray) -> IntArray:
 
 
 def global_activity(local: LocalActivity, voices: IntArray, n_voices: int) -> AnyArray:
-    """How active each voice is in each frame: a mean over windows, 0 to 1.
+    """Return the mean activity of each voice in each frame over windows, 0 to 1.
 
-    Parameters
-    ----------
-    local : LocalActivity
-        The windows.
-    voices : ndarray of shape (n_windows, n_local)
-        The voice of each local speaker.
-    n_voices : int
-        How many there are.
-
-    Returns
-    -------
-    activity : ndarray of shape (n_frames, n_voices)
+    `voices` is the voice of each local speaker, shape (n_windows, n_local). The result
+    has shape (n_frames, n_voices).
     """
     total = np.zeros((local.frames.count, n_voices), dtype=np.float32)
     for row, (place, speaking, _) in zip(voices, local.windows(), strict=True):
@@ -140,25 +110,12 @@ def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:
 def let_all_speak(
     speaks: BoolArray, frames: Frames, windows: Sequence[Segment], scores: FloatArray
 ) -> BoolArray:
-    """Give a place to each voice that has none.
+    """Give a window to each voice that speaks nowhere.
 
-    It is the window that suits the voice best beside the one that speaks there. The
-    voice takes it over, or, where others would lose their only place, joins in.
-
-    Parameters
-    ----------
-    speaks : ndarray of shape (n_frames, n_voices)
-        Who speaks; changed in place.
-    frames : Frames
-        Those of the recording.
-    windows : sequence of Segment
-        Stretches with speech, of a frame or more.
-    scores : ndarray of shape (n_windows, n_voices)
-        How well each voice fits them.
-
-    Returns
-    -------
-    speaks : ndarray of shape (n_frames, n_voices)
+    It is the window that suits the voice best relative to the others. The voice
+    replaces the others there or, where they would lose their only window, speaks at the
+    same time. `speaks`, of shape (n_frames, n_voices), is changed in place; `scores`
+    tell how well each voice fits each window, shape (n_windows, n_voices).
     """
     held = speaks.sum(axis=0)
     places = [frames.span(window.start, window.end) for window in windows]

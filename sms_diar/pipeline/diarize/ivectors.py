@@ -153,6 +153,5 @@ class IvectorDiarizer:
             self.model.extractor,
             front_end=front_end,
             recording=next(iter(windows.values())).recording,
-            workers=context.workers,
-            progress=context.progress,
+            context=context,
         )

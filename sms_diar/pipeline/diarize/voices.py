@@ -134,14 +134,7 @@ def _centres(rows: FloatArray, clusters: IntArray) -> FloatArray:
 def turns_of_frames(recording: str, frames: Frames, speaks: BoolArray) -> list[Turn]:
     """Convert the activity of voices to turns, in order of time.
 
-    Parameters
-    ----------
-    recording : str
-        Name of the recording.
-    frames : Frames
-        Time grid of the recording.
-    speaks : ndarray of shape (n_frames, n_voices)
-        True where a voice is active.
+    `speaks` is True where a voice is active, shape (n_frames, n_voices).
     """
     pieces = sorted(
         (segment, voice)
@@ -176,23 +169,10 @@ def joined_voices(
     labels: IntArray,
     centres: FloatArray,
 ) -> IntArray:
-    """The voice of each cluster.
+    """Return the voice of each cluster, shape (n_clusters,), numbered from 0.
 
-    Parameters
-    ----------
-    local : LocalActivity
-        What the segmenter heard.
-    windows : sequence of Segment
-        Windows in which one speaks.
-    labels : ndarray of shape (n_windows,)
-        Their clusters.
-    centres : ndarray of shape (n_clusters, d)
-        Mean directions of the clusters, of unit length.
-
-    Returns
-    -------
-    voices : ndarray of shape (n_clusters,)
-        Numbers from 0; clusters of one voice have the same.
+    `labels` are the clusters of the windows, shape (n_windows,), and `centres` their
+    mean directions of unit length, shape (n_clusters, d).
     """
     n = len(centres)
     together, apart = common_time(local, windows, labels, n)
@@ -217,11 +197,8 @@ def common_time(
 ) -> tuple[FloatArray, FloatArray]:
     """Frames that two clusters share as one local speaker, and as two of a window.
 
-    Returns
-    -------
-    together, apart : ndarray of shape (n, n)
-        Of two that speak for a and b frames in a window, the lesser of a and b, summed
-        over windows.
+    Of two clusters that speak for a and b frames in a window, the minimum of a and b
+    counts, summed over windows. Both results have shape (n, n).
     """
     spans = [local.frames.span(window.start, window.end) for window in windows]
     firsts = np.array([span.start for span in spans])
@@ -263,14 +240,9 @@ _SAME = 0.5  # share of the longer trace that two must have in common
 class LeftOver:
     """A person without a voice.
 
-    Parameters
-    ----------
-    first : int
-        Frame of the recording that `alone` begins with.
-    alone : ndarray of bool
-        Where the person is heard, and nobody else.
-    seconds : float
-        Spoken alone, as a mean over the windows that look.
+    `first` is the frame of the recording that `alone` begins with. `alone` is True
+    where the person is heard, and nobody else; `seconds` of it, as a mean over the
+    windows.
     """
 
     first: int
@@ -289,21 +261,10 @@ class _Trace:
 def left_over(
     local: LocalActivity, voices: IntArray, expected: FloatArray
 ) -> list[LeftOver]:
-    """Find people who speak, but have no voice.
+    """Find people who speak but have no voice; who speaks longest comes first.
 
-    Parameters
-    ----------
-    local : LocalActivity
-        The windows.
-    voices : ndarray of shape (n_windows, n_local)
-        The voice of each local speaker, or `NOBODY`.
-    expected : ndarray of shape (n_frames,)
-        How many speak in each frame.
-
-    Returns
-    -------
-    people : list of LeftOver
-        Those who speak longest come first.
+    `voices` is the voice of each local speaker, or `NOBODY`, shape (n_windows,
+    n_local), and `expected` the number of speakers in each frame, shape (n_frames,).
     """
     traces = _traces(local, voices)
     single, seen = expected < 1.5, local.seen()
@@ -374,24 +335,11 @@ def _same(before: _Trace, after: _Trace) -> bool:
 
 
 def with_odd_windows(rows: FloatArray, centres: FloatArray, fewest: int) -> FloatArray:
-    """Voices, and as many more as are wanted: the windows that fit them worst.
+    """Return the voices, and the windows that fit them worst until there are enough.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_windows, d)
-        Vectors of windows, of unit length.
-    centres : ndarray of shape (n_voices, d)
-        Voices, of unit length.
-    fewest : int
-        Voices that there shall be, as far as windows go.
+    Each further voice is the window that is farthest from all voices before it. `rows`
+    and `centres` have unit length and shapes (n_windows, d) and (n_voices, d).
 
-    Returns
-    -------
-    centres : ndarray of shape (n, d)
-        One window after another that is farthest from all voices before it.
-
-    Examples
-    --------
     >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> with_odd_windows(rows, rows[:1], 2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]

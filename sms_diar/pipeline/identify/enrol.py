@@ -50,15 +50,7 @@ class EnrolmentFile:
 
 @dataclass(frozen=True)
 class Enrolment:
-    """Enrolled voices.
-
-    Parameters
-    ----------
-    voices : tuple of VoicePrint
-        One voice print per name, in input order.
-    notes : tuple of str
-        Notes for the user: other voices, too little speech, similar voices.
-    """
+    """Enrolled voices, one per name in input order, and notes for the user."""
 
     voices: tuple[VoicePrint, ...] = ()
     notes: tuple[str, ...] = ()
@@ -67,12 +59,7 @@ class Enrolment:
 def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
     """List the recordings of named speakers; see `sms_diar.diarize`.
 
-    Raises
-    ------
-    InvalidParameterError
-        A name is not valid in RTTM, or has no recording.
-    MissingFileError
-        A file does not exist.
+    Names must be valid in RTTM and have a recording.
     """
     if not isinstance(enrol, Mapping):
         raise InvalidParameterError(
@@ -106,16 +93,9 @@ def enrolled_voices(
     results: Sequence[DiarizedRecording],
     comparison: VoiceComparison,
 ) -> Enrolment:
-    """Make voice prints of named speakers from their diarized recordings.
+    """Make voice prints of named speakers from the diarization of each file.
 
-    Parameters
-    ----------
-    files : sequence of EnrolmentFile
-        Reference recordings.
-    results : sequence of DiarizedRecording
-        Diarization of each file.
-    comparison : VoiceComparison
-        Comparison that finds voices of one speaker that were split.
+    The comparison finds voices of one speaker that were split.
     """
     notes: list[str] = []
     prints: dict[str, VoicePrint] = {}

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.special import expit, logit
 
+from sms_diar.clustering.speakers.agglomerate import constrained_groups
 from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.pipeline.identify.enrol import Enrolment
-from sms_diar.pipeline.identify.link import link_voices
 from sms_diar.pipeline.identify.names import (
     BY_LINK,
     BY_VOICE,
@@ -29,9 +30,12 @@ from sms_diar.pipeline.identify.names import (
 from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints
 from sms_diar.scoring.same_voice import VoiceComparison, open_set_posteriors
 from sms_diar.timeline.naming import name_in_recording, name_speakers
-from sms_diar.types import FloatArray, IntArray
+from sms_diar.types import AnyArray, FloatArray, IntArray
 
 _NOBODY = -1
+_WORTH = 10.0  # pseudo-count of the prior, in pairs of speaker and recording
+_ROUNDS = 50  # iterations of expectation maximisation
+_SUREST = 30.0  # maximum log-likelihood ratio
 
 
 def match_voices(
@@ -43,28 +47,14 @@ def match_voices(
 ) -> list[tuple[str | None, tuple[VoiceMatch, ...]]]:
     """Match enrolled voices with the speakers of one recording.
 
-    Parameters
-    ----------
-    speakers : sequence of VoicePrint
-        Speakers of the recording, all different people.
-    known : sequence of VoicePrint
-        Enrolled voices, all different people.
-    comparison : VoiceComparison
-        Comparison of voice prints.
-    threshold : float, default=0.5
-        Minimum probability to assign a name.
+    Return the name of each speaker, or None, and all comparisons. Speakers are
+    different people, and so are the enrolled voices.
 
-    Returns
-    -------
-    matches : list of (str or None, tuple of VoiceMatch)
-        Name of each speaker, if any, and all comparisons.
-
-    Notes
-    -----
     The first step is the most probable assignment in which each name and each speaker
     is used at most once. The probability of a name is then computed for an open set:
     the prior of an unknown speaker is one half, and the enrolled voices share the other
-    half, except for voices that are assigned to other speakers of the recording.
+    half, except for voices that are assigned to other speakers of the recording. A name
+    needs at least the probability `threshold`.
     """
     scores, ratios = compare_prints(speakers, known, comparison)
     chosen = _assignment(ratios)
@@ -113,24 +103,9 @@ def identify(
 ) -> tuple[list[DiarizedRecording], Naming]:
     """Assign speaker names that are consistent across recordings.
 
-    Parameters
-    ----------
-    recordings : sequence of DiarizedRecording
-        Recordings; speakers are numbered in this order.
-    comparison : VoiceComparison
-        Comparison of voice prints.
-    enrolment : Enrolment, optional
-        Enrolled voices.
-    rules : NamingRules, optional
-        Requested names and minimum probabilities.
-
-    Returns
-    -------
-    recordings : list of DiarizedRecording
-        Recordings with new names and the evidence for them.
-    naming : Naming
-        Its notes list assigned names, voices without a match, and the number of
-        people in several recordings.
+    Return the recordings with new names and the evidence for them, and the rules with
+    notes: assigned names, voices without a match, and the number of people in several
+    recordings. Speakers are numbered in the order of `recordings`.
     """
     chosen, voices = rules or NamingRules(), (enrolment or Enrolment()).voices
     met = [
@@ -292,3 +267,83 @@ def _link_notes(
         if speaker.voice is None
     ]
     return notes
+
+
+def link_voices(
+    voices: Sequence[VoicePrint],
+    recordings: Sequence[int],
+    comparison: VoiceComparison,
+    *,
+    names: Sequence[str | None] | None = None,
+    threshold: float = 0.5,
+) -> tuple[IntArray, list[float | None]]:
+    """Group the speakers of all recordings that are the same person.
+
+    `recordings` has the recording of each speaker; speakers of one recording are never
+    grouped. Speakers with equal `names` are one person, and speakers with different
+    names are not. Groups are merged while the probability of the mean log odds of their
+    pairs is above `threshold`.
+
+    Return the group of each speaker, shape (n,), numbered from 0 by their first
+    speakers, and the probability that a speaker is the same person as the rest of the
+    group, None for groups of one speaker.
+    """
+    if not voices:
+        return np.zeros(0, dtype=np.int64), []
+    recording_of = np.asarray(recordings)
+    codes = _codes(names if names is not None else [None] * len(voices))
+    has_name = codes >= 0
+    apart = recording_of[:, None] == recording_of
+    apart |= has_name[:, None] & has_name & (codes[:, None] != codes)
+    odds = _log_odds(voices, recording_of, comparison)
+    people = constrained_groups(
+        odds, apart, threshold=float(logit(threshold)), together=codes
+    )
+    same = people[:, None] == people
+    np.fill_diagonal(same, val=False)
+    chances = [
+        float(expit(odds[one, own].mean())) if own.any() else None
+        for one, own in enumerate(same)
+    ]
+    return people, chances
+
+
+def _log_odds(
+    voices: Sequence[VoicePrint], recordings: AnyArray, comparison: VoiceComparison
+) -> FloatArray:
+    """Return the log odds that two speakers are one person, shape (n, n)."""
+    _, one_way = compare_prints(voices, voices, comparison)
+    ratios = (one_way + one_way.T) / 2.0  # exactly symmetric
+    # A priori, each speaker of the other recording is equally likely.
+    company = np.bincount(recordings)[recordings].astype(np.float64)
+    prior = recurrence(ratios, recordings) / np.maximum(company[:, None], company)
+    odds: FloatArray = ratios + logit(prior)
+    return odds
+
+
+def recurrence(ratios: FloatArray, recordings: AnyArray) -> float:
+    """Estimate the probability that a speaker also speaks in another recording.
+
+    `ratios` are the log-likelihood ratios of all pairs of speakers, shape (n, n), and
+    `recordings` the recording of each speaker, shape (n,). The result is the maximum a
+    posteriori estimate by expectation maximisation. The prior `PRIOR` has the
+    pseudo-count `_WORTH`, so it dominates for two recordings and has little weight for
+    many.
+    """
+    n_recordings = int(recordings.max()) + 1
+    member = np.zeros((len(recordings), n_recordings))
+    member[np.arange(len(recordings)), recordings] = 1.0
+    # Mean likelihood ratio of each speaker over the speakers of each recording.
+    sizes = member.sum(axis=0)
+    likely = np.exp(np.minimum(ratios, _SUREST)) @ member / np.maximum(sizes, 1.0)
+    looked_for = likely[(member == 0.0) & (sizes > 0.0)]
+    share = PRIOR
+    for _ in range(_ROUNDS):
+        present = share * looked_for / (share * looked_for + 1.0 - share)
+        share = (PRIOR * _WORTH + present.sum()) / (_WORTH + len(present))
+    return float(share)
+
+
+def _codes(names: Sequence[str | None]) -> IntArray:
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(names)) if name}
+    return np.array([numbers.get(name or "", -1) for name in names], dtype=np.int64)

@@ -18,15 +18,7 @@ also speaks in another one."""
 
 @dataclass(frozen=True)
 class NamingRules:
-    """Rules for names across recordings.
-
-    Parameters
-    ----------
-    link : bool, default=False
-        Link speakers of several recordings.
-    link_threshold, enrol_threshold : float, default=0.5
-        Minimum probability to link two speakers, and to assign a name.
-    """
+    """Rules for names across recordings, with minimum probabilities."""
 
     link: bool = False
     link_threshold: float = 0.5
@@ -44,16 +36,9 @@ class NamingRules:
 
 @dataclass(frozen=True)
 class Naming:
-    """Rules for names, and notes about the result.
+    """Rules for names, the enrolled voices, and notes about the result.
 
-    Parameters
-    ----------
-    rules : NamingRules
-        Rules that were applied.
-    enrolled : tuple of VoicePrint
-        Enrolled voices.
-    notes : tuple of str
-        Assigned names, enrolled names without a match, and doubts.
+    Notes tell assigned names, enrolled names without a match, and doubts.
     """
 
     rules: NamingRules
@@ -76,19 +61,12 @@ class Naming:
 
 @dataclass(frozen=True)
 class VoiceMatch:
-    """A speaker compared with one enrolled voice.
+    """A speaker compared with the enrolled voice called `name`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the enrolled voice.
-    score : float
-        Score of the back end.
-    log_ratio : float
-        Log-likelihood ratio of same speaker against different speakers.
-    probability : float
-        Probability of this voice among all enrolled voices and unknown speakers,
-        given the names of the other speakers of the recording.
+    `score` is that of the back end, and `log_ratio` the log-likelihood ratio of same
+    speaker against different speakers. `probability` is that of this voice among all
+    enrolled voices and unknown speakers, given the names of the other speakers of the
+    recording.
     """
 
     name: str
@@ -110,20 +88,12 @@ class VoiceMatch:
 class Identity:
     """Identity of a speaker of a recording.
 
-    Parameters
-    ----------
-    speaker : str
-        Name in the turns.
-    local : str
-        Name before identification.
-    named_by : {"voice", "link"} or None
-        Source of an enrolled name: the voice, or a link to a speaker of another
-        recording who has this name.
-    linked : float or None
-        Probability that this is the same person as the others with this name, from
-        the mean log odds; None without others.
-    matches : tuple of VoiceMatch
-        Comparisons with all enrolled voices; none for a speaker without a voice print.
+    `speaker` is the name in the turns, and `local` the name before identification.
+    `named_by` tells the source of an enrolled name: "voice", or "link" for a link to a
+    speaker of another recording who has this name. `linked` is the probability that
+    this is the same person as the others with this name, from the mean log odds; None
+    without others. `matches` are the comparisons with all enrolled voices; none for a
+    speaker without a voice print.
     """
 
     speaker: str

@@ -26,17 +26,10 @@ _OTHERS = 0.2  # maximum share of a window with other speakers
 class VoicePrint:
     """Voice print of a speaker.
 
-    Parameters
-    ----------
-    speaker : str
-        Name of the speaker.
-    vector : tuple of float
-        Mean of the vectors of the windows, each scaled to unit length after the
-        centring of the back end. The more the windows differ, the shorter it is.
-    windows : int
-        Number of windows.
-    seconds : float
-        Duration of speech in the windows; overlap counts once.
+    `vector` is the mean of the vectors of the windows, each scaled to unit length after
+    the centring of the back end; the more the windows differ, the shorter it is.
+    `windows` is the number of windows, and `seconds` the duration of speech in them;
+    overlap counts once.
     """
 
     speaker: str

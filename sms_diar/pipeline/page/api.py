@@ -11,25 +11,32 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+
+import numpy as np
+import soundfile
 
 from sms_diar._files import replacing, write_text
 from sms_diar._progress import Progress
 from sms_diar._validation import check_not_negative
 from sms_diar.errors import InvalidParameterError
+from sms_diar.features.mono import MonoAudio
+from sms_diar.io.audio.files import BLOCK, blocks
 from sms_diar.io.audio.recording import Recording
 from sms_diar.io.file_names import file_names
 from sms_diar.metrics.diarization.error_intervals import error_intervals
-from sms_diar.pipeline.audio.inputs import AudioInput, GivenRecording, recordings_of
-from sms_diar.pipeline.diarize.result import (
-    Diarization,
-    DiarizedRecording,
-    note_text,
+from sms_diar.pipeline.audio.inputs import (
+    AudioInput,
+    GivenRecording,
+    open_channels,
+    recordings_of,
 )
-from sms_diar.pipeline.page.audio import listen_to
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording, note_text
 from sms_diar.pipeline.page.details import window_map
 from sms_diar.pipeline.score.api import score
 from sms_diar.pipeline.score.inputs import (
@@ -40,16 +47,33 @@ from sms_diar.pipeline.score.inputs import (
     turns_of,
 )
 from sms_diar.report.html_page import render
-from sms_diar.report.page_data import Page, PageError, PageRecording, PageScore
+from sms_diar.report.page_data import (
+    Page,
+    PageAudio,
+    PageError,
+    PageRecording,
+    PageScore,
+    Waveform,
+)
 from sms_diar.report.provenance import stamp
 from sms_diar.report.score_report import ScoreReport
 from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
-from sms_diar.types import Problem, Turn
+from sms_diar.types import FloatArray, Problem, Turn
 
 EMBED_LIMIT = 16.0
 """Maximum embedded audio in megabytes; larger audio is saved in separate files."""
+
+# Every browser plays MP3 of a constant rate and can seek in it. 40 kbit/s is 300 kB per
+# minute and enough to distinguish voices. Frames of lower rates are too small for the
+# header with the encoder delay, and playback would be a tenth of a second late.
+_COMPRESSION = {8000: 0.7, 16000: 0.8}
+"""Compression level for each sampling rate: 24 and 40 kbit/s."""
+
+_PER_SECOND = 50  # peaks per second of short recordings
+_MOST_PEAKS = 40_000
+_LOUD = 0.9  # level of the loudest sample after scaling
 
 _HEIGHT = 720  # height of the page in a notebook, in pixels
 
@@ -58,14 +82,8 @@ _HEIGHT = 720  # height of the page in a notebook, in pixels
 class ReportPage:
     """HTML page that can be written to a file or shown in a notebook.
 
-    Parameters
-    ----------
-    page : Page
-        Contents.
-    embed_limit : float
-        Maximum megabytes of compressed audio that are embedded.
-    remarks : tuple of Problem
-        Notes and warnings about names of recordings.
+    `embed_limit` is the maximum number of megabytes of compressed audio that are
+    embedded. `remarks` are notes and warnings about names of recordings.
     """
 
     page: Page
@@ -106,10 +124,7 @@ class ReportPage:
     def write(self, path: str | Path) -> list[Path]:
         """Write the page, and audio above the limit as separate files.
 
-        Returns
-        -------
-        paths : list of Path
-            Files that were written, the page first.
+        Return the files that were written, the page first.
         """
         target = Path(path)
         sounds = {
@@ -170,6 +185,7 @@ def report_page(
         Receives progress.
     """
     check_not_negative("report_page", "embed_limit", embed_limit)
+    context = RunContext.of(progress=progress, allow_commands=allow_commands)
     results: dict[str, DiarizedRecording] = {}
     settings: Mapping[str, object] = {}
     if isinstance(turns, Diarization):
@@ -223,9 +239,7 @@ def report_page(
             part = _scored(part, true[name], scores)
             part = replace(part, notes=(*part.notes, *map(str, remarks)))
         if name in heard:
-            part = _with_audio(
-                part, heard[name], allow_commands=allow_commands, progress=progress
-            )
+            part = _with_audio(part, heard[name], context)
         parts.append(part)
     head = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
     page = Page(head, tuple(parts), settings, _versions())
@@ -284,13 +298,9 @@ def _scored(
 def _with_audio(
     part: PageRecording,
     recording: Recording | GivenRecording,
-    *,
-    allow_commands: bool,
-    progress: Progress | None,
+    context: RunContext,
 ) -> PageRecording:
-    seconds, waveform, sound = listen_to(
-        recording, allow_commands=allow_commands, progress=progress
-    )
+    seconds, waveform, sound = listen_to(recording, context)
     notes = part.notes
     last = max((turn.segment.end for turn in part.turns), default=0.0)
     if last > seconds + 0.5:
@@ -342,3 +352,56 @@ def _versions() -> dict[str, object]:
         "made": made["date"],
         **{name: machine[name] for name in names},
     }
+
+
+def listen_to(
+    recording: Recording | GivenRecording, context: RunContext
+) -> tuple[float, Waveform, PageAudio]:
+    """Return the duration, the waveform and the mixed audio of a recording."""
+    with open_channels(recording, allow_commands=context.allow_commands) as channels:
+        low, high = _COMPRESSION
+        rate = high if channels[0].rate >= high else low
+        with MonoAudio(channels, rate, progress=context.progress) as audio:
+            waveform, loudest = _waveform(audio)
+            # Distant microphones are quiet, and the page has no volume control.
+            gain = _LOUD / (loudest or 1.0)
+            return audio.duration, waveform, _encoded(audio, gain, context.progress)
+
+
+def _waveform(audio: MonoAudio) -> tuple[Waveform, float]:
+    """Return the peaks and the level of the loudest sample."""
+    size = max(audio.rate // _PER_SECOND, -(-audio.n_samples // _MOST_PEAKS))
+    peaks: FloatArray = np.concatenate(list(_peaks(audio, size)))
+    loudest = float(peaks.max())
+    levels = np.rint(255.0 * peaks / (loudest or 1.0)).astype(np.uint8)
+    return Waveform(levels, audio.rate / size), loudest
+
+
+def _peaks(audio: MonoAudio, size: int) -> Iterator[FloatArray]:
+    per_block = size * max(1, (1 << 18) // size)
+    for block in blocks(audio, 0, audio.n_samples, size=per_block):
+        padded = np.zeros(-(-len(block) // size) * size)
+        padded[: len(block)] = np.abs(block)
+        yield padded.reshape(-1, size).max(axis=1)
+
+
+def _encoded(audio: MonoAudio, gain: float, progress: Progress) -> PageAudio:
+    content = io.BytesIO()
+    count = -(-audio.n_samples // BLOCK)
+    with (
+        soundfile.SoundFile(
+            content,
+            "w",
+            audio.rate,
+            1,
+            "MPEG_LAYER_III",
+            format="MP3",
+            compression_level=_COMPRESSION[audio.rate],
+            bitrate_mode="CONSTANT",
+        ) as file,
+        progress.track("sound", count) as advance,
+    ):
+        for block in blocks(audio, 0, audio.n_samples):
+            file.write(block * gain)
+            advance()
+    return PageAudio(content.getvalue())

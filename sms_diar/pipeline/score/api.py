@@ -62,21 +62,7 @@ MOST_SAMPLES = 10**6
 
 @dataclass(frozen=True)
 class Resampling:
-    """Bootstrap options of `score`.
-
-    Parameters
-    ----------
-    measure : str
-        Name of a rate of `sms_diar.metrics.RATES`.
-    bootstrap : int
-        Samples of recordings; 0 for none.
-    method : {"percentile", "bca"}
-        Kind of interval.
-    level : float
-        Nominal coverage of intervals.
-    seed : int
-        Random seed.
-    """
+    """Bootstrap options of `score`."""
 
     measure: str
     bootstrap: int
@@ -345,7 +331,7 @@ def _long_collar(side: float) -> tuple[Problem, ...]:
     if side > LONG_COLLAR:
         text = (
             f"a collar of {side:g} s on each side leaves little to score; was it meant "
-            f"in milliseconds? {side:g} ms are --collar {side / 1000.0:g}"
+            f"in milliseconds? {side:g} ms are collar={side / 1000.0:g}"
         )
         return (Problem(text, severity="warning", kind="long collar"),)
     return ()

@@ -115,14 +115,8 @@ def shown_source(source: object, otherwise: str) -> str:
 class System:
     """Paths of the turns of a system, or the turns if they are in memory.
 
-    Parameters
-    ----------
-    name : str
-        Name for messages.
-    paths : list of str or Path
-        Paths of the source; empty for turns in memory.
-    turns : Annotation or None
-        None if any worker can read them from the paths.
+    `paths` is empty for turns in memory, and `turns` is None if any worker can read
+    them from the paths.
     """
 
     name: str
@@ -148,21 +142,8 @@ def matched_turns(
 
     If each side has a single recording and the names differ, they are taken for the
     same recording. A remark says so: a note if a file is in a format without names of
-    recordings, otherwise a warning.
-
-    Parameters
-    ----------
-    true, found : Annotation
-        Turns whose names count, and turns that get these names.
-    reference, source : list of str or Path
-        Files of the two sides; empty for turns in memory.
-
-    Returns
-    -------
-    found : Annotation
-        The turns, renamed if necessary.
-    remarks : tuple of Problem
-        Notes and warnings for readers of the figures.
+    recordings, otherwise a warning. `reference` and `source` are the files of the two
+    sides; empty for turns in memory.
     """
     if not len(found) or set(found.recordings) == set(true.recordings):
         return found, ()

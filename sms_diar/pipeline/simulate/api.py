@@ -28,6 +28,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.vad import METHODS, VadConfig
 from sms_diar.io.audio.writer import AUDIO_FORMATS, write_audio
 from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.simulate.passages import AudioShelf, SpeakerPassages, open_noises
 from sms_diar.pipeline.simulate.result import (
     Participant,
@@ -65,7 +66,6 @@ class SimulateSettings:
     vad: str = "energy"
     channel: int | None = None
     seed: int = 0
-    allow_commands: bool = False
 
     def __post_init__(self) -> None:
         for name in ("speakers", "conversations"):
@@ -82,7 +82,7 @@ class SimulateSettings:
         if self.noise != "white" and self.acoustics.snr is None:
             raise InvalidParameterError(
                 f"simulate: noise needs an snr, got noise {str(self.noise)!r} without; "
-                f"set the signal-to-noise ratio, such as --snr 20 (snr=20)"
+                f"set the signal-to-noise ratio, such as snr=20"
             )
         if not re.fullmatch(r"[\w.+-]+", self.prefix):
             raise InvalidParameterError(
@@ -242,23 +242,22 @@ def simulate(
         vad=vad,
         channel=channel,
         seed=seed,
-        allow_commands=allow_commands,
     )
-    return simulate_all(data, output, settings, progress=progress)
+    context = RunContext.of(progress=progress, allow_commands=allow_commands)
+    return simulate_all(data, output, settings, context)
 
 
 def simulate_all(
     data: str | Path | DataDir,
     output: str | Path,
     settings: SimulateSettings,
-    *,
-    progress: Progress | None = None,
+    context: RunContext,
 ) -> Simulation:
     """Make conversations from settings; see `simulate`."""
     folder = _checked_output(output)
-    listener = progress or Silence()
+    listener = context.progress
     with ExitStack() as stack:
-        maker = _Maker(data, settings, stack)
+        maker = _Maker(data, settings, context, stack)
         # The folder appears only when it is complete.
         inside = stack.enter_context(replacing_folder(folder))
         count = settings.conversations
@@ -314,15 +313,19 @@ class _Maker:
     """Makes conversations one after another, each with its own random streams."""
 
     def __init__(
-        self, data: str | Path | DataDir, settings: SimulateSettings, stack: ExitStack
+        self,
+        data: str | Path | DataDir,
+        settings: SimulateSettings,
+        context: RunContext,
+        stack: ExitStack,
     ) -> None:
         self._settings = settings
         self.source = stack.enter_context(
             SpeakerPassages(
                 data,
+                context,
                 rate=settings.wanted_rate,
                 channel=settings.channel,
-                allow_commands=settings.allow_commands,
                 vad=settings.detector,
             )
         )
@@ -335,11 +338,7 @@ class _Maker:
         self._noises: AudioShelf | None = None
         if settings.acoustics.snr is not None and settings.noise not in NOISES:
             self._noises = stack.enter_context(
-                open_noises(
-                    settings.noise,
-                    rate=self.source.rate,
-                    allow_commands=settings.allow_commands,
-                )
+                open_noises(settings.noise, context, rate=self.source.rate)
             )
 
     @property
@@ -361,7 +360,7 @@ class _Maker:
         if self._settings.detector is None:
             notes.append(
                 f"{self.source.data.path}: pauses inside the segments count as speech "
-                f"in the reference; --vad energy (vad='energy') cuts them out"
+                f"in the reference; vad='energy' cuts them out"
             )
         return notes
 

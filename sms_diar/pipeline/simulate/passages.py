@@ -16,6 +16,7 @@ from sms_diar.io.audio.files import Samples, stretch
 from sms_diar.io.audio.recording import Piece, Recording, open_recording
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.io.problems import refuse_errors
+from sms_diar.pipeline.context import RunContext
 from sms_diar.synthetic.conversation import grain_of
 from sms_diar.synthetic.supply import Passage
 from sms_diar.timeline.regions import within
@@ -27,33 +28,22 @@ _OPEN = 64  # maximum number of open files
 class AudioShelf:
     """Recordings at one sampling rate, opened on demand and cached.
 
-    Use it in a ``with`` statement, or close it.
-
-    Parameters
-    ----------
-    recordings : sequence of Recording
-        At least one recording, with unique ids.
-    rate : int, optional
-        Sampling rate in Hz; by default the rate of the first recording, and all
-        others must have the same rate.
-    channel : int, optional
-        Channel of recordings that have several, counted from 1.
-    allow_commands : bool, default=False
-        Run entries of `wav.scp` that are commands.
+    Use it in a ``with`` statement, or close it. Recordings have unique ids. Without a
+    rate, all must have the rate of the first one.
     """
 
     def __init__(
         self,
         recordings: Sequence[Recording],
+        context: RunContext,
         *,
         rate: int | None = None,
         channel: int | None = None,
-        allow_commands: bool = False,
     ) -> None:
         self.names = [recording.id for recording in recordings]
         self._recordings = {recording.id: recording for recording in recordings}
         self._channel = channel
-        self._allow_commands = allow_commands
+        self._allow_commands = context.allow_commands
         self._open: OrderedDict[str, tuple[Samples, ExitStack]] = OrderedDict()
         self._rate = rate
         self.source_rate = self._original(self.names[0]).rate
@@ -65,7 +55,7 @@ class AudioShelf:
         if self._rate is None and audio.rate != self.rate:
             raise DataFormatError(
                 f"has {audio.rate} samples per second, where {self.names[0]!r} has "
-                f"{self.rate}; choose one rate for all with --rate (rate=...)",
+                f"{self.rate}; set rate to choose one for all",
                 path=audio.path,
             )
         return at_rate(audio, self.rate)
@@ -102,27 +92,18 @@ class AudioShelf:
 class SpeakerPassages:
     """Passages of speech of each speaker of a data directory.
 
-    Use it in a ``with`` statement, or close it.
-
-    Parameters
-    ----------
-    data : path or DataDir
-        Data directory with `wav.scp` and `utt2spk`; without `segments` each recording
-        is one segment.
-    rate, channel, allow_commands
-        As in `AudioShelf`.
-    vad : VadConfig, optional
-        Speech detector that finds passages in the segments. Without it the whole
-        segments are passages.
+    Use it in a ``with`` statement, or close it. Without `segments` each recording is
+    one segment. The detector `vad` finds passages in the segments; without it whole
+    segments are passages.
     """
 
     def __init__(
         self,
         data: str | Path | DataDir,
+        context: RunContext,
         *,
         rate: int | None = None,
         channel: int | None = None,
-        allow_commands: bool = False,
         vad: VadConfig | None = None,
     ) -> None:
         self.data = open_data(data, "data")
@@ -152,9 +133,9 @@ class SpeakerPassages:
         used = {name for said in self._pieces.values() for name, _ in said}
         self._shelf = AudioShelf(
             [recording for recording in recordings if recording.id in used],
+            context,
             rate=rate,
             channel=channel,
-            allow_commands=allow_commands,
         )
         self.rate, self.source_rate = self._shelf.rate, self._shelf.source_rate
         self.step, self.grain_ms = grain_of(self.rate)
@@ -240,7 +221,7 @@ def open_data(data: str | Path | DataDir, name: str) -> DataDir:
 
 
 def open_noises(
-    noise: str | Path | DataDir, *, rate: int, allow_commands: bool
+    noise: str | Path | DataDir, context: RunContext, *, rate: int
 ) -> AudioShelf:
     """Open all recordings of a data directory with noise."""
     if isinstance(noise, str | Path) and not Path(noise).is_dir():
@@ -255,4 +236,4 @@ def open_noises(
         raise InvalidParameterError(
             f"simulate: noise must have recordings, got none in {data.path}"
         )
-    return AudioShelf(recordings, rate=rate, allow_commands=allow_commands)
+    return AudioShelf(recordings, context, rate=rate)

@@ -29,18 +29,10 @@ _MISSED = 0.05  # tolerance of the share of overlap
 
 @dataclass(frozen=True)
 class Participant:
-    """Speaker of a conversation.
+    """Speaker of a conversation, with the planned share of the speech.
 
-    Parameters
-    ----------
-    speaker : str
-        Id of the speaker in the source.
-    share : float
-        Planned share of the speech.
-    gain_db : float
-        Gain relative to the source in dB.
-    distance : float or None
-        Distance to the microphone in metres, if there is a room.
+    The gain relative to the source is in dB. The distance to the microphone is in
+    metres, or None without a room.
     """
 
     speaker: str
@@ -51,17 +43,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class SimulatedRecording:
-    """One conversation.
-
-    Parameters
-    ----------
-    plan : Conversation
-        Planned turns and their passages.
-    participants : tuple of Participant
-        Speakers of the conversation.
-    n_clipped : int
-        Number of clipped samples.
-    """
+    """One conversation: planned turns, speakers, and number of clipped samples."""
 
     plan: Conversation
     participants: tuple[Participant, ...]
@@ -184,12 +166,7 @@ class Simulation:
 def notes_on(recordings: tuple[SimulatedRecording, ...], overlap: float) -> list[str]:
     """List notes for the user about conversations.
 
-    Parameters
-    ----------
-    recordings : tuple of SimulatedRecording
-        The conversations.
-    overlap : float
-        Requested share of overlap.
+    `overlap` is the requested share.
     """
     notes = []
     repeating = [one for one in recordings if one.plan.repeated]
@@ -224,17 +201,7 @@ def audio_path_of(folder: Path, recording: str, format: str) -> Path:
 def write_simulated_tables(
     folder: Path, simulation: Simulation, source: SpeakerPassages
 ) -> None:
-    """Write everything but the audio.
-
-    Parameters
-    ----------
-    folder : Path
-        Output folder.
-    simulation : Simulation
-        Result of the simulation.
-    source : SpeakerPassages
-        Source of the speech.
-    """
+    """Write everything but the audio to the folder."""
     segments: dict[str, Segment] = {}
     origins: dict[str, Segment] = {}
     speakers: dict[str, str] = {}

@@ -49,15 +49,7 @@ def checkpoint_path(model: Path) -> Path | None:
 
 
 def training_key(settings: Mapping[str, Any], frames: str) -> str:
-    """Return a digest of everything that the training depends on.
-
-    Parameters
-    ----------
-    settings : mapping
-        Settings as plain values.
-    frames : str
-        Fingerprint of the frames.
-    """
+    """Return a digest of the settings, the fingerprint of the frames, and versions."""
     seen = {
         "settings": dict(settings),
         "frames": frames,
@@ -70,14 +62,8 @@ def training_key(settings: Mapping[str, Any], frames: str) -> str:
 class Checkpoint:
     """Checkpoint file of one training.
 
-    Parameters
-    ----------
-    path : Path or None
-        Path of the file; None disables checkpoints.
-    key : str
-        Digest of settings and data; see `training_key`.
-    say : callable
-        Receives messages for the user.
+    Without a path there are no checkpoints. The key is that of `training_key`, and
+    `say` receives messages for the user.
     """
 
     def __init__(self, path: Path | None, key: str, say: Callable[[str], None]) -> None:
@@ -91,10 +77,7 @@ class Checkpoint:
     def read(self, fits: Callable[[TrainingState], bool]) -> TrainingState:
         """Return the state of an interrupted training, or the initial state.
 
-        Parameters
-        ----------
-        fits : callable
-            Returns True if the arrays of a state have the right shapes.
+        `fits` returns True if the arrays of a state have the right shapes.
         """
         if self._path is None or not self._path.is_file():
             return self._state

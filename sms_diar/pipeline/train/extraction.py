@@ -1,11 +1,13 @@
-"""Extraction of i-vectors from a recording or a data directory."""
+"""I-vectors of a recording or a data directory, and features in a Kaldi archive."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from sms_diar._files import protecting, replacing_all, write_plain
 from sms_diar._progress import Progress, Silence
 from sms_diar.embeddings import IvectorExtractor
 from sms_diar.errors import DataFormatError, InvalidParameterError
@@ -13,7 +15,10 @@ from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import frames_of
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.audio.files import Samples
+from sms_diar.io.input_files import input_files
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
+from sms_diar.io.kaldi.feature_ark import FeatureArk
+from sms_diar.pipeline.context import RunContext
 from sms_diar.types import EmbeddingSet, Problem, Segment
 
 T = TypeVar("T")
@@ -23,13 +28,9 @@ T = TypeVar("T")
 class Speech:
     """Data directory with its front end.
 
-    Parameters
-    ----------
-    data : DataDir
-        One session: "session" normalisation pools over all its segments.
-    front_end : FrontEnd
-        Front end. Speech detection and normalisation may differ between directories
-        that train one model.
+    A directory is one session: "session" normalisation pools over all its segments.
+    Speech detection and normalisation may differ between directories that train one
+    model.
     """
 
     data: DataDir
@@ -48,24 +49,10 @@ def extract_ivectors(
 ) -> EmbeddingSet:
     """Extract i-vectors of all segments of a data directory.
 
-    Parameters
-    ----------
-    speech : Speech
-        Data directory and front end, usually the front end of the extractor; see
-        `front_end_of`.
-    extractor : IvectorExtractor
-        Model.
-    channel : int, optional
-        Channel of files that have several.
-    allow_commands : bool, default=False
-        Run entries of `wav.scp` that are commands.
-    workers : int, default=1
-        Number of processes and threads. Results do not depend on it.
-    problems : list, optional
-        Receives the errors of segments that could not be read, which are skipped.
-        Without it an error is raised at the end.
-    progress : Progress, optional
-        Receives progress.
+    `problems` receives the errors of segments that could not be read, which are
+    skipped; without it an error is raised at the end. `channel` is that of files that
+    have several. There are `workers` processes and threads; results do not depend on
+    them.
     """
     data, front_end = speech.data, speech.front_end
     check_front_end(front_end, extractor)
@@ -93,34 +80,18 @@ def ivectors_of(
     extractor: IvectorExtractor,
     *,
     front_end: FrontEnd,
-    recording: str = "recording",
-    workers: int = 1,
-    progress: Progress | None = None,
+    recording: str,
+    context: RunContext,
 ) -> EmbeddingSet:
     """Extract i-vectors of segments of one recording.
 
-    Parameters
-    ----------
-    audio : Samples
-        One channel at any sampling rate.
-    segments : mapping from str to Segment
-        Segments of this recording by id.
-    extractor : IvectorExtractor
-        Model.
-    front_end : FrontEnd
-        Front end.
-    recording : str, default="recording"
-        Name of the recording.
-    workers : int, default=1
-        Number of threads. Results do not depend on it.
-    progress : Progress, optional
-        Receives progress.
+    The audio is one channel at any sampling rate.
     """
     check_front_end(front_end, extractor)
-    with (progress or Silence()).track("i-vectors", len(segments)) as advance:
+    with context.progress.track("i-vectors", len(segments)) as advance:
         frames = frames_of(audio, segments, front_end, recording=recording)
         return extractor.extract_all(
-            counted(frames, advance), workers=workers, source=str(audio.path)
+            counted(frames, advance), workers=context.workers, source=str(audio.path)
         )
 
 
@@ -144,3 +115,78 @@ def counted(items: Iterable[T], advance: Callable[[], None]) -> Iterator[T]:
     for item in items:
         yield item
         advance()
+
+
+@dataclass(frozen=True)
+class WrittenFeatures:
+    """Result of `write_features`: path, size and front end of an archive."""
+
+    output: Path
+    n_segments: int
+    n_frames: int
+    front_end: FrontEnd
+
+    @property
+    def hours(self) -> float:
+        """Hours of speech."""
+        return self.n_frames * self.front_end.grid.shift / 3600
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "output": str(self.output),
+            "segments": self.n_segments,
+            "frames": self.n_frames,
+            "hours": self.hours,
+            "dim": self.front_end.dim,
+            "front_end": self.front_end.as_dict(),
+        }
+
+
+def write_features(
+    data: DataDir,
+    output: str | Path,
+    front_end: FrontEnd | None = None,
+    *,
+    scp: str | Path | None = None,
+    compress: bool = False,
+    channel: int | None = None,
+    allow_commands: bool = False,
+    workers: int = 1,
+    problems: list[Problem] | None = None,
+    progress: Progress | None = None,
+) -> WrittenFeatures:
+    """Write the features of all segments of a data directory.
+
+    The archive is written atomically, and `scp` is a table of positions in it. With
+    `compress`, the one-byte compression of Kaldi is used. See `features_of_segments`
+    for the others.
+    """
+    chosen = FrontEnd() if front_end is None else front_end
+    n_frames = 0
+    listener = progress or Silence()
+    with (
+        listener.track("features", count_segments(data)) as advance,
+        protecting(input_files([data.path])),
+        replacing_all([output], index=scp) as [temporary, *listing],
+        temporary.open("wb") as stream,
+    ):
+        ark = FeatureArk(stream, compress=compress)
+        for name, frames in features_of_segments(
+            data,
+            chosen,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=problems,
+        ):
+            ark.write(name, frames)
+            n_frames += len(frames)
+            advance()
+        if not len(ark):  # an ark that was there before stays
+            raise DataFormatError(
+                "no segment has features; nothing was written", path=data.path
+            )
+        for file in listing:
+            write_plain(file, ark.scp(Path(output)))
+    return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar._progress import Progress, Silence
+from sms_diar._progress import Progress
 from sms_diar.embeddings import (
     FrameStore,
     IvectorExtractor,
@@ -23,6 +23,7 @@ from sms_diar.embeddings.ubm import count_steps
 from sms_diar.errors import ExperimentError, InvalidParameterError, MissingFileError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.memory import require, training_memory
 from sms_diar.pipeline.train.checkpoint import Checkpoint, TrainingState, training_key
 from sms_diar.pipeline.train.extraction import Speech, count_segments, counted
@@ -63,33 +64,20 @@ def train_ivectors(
 ) -> IvectorModel:
     """Train the background model, T and optionally the back end.
 
-    Parameters
-    ----------
-    speech : sequence of Speech
-        Training data; each directory is a session. The model stores the front end
-        of the first one for extraction.
-    settings : IvectorSettings, optional
-        Sizes and iterations.
-    backend : bool, default=False
-        Train the paper's chain and PLDA on the i-vectors of the same segments, with
-        the speakers of `utt2spk`.
-    channel, allow_commands, workers, problems, progress
-        As in `extract_ivectors`.
-    notes : mapping, optional
-        Additional notes to store in the model.
-    checkpoint : Path, optional
-        Checkpoint file. After an interruption, training with the same data and
-        settings continues from it and gives the same model. The caller removes the
-        file after writing the model.
-    max_memory : int, optional
-        Maximum memory of the program in bytes. Raise an error before the work if
-        more may be needed. Results do not depend on it.
+    Each directory of `speech` is a session; the model stores the front end of the first
+    one. With `backend`, the paper's chain and PLDA are trained on the i-vectors of the
+    same segments, with the speakers of `utt2spk`. `notes` are stored in the model.
+
+    After an interruption, training with the same data and settings continues from the
+    file `checkpoint` and gives the same model. The caller removes the file after
+    writing the model. See `extract_ivectors` and `sms_diar.cluster` for the others.
     """
     chosen = settings or IvectorSettings()
     front_end = _common_front_end(speech)
     # Read first, so that errors appear before hours of training.
     speakers = _speakers(speech) if backend else {}
-    listener = progress or Silence()
+    context = RunContext.of(workers=workers, progress=progress)
+    listener = context.progress
     if max_memory is not None:
         n_segments = sum(count_segments(part.data) for part in speech)
         require(
@@ -130,12 +118,7 @@ def train_ivectors(
         store_state = Checkpoint(checkpoint, key, listener.say)
         with store_state.on_interruption():
             extractor, statistics = _train_extractor(
-                store,
-                front_end,
-                chosen,
-                store_state,
-                workers=workers,
-                listener=listener,
+                store, front_end, chosen, store_state, context
             )
         words = {
             **(notes or {}),
@@ -174,7 +157,7 @@ def _speakers(speech: Sequence[Speech]) -> dict[str, str]:
         if not part.data.has("utt2spk"):
             raise MissingFileError(
                 f"{part.data.path / 'utt2spk'}: no such file, and a back end needs to "
-                f"know the speakers; train without --backend"
+                f"know the speakers; train with backend=False"
             )
         speakers |= part.data.utt2spk
     return speakers
@@ -185,10 +168,9 @@ def _train_extractor(
     front_end: FrontEnd,
     settings: IvectorSettings,
     kept: Checkpoint,
-    *,
-    workers: int,
-    listener: Progress,
+    context: RunContext,
 ) -> tuple[IvectorExtractor, Statistics]:
+    listener, workers = context.progress, context.workers
     steps = count_steps(settings.n_components, n_iter=settings.ubm_iter)
     reached = kept.read(lambda state: _fits(state, store.dim, settings))
     done = 0 if reached.ubm is None else len(reached.ubm.steps)
@@ -284,7 +266,7 @@ def _train_backend(
     if len(set(labels.tolist())) < 2:
         raise ExperimentError(
             f"{_OWNER}: a back end needs at least 2 speakers with speech, got "
-            f"{len(set(labels.tolist()))}; train without --backend"
+            f"{len(set(labels.tolist()))}; train with backend=False"
         )
     vectors = extractor.model.extract(statistics.select(rows), workers=workers)
     backend = train_backend(vectors, labels, extractor=extractor.fingerprint)

@@ -135,8 +135,8 @@ def require_model_path() -> Path:
     path = embedded_model_path()
     if path is None:
         raise MissingFileError(
-            "this installation has no embedded i-vector model; name one with --model, "
-            "or train it with 'sms-diar ivectors train'"
+            "this installation has no embedded i-vector model; set model to the path "
+            "of one, or train it with 'sms-diar ivectors train'"
         )
     return path
 
@@ -149,8 +149,8 @@ def read_backend(path: str | Path) -> BackEnd:
     model = read_ivector_model(path)
     if model.backend is None:
         raise DataFormatError(
-            "an i-vector model without a back end; train it with --backend, or a back "
-            "end on its vectors with 'sms-diar plda train'",
+            "an i-vector model without a back end; train it with backend=True, or a "
+            "back end on its vectors with 'sms-diar plda train'",
             path=path,
         )
     return model.backend
@@ -166,27 +166,15 @@ def choose_backend(
 ) -> BackEnd | None:
     """Find the back end for given vectors.
 
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        Vectors, possibly with the fingerprint of their extractor.
-    plda : path, BackEnd or PldaModel, optional
-        A model file of this package, with or without an extractor, or a Kaldi PLDA
-        file; or the contents of one.
-    transform : path, optional
-        Transform for a Kaldi PLDA model; without PLDA, it makes a cosine back end.
-    transform_length : {"unit", "sqrt-dim"}, optional
-        Target length of the normalisations of a VBx transform; by default as in the
-        file.
-    models : sequence of paths, optional
-        I-vector models that may have made the vectors, searched if there is neither
-        `plda` nor `transform`; by default the embedded model.
+    `plda` is a model file of this package, with or without an extractor, or a Kaldi
+    PLDA file, or the contents of one. `transform` is the transform for a Kaldi PLDA
+    model; without PLDA, it makes a cosine back end. `transform_length`, "unit" or
+    "sqrt-dim", is the target length of the normalisations of a VBx transform, by
+    default as in the file. Without `plda` and `transform`, i-vector `models` that may
+    have made the vectors are searched, by default the embedded model.
 
-    Returns
-    -------
-    backend : BackEnd or None
-        None if nothing was specified and the extractor of the vectors is unknown;
-        a back end is then fitted to each session.
+    Return None if nothing was specified and the extractor of the vectors is unknown; a
+    back end is then fitted to each session.
     """
     refuse_path(
         "choose_backend",
@@ -203,7 +191,8 @@ def choose_backend(
     if isinstance(plda, BackEnd):
         if transform is not None:
             raise InvalidParameterError(
-                f"--transform: {name} has its own transform; omit --transform"
+                f"cluster: transform must be omitted, because {name} has its own, "
+                f"got {transform}"
             )
         return plda
     chain = None if transform is None else read_transform(transform)
@@ -212,8 +201,8 @@ def choose_backend(
     if chain is None and plda is not None and plda.dim != embeddings.dim:
         raise InvalidParameterError(
             f"{name}: a PLDA model of {plda.dim} dimensions cannot score the "
-            f"{embeddings.dim}-dimensional vectors of {embeddings.source}; give the "
-            f"transform that comes before it with --transform"
+            f"{embeddings.dim}-dimensional vectors of {embeddings.source}; set "
+            f"transform to the one that comes before it"
         )
     return backend_from_transform(chain, plda, embeddings.dim)
 

@@ -34,17 +34,7 @@ _NAMED = 3  # maximum number of ids in a message
 
 @dataclass(frozen=True, eq=False)
 class TrainedPlda:
-    """PLDA model with its transform.
-
-    Parameters
-    ----------
-    backend : BackEnd
-        Transform and model.
-    model : PldaModel
-        Model only.
-    notes : mapping
-        Training data and settings.
-    """
+    """PLDA model, the back end with its transform, and notes on its training."""
 
     backend: BackEnd
     model: PldaModel
@@ -76,15 +66,9 @@ def labelled_embeddings(
 ) -> tuple[EmbeddingSet, list[str]]:
     """Return the embeddings that have a label, and their speakers.
 
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        The vectors.
-    labels : path, optional
-        Speaker of each id: utt2spk, CSV or JSON; by default the labels in the npz
-        file of the vectors.
-    intersect : bool, default=False
-        Use only ids with both a vector and a label, instead of raising an error.
+    `labels` is the path of an utt2spk, CSV or JSON table; by default the labels in the
+    npz file of the vectors. With `intersect`, only ids with both a vector and a label
+    are used, instead of raising an error.
     """
     if labels is not None:
         speakers, source = read_labels(labels), str(labels)
@@ -112,7 +96,7 @@ def labelled_embeddings(
             )
         raise InvalidParameterError(
             f"{embeddings.source}: {' and '.join(parts)}; add them, or skip them "
-            f"with --intersect"
+            f"with intersect=True"
         )
     rows = [row for row, name in enumerate(embeddings.ids) if name in speakers]
     chosen = embeddings.select(rows)
@@ -131,22 +115,10 @@ def train_plda(
 ) -> TrainedPlda:
     """Train the paper's chain and a PLDA model on labelled vectors.
 
-    Parameters
-    ----------
-    embeddings : EmbeddingSet
-        The vectors.
-    speakers : sequence of str
-        Speaker of each vector.
-    n_components : int, float or None, default=None
-        Dimensions after the PCA, or the share of variance to keep; all by default.
-    shrinkage : float or "auto", default=0.0
-        Regularisation of the whitening.
-    iterations : int, default=20
-        Iterations of EM.
-    estimation : {"ml", "kaldi"}, default="ml"
-        Maximum likelihood, or the estimate of ivector-compute-plda.
-    raw : bool, default=False
-        Use the vectors without a transform.
+    `n_components` is the number of dimensions after the PCA, or the share of variance
+    to keep; all by default. `shrinkage` regularises the whitening. `estimation` is
+    maximum likelihood by `iterations` of EM, or the estimate of ivector-compute-plda.
+    With `raw`, the vectors are used without a transform.
     """
     phi = embeddings.vectors
     if not raw:
@@ -201,16 +173,9 @@ def adapt_backend(
 ) -> BackEnd | PldaModel:
     """Adapt a model to unlabelled vectors of another domain.
 
-    Parameters
-    ----------
-    model : BackEnd or PldaModel
-        Result of `read_plda_model`; the adapted model has the same type.
-    backend : BackEnd
-        Result of `backend_of` for the same file.
-    embeddings : EmbeddingSet
-        Vectors of the other domain.
-    within_scale, between_scale, mean_scale : float
-        As in `adapt_plda`.
+    `model` is the result of `read_plda_model`, and the adapted model has the same type;
+    `backend` is the result of `backend_of` for the same file. Scales are as in
+    `adapt_plda`.
     """
     adapted = adapt_plda(
         # The recovered model is rounded; a Kaldi file has the exact one.

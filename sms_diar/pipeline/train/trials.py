@@ -32,17 +32,7 @@ Writer: TypeAlias = Callable[[str], Any]
 
 
 class Enrolment(NamedTuple):
-    """Enrolled speakers.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the speakers.
-    means : ndarray of shape (n, d)
-        Mean vector of each speaker.
-    counts : ndarray of shape (n,)
-        Number of vectors of each speaker.
-    """
+    """Enrolled speakers: mean vectors of shape (n, d), and counts of shape (n,)."""
 
     names: tuple[str, ...]
     means: FloatArray
@@ -52,14 +42,8 @@ class Enrolment(NamedTuple):
 def enrol(ids: tuple[str, ...], phi: FloatArray, average: Path | None) -> Enrolment:
     """Enrol each vector as one speaker, or the mean vector of each speaker.
 
-    Parameters
-    ----------
-    ids : tuple of str
-        Ids of the vectors.
-    phi : ndarray of shape (n, d)
-        The vectors in the space of the PLDA model.
-    average : Path or None
-        Labels; spk2utt if the file has this name.
+    `phi` are the vectors in the space of the PLDA model, shape (n, d). `average` is a
+    table of labels, spk2utt if the file has this name.
     """
     if average is None:
         return Enrolment(ids, phi, np.ones(len(ids), dtype=np.int64))
@@ -90,16 +74,7 @@ def score_trials(
 ) -> dict[str, Any]:
     """Score a list of trials; return their number and, with targets, the error rate.
 
-    Parameters
-    ----------
-    terms : TrialTerms
-        Precomputed terms of the scores.
-    trials : Trials
-        Pairs to score.
-    write : callable
-        Receives lines of the form "enrol test score".
-    progress : Progress
-        Receives progress.
+    `write` receives lines of the form "enrol test score".
     """
     total = len(trials.rows)
     scores = np.empty(total)
@@ -136,14 +111,8 @@ def score_all_pairs(
 ) -> dict[str, Any]:
     """Score all pairs, a block of rows at a time.
 
-    Parameters
-    ----------
-    terms, write, progress
-        As in `score_trials`.
-    enrolled, tested : tuple of str
-        Names of the rows and columns.
-    once : bool
-        True if both sides are equal; each pair is then scored once.
+    `enrolled` and `tested` are the names of rows and columns. With `once`, both sides
+    are equal, and each pair is scored once.
     """
     for name in {*enrolled, *tested}:
         check_field("plda score", "id", name, format="the scores")

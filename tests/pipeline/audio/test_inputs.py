@@ -34,12 +34,8 @@ def test_files_and_tables_can_be_mixed(tmp_path):
 def test_a_name_given_twice_is_refused(tmp_path):
     (tmp_path / "a.wav").touch()
     (tmp_path / "a.flac").touch()
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="different names, got 'a' for"):
         find_recordings([tmp_path / "a.wav", tmp_path / "a.flac"])
-    assert str(caught.value) == (
-        f"find_recordings: recordings must have different names, got 'a' for "
-        f"{tmp_path / 'a.wav'} and {tmp_path / 'a.flac'}; name them in a wav.scp"
-    )
 
 
 def test_a_bad_line_of_a_table_is_named(tmp_path):
@@ -70,19 +66,10 @@ def test_a_source_is_single_by_its_form(tmp_path):
 
 
 def test_what_is_no_source_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=r"source must be .*got tuple"):
         recordings_of([(np.zeros(10), RATE)])
-    assert str(caught.value) == (
-        "diarize: source must be a path or several, or (samples, rate), got tuple "
-        "among several; give names to several recordings in memory: {'name': (samples, "
-        "rate), ...}"
-    )
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=r"source\['x'\] must be .*got str"):
         recordings_of({"x": "call.wav"})
-    assert str(caught.value) == (
-        "diarize: source['x'] must be (samples, rate), got str; paths are given alone "
-        "or in a list"
-    )
 
 
 def channels_of(source, channel=None):
@@ -106,12 +93,11 @@ def test_channels_of_arrays_are_those_of_files(tmp_path):
 @pytest.mark.parametrize(
     ("shape", "channel", "problem"),
     [
-        ((2, 50), None, "samples must be of shape (n,) or (n, channels), got (2, 50)"),
-        ((), None, "samples must be of shape (n,) or (n, channels), got ()"),
-        ((50, 2), 3, "has 2 channel(s), there is no channel 3"),
+        ((2, 50), None, r"samples must be of shape .* got \(2, 50\)"),
+        ((), None, r"samples must be of shape .* got \(\)"),
+        ((50, 2), 3, "there is no channel 3"),
     ],
 )
 def test_arrays_of_another_shape_are_refused(shape, channel, problem):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=f"^recording: .*{problem}"):
         channels_of((np.zeros(shape), RATE), channel)
-    assert str(caught.value) == f"recording: {problem}"

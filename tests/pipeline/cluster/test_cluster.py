@@ -62,12 +62,8 @@ def test_per_recording_speakers_are_named_within_it():
     embeddings, segments, _ = two_recordings()
     result = cluster_embeddings(embeddings, SMS, segments=segments, per_recording=True)
     assert {s.session: s.n_speakers for s in result.sessions} == {"one": 2, "two": 2}
-    assert set(result.labels.values()) == {
-        "one-spk-01",
-        "one-spk-02",
-        "two-spk-01",
-        "two-spk-02",
-    }
+    names = {f"{session}-spk-0{n}" for session in ("one", "two") for n in (1, 2)}
+    assert set(result.labels.values()) == names
 
 
 def test_a_session_does_not_depend_on_its_company():
@@ -97,20 +93,15 @@ def test_without_segments_there_are_no_turns():
 
 def test_an_empty_set_is_refused():
     empty = EmbeddingSet((), np.empty((0, 3)), source="x.ark")
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="must hold at least one vector"):
         cluster_embeddings(empty, SMS)
-    assert str(caught.value) == "x.ark: must hold at least one vector, got none"
 
 
 def test_ids_without_segments_are_counted_and_named():
     embeddings, segments, _ = two_recordings()
     kept = {name: s for name, s in segments.items() if name >= "one-05"}
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=r"none for 5 of 120 ids.*one-00"):
         match_segments(embeddings, kept, "segments")
-    assert str(caught.value) == (
-        "segments: must list all segments of embeddings, got none for 5 of 120 ids "
-        "('one-00', 'one-01', 'one-02', ...)"
-    )
     extra = {**segments, "two-99": Segment("two", 99.0, 100.0)}
     assert match_segments(embeddings, extra, "segments") == ["two-99"]
 
@@ -118,24 +109,27 @@ def test_ids_without_segments_are_counted_and_named():
 def test_a_back_end_of_another_extractor_is_refused():
     embeddings, _, truth = two_recordings()
     backend = train_backend(embeddings.vectors, truth, n_components=2)
-    other = EmbeddingSet(
-        embeddings.ids, embeddings.vectors, extractor="abc", source="x.ark"
-    )
+    other = EmbeddingSet(embeddings.ids, embeddings.vectors, extractor="abc")
     model = SpeakerStochasticMeanShift(backend=backend.with_extractor("xyz"))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=r"\(xyz\), got vectors of abc"):
         cluster_embeddings(other, model)
-    assert str(caught.value) == (
-        "x.ark: vectors must come from the extractor of the back end (xyz), got "
-        "vectors of abc; use the back end that was trained on this extractor's vectors"
-    )
 
 
-def test_memory_is_estimated_in_words():
+@pytest.mark.parametrize(
+    ("estimator", "note"),
+    [
+        (SMS, "cosine scores, whitening fitted on the session: about 0 MiB of memory"),
+        (AgglomerativeSpeakers(), "cosine scores, whitening fitted on the session"),
+        (
+            SpeakerEvidenceMeanShift(),
+            "no model: space and noise learnt from the session: about 0 MiB of memory",
+        ),
+    ],
+)
+def test_memory_is_estimated_in_words_unless_all_pairs_are_held(estimator, note):
     embeddings, _, _ = two_recordings()
-    assert memory_note(embeddings, SMS) == (
-        "120 segments of 8 dimensions, cosine scores, whitening fitted on the session: "
-        "about 0 MiB of memory"
-    )
+    want = f"120 segments of 8 dimensions, {note}"
+    assert memory_note(embeddings, estimator) == want
 
 
 def test_overlapping_windows_weigh_less_recording_by_recording():
@@ -165,18 +159,6 @@ def test_only_what_a_method_has_is_summed_up():
     [linked] = cluster_embeddings(embeddings, AgglomerativeSpeakers()).sessions
     assert linked.k is None
     assert linked.converged
-
-
-def test_memory_of_all_pairs_is_not_estimated():
-    embeddings, _, _ = two_recordings()
-    words = "120 segments of 8 dimensions, cosine scores, whitening"
-    assert memory_note(embeddings, AgglomerativeSpeakers()) == (
-        f"{words} fitted on the session"
-    )
-    assert memory_note(embeddings, SpeakerEvidenceMeanShift()) == (
-        "120 segments of 8 dimensions, no model: space and noise learnt from the "
-        "session: about 0 MiB of memory"
-    )
 
 
 def overlapping_windows(named=True):
@@ -343,33 +325,23 @@ def test_remarks_about_the_input_go_to_progress():
 
 
 @pytest.mark.parametrize(
-    ("embeddings", "options", "problem"),
+    ("options", "problem"),
     [
-        (np.zeros((2, 3)), {"segments": [Segment("a", 0, 1)]}, "cluster: segments "
-         "must be one for each of the 2 vectors, got 1"),
-        (np.zeros((2, 3)), {"segments": 5}, "cluster: segments must be one for each "
-         "of the 2 vectors, got 0"),
-        (np.zeros((2, 3)), {"segments": [(0, 1), (1, 2)]}, "cluster: segments must be "
-         "of type sms_diar.Segment, got (0, 1)"),
-        (np.zeros((2, 3)), {"per_recording": True}, "cluster_embeddings: "
-         "per_recording needs segments, got none"),
-        (np.zeros((2, 3)), {"k": 3}, "method sms: -k (k) must be left out, got 3; it "
-         "is for sms-paper, ms, bms, dsms"),
+        ({"segments": [Segment("a", 0, 1)]}, "segments must be one for each"),
+        ({"segments": 5}, "segments must be one for each"),
+        ({"segments": [(0, 1), (1, 2)]}, "segments must be of type"),
+        ({"per_recording": True}, "per_recording needs segments"),
+        ({"k": 3}, "must be left out, got 3"),
     ],
-)  # fmt: skip
-def test_wrong_input_of_cluster_is_refused(embeddings, options, problem):
-    with pytest.raises(InvalidParameterError) as caught:
-        sms_diar.cluster(embeddings, **options)
-    assert str(caught.value) == problem
+)
+def test_wrong_input_of_cluster_is_refused(options, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        sms_diar.cluster(np.zeros((2, 3)), **options)
 
 
 def test_a_path_in_place_of_vectors_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="embeddings must be an Emb"):
         cluster_embeddings("x.ark", SMS)
-    assert str(caught.value) == (
-        "cluster_embeddings: embeddings must be an EmbeddingSet, got the path 'x.ark'; "
-        "read it with sms_diar.read_embeddings, or call sms_diar.cluster"
-    )
 
 
 @pytest.mark.parametrize(
@@ -452,30 +424,37 @@ ODD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["sms", "ahc"])
 @pytest.mark.parametrize("name", ODD)
-def test_values_that_are_not_vectors_are_refused_whatever_the_method(name, method):
+def test_values_that_are_not_vectors_are_refused(name, method):
     value, problem = ODD[name]
-    plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4)) if method == "vbx" else None
     with pytest.raises(SmsDiarError) as caught:
-        sms_diar.cluster(value, method=method, plda=plda)
+        sms_diar.cluster(value, method=method)
     assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "rows",
-    [FEW[:1], FEW[:2], FEW[:3], np.zeros((5, 4)), np.ones((5, 4)), 1e-310 * FEW]
-    + [FEW.astype(dtype) for dtype in ("f2", "f4", ">f8", "longdouble", "i1", object)]
-    + [np.asfortranarray(FEW), np.broadcast_to(FEW[0], (6, 4)), np.ma.array(FEW)],
+    [FEW[:1], FEW[:3], np.zeros((5, 4)), np.ones((5, 4)), 1e-310 * FEW],
 )
-def test_small_equal_and_oddly_stored_vectors_are_clustered(rows, method):
+def test_few_and_equal_vectors_are_clustered(rows, method):
     plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4)) if method == "vbx" else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         result = sms_diar.cluster(rows, method=method, plda=plda)
     assert len(result.labels_) == len(rows)
     assert set(result.labels_) == set(range(result.sessions[0].n_speakers))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [FEW.astype(dtype) for dtype in ("f2", "f4", ">f8", "longdouble", "i1", object)]
+    + [np.asfortranarray(FEW), np.broadcast_to(FEW[0], (6, 4)), np.ma.array(FEW)],
+)
+def test_oddly_stored_vectors_are_clustered(rows):
+    plain = np.ascontiguousarray(rows, dtype=np.float64)
+    assert sms_diar.cluster(rows).labels == sms_diar.cluster(plain).labels
 
 
 def test_vectors_too_large_for_a_model_are_refused():

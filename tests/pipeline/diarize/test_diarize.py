@@ -175,16 +175,13 @@ def test_the_result_can_be_written_and_read(one_voice, tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"vad": "loud"}, "VadConfig: method must be one of 'energy', 'neural', "
-         "'none', got 'loud'"),
-        ({"channel": 0}, "diarize: channel must be a whole number >= 1, got 0"),
-        ({"workers": 0}, "diarize: workers must be a whole number >= 1, got 0"),
-        ({"max_gap": -1}, "diarize: max_gap must be a finite number >= 0, got -1"),
-        ({"threshold": 1.0}, "method sms: --threshold must be left out, got 1.0; it "
-         "is for ahc"),
+        ({"vad": "loud"}, "method must be one of"),
+        ({"channel": 0}, "^diarize: channel must be"),
+        ({"workers": 0}, "^diarize: workers must be"),
+        ({"max_gap": -1}, "^diarize: max_gap must be"),
+        ({"threshold": 1.0}, "threshold must be left out"),
     ],
-)  # fmt: skip
+)
 def test_wrong_options_are_refused_before_the_work(options, problem):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=problem):
         sms_diar.diarize((np.zeros(RATE), RATE), **options)
-    assert str(caught.value) == problem

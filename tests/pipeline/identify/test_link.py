@@ -6,8 +6,12 @@ import pytest
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.pipeline.identify.enrol import Enrolment
-from sms_diar.pipeline.identify.link import link_voices, recurrence
-from sms_diar.pipeline.identify.match import identify, match_voices
+from sms_diar.pipeline.identify.match import (
+    identify,
+    link_voices,
+    match_voices,
+    recurrence,
+)
 from sms_diar.pipeline.identify.names import NamingRules
 from sms_diar.pipeline.identify.prints import VoicePrint, pool_prints, voice_prints
 from sms_diar.scoring.same_voice import COSINE, Calibration, VoiceComparison

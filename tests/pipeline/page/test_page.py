@@ -14,8 +14,8 @@ import sms_diar
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.pipeline.audio.inputs import GivenRecording
-from sms_diar.pipeline.page.api import report_page
-from sms_diar.pipeline.page.audio import listen_to
+from sms_diar.pipeline.context import RunContext
+from sms_diar.pipeline.page.api import listen_to, report_page
 from sms_diar.types import Segment, Turn
 
 RATE = 8000
@@ -90,7 +90,7 @@ def test_a_reference_of_another_name_is_matched_as_by_score():
 
 
 def test_peaks_and_sound_are_where_they_were(tone):
-    seconds, waveform, sound = listen_to(GivenRecording("x", *tone))
+    seconds, waveform, sound = listen_to(GivenRecording("x", *tone), RunContext())
     assert seconds == 4.0
     loud = np.flatnonzero(waveform.peaks > 128) / waveform.per_second
     assert (loud.min(), loud.max()) == pytest.approx((1.0, 2.0), abs=0.05)
@@ -101,7 +101,9 @@ def test_peaks_and_sound_are_where_they_were(tone):
 
 
 def test_silence_has_peaks_and_sound_too():
-    _, waveform, sound = listen_to(GivenRecording("x", np.zeros(RATE), RATE))
+    _, waveform, sound = listen_to(
+        GivenRecording("x", np.zeros(RATE), RATE), RunContext()
+    )
     assert not waveform.peaks.any()
     assert sound.content
 

@@ -11,7 +11,6 @@ from sms_diar.pipeline.score.api import score, score_labels, score_systems
 from sms_diar.types import Segment, Turn
 
 LINE = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"
-RULE = "a path, a list of paths, an Annotation or an iterable of Turn"
 
 
 def turn(recording, start, end, speaker):
@@ -124,85 +123,53 @@ def test_values_go_by_their_names_in_remarks():
         (5, "5"),
         (None, "None"),
         ([REF[0], "ref.rttm"], "'ref.rttm' at index 1"),
-        (["ref.rttm", REF[0]], f"{REF[0]!r} at index 1"),
-        ([("r", 0, 1, "A")], "('r', 0, 1, 'A') at index 0"),
-        ({"u1": "a"}, "a mapping; use score_labels for labels by id"),
+        (["ref.rttm", REF[0]], "Turn.* at index 1"),
+        ([("r", 0, 1, "A")], ".* at index 0"),
+        ({"u1": "a"}, "a mapping; use score_labels"),
     ],
 )
 def test_what_is_neither_path_nor_turns_is_refused(value, got):
     for name, arguments in (("reference", (value, HYP)), ("hypothesis", (REF, value))):
-        with pytest.raises(InvalidParameterError) as error:
+        problem = f"^score: {name} must be a path, .* got {got}"
+        with pytest.raises(InvalidParameterError, match=problem):
             score(*arguments)
-        assert str(error.value) == f"score: {name} must be {RULE}, got {got}"
 
 
 def test_a_reference_without_turns_is_refused(tmp_path):
-    with pytest.raises(
-        InvalidParameterError, match=r"^score: reference must hold turns, got none$"
-    ):
+    with pytest.raises(InvalidParameterError, match="reference must hold turns"):
         score([], HYP)
     path = write(tmp_path / "empty.rttm", [])
-    with pytest.raises(DataFormatError) as error:
+    with pytest.raises(DataFormatError, match="has no turns to score against"):
         score(path, HYP)
-    assert str(error.value) == f"{path}: has no turns to score against"
 
 
 def test_a_table_of_labels_is_no_reference_of_turns(tmp_path):
     path = tmp_path / "utt2spk"
     path.write_text("u1 a\n")
-    with pytest.raises(InvalidParameterError) as error:
+    with pytest.raises(InvalidParameterError, match="use score_labels"):
         score(path, HYP)
-    assert str(error.value) == (
-        f"score: reference must contain turns, got the table of labels {path}; use "
-        f"score_labels"
-    )
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("parameter", "options"),
     [
-        (
-            {"collar": 0.25, "collar_total": 0.5},
-            "score: collar_total must be given without collar, got collar_total=0.5 "
-            "and collar=0.25",
-        ),
-        (
-            {"collar_total": -1},
-            "score: collar_total must be a finite number >= 0, got -1",
-        ),
-        (
-            {"collar": 1e9},
-            "Settings: collar must be at most 1000000 seconds, got 1000000000.0",
-        ),
-        (
-            {"collar": float("nan")},
-            "Settings: collar must be a finite number >= 0, got nan",
-        ),
-        (
-            {"collar_total": 1e308},
-            "score: collar_total must be at most 2000000 seconds, got 1e+308",
-        ),
-        ({"seed": -1}, "score: seed must be a whole number >= 0, got -1"),
-        (
-            {"bootstrap": 10**12},
-            "score: bootstrap must be a whole number <= 1000000, got 1000000000000",
-        ),
-        (
-            {"bootstrap": 10, "level": float("nan")},
-            "bootstrap: level must be a number in (0, 1), got nan",
-        ),
-        ({"uem": 5}, "score: uem must be a path or a Uem, got 5"),
-        ({"bootstrap": -1}, "score: bootstrap must be a whole number >= 0, got -1"),
-        (
-            {"method": "t"},
-            "score: method must be one of 'percentile', 'bca', got 't'",
-        ),
+        ("collar_total", {"collar": 0.25, "collar_total": 0.5}),
+        ("collar_total", {"collar_total": -1}),
+        ("collar_total", {"collar_total": 1e308}),
+        ("collar", {"collar": 1e9}),
+        ("collar", {"collar": float("nan")}),
+        ("seed", {"seed": -1}),
+        ("bootstrap", {"bootstrap": 10**12}),
+        ("bootstrap", {"bootstrap": -1}),
+        ("level", {"bootstrap": 10, "level": float("nan")}),
+        ("uem", {"uem": 5}),
+        ("method", {"method": "t"}),
+        ("measure", {"measure": "wer"}),
     ],
 )
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(InvalidParameterError) as error:
+def test_wrong_options_are_refused(parameter, options):
+    with pytest.raises(InvalidParameterError, match=rf"^\w+: {parameter} must be "):
         score(REF, HYP, **options)
-    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("convention", ["sms-diar", "nist", "dscore", "pyannote"])
@@ -212,19 +179,10 @@ def test_the_longest_collar_leaves_nothing_to_score(convention):
     assert report.overall["scored"] == 0.0
 
 
-def test_a_measure_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidParameterError, match=r"^score: measure must be one of"):
-        score(REF, HYP, measure="wer")
-
-
 @pytest.mark.parametrize("hypotheses", [{}, ["hyp.rttm"], "hyp.rttm"])
 def test_systems_need_names(hypotheses):
-    with pytest.raises(InvalidParameterError) as error:
+    with pytest.raises(InvalidParameterError, match="hypotheses must map names"):
         score_systems(REF, hypotheses)
-    assert str(error.value) == (
-        f"score_systems: hypotheses must map names of systems to their turns, at "
-        f"least one, got {hypotheses!r}"
-    )
 
 
 def test_labels_from_paths_and_from_values(tmp_path):
@@ -238,14 +196,11 @@ def test_labels_from_paths_and_from_values(tmp_path):
     # u1-u3: one cluster of a, a, b: ACP 4/9 + 1/9
     assert report.figures["acp"] == pytest.approx(5 / 9)
     assert score_labels(*paths).figures == report.figures
-    texts = [
-        "1 of 4 ids are missing, the first is 'u4'; they are not scored",
-        "1 of 4 ids are missing, the first is 'u5'; they are not scored",
-    ]
-    assert [str(problem) for problem in report.problems] == [
-        f"hypothesis: {texts[0]}",
-        f"reference: {texts[1]}",
-    ]
+    assert [problem.path for problem in report.problems] == ["hypothesis", "reference"]
+    for problem, missing in zip(report.problems, ("u4", "u5"), strict=True):
+        assert problem.text.startswith(
+            f"1 of 4 ids are missing, the first is {missing!r}"
+        )
     assert [problem.path for problem in score_labels(*paths).problems] == [
         paths[1],
         str(paths[0]),
@@ -254,12 +209,8 @@ def test_labels_from_paths_and_from_values(tmp_path):
 
 @pytest.mark.parametrize("value", [5, [("u1", "a")]])
 def test_what_is_neither_path_nor_labels_is_refused(value):
-    with pytest.raises(InvalidParameterError) as error:
+    with pytest.raises(InvalidParameterError, match="hypothesis must be a path or a"):
         score_labels({"u1": "a"}, value)
-    assert str(error.value) == (
-        f"score_labels: hypothesis must be a path or a mapping from id to speaker, got "
-        f"{value!r}"
-    )
 
 
 def test_single_recordings_of_other_names_are_one_recording_with_a_warning():
@@ -267,10 +218,7 @@ def test_single_recordings_of_other_names_are_one_recording_with_a_warning():
     report = score(REF[:2], other)
     assert (report.overall["der"], list(report.recordings)) == (0.4, ["r"])
     [remark] = report.remarks
-    assert remark.with_severity() == (
-        "hypothesis: warning: the only recording, 'talk', is taken for 'r', the only "
-        "one of the other side"
-    )
+    assert (remark.kind, remark.severity) == ("only recording", "warning")
 
 
 def test_a_file_without_a_name_of_its_recording_is_matched_with_a_note(tmp_path):

@@ -348,10 +348,8 @@ def test_rate_and_format_are_those_asked_for(simulate):
 def test_what_is_too_loud_is_clipped_and_said(simulate):
     made = simulate(duration=10.0, level=-3.0)
     assert made.recordings[0].n_clipped > 0
-    assert made.notes == (
-        f"{made.recordings[0].n_clipped} samples were too loud and clipped; lower the "
-        f"level",
-    )
+    [note] = made.notes
+    assert note.startswith(f"{made.recordings[0].n_clipped} samples were too loud")
 
 
 def test_files_that_are_closed_meanwhile_do_not_matter(simulate, monkeypatch):
@@ -368,11 +366,8 @@ def test_one_channel_of_several_can_be_chosen(simulate, tmp_path, write_tables):
     both = np.column_stack([voice, np.zeros_like(voice)])
     soundfile.write(folder / "x.wav", both, RATE)
     data = write_tables(folder, wav__scp=["x x.wav"], utt2spk=["x x"])
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match="has 2 channels"):
         simulate(data, speakers=1, duration=6.0)
-    assert str(caught.value) == (
-        f"{data}/x.wav: has 2 channels; choose one with --channel 1 (channel=1) to 2"
-    )
     options = {"speakers": 1, "duration": 6.0, "vad": "none"}
     assert samples(simulate(data, **options, channel=1)).any()
     assert not samples(simulate(data, **options, channel=2)).any()
@@ -386,10 +381,9 @@ def test_speech_that_recurs_is_said(simulate):
     made = simulate(duration=200.0)
     [one] = made.recordings
     assert 0.6 < one.repeated < 0.9
-    assert made.notes == (
-        f"speech recurs in 1 of 1 conversations, up to {one.repeated:.0%} of the "
-        f"speech (sim-0000): their speakers have no more speech; repeated speech adds "
-        f"no evidence",
+    [note] = made.notes
+    assert note.startswith(
+        f"speech recurs in 1 of 1 conversations, up to {one.repeated:.0%}"
     )
     assert simulate(duration=15.0).notes == ()
 
@@ -397,94 +391,45 @@ def test_speech_that_recurs_is_said(simulate):
 def test_overlap_that_cannot_be_is_said(simulate):
     made = simulate(duration=60.0, overlap=0.9, dominance="zipf")
     [note] = [note for note in made.notes if note.startswith("overlap")]
-    assert note == (
-        f"overlap is not near 0.9 in 1 of 1 conversations (first sim-0000: "
-        f"{made.recordings[0].overlap:.3f}); they are too short for it, or their "
-        f"speakers' shares too uneven"
-    )
+    assert f"(first sim-0000: {made.recordings[0].overlap:.3f})" in note
 
 
 # --- refusals ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("parameter", "options"),
     [
-        (
-            {"speakers": 5},
-            "simulate: speakers must be at most the 4 of {data}, got 5",
-        ),
-        ({"speakers": 0}, "simulate: speakers must be a whole number >= 1, got 0"),
-        ({"overlap": 1.2}, "simulate: overlap must be a number in [0, 0.9], got 1.2"),
-        (
-            {"speakers": 1, "overlap": 0.1},
-            "simulate: overlap must be 0 for one speaker, got 0.1",
-        ),
-        ({"duration": 0.0}, "simulate: duration must be a finite number > 0, got 0.0"),
-        (
-            {"speakers": 4, "duration": 2.0},
-            "simulate: duration must let each of 4 speakers have a turn (4 s), got 2 "
-            "s; raise it, or lower turn_min or speakers",
-        ),
-        (
-            {"turn_segments": (1, 2), "turn_mean": 3.0},
-            "simulate: turn_segments cannot be combined with turn_mean; turns have a "
-            "length in seconds or in segments",
-        ),
-        (
-            {"noise": "brown", "snr": 10.0},
-            "simulate: noise must be 'white', 'pink' or a data directory, got 'brown'",
-        ),
-        (
-            {"noise": "pink"},
-            "simulate: noise needs an snr, got noise 'pink' without; set the "
-            "signal-to-noise ratio, such as --snr 20 (snr=20)",
-        ),
-        (
-            {"level": 3.0},
-            "simulate: level must be at most 0 dB of full scale, got 3.0",
-        ),
-        (
-            {"snr": float("nan")},
-            "simulate: snr must be a finite number of dB, got nan",
-        ),
-        ({"rt60": -0.5}, "simulate: rt60 must be a finite number > 0, got -0.5"),
-        (
-            {"telephone": True, "rate": 6000},
-            "simulate: rate must be more than 6800 for a telephone's band, got 6000; "
-            "omit it",
-        ),
-        ({"rate": 10}, "simulate: rate must be a whole number >= 1000, got 10"),
-        (
-            {"format": "mp3"},
-            "simulate: format must be one of 'wav', 'flac', got 'mp3'",
-        ),
-        (
-            {"prefix": "a/b"},
-            "simulate: prefix must be letters, digits and any of '_.+-', got 'a/b'",
-        ),
-        (
-            {"vad": "loud"},
-            "simulate: vad must be one of 'energy', 'neural', 'none', got 'loud'",
-        ),
-        ({"seed": -1}, "simulate: seed must be a whole number >= 0, got -1"),
+        ("speakers", {"speakers": 5}),
+        ("speakers", {"speakers": 0}),
+        ("overlap", {"overlap": 1.2}),
+        ("overlap", {"speakers": 1, "overlap": 0.1}),
+        ("duration", {"duration": 0.0}),
+        ("duration", {"speakers": 4, "duration": 2.0}),
+        ("turn_segments", {"turn_segments": (1, 2), "turn_mean": 3.0}),
+        ("noise", {"noise": "brown", "snr": 10.0}),
+        ("noise", {"noise": "pink"}),
+        ("level", {"level": 3.0}),
+        ("snr", {"snr": float("nan")}),
+        ("rt60", {"rt60": -0.5}),
+        ("rate", {"telephone": True, "rate": 6000}),
+        ("rate", {"rate": 10}),
+        ("format", {"format": "mp3"}),
+        ("prefix", {"prefix": "a/b"}),
+        ("vad", {"vad": "loud"}),
+        ("seed", {"seed": -1}),
     ],
-    ids=lambda value: None if isinstance(value, str) else str(value),
 )
-def test_what_cannot_be_is_refused(simulate, voices, tmp_path, options, message):
-    with pytest.raises(InvalidParameterError) as caught:
+def test_what_cannot_be_is_refused(simulate, tmp_path, parameter, options):
+    with pytest.raises(InvalidParameterError, match=f"^simulate: {parameter} "):
         simulate(**options)
-    assert str(caught.value) == message.format(data=voices)
     assert list(tmp_path.rglob("*.wav")) == []
 
 
 def test_a_folder_with_something_in_it_is_refused(voices, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="simulate: output must be a new"):
         sms_diar.simulate(voices, tmp_path)
-    assert str(caught.value) == (
-        f"simulate: output must be a new or empty folder, got {tmp_path}"
-    )
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -500,33 +445,30 @@ def copied(voices, folder, **tables):
     return folder
 
 
-def test_a_data_directory_without_speakers_is_refused(simulate, voices, tmp_path):
-    data = copied(voices, tmp_path / "data", utt2spk=None)
-    with pytest.raises(MissingFileError) as caught:
-        simulate(data)
-    assert str(caught.value) == (
-        f"{data}/utt2spk: no such file; it must name the speaker of each segment"
-    )
-
-
-def test_a_missing_table_of_segments_is_guessed(simulate, voices, tmp_path):
-    data = copied(voices, tmp_path / "data", segments=None)
-    with pytest.raises(DataFormatError) as caught:
-        simulate(data)
-    assert str(caught.value) == (
-        f"{data}/utt2spk: names the speaker of none of the 4 recordings; is the "
-        f"segments table missing?"
-    )
-
-
-def test_segments_of_unknown_recordings_are_refused(simulate, voices, tmp_path):
-    lines = "ann-00 ann 0.0 1.0\neve-00 eve 0.0 1.0\n"
-    data = copied(voices, tmp_path / "data", segments=lines)
-    with pytest.raises(DataFormatError) as caught:
-        simulate(data)
-    assert str(caught.value) == (
-        f"{data}/segments:2: recording 'eve' of segment 'eve-00' is not in wav.scp"
-    )
+@pytest.mark.parametrize(
+    ("tables", "kind", "problem"),
+    [
+        ({"utt2spk": None}, MissingFileError, "utt2spk: no such file"),
+        ({"segments": None}, DataFormatError, "is the segments table missing"),
+        (
+            {"segments": "ann-00 ann 0.0 1.0\neve-00 eve 0.0 1.0\n"},
+            DataFormatError,
+            "segments:2: recording 'eve'",
+        ),
+        (
+            {"segments": "".join(f"{name}-00 {name} 0.0 99.0\n" for name in SPEAKERS)},
+            DataFormatError,
+            "ends at 99 s",
+        ),
+    ],
+)
+def test_incomplete_tables_are_refused(
+    simulate, voices, tmp_path, tables, kind, problem
+):
+    data = copied(voices, tmp_path / "data", **tables)
+    with pytest.raises(kind, match=problem):
+        simulate(data, duration=10.0)
+    assert not (tmp_path / "made0").exists()  # nothing half done
 
 
 def test_segments_without_a_speaker_are_left_out(simulate, voices, tmp_path):
@@ -543,22 +485,6 @@ def test_segments_without_a_speaker_are_left_out(simulate, voices, tmp_path):
     assert "dan" not in {turn.speaker for turn in made.turns}
 
 
-def test_segments_beyond_their_recording_are_refused(simulate, voices, tmp_path):
-    lines = "".join(f"{name}-00 {name} 0.0 99.0\n" for name in SPEAKERS)
-    data = copied(voices, tmp_path / "data", segments=lines)
-    with pytest.raises(DataFormatError) as caught:
-        simulate(data, duration=10.0)
-    assert "segment '" in str(caught.value)
-    assert "ends at 99 s" in str(caught.value)
-    assert not (tmp_path / "made0").exists()  # nothing half done
-
-
-def test_a_missing_data_directory_is_named(simulate, tmp_path):
-    with pytest.raises(MissingFileError) as caught:
-        simulate(tmp_path / "nowhere")
-    assert str(caught.value) == f"{tmp_path}/nowhere: no such data directory"
-
-
 def test_recordings_of_several_rates_need_a_rate(simulate, tmp_path, write_tables):
     folder = tmp_path / "mixed"
     folder.mkdir()
@@ -569,10 +495,7 @@ def test_recordings_of_several_rates_need_a_rate(simulate, tmp_path, write_table
     data = write_tables(folder, wav__scp=["x x.wav", "y y.wav"], utt2spk=["x x", "y y"])
     with pytest.raises(DataFormatError) as caught:
         simulate(data, duration=6.0)
-    assert str(caught.value) == (
-        f"{data}/y.wav: has 16000 samples per second, where 'x' has 8000; choose one "
-        f"rate for all with --rate (rate=...)"
-    )
+    assert str(caught.value.path) == f"{data}/y.wav"
     assert len(samples(simulate(data, duration=6.0, rate=8000))) == 48_000
 
 
@@ -581,9 +504,8 @@ def test_a_silent_speaker_has_no_level(simulate, tmp_path, write_tables):
     folder.mkdir()
     soundfile.write(folder / "x.wav", np.zeros(3 * RATE), RATE)
     data = write_tables(folder, wav__scp=["x x.wav"], utt2spk=["x x"])
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match="speaker 'x' is silent"):
         simulate(data, speakers=1, duration=6.0, level=-20.0, vad="none")
-    assert str(caught.value) == f"{data}: speaker 'x' is silent; remove the speaker"
 
 
 # --- real speech ---------------------------------------------------------------------
