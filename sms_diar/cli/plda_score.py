@@ -88,9 +88,14 @@ def score(
         from sms_diar.io.embeddings.files import read_embeddings
         from sms_diar.io.kaldi.trials import count_trials, read_trials
         from sms_diar.pipeline.memory import require, trial_memory
-        from sms_diar.pipeline.train.plda import backend_of, read_plda_model
-        from sms_diar.pipeline.train.trials import ROWS, score_all_pairs, score_trials
-        from sms_diar.pipeline.train.trials import enrol as enrol_speakers
+        from sms_diar.pipeline.train.plda import (
+            ROWS,
+            backend_of,
+            read_plda_model,
+            score_all_pairs,
+            score_trials,
+        )
+        from sms_diar.pipeline.train.plda import enrol as enrol_speakers
         from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:

@@ -15,7 +15,7 @@ from sms_diar.clustering.speakers.mean_shift import estimate_memory
 from sms_diar.embeddings.mixture import BLOCK
 from sms_diar.embeddings.total_variability import BATCH
 from sms_diar.errors import InvalidParameterError
-from sms_diar.pipeline.train.trials import TRIALS
+from sms_diar.pipeline.train.plda import TRIALS
 
 PROGRAM = 384 * 2**20
 """Memory of the program itself in bytes: interpreter, libraries, compiled code."""

@@ -541,8 +541,8 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
     trials = ["score", "b.npz", "x.npz", "--trials", "trials"]
     want = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
-    monkeypatch.setattr("sms_diar.pipeline.train.trials.ROWS", 7)
-    monkeypatch.setattr("sms_diar.pipeline.train.trials.TRIALS", 2)
+    monkeypatch.setattr("sms_diar.pipeline.train.plda.ROWS", 7)
+    monkeypatch.setattr("sms_diar.pipeline.train.plda.TRIALS", 2)
     got = [score_lines(sms_diar(*command)[1]) for command in (pairs, trials)]
     for one, other in zip(got, want, strict=True):
         assert one == pytest.approx(other, rel=1e-8, abs=1e-8)

@@ -20,9 +20,12 @@ from sms_diar.pipeline.diarize.global_activity import (
     most_active,
     voices_in_frames,
 )
-from sms_diar.pipeline.diarize.voices import left_over
-from sms_diar.pipeline.diarize.voices import with_odd_windows
-from sms_diar.pipeline.diarize.voices import common_time, joined_voices
+from sms_diar.pipeline.diarize.voices import (
+    common_time,
+    joined_voices,
+    left_over,
+    with_odd_windows,
+)
 from sms_diar.types import Segment
 
 CLASSES = ((), (0,), (1,), (0, 1))

@@ -27,9 +27,7 @@ def turn(start, end, speaker, recording="call"):
 def recording():
     turns = (turn(0.0, 2.0, "a"), turn(1.0, 2.0, HOSTILE), turn(2.0, 4.0, "b"))
     windows = [Segment("call", 0.0, 1.0), Segment("call", 2.0, 4.0)]
-    details = window_details(
-        windows, np.eye(2), np.array([0, 1]), np.array([0.9, 0.6])
-    )
+    details = window_details(windows, np.eye(2), np.array([0, 1]), np.array([0.9, 0.6]))
     session = SessionSummary("call", 2, 3, None, 1, converged=True)
     return DiarizedRecording(4.0, 4.0, session, turns, details=details)
 

@@ -21,7 +21,7 @@ from sms_diar.pipeline.audio.inputs import (
     paths_of,
     recordings_of,
 )
-from sms_diar.pipeline.diarize.channels import EACH, channel_name
+from sms_diar.pipeline.diarize.diarizer import EACH, channel_name
 from sms_diar.timeline.naming import name_in_recording
 from sms_diar.types import Segment, Turn
 

@@ -18,18 +18,31 @@ from sms_diar._progress import Progress
 from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.errors import DataFormatError
 from sms_diar.features.frames import check_detector
+from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.recording import Recording
 from sms_diar.io.turns.uem import read_uem
 from sms_diar.pipeline.audio.inputs import (
     AudioInput,
     GivenRecording,
+    check_length,
+    check_rate,
     is_single,
+    open_channels,
+    place_of,
     recordings_of,
+    uem_bounds,
 )
+from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.context import RunContext
-from sms_diar.pipeline.diarize.channels import EACH, diarize_channels
-from sms_diar.pipeline.diarize.diarizer import Diarizer, DiarizeSettings
+from sms_diar.pipeline.diarize.diarizer import (
+    EACH,
+    SHORTEST,
+    Diarizer,
+    DiarizeSettings,
+    channel_name,
+)
 from sms_diar.pipeline.diarize.models import AUTO, DiarizeModel, choose_model
 from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
 from sms_diar.pipeline.identify.enrol import (
@@ -39,12 +52,14 @@ from sms_diar.pipeline.identify.enrol import (
     enrolment_files,
 )
 from sms_diar.pipeline.identify.match import identify
-from sms_diar.pipeline.identify.names import NamingRules
+from sms_diar.pipeline.identify.prints import NamingRules, VoicePrint, voice_prints
 from sms_diar.pipeline.train.extraction import counted
+from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
-from sms_diar.timeline.regions import Uem
+from sms_diar.timeline.regions import Uem, within
 from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
-from sms_diar.types import Problem
+from sms_diar.timeline.windows import windows_of_regions
+from sms_diar.types import Problem, Turn
 
 
 def diarize(
@@ -336,3 +351,64 @@ def _results(
         else:
             problems.append(Problem.of(outcome, recording=name))
     return results
+
+
+def diarize_channels(
+    recording: Recording | GivenRecording,
+    diarizer: Diarizer,
+    settings: DiarizeSettings,
+    uem: Uem | None,
+    context: RunContext,
+) -> DiarizedRecording:
+    """Detect the speech in each channel; nothing is clustered."""
+    turns: list[Turn] = []
+    voices: list[VoicePrint] = []
+    place, rate = place_of(recording), diarizer.rate
+    bounds = None if uem is None else uem_bounds(uem, recording.id)
+    with open_channels(recording, allow_commands=context.allow_commands) as channels:
+        check_rate(channels[0].rate, rate, place, upsample=diarizer.upsamples)
+        for number, channel in enumerate(channels, start=1):
+            with MonoAudio([channel], rate, progress=context.progress) as audio:
+                duration = audio.duration
+                check_length(duration, SHORTEST, place)
+                speech = diarizer.speech(audio, recording.id, settings, context)
+                if bounds is not None:
+                    speech = within(speech, bounds)
+                spoken = [Turn(span, channel_name(number)) for span in speech]
+                if settings.channel_voices:
+                    voices += _voices(audio, spoken, diarizer, settings, context)
+            turns += spoken
+    if not turns:
+        raise DataFormatError(
+            f"no speech was found in {duration:.1f} s of {len(channels)} channel(s)",
+            path=place,
+        )
+    turns.sort(key=lambda turn: (turn.segment, turn.speaker))
+    speakers = {turn.speaker for turn in turns}
+    summary = SessionSummary(
+        recording.id, len(turns), len(speakers), None, 0, converged=True
+    )
+    seconds = sum(turn.segment.duration for turn in turns)
+    return DiarizedRecording(
+        duration, seconds, summary, tuple(turns), voices=tuple(voices)
+    )
+
+
+def _voices(
+    audio: MonoAudio,
+    spoken: Sequence[Turn],
+    diarizer: Diarizer,
+    settings: DiarizeSettings,
+    context: RunContext,
+) -> Sequence[VoicePrint]:
+    """Make the voice print of the speaker of a channel, if there is enough speech."""
+    layout = diarizer.layout(settings)
+    windows = windows_of_regions([turn.segment for turn in spoken], **vars(layout))
+    if not windows:
+        return ()
+    made = diarizer.embed(audio, windows, settings, context)
+    if diarizer.backend is None:
+        states = scale_rows(made.vectors)
+    else:
+        states = diarizer.backend.prepare(made.vectors)
+    return voice_prints(spoken, [windows[name] for name in made.ids], states)

@@ -28,6 +28,15 @@ SHORTEST = 0.1
 """Minimum duration of a recording in seconds."""
 
 
+EACH = "each"
+"""Value of `channel` for one speaker per channel."""
+
+
+def channel_name(number: int) -> str:
+    """Return the speaker name of a channel, counted from 1."""
+    return f"ch-{number}"
+
+
 @dataclass(frozen=True)
 class DiarizeSettings:
     """Settings of diarization; those of i-vectors are as in the recipe `callhome`.

@@ -12,8 +12,7 @@ from sms_diar.io.problems import problem_records
 from sms_diar.io.turns.files import format_to_write, turns_text, write_turns
 from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.cluster.sessions import SessionSummary
-from sms_diar.pipeline.identify.names import Identity, Naming
-from sms_diar.pipeline.identify.prints import VoicePrint
+from sms_diar.pipeline.identify.prints import Identity, Naming, VoicePrint
 from sms_diar.pipeline.page.details import WindowDetails
 from sms_diar.report.tables import Table
 from sms_diar.report.turn_views import RecordingViews, TurnViews

@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 from sms_diar.clustering.speakers.agglomerate import constrained_groups
 from sms_diar.pipeline.diarize.result import DiarizedRecording
 from sms_diar.pipeline.identify.enrol import Enrolment
-from sms_diar.pipeline.identify.names import (
+from sms_diar.pipeline.identify.prints import (
     BY_LINK,
     BY_VOICE,
     PRIOR,
@@ -26,8 +26,9 @@ from sms_diar.pipeline.identify.names import (
     Naming,
     NamingRules,
     VoiceMatch,
+    VoicePrint,
+    compare_prints,
 )
-from sms_diar.pipeline.identify.prints import VoicePrint, compare_prints
 from sms_diar.scoring.same_voice import VoiceComparison, open_set_posteriors
 from sms_diar.timeline.naming import name_in_recording, name_speakers
 from sms_diar.types import AnyArray, FloatArray, IntArray

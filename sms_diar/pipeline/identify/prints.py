@@ -1,4 +1,4 @@
-"""Voice prints: one vector per speaker of a recording.
+"""Voice prints, one vector per speaker of a recording, and the identities they give.
 
 A voice print is the mean vector of the windows in which only this speaker is active.
 The vectors themselves are dropped, so that even a recording of five hours needs only a
@@ -14,9 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from sms_diar._validation import is_real
 from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import BoolArray, FloatArray, Segment, Turn
+
+BY_VOICE, BY_LINK = "voice", "link"
+
+PRIOR = 0.5
+"""Prior probability that a speaker is enrolled, and that a speaker of one recording
+also speaks in another one."""
 
 _OWN = 0.8  # minimum share of a window with its speaker
 _OTHERS = 0.2  # maximum share of a window with other speakers
@@ -123,3 +131,100 @@ def _covered(
     until_end, until_start = (np.interp(t, times, spoken) for t in (ends, starts))
     covered: FloatArray = until_end - until_start
     return covered
+
+
+@dataclass(frozen=True)
+class NamingRules:
+    """Rules for names across recordings, with minimum probabilities."""
+
+    link: bool = False
+    link_threshold: float = 0.5
+    enrol_threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("link_threshold", "enrol_threshold"):
+            value = getattr(self, name)
+            if not is_real(value) or not 0.0 < value < 1.0:
+                raise InvalidParameterError(
+                    f"diarize: {name} must be a probability between 0 and 1, got "
+                    f"{value!r}"
+                )
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Rules for names, the enrolled voices, and notes about the result.
+
+    Notes tell assigned names, enrolled names without a match, and doubts.
+    """
+
+    rules: NamingRules
+    enrolled: tuple[VoicePrint, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "link": self.rules.link,
+            "link_threshold": self.rules.link_threshold,
+            "enrol_threshold": self.rules.enrol_threshold,
+            "prior": PRIOR,
+            "enrolled": [
+                {"name": voice.speaker, **voice.to_dict()} for voice in self.enrolled
+            ],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class VoiceMatch:
+    """A speaker compared with the enrolled voice called `name`.
+
+    `score` is that of the back end, and `log_ratio` the log-likelihood ratio of same
+    speaker against different speakers. `probability` is that of this voice among all
+    enrolled voices and unknown speakers, given the names of the other speakers of the
+    recording.
+    """
+
+    name: str
+    score: float
+    log_ratio: float
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "name": self.name,
+            "score": round(self.score, 4),
+            "log_ratio": round(self.log_ratio, 4),
+            "probability": round(self.probability, 4),
+        }
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Identity of a speaker of a recording.
+
+    `speaker` is the name in the turns, and `local` the name before identification.
+    `named_by` tells the source of an enrolled name: "voice", or "link" for a link to a
+    speaker of another recording who has this name. `linked` is the probability that
+    this is the same person as the others with this name, from the mean log odds; None
+    without others. `matches` are the comparisons with all enrolled voices; none for a
+    speaker without a voice print.
+    """
+
+    speaker: str
+    local: str
+    named_by: str | None = None
+    linked: float | None = None
+    matches: tuple[VoiceMatch, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "speaker": self.speaker,
+            "local": self.local,
+            "named_by": self.named_by,
+            "linked": None if self.linked is None else round(self.linked, 4),
+            "enrolled": [match.to_dict() for match in self.matches],
+        }

@@ -16,10 +16,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
@@ -27,9 +26,6 @@ from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics.diarization.bootstrap import (
     INTERVAL_METHODS,
-    Comparison,
-    Interval,
-    IntervalMethod,
     compare,
     confidence_interval,
 )
@@ -58,46 +54,6 @@ from sms_diar.types import Problem
 
 MOST_SAMPLES = 10**6
 """Number of samples beyond which an interval changes only in digits not shown."""
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """Bootstrap options of `score`."""
-
-    measure: str
-    bootstrap: int
-    method: str
-    level: float
-    seed: int
-
-    def __post_init__(self) -> None:
-        check_choice("score", "measure", self.measure, RATES)
-        check_count("score", "bootstrap", self.bootstrap, least=0, most=MOST_SAMPLES)
-        check_count("score", "seed", self.seed, least=0)
-        check_choice("score", "method", self.method, INTERVAL_METHODS)
-
-    def interval(self, result: Evaluation) -> Interval:
-        """Return the confidence interval of a system."""
-        return confidence_interval(
-            result,
-            self.measure,
-            method=cast(IntervalMethod, self.method),
-            level=self.level,
-            n_samples=self.bootstrap,
-            random_state=self.seed,
-        )
-
-    def comparison(self, result: Evaluation, first: Evaluation) -> Comparison:
-        """Return the confidence interval of the difference to the first system."""
-        return compare(
-            result,
-            first,
-            self.measure,
-            method=cast(IntervalMethod, self.method),
-            level=self.level,
-            n_samples=self.bootstrap,
-            random_state=self.seed,
-        )
 
 
 LONG_COLLAR = 5.0
@@ -217,7 +173,16 @@ def score_systems(
             f"score_systems: hypotheses must map names of systems to their turns, at "
             f"least one, got {hypotheses!r}"
         )
-    resampling = Resampling(measure, bootstrap, method, level, seed)
+    check_choice("score", "measure", measure, RATES)
+    check_count("score", "bootstrap", bootstrap, least=0, most=MOST_SAMPLES)
+    check_count("score", "seed", seed, least=0)
+    check_choice("score", "method", method, INTERVAL_METHODS)
+    resampling: dict[str, Any] = {
+        "method": method,
+        "level": level,
+        "n_samples": bootstrap,
+        "random_state": seed,
+    }
     side = _one_side(collar, collar_total)
     true = reference_turns(reference)
     regions = regions_of(uem)
@@ -263,13 +228,13 @@ def score_systems(
                 result,
                 md_eval,
                 measure,
-                resampling.interval(result) if drawn else None,
+                confidence_interval(result, measure, **resampling) if drawn else None,
                 asked[name],
                 "" if others else reason,
             )
             advance()
         for other in compared:
-            comparisons.append(resampling.comparison(other, first))
+            comparisons.append(compare(other, first, measure, **resampling))
             advance()
     return SystemsReport(reports, tuple(comparisons), reason if others else "")
 

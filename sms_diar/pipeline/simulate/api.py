@@ -244,30 +244,19 @@ def simulate(
         seed=seed,
     )
     context = RunContext.of(progress=progress, allow_commands=allow_commands)
-    return simulate_all(data, output, settings, context)
-
-
-def simulate_all(
-    data: str | Path | DataDir,
-    output: str | Path,
-    settings: SimulateSettings,
-    context: RunContext,
-) -> Simulation:
-    """Make conversations from settings; see `simulate`."""
     folder = _checked_output(output)
-    listener = context.progress
     with ExitStack() as stack:
         maker = _Maker(data, settings, context, stack)
         # The folder appears only when it is complete.
         inside = stack.enter_context(replacing_folder(folder))
-        count = settings.conversations
-        alone = count == 1
+        # One progress bar: over conversations, or over the blocks of a single one.
+        bars: tuple[Progress, Progress] = (context.progress, Silence())
+        outer, inner = bars if conversations > 1 else bars[::-1]
         made = []
-        with (Silence() if alone else listener).track("conversations", count) as one:
-            for number in range(count):
-                blocks = listener if alone else Silence()
-                made.append(maker.make(number, inside, blocks))
-                one()
+        with outer.track("conversations", conversations) as advance:
+            for number in range(conversations):
+                made.append(maker.make(number, inside, inner))
+                advance()
         recordings = tuple(made)
         notes = [*maker.notes, *notes_on(recordings, settings.style.overlap)]
         result = Simulation(folder, maker.settings_used, recordings, tuple(notes))

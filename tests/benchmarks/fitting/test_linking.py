@@ -8,8 +8,7 @@ from benchmarks.fitting.linking_rates import link_rates, name_rates
 from benchmarks.fitting.linking_recordings import enrolment_audio, make_recordings
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.diarize.result import DiarizedRecording
-from sms_diar.pipeline.identify.names import Identity
-from sms_diar.pipeline.identify.prints import VoicePrint
+from sms_diar.pipeline.identify.prints import Identity, VoicePrint
 from sms_diar.scoring.same_voice import COSINE, Calibration, VoiceComparison
 from sms_diar.types import Segment, Turn
 

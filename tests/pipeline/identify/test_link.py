@@ -12,8 +12,12 @@ from sms_diar.pipeline.identify.match import (
     match_voices,
     recurrence,
 )
-from sms_diar.pipeline.identify.names import NamingRules
-from sms_diar.pipeline.identify.prints import VoicePrint, pool_prints, voice_prints
+from sms_diar.pipeline.identify.prints import (
+    NamingRules,
+    VoicePrint,
+    pool_prints,
+    voice_prints,
+)
 from sms_diar.scoring.same_voice import COSINE, Calibration, VoiceComparison
 from sms_diar.types import Segment, Turn
 
