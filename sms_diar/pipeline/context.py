@@ -1,4 +1,4 @@
-"""How a run of the pipeline works, as opposed to what it computes."""
+"""Workers, progress and limits of a run of the pipeline."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def require(
 ) -> None:
     """Raise an error if the work may need more than the budget.
 
-    `needed` is the predicted memory in bytes, in addition to the program; the budget
-    includes the program, and None is no limit. The other arguments are parts of the
+    `needed` is the predicted memory in bytes, in addition to the program. The budget
+    includes the program; None disables the check. The other arguments are parts of the
     message.
     """
     if budget is not None and needed + PROGRAM > budget:
@@ -121,8 +121,8 @@ def training_memory(
 ) -> int:
     """Return an upper bound on the memory for training an i-vector model.
 
-    `segments` counts those of all data directories, `dim` is the dimension of a frame,
-    and `full` stands for full covariance matrices.
+    `segments` is the number of segments in all data directories, `dim` the dimension of
+    a frame, and `full` is True for full covariance matrices.
     """
     c, r = n_components, rank
     hands = _AHEAD * workers

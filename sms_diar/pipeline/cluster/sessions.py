@@ -176,8 +176,8 @@ def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> 
 class Session:
     """Vectors that are clustered together, and their times if these are known.
 
-    The name is that of the recording, or "all". `is_recording` is True if the session
-    is one of several recordings.
+    The name is the name of the recording, or "all". `is_recording` is True if the
+    session is one of several recordings.
     """
 
     name: str

@@ -39,7 +39,7 @@ def channel_name(number: int) -> str:
 
 @dataclass(frozen=True)
 class DiarizeSettings:
-    """Settings of diarization; those of i-vectors are as in the recipe `callhome`.
+    """Settings of diarization; defaults for i-vectors are as in the recipe `callhome`.
 
     Parameters
     ----------
@@ -165,8 +165,8 @@ def diarized(
 ) -> DiarizedRecording:
     """Collect the result of one recording, with voice prints and doubts.
 
-    `vectors` are the raw vectors of `windows`, shape (n_windows, d), and
-    `unit_vectors` the same at unit length, if they are known.
+    `vectors` are the raw vectors of `windows`, shape (n_windows, d), and `unit_vectors`
+    the same vectors at unit length, if they are known.
     """
     rows = scale_rows(vectors) if unit_vectors is None else unit_vectors
     session = clusters.summary.of_turns(len({turn.speaker for turn in turns}))

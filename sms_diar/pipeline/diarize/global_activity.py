@@ -1,13 +1,9 @@
 """From local speakers to the speakers of a recording, with overlap.
 
-Three things are known: in each window, who of its local speakers speaks when; how much
-each voice of the recording is heard in stretches in which one speaks; and how many
-speak in each frame. A local speaker becomes the voice that fits where it speaks alone,
-and two local speakers of a window become two voices. Averaged over the windows that see
-a frame, this tells how active each voice is, where several speak as well.
-
-A window takes two people for one now and then. The voice itself, heard in that very
-place, therefore has a say in who the most active ones of a frame are.
+A local speaker of a window becomes the voice that fits where this speaker is alone; two
+local speakers of a window become two voices. The activity of a voice in a frame is
+averaged over the windows that contain the frame. Because a window sometimes takes two
+people for one, the fit of the voice in the frame counts as well.
 """
 
 from __future__ import annotations
@@ -31,10 +27,10 @@ def voices_in_frames(
 ) -> AnyArray:
     """Return how well each voice fits each frame, relative to the others.
 
-    `scores` tell how well each voice fits each window, shape (n_windows, n_voices). The
-    result, of shape (n_frames, n_voices), is the mean over the windows that cover a
+    `scores` measure how well each voice fits each window, shape (n_windows, n_voices).
+    The result, of shape (n_frames, n_voices), is the mean over the windows that cover a
     frame of the score minus the mean of all voices; 1 for a voice that is alone, and 0
-    where there are no windows. A window counts less towards its ends.
+    in frames without windows. A window counts less towards its ends.
     """
     relative = scores - scores.mean(axis=1, keepdims=True)
     if scores.shape[1] == 1:
@@ -90,7 +86,7 @@ def global_activity(local: LocalActivity, voices: IntArray, n_voices: int) -> An
 
 
 def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:
-    """Who speaks: in each frame as many of the most active voices as `counts` says.
+    """Select the most active voices of each frame, as many as `counts` says.
 
     Examples
     --------
@@ -115,7 +111,7 @@ def let_all_speak(
     It is the window that suits the voice best relative to the others. The voice
     replaces the others there or, where they would lose their only window, speaks at the
     same time. `speaks`, of shape (n_frames, n_voices), is changed in place; `scores`
-    tell how well each voice fits each window, shape (n_windows, n_voices).
+    measure how well each voice fits each window, shape (n_windows, n_voices).
     """
     held = speaks.sum(axis=0)
     places = [frames.span(window.start, window.end) for window in windows]

@@ -147,20 +147,20 @@ def turns_of_frames(recording: str, frames: Frames, speaks: BoolArray) -> list[T
     ]
 
 
-# Clusters of one voice: clustering may split somebody who speaks for long. In the
+# Clusters of one voice: clustering may split a person who speaks for long. In the
 # windows of the segmenter both parts are then the same local speaker, and never two.
-# That is no proof, because the segmenter confuses people too. The parts are merged if
-# their vectors are similar as well, and one of them is short.
+# The segmenter also confuses people, so the parts are merged only if their vectors are
+# similar and one of them is short.
 
 ALIKE = 0.65
 """Cosine of the mean vectors of two clusters from which they may be one voice. Of
 different people in simulated meetings it went up to 0.59."""
 
 FEW = 20
-"""Windows from which on a cluster stands for itself: clustering then knows more than
-the segmenter, which takes two people for one for a third of their time now and then."""
+"""Windows above which a cluster is kept. Clustering is more reliable then: the
+segmenter sometimes takes two people for one for a third of their time."""
 
-_TOLD_APART = 0.1  # share of the common time at which windows tell two apart
+_TOLD_APART = 0.1  # share of the common time at which windows separate two clusters
 
 
 def joined_voices(
@@ -197,15 +197,15 @@ def common_time(
 ) -> tuple[FloatArray, FloatArray]:
     """Frames that two clusters share as one local speaker, and as two of a window.
 
-    Of two clusters that speak for a and b frames in a window, the minimum of a and b
-    counts, summed over windows. Both results have shape (n, n).
+    If two clusters speak for a and b frames in a window, the minimum of a and b counts,
+    summed over windows. Both results have shape (n, n).
     """
     spans = [local.frames.span(window.start, window.end) for window in windows]
     firsts = np.array([span.start for span in spans])
     lasts = np.array([span.stop for span in spans])
     together, apart = np.zeros((n, n)), np.zeros((n, n))
     for place, _, alone in local.windows():
-        # Of one window at a time: many clusters in all frames would be large.
+        # One window at a time: many clusters in all frames would be large.
         heard = np.zeros((place.stop - place.start, n))
         for inside in np.flatnonzero((firsts < place.stop) & (lasts > place.start)):
             low, high = (
@@ -223,7 +223,7 @@ def common_time(
     return together, apart
 
 
-# People whom clustering missed: a window of the segmenter may tell three people apart
+# People whom clustering missed: a window of the segmenter may separate three people
 # where clustering found two, because a brief speaker has too few vectors for a cluster.
 # Local speakers without a voice are the only trace of that person. Traces in several
 # windows are joined if they speak at the same time, and count if enough windows agree.
@@ -232,7 +232,7 @@ ALONE = 0.3
 """Seconds, as a mean over windows, that a person must speak alone to count."""
 
 _SEEN = 0.3  # share of the windows that must see a person in a frame
-_LEAST = 0.25  # seconds alone below which a local speaker is no trace
+_LEAST = 0.25  # minimum seconds alone of a local speaker that is a trace
 _SAME = 0.5  # share of the longer trace that two must have in common
 
 
@@ -321,7 +321,7 @@ def _joined(traces: list[_Trace]) -> list[list[int]]:
 
 
 def _same(before: _Trace, after: _Trace) -> bool:
-    """Whether two traces speak together where both windows look."""
+    """Return True if two traces speak together where both windows look."""
     earlier = before.speaking[after.first - before.first :]
     later = after.speaking[: len(earlier)]
     earlier = earlier[: len(later)]

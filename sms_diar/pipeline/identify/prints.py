@@ -155,7 +155,7 @@ class NamingRules:
 class Naming:
     """Rules for names, the enrolled voices, and notes about the result.
 
-    Notes tell assigned names, enrolled names without a match, and doubts.
+    Notes list assigned names, enrolled names without a match, and doubts.
     """
 
     rules: NamingRules
@@ -180,10 +180,10 @@ class Naming:
 class VoiceMatch:
     """A speaker compared with the enrolled voice called `name`.
 
-    `score` is that of the back end, and `log_ratio` the log-likelihood ratio of same
-    speaker against different speakers. `probability` is that of this voice among all
-    enrolled voices and unknown speakers, given the names of the other speakers of the
-    recording.
+    `score` comes from the back end, and `log_ratio` is the log-likelihood ratio of same
+    speaker against different speakers. `probability` is the probability of this voice
+    among all enrolled voices and unknown speakers, given the names of the other
+    speakers of the recording.
     """
 
     name: str
@@ -206,7 +206,7 @@ class Identity:
     """Identity of a speaker of a recording.
 
     `speaker` is the name in the turns, and `local` the name before identification.
-    `named_by` tells the source of an enrolled name: "voice", or "link" for a link to a
+    `named_by` is the source of an enrolled name: "voice", or "link" for a link to a
     speaker of another recording who has this name. `linked` is the probability that
     this is the same person as the others with this name, from the mean log odds; None
     without others. `matches` are the comparisons with all enrolled voices; none for a

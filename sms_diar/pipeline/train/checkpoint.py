@@ -62,8 +62,8 @@ def training_key(settings: Mapping[str, Any], frames: str) -> str:
 class Checkpoint:
     """Checkpoint file of one training.
 
-    Without a path there are no checkpoints. The key is that of `training_key`, and
-    `say` receives messages for the user.
+    A path of None disables checkpoints. See `training_key` for the key; `say` receives
+    messages for the user.
     """
 
     def __init__(self, path: Path | None, key: str, say: Callable[[str], None]) -> None:

@@ -50,9 +50,9 @@ def extract_ivectors(
     """Extract i-vectors of all segments of a data directory.
 
     `problems` receives the errors of segments that could not be read, which are
-    skipped; without it an error is raised at the end. `channel` is that of files that
-    have several. There are `workers` processes and threads; results do not depend on
-    them.
+    skipped; without it an error is raised at the end. `channel` selects a channel of
+    files that have several. There are `workers` processes and threads; results do not
+    depend on them.
     """
     data, front_end = speech.data, speech.front_end
     check_front_end(front_end, extractor)

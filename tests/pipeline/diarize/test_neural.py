@@ -219,7 +219,7 @@ def test_a_number_that_is_given_leaves_room_for_brief_speakers(networks):
 
 
 @pytest.mark.parametrize("method", ["ahc", "sms"])
-@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize("number", [1, 2, 5, 8])
 def test_bounds_are_exact_in_the_turns(networks, method, number):
     samples = talk((1, 0.0, 5.0), (2, 5.0, 6.0), (1, 6.0, 9.0), seconds=9.0)
     for bounds in (

@@ -87,8 +87,9 @@ def contents(folder):
 # --- the reference -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rate", [8000, 16000, 11025])
-@pytest.mark.parametrize("overlap", [0.0, 0.25])
+@pytest.mark.parametrize(
+    ("rate", "overlap"), [(8000, 0.0), (16000, 0.25), (11025, 0.25)]
+)
 def test_there_is_sound_where_the_reference_has_speech_and_only_there(
     simulate, overlap, rate
 ):
@@ -273,8 +274,9 @@ def test_levels_of_speakers_spread(simulate):
     assert np.ptp(gains) > 3.0
 
 
-@pytest.mark.parametrize("noise", ["white", "pink", "recorded"])
-@pytest.mark.parametrize("snr", [0.0, 15.0])
+@pytest.mark.parametrize(
+    ("noise", "snr"), [("white", 0.0), ("pink", 15.0), ("recorded", 15.0)]
+)
 def test_noise_is_as_far_below_speech_as_asked(
     simulate, tmp_path, write_tables, snr, noise
 ):

@@ -71,7 +71,8 @@ def test_a_break_after_any_iteration_changes_no_byte_of_the_model(
 ):
     settings = IvectorSettings(**{**vars(SETTINGS), "covariance": covariance})
     whole = train(settings=settings, backend=True)
-    for done in range(ITERATIONS):
+    # Before the first iteration, in each part, and after the last but one.
+    for done in (0, 1, 5, 7, 8, ITERATIONS - 1):
         with pytest.raises(KeyboardInterrupt):
             train(Stopping(done), settings)
         assert kept.exists() == (done > 0)
@@ -86,14 +87,6 @@ def test_a_break_after_any_iteration_changes_no_byte_of_the_model(
             ] * (done > 7)
         assert listener.said == expected
         assert not kept.exists()
-
-
-def test_training_that_breaks_again_and_again_ends_with_the_same_model(train, kept):
-    whole = train()
-    for _ in range(ITERATIONS - 1):
-        with pytest.raises(KeyboardInterrupt):
-            train(Stopping(1))
-    assert train(Stopping()) == whole
 
 
 def test_what_was_reached_is_written_now_and_then(train, kept, monkeypatch):
@@ -126,7 +119,7 @@ def test_a_checkpoint_of_other_settings_is_ignored_and_said_to_be(train, kept):
     ]
 
 
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.95])
+@pytest.mark.parametrize("place", [0.1, 0.9])
 def test_a_damaged_checkpoint_is_ignored_and_said_to_be(train, kept, place):
     whole = train()
     with pytest.raises(KeyboardInterrupt):
