@@ -59,14 +59,14 @@ class PageAudio:
 
 @dataclass(frozen=True, eq=False)
 class WindowMap:
-    """Windows as points in a plane, with their mean-shift paths.
+    """Windows as points in a plane.
 
     Parameters
     ----------
     windows : tuple of Segment
         Time of each window.
-    paths : ndarray of shape (n, m, 2)
-        Positions of each window, from its start to its resting position.
+    points : ndarray of shape (n, 2)
+        Position of each window.
     confidence : ndarray of shape (n,), optional
         Probability that the label of the window is correct.
     n_windows : int
@@ -76,18 +76,17 @@ class WindowMap:
     """
 
     windows: tuple[Segment, ...]
-    paths: FloatArray
+    points: FloatArray
     confidence: FloatArray | None
     n_windows: int
     share: float
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values for JSON; speakers are taken from the turns."""
-        paths = _on_grid(self.paths)
         sure = None if self.confidence is None else np.round(self.confidence, 3)
         return {
             "times": [[round(w.start, 3), round(w.end, 3)] for w in self.windows],
-            "paths": [_without_repeats(path) for path in paths],
+            "points": _on_grid(self.points).tolist(),
             "confidence": None if sure is None else sure.tolist(),
             "windows": self.n_windows,
             "share": round(self.share, 4),
@@ -95,21 +94,13 @@ class WindowMap:
         }
 
 
-def _on_grid(paths: FloatArray) -> IntArray:
+def _on_grid(points: FloatArray) -> IntArray:
     """Convert to integers, with the same scale for both axes."""
-    flat = paths.reshape(-1, 2)
-    low, high = flat.min(axis=0), flat.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     width = float((high - low).max()) or 1.0
-    centred = paths - (low + high) / 2.0
+    centred = points - (low + high) / 2.0
     grid: IntArray = np.rint((centred / width + 0.5) * (_GRID - 1)).astype(np.int64)
     return grid
-
-
-def _without_repeats(path: IntArray) -> list[int]:
-    keep = np.ones(len(path), dtype=np.bool_)
-    keep[1:] = (path[1:] != path[:-1]).any(axis=1)
-    flat: list[int] = path[keep].reshape(-1).tolist()
-    return flat
 
 
 @dataclass(frozen=True)

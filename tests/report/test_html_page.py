@@ -100,7 +100,7 @@ def test_two_hours_and_3000_turns_are_far_below_ten_megabytes():
     turns = tuple(turn(s, s + 2.123456, f"s{i % 9}") for i, s in enumerate(starts))
     windows = WindowMap(
         tuple(Segment("r", i, i + 1.5) for i in range(2000)),
-        rng.standard_normal((2000, 7, 2)),
+        rng.standard_normal((2000, 2)),
         rng.uniform(size=2000),
         9000,
         0.5,
@@ -123,10 +123,11 @@ def test_two_hours_and_3000_turns_are_far_below_ten_megabytes():
     assert len(render(page_of(recording)).encode()) < 2_000_000
 
 
-def test_paths_keep_their_shape_on_the_grid():
-    paths = np.array([[[0.0, 0.0], [2.0, 1.0], [2.0, 1.0]]])
-    shown = WindowMap((Segment("r", 0, 1),), paths, None, 1, 1.0).to_dict()
-    # Twice as wide as high, on one scale, centred; the repeated place is left out.
-    x0, y0, x1, y1 = shown["paths"][0]
+def test_points_keep_their_shape_on_the_grid():
+    points = np.array([[0.0, 0.0], [2.0, 1.0]])
+    windows = (Segment("r", 0, 1), Segment("r", 1, 2))
+    shown = WindowMap(windows, points, None, 2, 1.0).to_dict()
+    # Twice as wide as high, on one scale, centred.
+    (x0, y0), (x1, y1) = shown["points"]
     assert (x0, x1) == (0, shown["grid"] - 1)
     assert y1 - y0 == pytest.approx((x1 - x0) / 2, abs=1)

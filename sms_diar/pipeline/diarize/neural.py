@@ -120,13 +120,16 @@ class NeuralDiarizer:
         )
         with audio:
             check_length(audio.duration, SHORTEST, place_of(recording))
+            # Number of active speakers, and the activity of local speakers.
             heard = self.listen(audio, settings, context)
             # shape of heard.counts: (n_frames,)
             if uem is not None:
                 heard = _within(heard, uem_bounds(uem, recording.id))
+            # Windows in which one speaker is active, and their vectors.
             windows = self._solo_windows(recording, heard, audio.duration, settings)
             vectors = self.embed(audio, windows, settings, context)
             # shape: (n_windows, d)
+        # Clusters of windows; further voices, and the active voices of each frame.
         clusters, warnings = cluster_windows(vectors, windows, estimator, context)
         # shape of clusters.labels: (n_windows,)
         unit_vectors = scale_rows(vectors.vectors)

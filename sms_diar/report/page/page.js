@@ -712,7 +712,6 @@
   // --- the view of windows --------------------------------------------------------------------
 
   const map = $("map");
-  let walk = 0; // 0 where they began, 1 where they came to rest
   let owners = [];
 
   function ownWindows() {
@@ -738,14 +737,6 @@
       height - ((height - side) / 2 + (y / grid) * side),
     ];
   }
-  function along(path, share) {
-    const last = path.length / 2 - 1;
-    const at = share * last;
-    const i = Math.min(Math.floor(at), Math.max(last - 1, 0));
-    const rest = last ? at - i : 0;
-    const j = Math.min(i + 1, last);
-    return [0, 1].map((k) => path[2 * i + k] * (1 - rest) + path[2 * j + k] * rest);
-  }
   function marker(pen, style, x, y, r) {
     const shape = Math.floor(style / 7) % 4;
     pen.beginPath();
@@ -770,32 +761,9 @@
     if (!shownMap) return;
     const [pen] = fit(map);
     const place = mapPlaces();
-    const many = shownMap.paths.length > 400;
-    if ($("map-paths").checked) {
-      pen.lineWidth = 1;
-      pen.globalAlpha = many ? 0.14 : 0.3;
-      shownMap.paths.forEach((path, i) => {
-        pen.strokeStyle = owners[i] ? colourOf(owners[i].speaker.style) : css("--soft");
-        pen.beginPath();
-        for (let k = 0; k < path.length; k += 2) {
-          const [x, y] = place(path[k], path[k + 1]);
-          if (k) pen.lineTo(x, y);
-          else pen.moveTo(x, y);
-        }
-        pen.stroke();
-      });
-      pen.globalAlpha = 1;
-      shownMap.paths.forEach((path, i) => {
-        const [x, y] = place(path[path.length - 2], path[path.length - 1]);
-        pen.strokeStyle = owners[i] ? colourOf(owners[i].speaker.style) : css("--soft");
-        pen.globalAlpha = 0.5;
-        marker(pen, owners[i] ? owners[i].speaker.style : 0, x, y, 7);
-        pen.stroke();
-      });
-      pen.globalAlpha = 1;
-    }
-    shownMap.paths.forEach((path, i) => {
-      const [x, y] = place(...along(path, walk));
+    const many = shownMap.points.length > 400;
+    shownMap.points.forEach((point, i) => {
+      const [x, y] = place(...point);
       const owner = owners[i];
       const style = owner ? owner.speaker.style : 6;
       const doubtful = shownMap.confidence && shownMap.confidence[i] < data.doubtful;
@@ -812,19 +780,6 @@
         pen.stroke();
       }
     });
-  }
-  function letWalk() {
-    const begun = performance.now();
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const back = walk > 0.5;
-    const pace = (now) => {
-      const share = calm ? 1 : clamp((now - begun) / 1800, 0, 1);
-      walk = back ? 1 - share : share;
-      drawMap();
-      if (share < 1) requestAnimationFrame(pace);
-      else $("map-walk").textContent = walk > 0.5 ? "Back to the start" : "Let them walk";
-    };
-    requestAnimationFrame(pace);
   }
 
   let waiting = false;
@@ -1154,8 +1109,8 @@
     const box = map.getBoundingClientRect();
     const place = mapPlaces();
     let [best, nearest] = [null, 14 ** 2];
-    work.recording.map.paths.forEach((path, i) => {
-      const [x, y] = place(...along(path, walk));
+    work.recording.map.points.forEach((point, i) => {
+      const [x, y] = place(...point);
       const far = (x - event.clientX + box.left) ** 2 + (y - event.clientY + box.top) ** 2;
       if (far < nearest) [best, nearest] = [i, far];
     });
@@ -1288,12 +1243,11 @@
     const shownMap = work.recording.map;
     $("map-card").hidden = !shownMap;
     if (!shownMap) return;
-    const part = shownMap.paths.length < shownMap.windows
-      ? `${shownMap.paths.length} of ${shownMap.windows} windows` : `${shownMap.windows} windows`;
+    const part = shownMap.points.length < shownMap.windows
+      ? `${shownMap.points.length} of ${shownMap.windows} windows` : `${shownMap.windows} windows`;
     $("map-note").textContent =
       `${part} of speech, in the plane that shows most of their differences (${percent(shownMap.share, 0)} of the variance). ` +
-      "Lines are the paths of a short stochastic mean shift, run for this picture; rings are where they rest." +
-      (shownMap.confidence ? " Hollow points are doubtful." : "") + " A click plays a window.";
+      (shownMap.confidence ? "Hollow points are doubtful. " : "") + "A click plays a window.";
   }
 
   function fillLegend() {
@@ -1413,8 +1367,6 @@
     work = works[place];
     chosen = null;
     page = 0;
-    walk = 0;
-    $("map-walk").textContent = "Let them walk";
     $("title").textContent = works.length > 1 ? work.recording.name : data.title;
     loadSound();
     view = { from: 0, to: duration() };
@@ -1462,8 +1414,6 @@
   click("turn-play", () => playTurn(chosen));
   click("turn-split", () => split(chosen, head()));
   click("turn-remove", () => remove(chosen));
-  click("map-walk", letWalk);
-  $("map-paths").addEventListener("change", drawMap);
   $("turn").addEventListener("submit", (event) => event.preventDefault());
   $("turn-speaker").addEventListener("change", (event) =>
     assign(chosen, event.target.value === "new" ? null : work.speakers[Number(event.target.value)]));

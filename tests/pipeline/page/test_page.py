@@ -155,7 +155,7 @@ def test_a_diarization_brings_confidence_windows_and_settings(one_voice):
     [one] = read(html)
     assert one["duration"] == 6
     assert all(0 <= sure <= 1 for *_, sure in one["turns"])
-    assert len(one["map"]["paths"]) == one["map"]["windows"] > 2
+    assert len(one["map"]["points"]) == one["map"]["windows"] > 2
     assert '["seed","3"]' in html
     assert report_page(found, audio=(samples, RATE)).html().count("<script") == 3
 
