@@ -40,13 +40,7 @@ def recordings_of(
     segments: Mapping[str, Segment] | None,
     given: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:
-    """Return the recording of each id: as specified, or the recording of its segment.
-
-    Raises
-    ------
-    InvalidParameterError
-        `given` does not list all ids.
-    """
+    """Return the recording of each id: as specified, or as in its segment."""
     if given is not None:
         missing = [name for name in embeddings.ids if name not in given]
         if missing:
@@ -66,18 +60,16 @@ def cluster_across(
     *,
     bounds: tuple[int, int | None],
     seed: int,
-    segments: Mapping[str, Segment] | None = None,
-    workers: int | None = None,
-    context: RunContext | None = None,
+    segments: Mapping[str, Segment] | None,
+    context: RunContext,
 ) -> tuple[dict[str, str], SessionSummary]:
     """Cluster a very large number of vectors of many recordings.
 
     Return the speaker of each id, and the summary. The model starts from `backend`;
     without one, and for cosines, it is learnt from the vectors. `bounds` are the
     minimum and maximum number of speakers. With `segments`, the speaker with the most
-    speech is numbered first. There are `workers` threads, by default one per core.
+    speech is numbered first. There is a thread for each core.
     """
-    context = context or RunContext()
     progress = context.progress
     if backend is not None:
         backend.check_compatible(embeddings)
@@ -108,7 +100,7 @@ def cluster_across(
             low=low,
             high=high,
             seed=seed,
-            workers=workers or _cores(),
+            workers=_cores(),
             stage=_stages(progress, open_stage),
         )
     lengths = None
