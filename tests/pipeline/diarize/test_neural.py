@@ -86,13 +86,6 @@ def test_overlap_is_put_back(networks):
         assert turns_of(samples, networks, settings=settings) == want
 
 
-def test_pauses_are_bridged_if_asked_for(networks):
-    samples = talk((1, 1.0, 4.0), (1, 4.5, 9.0), (2, 10.0, 15.0), seconds=16.0)
-    settings = DiarizeSettings(max_gap=0.6)
-    want = [(1.0, 9.0, "01"), (10.0, 15.0, "02")]
-    assert turns_of(samples, networks, settings=settings) == want
-
-
 def test_fragments_go_to_the_turns_around_them_by_default(networks):
     samples = talk((1, 1.0, 9.0), (2, 4.0, 4.06), (2, 9.0, 14.0), seconds=15.0)
     whole = [(1.0, 9.0, "01"), (9.0, 14.0, "02")]

@@ -175,15 +175,6 @@ def test_the_command_writes_the_page_and_says_so(run_cli, tmp_path, tone):
     assert read(text)[0]["score"]["figures"]["der"] == 0
 
 
-def test_the_command_refuses_before_the_work(run_cli, tmp_path):
-    missing = run_cli("report", tmp_path / "x.rttm", "-o", tmp_path / "no" / "p.html")
-    assert missing.returncode == 1
-    assert "no such folder" in missing.stderr
-    lonely = run_cli("diarize", tmp_path / "x.wav", "--ref", tmp_path / "r.rttm")
-    assert lonely.returncode == 2
-    assert "--html" in lonely.stderr
-
-
 def test_diarize_writes_a_page(run_cli, tmp_path, one_voice, no_networks):
     soundfile.write(tmp_path / "call.wav", one_voice(2), RATE)
     write_rttm(tmp_path / "ref.rttm", [turn(0.5, 5.0, "ann")])
