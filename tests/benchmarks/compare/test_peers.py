@@ -15,6 +15,7 @@ from benchmarks.compare.peers import (
     settings_of,
 )
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
+from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring import train_backend
 from sms_diar.synthetic import PldaWorld
@@ -101,6 +102,9 @@ def test_methods_that_score_all_pairs_have_a_limit_of_their_own():
 class Recorder:
     """An estimator that remembers what it was given."""
 
+    takes_times = False
+    fit_timed = SpeakerEstimator.fit_timed
+
     def __init__(self, **parameters):
         self.parameters = parameters
         self.given = None
@@ -113,6 +117,8 @@ class Recorder:
 
 
 class WithTimes(Recorder):
+    takes_times = True
+
     def fit(self, X, y=None, *, segments=None):
         self.given = segments
 
