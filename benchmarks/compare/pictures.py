@@ -20,7 +20,7 @@ from benchmarks.compare.words import (
     source_words,
 )
 from sms_diar.report import figures
-from sms_diar.report.styles import AXES, TRUE_NUMBER, style_of
+from sms_diar.report.figures import AXES, TRUE_NUMBER, style_of
 
 # Those that are always compared come first and have the plainest styles.
 _FIRST = (OURS, "sms-paper", "ahc", "nme-sc", "hdbscan", "vbx")

@@ -18,8 +18,8 @@ from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report import figures
+from sms_diar.report.figures import AXES, match_labels
 from sms_diar.report.provenance import stamp
-from sms_diar.report.styles import AXES, match_labels
 
 from . import speaker_tables, speaker_text
 from .paper import SPEAKER_METHODS, paper_name

@@ -13,8 +13,8 @@ from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
 from sms_diar.report import figures
+from sms_diar.report.figures import AXES, match_labels
 from sms_diar.report.provenance import describe, stamp
-from sms_diar.report.styles import AXES, match_labels
 from sms_diar.report.tables import Table
 from sms_diar.synthetic import PAPER_MEANS, PAPER_SETS, draw_gaussians
 

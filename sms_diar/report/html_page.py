@@ -29,13 +29,8 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
     """Render a page as HTML.
 
-    Parameters
-    ----------
-    page : Page
-        Content of the page.
-    beside : mapping from int to str, optional
-        Names of audio files in the folder of the page, by the index of their
-        recording. The audio of other recordings is embedded.
+    `beside` names audio files in the folder of the page by the index of their
+    recording; the audio of other recordings is embedded.
     """
     links = beside or {}
     style, script = _part("page.css"), _part("page.js")

@@ -29,14 +29,9 @@ _GRID = 4096  # positions along each axis of the map of windows
 
 @dataclass(frozen=True, eq=False)
 class Waveform:
-    """Loudness along a recording.
+    """Loudness along a recording, at `per_second` intervals per second.
 
-    Parameters
-    ----------
-    peaks : ndarray of uint8
-        Peak of each interval; 255 is the peak of the recording.
-    per_second : float
-        Number of intervals per second.
+    `peaks` are the peaks of the intervals; 255 is the peak of the recording.
     """
 
     peaks: npt.NDArray[np.uint8]
@@ -61,18 +56,10 @@ class PageAudio:
 class WindowMap:
     """Windows as points in a plane, with their mean-shift paths.
 
-    Parameters
-    ----------
-    windows : tuple of Segment
-        Time of each window.
-    paths : ndarray of shape (n, m, 2)
-        Positions of each window, from its start to its resting position.
-    confidence : ndarray of shape (n,), optional
-        Probability that the label of the window is correct.
-    n_windows : int
-        Total number of windows; if there are many, only a part is drawn.
-    share : float
-        Share of the variance that the plane explains.
+    `paths` of shape (n, m, 2) are the positions of each window from its start to its
+    resting position. `confidence` of shape (n,) is the probability that the label of
+    the window is correct. If there are many, only some of the `n_windows` windows are
+    drawn. `share` is the share of the variance that the plane explains.
     """
 
     windows: tuple[Segment, ...]
@@ -97,7 +84,7 @@ class WindowMap:
 
 def _on_grid(paths: FloatArray) -> IntArray:
     """Convert to integers, with the same scale for both axes."""
-    flat = paths.reshape(-1, 2)
+    flat = paths.reshape(-1, 2)  # shape: (n_windows * n_steps, 2)
     low, high = flat.min(axis=0), flat.max(axis=0)
     width = float((high - low).max()) or 1.0
     centred = paths - (low + high) / 2.0
@@ -130,18 +117,9 @@ class PageError:
 class PageScore:
     """Reference of a recording, and scores of the hypothesis.
 
-    Parameters
-    ----------
-    turns : tuple of Turn
-        Turns of the reference.
-    mapping : mapping from str to str
-        Reference speaker of each mapped hypothesis speaker.
-    errors : tuple of PageError
-        Errors in order of time.
-    figures : mapping
-        Seconds of the components of DER, and rates.
-    rules : tuple of str
-        Description of the scoring rules.
+    `mapping` is the reference speaker of each mapped hypothesis speaker, `errors` are
+    in order of time, `figures` are the seconds of the components of DER and the rates,
+    and `rules` describe how they were computed.
     """
 
     turns: tuple[Turn, ...]
@@ -183,22 +161,9 @@ class PageScore:
 class PageRecording:
     """Recording on a page.
 
-    Parameters
-    ----------
-    name : str
-        Name of the recording; untrusted text like all names.
-    duration : float
-        Duration in seconds.
-    turns : tuple of Turn
-        Turns in order of time.
-    confidence : tuple of float or None
-        Confidence of each turn, None if unknown.
-    score : PageScore, optional
-        Reference and scores.
-    waveform, audio, windows : optional
-        Waveform, audio and map of windows.
-    notes : tuple of str
-        Notes for the reader.
+    All names are untrusted text. `duration` is in seconds, `turns` are in order of
+    time, `confidence` is that of each turn (None if unknown), and `notes` are for the
+    reader.
     """
 
     name: str
@@ -235,14 +200,8 @@ class PageRecording:
 class Page:
     """Content of a report page.
 
-    Parameters
-    ----------
-    title : str
-        Title of the page.
-    recordings : tuple of PageRecording
-        Recordings in the order of the menu.
-    settings, versions : mapping from str to object
-        Settings and software versions with which the turns were made.
+    `settings` and `versions` describe how the turns were made. Recordings are in the
+    order of the menu.
     """
 
     title: str

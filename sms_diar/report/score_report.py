@@ -1,4 +1,4 @@
-"""Report of ``sms-diar score`` on turns, as text and as plain values for JSON."""
+"""Reports of ``sms-diar score``, as text and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sms_diar.metrics.diarization.evaluation import (
     Figures,
     RecordingScore,
 )
-from sms_diar.metrics.labels.counting import DetectedSpeakers
+from sms_diar.metrics.labels import DetectedSpeakers
 from sms_diar.report.score_tables import (
     ALL,
     comparison_text,
@@ -86,24 +86,13 @@ TERMINAL_WIDTH = 80
 class ReportStyle:
     """Content and format of the text of a report.
 
-    Parameters
-    ----------
-    format : {"table", "markdown", "latex", "csv"}
-        Format of the tables. CSV is a single table with all metrics, unrounded.
-    everything : bool
-        Show all metrics instead of the main ones.
-    only_overall : bool
-        Do not show single recordings.
-    mapping : bool
-        Show the mapping of speakers.
-    details : bool
-        Show tables of recordings for each of several systems. Implied by `everything`
-        and `mapping`.
-    explain : bool
-        List all scoring rules below the tables instead of the main ones.
-    width : int or None, default=80
-        Maximum number of characters per line. It limits the columns of a plain table,
-        or folds the table if `everything` is set. None does not limit tables.
+    `format` is one of `TABLE_FORMATS`; CSV is a single table with all metrics,
+    unrounded. `everything` shows all metrics instead of the main ones, `only_overall`
+    omits single recordings, `mapping` adds the mapping of speakers, and `explain` lists
+    all scoring rules below the tables. `details` shows tables of recordings for each of
+    several systems; `everything` and `mapping` imply it. `width` is the maximum number
+    of characters per line: it limits the columns of a plain table, or folds the table
+    if `everything` is set. None does not limit tables.
     """
 
     format: str = "table"
@@ -149,7 +138,7 @@ class ScoreReport:
     md_eval : str
         Command line of md-eval with the same collar, overlap and regions.
     measure : str
-        Metric of the interval.
+        Name of the metric of the interval, one of `RATES`.
     interval : Interval, optional
         Confidence interval of the pooled metric, if recordings were resampled.
     questions : tuple of Problem
@@ -421,3 +410,68 @@ def _comparison_record(found: Comparison) -> dict[str, Any]:
         "difference": _interval_record(found.difference),
         "p_value": found.p_value,
     }
+
+
+MEANINGS = {
+    "acp": "average cluster purity",
+    "alp": "average label purity (of speakers: ASP)",
+    "k": "geometric mean of the two",
+    "weighted_acp": "cluster purity, weighted by size (B-cubed precision)",
+    "weighted_alp": "label purity, weighted by size (B-cubed recall)",
+    "weighted_k": "geometric mean of the two",
+    "pur_cd": "share in the majority speaker of their cluster",
+    "pur_dc": "share in the majority cluster of their speaker",
+    "g": "geometric mean of the two",
+    "n_clusters": "clusters found",
+    "n_major": "clusters of at least 5 % of the segments",
+    "n_singletons": "clusters of one segment",
+    "smallest": "segments of the smallest cluster",
+    "median_size": "segments of the median cluster",
+    "largest": "segments of the largest cluster",
+    "n_segments": "segments scored",
+    "n_labels": "true speakers",
+    "ari": "adjusted Rand index",
+    "nmi": "normalised mutual information",
+    "homogeneity": "clusters hold one speaker each (1 is best)",
+    "completeness": "speakers are in one cluster each (1 is best)",
+    "v_measure": "harmonic mean of the two",
+}
+"""Description of each metric."""
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """Report on labels that were scored against true labels.
+
+    `figures` are the metrics by name, and `problems` warnings about ids that only one
+    side has.
+    """
+
+    figures: Mapping[str, float]
+    problems: tuple[Problem, ...] = ()
+
+    def __str__(self) -> str:
+        return label_table({"value": self}, in_words=True).plain().rstrip("\n")
+
+    def to_dict(self) -> dict[str, float]:
+        """Convert to plain values."""
+        return dict(self.figures)
+
+
+def label_table(reports: Mapping[str, LabelReport], *, in_words: bool = False) -> Table:
+    """Make a table with a row for each metric and a column for each system.
+
+    With `in_words`, a first column describes the metrics.
+    """
+    measures = dict.fromkeys(key for r in reports.values() for key in r.figures)
+    rows = tuple(
+        (
+            *((MEANINGS.get(measure, measure.replace("_", " ")),) if in_words else ()),
+            measure,
+            *(f"{report.figures[measure]:.6g}" for report in reports.values()),
+        )
+        for measure in measures
+    )
+    if in_words:
+        return Table(("what", "measure", *reports), rows, n_left=2)
+    return Table(("measure", *reports), rows)

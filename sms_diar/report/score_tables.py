@@ -153,14 +153,9 @@ def full_table(
 ) -> Table:
     """Make one table of all systems with all metrics, unrounded, for spreadsheets.
 
-    Parameters
-    ----------
-    results : mapping from str to Evaluation
-        Metrics of each system. The name of a single system is not shown.
-    mapping : bool, default=False
-        Add a column with the mapping of speakers as JSON.
-    comparisons : sequence of Comparison
-        Comparisons of each other system with the first, shown in the pooled rows.
+    The name of a single system is not shown. With `mapping`, a column has the mapping
+    of speakers as JSON. Comparisons of each other system with the first are shown in
+    the pooled rows.
     """
     names = (*SECONDS, *RATES, *_COUNTS)
     rows = []
@@ -255,15 +250,9 @@ def systems_table(
 ) -> Table:
     """Make a table of pooled metrics and differences to the first system.
 
-    Parameters
-    ----------
-    results : mapping from str to Evaluation
-        Figures of each system.
-    comparisons : sequence of Comparison
-        Each system but the first against the first; may be empty.
-    width : int or None
-        Letters of a line. Names that are too long are shortened; speaker counts and
-        then the JER are omitted where there is still no room.
+    `comparisons` are those of each other system with the first, or empty. If `width` is
+    given, names that are too long are shortened; speaker counts and then the JER are
+    omitted where there is still no room.
     """
     heads = ["system", "DER %", "missed", "FA", "conf.", "JER %", "found"]
     rows = []

@@ -35,16 +35,9 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Table:
-    """Table of text.
+    """Table of text, with one cell per column in each row.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Column heads.
-    rows : tuple of tuple of str
-        Rows with one cell per column.
-    n_left : int
-        Number of left-aligned columns; the other columns contain numbers.
+    The first `n_left` columns are left-aligned; the other columns contain numbers.
     """
 
     columns: tuple[str, ...]

@@ -38,14 +38,9 @@ _NOISE = 0.0005
 class Voice:
     """Constant properties of a speaker.
 
-    Parameters
-    ----------
-    pitch : float
-        Fundamental frequency in hertz.
-    tract : float
-        Factor applied to all resonances; 1 for a vocal tract of average length.
-    tilt : float
-        Pole of the low-pass filter applied to the pulses, in [0, 1).
+    `pitch` is the fundamental frequency in hertz, `tract` a factor applied to all
+    resonances (1 for a vocal tract of average length), and `tilt` the pole in [0, 1) of
+    the low-pass filter applied to the pulses.
     """
 
     pitch: float
@@ -61,17 +56,7 @@ class Voice:
     def speak(
         self, seconds: float, rng: np.random.Generator, *, rate: int = 8000
     ) -> FloatArray:
-        """Produce sound without a pause.
-
-        Parameters
-        ----------
-        seconds : float
-            Duration in seconds.
-        rng : numpy.random.Generator
-            Generator for the sequence of sounds.
-        rate : int, default=8000
-            Sampling rate in hertz.
-        """
+        """Produce sound without a pause; the sequence of sounds is random."""
         check_positive("Voice", "seconds", seconds)
         n = round(seconds * rate)
         source = lfilter([1.0], [1.0, -self.tilt], self._pulses(n, rng, rate))
@@ -110,16 +95,7 @@ def converse(
 ) -> FloatArray:
     """Let voices speak at given times, over low noise.
 
-    Parameters
-    ----------
-    turns : list of (Segment, Voice)
-        Turns of the voices; simultaneous voices are added.
-    seconds : float
-        Total duration in seconds.
-    rng : numpy.random.Generator
-        Generator for the sounds.
-    rate : int, default=8000
-        Sampling rate in hertz.
+    Simultaneous voices are added. `seconds` is the total duration and `rate` in hertz.
     """
     samples: FloatArray = _NOISE * rng.standard_normal(round(seconds * rate))
     for segment, voice in turns:

@@ -74,13 +74,8 @@ class Annotation(Sequence[Turn]):
     def from_turns(cls, turns: Iterable[Turn], *, source: str = "turns") -> Annotation:
         """Build an annotation from turns in memory.
 
-        Parameters
-        ----------
-        turns : iterable of Turn
-            Turns. A float represents the shortest decimal that it prints as. An
-            annotation is returned unchanged.
-        source : str, default="turns"
-            Name used instead of a file name in messages.
+        An annotation is returned unchanged. A float represents the shortest decimal
+        that it prints as. Messages name `source` instead of a file.
         """
         refuse_turns_path("Annotation.from_turns", turns)
         if isinstance(turns, Annotation):

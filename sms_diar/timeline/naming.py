@@ -30,24 +30,10 @@ def name_speakers(
 ) -> list[str]:
     """Name the speaker of each segment.
 
-    Parameters
-    ----------
-    labels : sequence of length n
-        Speaker of each segment in any form; the values are only compared.
-    durations : array-like of length n, optional
-        Duration of each segment in seconds. If given, speakers are numbered by
-        decreasing total speech. Ties, and all speakers without durations, are ordered
-        by first appearance.
-    prefix : str, default="spk-"
-        Text before the number.
-    taken : collection of str
-        Names that must not be assigned.
-
-    Returns
-    -------
-    names : list of str
-        Name for each segment. Numbers have at least two digits and equal width, so that
-        names sort like numbers.
+    Labels are only compared. If `durations` are given, in seconds, speakers are
+    numbered by decreasing total speech. Ties, and all speakers without durations, are
+    ordered by first appearance. Names in `taken` are not assigned. Numbers have at
+    least two digits and equal width, so that names sort like numbers.
 
     Examples
     --------

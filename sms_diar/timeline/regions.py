@@ -19,18 +19,9 @@ from sms_diar.types import IntArray, Problem, Segment, Turn
 class Uem:
     """Regions to be scored, as in a UEM file (un-partitioned evaluation map).
 
-    Parameters
-    ----------
-    recordings, channels : tuple of str
-        Recording and channel of each region, as in the file.
-    start, end : ndarray of shape (n,)
-        Times in ticks; each start is before its end.
-    line : ndarray of shape (n,)
-        Line number of each region; 0 if not from a file.
-    path : str
-        Path of the file.
-    problems : tuple of Problem
-        Warnings from reading.
+    `recordings` and `channels` are those of each region, as in the file. `start`, `end`
+    and `line` have shape (n,): times in ticks, each start before its end, and line
+    numbers, 0 if not from a file. `problems` are warnings from reading.
     """
 
     recordings: tuple[str, ...]
@@ -59,10 +50,7 @@ def regions_of(uem: Uem, recording: str) -> list[Segment]:
 def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
     """Intersect regions with bounds; overlapping bounds count once.
 
-    Parameters
-    ----------
-    regions, bounds : sequence of Segment
-        Segments of one recording in temporal order.
+    Both are segments of one recording in temporal order.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The report on labels."""
 
-from sms_diar.metrics.labels.matching import score_labels
-from sms_diar.report.label_report import MEANINGS, LabelReport, label_table
+from sms_diar.metrics.labels import score_labels
+from sms_diar.report.score_report import MEANINGS, LabelReport, label_table
 
 ONE = LabelReport({"acp": 5 / 9, "n_segments": 3})
 TWO = LabelReport({"acp": 1.0, "n_segments": 3})

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sms_diar.report import figures, styles
+from sms_diar.report import figures
 
 
 def test_all_styles_differ_and_there_are_more_than_colours():
-    made = [styles.style_of(place) for place in range(styles.N_STYLES)]
+    made = [figures.style_of(place) for place in range(figures.N_STYLES)]
     assert len({(one.colour, one.marker, one.dashes) for one in made}) == 28
     # Without colours, as points have no dashes: marker and colour differ, too.
     assert len({(one.colour, one.marker) for one in made}) == 28
@@ -18,11 +18,11 @@ def test_clusters_have_the_number_of_the_speaker_they_are_mostly():
     # Cluster 7 is speaker 1 (3 points of 3), 3 is speaker 0 (2 of 2); 4 is what is left
     # of speaker 0, who is taken, so it is nobody's and has the first number beyond 2.
     labels = [3, 3, 4, 7, 7, 7, 9, 9]
-    assert styles.match_labels(labels, truth).tolist() == [0, 0, 3, 1, 1, 1, 2, 2]
+    assert figures.match_labels(labels, truth).tolist() == [0, 0, 3, 1, 1, 1, 2, 2]
 
 
 def test_one_cluster_of_two_speakers_is_the_one_who_speaks_more():
-    assert styles.match_labels([0, 0, 0], [4, 8, 8]).tolist() == [1, 1, 1]
+    assert figures.match_labels([0, 0, 0], [4, 8, 8]).tolist() == [1, 1, 1]
 
 
 @pytest.fixture(name="panel")
@@ -45,14 +45,14 @@ def test_of_lines_that_coincide_every_one_is_seen(panel):
 def test_bands_are_explained_below_the_figure(panel):
     point = {"median": 1.0, "low": 0.5, "high": 2.0}
     figures.draw_bands(panel, [1, 2], {str(n): [point, point] for n in range(8)})
-    assert panel.figure.get_supxlabel() == styles.BANDS
-    assert "5 % to 95 %" in styles.BANDS
+    assert panel.figure.get_supxlabel() == figures.BANDS
+    assert "5 % to 95 %" in figures.BANDS
 
 
 def test_a_matched_cluster_is_drawn_like_its_speaker(panel):
     X = np.random.default_rng(0).standard_normal((100, 2))
     truth = np.arange(100) % 2
-    figures.draw_points(panel, X, styles.match_labels(9 - truth, truth), "found")
+    figures.draw_points(panel, X, figures.match_labels(9 - truth, truth), "found")
     first = panel.collections[0]
     assert np.allclose(first.get_offsets(), X[truth == 0])
     assert np.allclose(first.get_facecolor()[0, :3], (0, 0x72 / 255, 0xB2 / 255))

@@ -7,12 +7,12 @@ import soundfile
 from sms_diar.synthetic.channel import (
     FULL_SCALE,
     Channel,
+    PinkNoise,
     Telephone,
     as_int16,
     companded,
     noise_level,
 )
-from sms_diar.synthetic.noise import PinkNoise
 
 RATE = 8000
 

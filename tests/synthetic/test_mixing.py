@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.synthetic.mixing import mix
+from sms_diar.synthetic.rendering import mix
 
 
 def whole(parts, n_samples):

@@ -7,7 +7,7 @@ import pytest
 
 from sms_diar.errors import DataFormatError
 from sms_diar.features.mono import ArraySamples
-from sms_diar.synthetic.noise import PinkNoise, RecordedNoise, WhiteNoise
+from sms_diar.synthetic.channel import PinkNoise, RecordedNoise, WhiteNoise
 
 RATE = 8000
 

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from sms_diar.synthetic import rendering as rendering_module
-from sms_diar.synthetic.conversation import Conversation, Placement
-from sms_diar.synthetic.mixing import mix
-from sms_diar.synthetic.rendering import Rendering
-from sms_diar.synthetic.supply import Passage
+from sms_diar.synthetic.conversation import Conversation, Passage, Placement
+from sms_diar.synthetic.rendering import Rendering, mix
 
 STEP = 8  # samples of a millisecond at 8 kHz
 LONG = Passage("p", "rec", 0, 1000)

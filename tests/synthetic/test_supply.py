@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.synthetic.supply import Passage, Supply
+from sms_diar.synthetic.conversation import Passage, Supply
 
 
 def passages(*lengths):

@@ -11,11 +11,11 @@ from sms_diar._random import named_generator
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic.conversation import (
     Conversation,
+    Passage,
     Placement,
     TurnTaking,
     grain_of,
 )
-from sms_diar.synthetic.supply import Passage
 from sms_diar.synthetic.turn_taking import draw_shares, plan_conversation
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sms_diar.timeline.confidence import turn_confidence
+from sms_diar.timeline.turns import turn_confidence
 from sms_diar.types import Segment, Turn
 
 

@@ -75,10 +75,7 @@ def trim_turns(turns: Turns, regions: Regions) -> Turns:
 def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
     """List the `count[i]` numbers ``first[i], first[i] + 1, ...`` for each i.
 
-    Returns
-    -------
-    source, value : ndarray
-        Index i, and the listed number.
+    Returns the index i and the number of each entry of the list.
 
     Examples
     --------
@@ -116,13 +113,7 @@ class Overlaps(NamedTuple):
 
 
 def overlaps(reference: Turns, hypothesis: Turns) -> Overlaps:
-    """Find all pairs of turns that share intervals.
-
-    Parameters
-    ----------
-    reference, hypothesis : Turns
-        Turns in indices of intervals, see `Sweep.indices`.
-    """
+    """Find all pairs of turns that share intervals (turns in indices of intervals)."""
     ref, hyp = (
         turns.select(np.argsort(turns.start, kind="stable"))
         for turns in (reference, hypothesis)
@@ -155,14 +146,8 @@ def _starts_within(
 class Sweep:
     """Axis divided into intervals.
 
-    Parameters
-    ----------
-    cuts : ndarray of shape (n + 1,)
-        Ascending times between which nothing changes.
-    length : ndarray of shape (n,)
-        Lengths of the intervals.
-    unit : ndarray of shape (n,)
-        Unit of each interval.
+    `cuts` of shape (n + 1,) are ascending times between which nothing changes; `length`
+    and `unit` of shape (n,) are the length and the unit of each interval.
     """
 
     cuts: IntArray
@@ -209,14 +194,9 @@ class Sweep:
 
 
 def entries(turns: Turns, *, merged: bool) -> Entries:
-    """List the speakers of each interval.
+    """List the speakers of each interval, from turns in indices of intervals.
 
-    Parameters
-    ----------
-    turns : Turns
-        Turns in indices of intervals, see `Sweep.indices`.
-    merged : bool
-        True if turns of one speaker do not overlap and speakers are sorted.
+    `merged` says that turns of one speaker do not overlap and that speakers are sorted.
     """
     source, interval = expand(turns.start, turns.end - turns.start)
     speaker = turns.speaker[source]
@@ -233,15 +213,7 @@ def entries(turns: Turns, *, merged: bool) -> Entries:
 
 
 def turns_of(entries: Entries, chosen: BoolArray) -> Turns:
-    """Join the chosen entries to turns, in indices of intervals.
-
-    Parameters
-    ----------
-    entries : Entries
-        Speakers of the intervals.
-    chosen : ndarray of shape (n_entries,)
-        True for the entries to join.
-    """
+    """Join the chosen entries to turns, in indices of intervals."""
     interval, speaker = entries.interval[chosen], entries.speaker[chosen]
     order = np.lexsort((interval, speaker))
     interval, speaker = interval[order], speaker[order]
