@@ -19,8 +19,8 @@ from benchmarks.compare.words import (
     method_words,
     source_words,
 )
-from sms_diar.report import figures
-from sms_diar.report.figures import AXES, TRUE_NUMBER, style_of
+from recipes._common import figures
+from recipes._common.figures import AXES, TRUE_NUMBER, style_of
 
 # Those that are always compared come first and have the plainest styles.
 _FIRST = (OURS, "sms-paper", "ahc", "nme-sc", "hdbscan", "vbx")

@@ -11,10 +11,10 @@ from typing import Any
 from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
-from sms_diar.report import figures
 from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 
+from .._common import figures
 from .layouts import LAYOUTS, Rules
 from .simulated import meeting_table, read_meetings
 from .steps import (

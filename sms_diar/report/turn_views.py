@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sms_diar.errors import MissingExtraError
 from sms_diar.io.turns.rttm import rttm_text
-from sms_diar.report.figures import COLOURS, draw_turns
-from sms_diar.report.page_data import DOUBTFUL
+from sms_diar.report.figures import COLOURS, DOUBTFUL, draw_turns
 from sms_diar.types import Turn
 
 if TYPE_CHECKING:

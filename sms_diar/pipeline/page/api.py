@@ -35,8 +35,7 @@ from sms_diar.pipeline.score.inputs import (
     shown_names,
     turns_of,
 )
-from sms_diar.report.html_page import render
-from sms_diar.report.page_data import Page, PageError, PageRecording, PageScore
+from sms_diar.report.html_page import Page, PageError, PageRecording, PageScore, render
 from sms_diar.report.provenance import stamp
 from sms_diar.report.score_report import ScoreReport
 from sms_diar.timeline.annotation import Annotation

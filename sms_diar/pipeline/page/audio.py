@@ -18,7 +18,7 @@ from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.files import BLOCK, blocks
 from sms_diar.io.audio.recording import Recording
 from sms_diar.pipeline.audio.inputs import GivenRecording, open_channels
-from sms_diar.report.page_data import PageAudio, Waveform
+from sms_diar.report.html_page import PageAudio, Waveform
 from sms_diar.types import FloatArray
 
 _COMPRESSION = {8000: 0.7, 16000: 0.8}

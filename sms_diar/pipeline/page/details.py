@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.preprocessing import scale_rows
-from sms_diar.report.page_data import WindowMap
+from sms_diar.report.html_page import WindowMap
 from sms_diar.types import FloatArray, Segment
 
 MOST_WINDOWS = 2000

@@ -1,9 +1,12 @@
-"""Lines can be told apart, and clusters look like the speakers they are."""
+"""Figures of experiments: styles differ, clusters look like their speakers."""
+
+import sys
 
 import numpy as np
 import pytest
 
-from sms_diar.report import figures
+from recipes._common import figures
+from sms_diar.errors import MissingExtraError
 
 
 def test_all_styles_differ_and_there_are_more_than_colours():
@@ -56,3 +59,31 @@ def test_a_matched_cluster_is_drawn_like_its_speaker(panel):
     first = panel.collections[0]
     assert np.allclose(first.get_offsets(), X[truth == 0])
     assert np.allclose(first.get_facecolor()[0, :3], (0, 0x72 / 255, 0xB2 / 255))
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sms-diar\[plot\]'"):
+        figures.new_figure(1, 1, width=1, height=1)
+
+
+def test_the_same_data_give_the_same_bytes(tmp_path):
+    pytest.importorskip("matplotlib")
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    labels = np.arange(20) % 9
+    written = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        figure, axes = figures.new_figure(2, 2, width=4, height=4)
+        figures.draw_points(axes[0, 0], X, labels, "points")
+        figures.draw_paths(axes[0, 1], np.stack([X, X / 2]), "paths")
+        figures.draw_modes(axes[1, 0], X, X[:2], np.array([3, 4]), "modes")
+        point = {"median": 1.0, "low": 0.5, "high": 2.0}
+        figures.draw_bands(axes[1, 1], [1, 2], {"MS": [point, point]})
+        figures.draw_guide(axes[1, 1], [1, 2], 1.0, 2.0)
+        paths = figures.save_figure(figure, folder, "x")
+        assert [path.suffix for path in paths] == [".png", ".pdf"]
+        written.append([path.read_bytes() for path in paths])
+    assert written[0] == written[1]
+    assert written[0][0].startswith(b"\x89PNG")
+    assert written[0][1].startswith(b"%PDF")
