@@ -20,10 +20,10 @@ from sms_diar.metrics.diarization.evaluation import (
 from sms_diar.metrics.labels import DetectedSpeakers
 from sms_diar.report.score_tables import (
     ALL,
+    SHORTEST,
     comparison_text,
     count_table,
     fitting_table,
-    folded,
     full_table,
     interval_text,
     mapping_table,
@@ -367,7 +367,8 @@ def _parts(report: ScoreReport, style: ReportStyle) -> Iterator[str]:
 
 def _table_text(table: Table, style: ReportStyle) -> str:
     if style.format == "table" and style.width is not None:
-        return "\n".join(part.plain() for part in folded(table, style.width))
+        parts = table.folded(style.width, SHORTEST)
+        return "\n".join(part.plain() for part in parts)
     return table.text(style.format)
 
 

@@ -65,7 +65,8 @@ _COUNTS = ("n_ref", "n_hyp")
 _OF_SYSTEMS = ("der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer")
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p_value")
 _LEAST = 5  # columns of figures that are worth shorter names
-_SHORTEST = 9  # letters of a name that is cut
+SHORTEST = 9
+"""Number of characters to which a long name is shortened at most."""
 
 
 def score_table(
@@ -87,62 +88,13 @@ def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Tabl
     """Make a table of as many columns as fit into `width`, at least the DER."""
     for n in range(len(MAIN), 1, -1):
         table = score_table(result, names=MAIN[:n], only_overall=only_overall)
-        if max(len(line) for line in table.plain().splitlines()) <= width:
+        room = width - sum(2 + used for used in table.widths[1:])
+        if table.widths[0] <= room:
             return table
         # Rather shorter names than no parts of the DER.
-        if n == _LEAST and (room := width - _used(table)) >= _SHORTEST:
-            return _with_short_names(table, room)
+        if n == _LEAST and room >= SHORTEST:
+            return table.shortened(room)
     return score_table(result, names=("der",), only_overall=only_overall)
-
-
-def folded(table: Table, width: int) -> list[Table]:
-    """Tables of at most `width` letters, one below the other, that make up one.
-
-    Each has the first column; names in it that leave no room are shortened.
-    """
-    first = [len(cell) for cell in (table.columns[0], *(row[0] for row in table.rows))]
-    widths = [
-        max(len(cell) for cell in column)
-        for column in zip(table.columns, *table.rows, strict=True)
-    ]
-    room = max(width - 2 - max(widths[1:], default=0), _SHORTEST)
-    if max(first) > room:
-        return folded(_with_short_names(table, room), width)
-    parts: list[list[int]] = [[]]
-    used = widths[0]
-    for place in range(1, len(widths)):
-        if parts[-1] and used + 2 + widths[place] > width:
-            parts.append([])
-            used = widths[0]
-        parts[-1].append(place)
-        used += 2 + widths[place]
-    return [
-        Table(
-            tuple(table.columns[place] for place in (0, *part)),
-            tuple(tuple(row[place] for place in (0, *part)) for row in table.rows),
-            1 + sum(place < table.n_left for place in part),
-        )
-        for part in parts
-    ]
-
-
-def _used(table: Table) -> int:
-    """Number of characters per line after the first column."""
-    columns = list(zip(table.columns, *table.rows, strict=True))[1:]
-    return sum(2 + max(len(cell) for cell in column) for column in columns)
-
-
-def _with_short_names(table: Table, length: int) -> Table:
-    rows = tuple((_shortened(row[0], length), *row[1:]) for row in table.rows)
-    return Table(table.columns, rows, table.n_left)
-
-
-def _shortened(name: str, length: int) -> str:
-    """Shorten a name by removing its middle."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
 def full_table(
@@ -267,21 +219,13 @@ def systems_table(
     if width is None:
         return table
     for head in ("", "found", "JER %"):
-        table = _without(table, head)
-        room = width - _used(table)
-        if room >= min(_SHORTEST, max(map(len, results))):
+        table = table.select(
+            [i for i, name in enumerate(table.columns) if name != head]
+        )
+        room = width - sum(2 + used for used in table.widths[1:])
+        if room >= min(SHORTEST, max(map(len, results))):
             break
-    return _with_short_names(table, max(room, _SHORTEST))
-
-
-def _without(table: Table, head: str) -> Table:
-    """Remove the column with the given head, if it exists."""
-    keep = [place for place, name in enumerate(table.columns) if name != head]
-    return Table(
-        tuple(table.columns[place] for place in keep),
-        tuple(tuple(row[place] for place in keep) for row in table.rows),
-        table.n_left,
-    )
+    return table.shortened(max(room, SHORTEST))
 
 
 def _difference_cells(compared: Comparison) -> list[str]:
