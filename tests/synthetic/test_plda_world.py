@@ -110,30 +110,20 @@ def test_a_seed_gives_the_same_session():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("name", "value"),
     [
-        ({"dim": 0}, "PldaWorld: dim must be a whole number >= 1, got 0"),
-        ({"eer": 0.5}, "PldaWorld: eer must be a number in [0.005, 0.45], got 0.5"),
-        ({"decay": 0.0}, "PldaWorld: decay must be a number in (0, 1], got 0.0"),
-        (
-            {"duration_share": 1.5},
-            "PldaWorld: duration_share must be a number in [0, 1], got 1.5",
-        ),
-        (
-            {"mean_extra": 0.0},
-            "PldaWorld: mean_extra must be a finite number > 0, got 0.0",
-        ),
+        ("dim", 0),
+        ("eer", 0.5),
+        ("decay", 0.0),
+        ("duration_share", 1.5),
+        ("mean_extra", 0.0),
     ],
-    ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )
-def test_wrong_parameters_are_named(arguments, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        PldaWorld(**arguments)
-    assert str(caught.value) == message
+def test_wrong_parameters_are_named(name, value):
+    with pytest.raises(InvalidParameterError, match=f"^PldaWorld: {name} must be"):
+        PldaWorld(**{name: value})
 
 
 def test_a_session_needs_a_speaker():
-    with pytest.raises(
-        InvalidParameterError, match="n_speakers must be a whole number"
-    ):
+    with pytest.raises(InvalidParameterError, match="n_speakers must be"):
         PldaWorld(dim=2).draw_session(0)
