@@ -276,8 +276,8 @@ def _legend(figure: Any, axes: Any) -> None:
 def _verdict(low: float, high: float) -> str:
     """Colour of an interval: above zero, below it, or around it."""
     if low > 0.0:
-        return figures.COLOURS[0]
-    return figures.COLOURS[1] if high < 0.0 else "#888888"
+        return COLOURS[0]
+    return COLOURS[1] if high < 0.0 else "#888888"
 
 
 def _label_rows(panel: Any, names: Sequence[str], heights: Any) -> None:

@@ -279,7 +279,8 @@ class SystemsReport:
             text = f"found: speakers per recording; the reference has {true:.2f}"
             parts.append(style.line(text))
         if self.comparisons:
-            parts.append(style.line(comparison_text(self._names[0], self.comparisons)))
+            first = next(iter(self.systems))
+            parts.append(style.line(comparison_text(first, self.comparisons)))
         elif self.reason:
             parts.append(style.line(self.reason))
         parts.append(_rules(self._first, style))

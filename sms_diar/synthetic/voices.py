@@ -38,9 +38,14 @@ _NOISE = 0.0005
 class Voice:
     """Constant properties of a speaker.
 
-    `pitch` is the fundamental frequency in hertz, `tract` a factor applied to all
-    resonances (1 for a vocal tract of average length), and `tilt` the pole in [0, 1) of
-    the low-pass filter applied to the pulses.
+    Parameters
+    ----------
+    pitch : float
+        Fundamental frequency in hertz.
+    tract : float
+        Factor applied to all resonances; 1 for a vocal tract of average length.
+    tilt : float
+        Pole of the low-pass filter applied to the pulses, in [0, 1).
     """
 
     pitch: float
@@ -95,7 +100,21 @@ def converse(
 ) -> FloatArray:
     """Let voices speak at given times, over low noise.
 
-    Simultaneous voices are added. `seconds` is the total duration and `rate` in hertz.
+    Parameters
+    ----------
+    turns : list of (Segment, Voice)
+        Turns of the voices; simultaneous voices are added.
+    seconds : float
+        Total duration in seconds.
+    rng : numpy.random.Generator
+        Generator that draws the sounds.
+    rate : int, default=8000
+        Sampling rate in hertz.
+
+    Returns
+    -------
+    samples : ndarray of shape (seconds * rate,)
+        Samples of the recording, in [-1, 1).
     """
     samples: FloatArray = _NOISE * rng.standard_normal(round(seconds * rate))
     for segment, voice in turns:
