@@ -21,6 +21,7 @@ from benchmarks.compare.words import (
 )
 from recipes._common import figures
 from recipes._common.figures import AXES, TRUE_NUMBER, style_of
+from sms_diar.report.figures import COLOURS
 
 # Those that are always compared come first and have the plainest styles.
 _FIRST = (OURS, "sms-paper", "ahc", "nme-sc", "hdbscan", "vbx")
