@@ -121,12 +121,6 @@ def mix(
 
     The parts of a sample are added in the given order, independently of the blocks.
     Memory is needed for one block, the longest part and the parts that overlap it.
-
-    Examples
-    --------
-    >>> parts = [(1, np.array([1.0, 1.0])), (2, np.array([2.0, 2.0]))]
-    >>> [part.tolist() for part in mix(parts, 5, block=2)]
-    [[0.0, 1.0], [3.0, 2.0], [0.0]]
     """
     pending = np.zeros(0)
     first = 0  # index of the first sample in `pending`

@@ -48,24 +48,6 @@ def plan_conversation(
 
     `passages` are the available ones of each speaker, and `length` is in grains of
     `grain_ms` milliseconds.
-
-    Examples
-    --------
-    >>> speech = {name: [Passage(name, name, 0, 9000)] for name in ("ann", "bob")}
-    >>> plan = plan_conversation(
-    ...     speech,
-    ...     TurnTaking(overlap=0.1),
-    ...     recording="call",
-    ...     length=15_000,
-    ...     grain_ms=1,
-    ...     rng=np.random.default_rng(2),
-    ... )
-    >>> for turn in plan.turns:
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.354 2.894 ann
-    2.981 4.724 bob
-    3.747 10.207 ann
-    9.825 14.03 bob
     """
     planner = _Planner(passages, style, length, grain_ms, rng)
     if length < len(passages) * planner.shortest:

@@ -34,13 +34,6 @@ def name_speakers(
     numbered by decreasing total speech. Ties, and all speakers without durations, are
     ordered by first appearance. Names in `taken` are not assigned. Numbers have at
     least two digits and equal width, so that names sort like numbers.
-
-    Examples
-    --------
-    >>> name_speakers([7, 7, 0])
-    ['spk-01', 'spk-01', 'spk-02']
-    >>> name_speakers([7, 7, 0], durations=[1.0, 1.0, 5.0])
-    ['spk-02', 'spk-02', 'spk-01']
     """
     rule, remedy = "a sequence of labels", "read it with read_labels"
     refuse_path("name_speakers", "labels", labels, rule, remedy)

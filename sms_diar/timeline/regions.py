@@ -51,13 +51,6 @@ def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segmen
     """Intersect regions with bounds; overlapping bounds count once.
 
     Both are segments of one recording in temporal order.
-
-    Examples
-    --------
-    >>> speech = [Segment("a", 0.0, 4.0)]
-    >>> bounds = [Segment("a", 1.0, 3.0), Segment("a", 2.0, 3.5)]
-    >>> [(part.start, part.end) for part in within(speech, bounds)]
-    [(1.0, 3.0), (3.0, 3.5)]
     """
     parts = []
     for region in regions:
@@ -71,14 +64,7 @@ def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segmen
 
 
 def joined(regions: Iterable[Segment]) -> list[Segment]:
-    """Return the sorted union of regions; touching or overlapping ones are merged.
-
-    Examples
-    --------
-    >>> [(part.start, part.end) for part in joined(
-    ...     [Segment("a", 2.0, 3.0), Segment("a", 5.0, 6.0), Segment("a", 0.0, 2.0)])]
-    [(0.0, 3.0), (5.0, 6.0)]
-    """
+    """Return the sorted union of regions; touching or overlapping ones are merged."""
     union: list[Segment] = []
     for region in sorted(regions):
         last = union[-1] if union else None

@@ -90,14 +90,6 @@ def labels_to_turns(
     Labels are only compared for equality, so renaming speakers renames the turns.
     Splitting a window in two changes nothing unless another speaker's window covers or
     touches the cut. Time O(n log n) for n windows.
-
-    Examples
-    --------
-    >>> windows = {"w1": Segment("call", 0.0, 3.0), "w2": Segment("call", 1.0, 4.0)}
-    >>> for turn in labels_to_turns(windows, {"w1": "ann", "w2": "bob"}):
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.0 2.0 ann
-    2.0 4.0 bob
     """
     for argument, value in (("segments", segments), ("labels", labels)):
         rule, remedy = "a mapping", f"read it with read_{argument}"
@@ -235,15 +227,6 @@ def tidy_turns(
     Returns turns sorted by recording and start. Turns of one speaker neither touch nor
     overlap, every speaker of the input is present, and no turn extends beyond the first
     start and the last end of its recording. Time O(n log n) for n turns.
-
-    Examples
-    --------
-    >>> rows = [(0.0, 3.0, "a"), (1.0, 1.1, "b"), (3.2, 4.0, "a"), (5.0, 6.0, "b")]
-    >>> turns = [Turn(Segment("call", start, end), name) for start, end, name in rows]
-    >>> for turn in tidy_turns(turns, min_turn=0.2, max_gap=0.2):
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.0 4.0 a
-    5.0 6.0 b
     """
     refuse_turns_path("tidy_turns", turns)
     min_turn = check_not_negative("tidy_turns", "min_turn", min_turn)
@@ -394,14 +377,6 @@ def turn_confidence(
     confidence. The confidence of a turn is the mean over its windows, weighted by
     shared time; None if it shares no time with a window. All turns are of one
     recording.
-
-    Examples
-    --------
-    >>> windows = [Segment("r", 0.0, 2.0), Segment("r", 2.0, 4.0)]
-    >>> turns = [Turn(Segment("r", 0.0, 3.0), "a"), Turn(Segment("r", 3.0, 4.0), "b")]
-    >>> confidence = turn_confidence(turns, windows, ["x", "y"], [0.9, 0.6])
-    >>> [round(value, 2) for value in confidence]  # (2 x .9 + .4) / 3, and .6
-    [0.73, 0.6]
     """
     shared = list(_shared(turns, windows))
     time: dict[tuple[str, str], float] = defaultdict(float)

@@ -75,16 +75,6 @@ def sliding_windows(
 
     Starts and ends of the windows increase. No window is longer than `length`, and none
     is shorter than `shortest` unless the region is.
-
-    Examples
-    --------
-    >>> for window in sliding_windows(Segment("call", 10.0, 12.5)):
-    ...     print(window.start, window.end)
-    10.0 11.5
-    10.75 12.25
-    11.5 12.5
-    >>> [(w.start, w.end) for w in sliding_windows(Segment("call", 0.0, 1.9))]
-    [(0.0, 1.5), (0.75, 1.9)]
     """
     _check(length, shift, shortest)
     beyond = region.duration - length - _NANOSECOND
