@@ -260,7 +260,7 @@ class MajorityPurity(_Additive):
     in_label_majority : int
         Number of points in the most frequent cluster of their label.
     n_points : int
-        Number of all points.
+        Number of points of the labelling.
     """
 
     in_cluster_majority: int
@@ -303,7 +303,7 @@ class ClusterSizes:
     Parameters
     ----------
     n_clusters : int
-        Number of all clusters.
+        Number of clusters of any size.
     n_major : int
         Number of clusters with at least 5 % of the points. Report it together with
         K, in which a pure cluster of one point counts as much as a large one.
@@ -312,7 +312,7 @@ class ClusterSizes:
     smallest, largest : int
         Smallest and largest size, in points.
     median : float
-        Median size, in points.
+        Median of the sizes, in points.
     """
 
     n_clusters: int
@@ -469,7 +469,7 @@ def score_labels(
         if not isinstance(side, Mapping):
             raise InvalidParameterError(
                 f"score_labels: {name} must be a mapping from id to speaker, got "
-                f"{side!r}; sms_diar.score_labels takes paths"
+                f"{side!r}; read paths with read_labels"
             )
     shared = [name for name in truth if name in labels]
     if not shared:

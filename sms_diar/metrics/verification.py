@@ -128,7 +128,7 @@ def all_pairs(
     Returns
     -------
     scores : ndarray of shape (n * (n - 1) / 2,)
-        Score of each pair.
+        Score of each pair of segments.
     same : ndarray of shape (n * (n - 1) / 2,)
         True where both segments have the same speaker.
     """

@@ -134,7 +134,7 @@ class ScoreReport:
     Parameters
     ----------
     evaluation : Evaluation
-        Scores with all details.
+        Scores of all recordings, with their details.
     md_eval : str
         Command line of md-eval with the same collar, overlap and regions.
     measure : str
@@ -142,7 +142,7 @@ class ScoreReport:
     interval : Interval, optional
         Confidence interval of the pooled metric, if recordings were resampled.
     questions : tuple of Problem
-        Warnings about unusual options.
+        Warnings about options that are rarely intended.
     reason : str
         Explanation if a requested interval could not be computed.
     """

@@ -206,7 +206,7 @@ class RecordingViews(TurnViews):
         Returns
         -------
         axes : Axes
-            Axes with the timeline.
+            Axes on which the timeline was drawn.
         """
         [(name, (turns, sure))] = self._viewed().items()
         if axes is None:

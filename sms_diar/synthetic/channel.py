@@ -173,16 +173,8 @@ def as_int16(signal: FloatArray) -> npt.NDArray[np.int16]:
 class Channel:
     """Channel from microphone to file: noise, optional telephone line, 16 bits.
 
-    Parameters
-    ----------
-    rate : int
-        Sampling rate in hertz.
-    noise : Noise, optional
-        Noise to add.
-    level : float, default=0.0
-        Level (root mean square) of the noise.
-    telephone : bool, default=False
-        If True, speech and noise pass through a telephone line.
+    `rate` is in hertz, and `level` is the root mean square of the noise. With
+    `telephone`, speech and noise pass through a telephone line.
     """
 
     def __init__(

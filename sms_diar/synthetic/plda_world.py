@@ -55,7 +55,7 @@ class PldaWorld:
     Parameters
     ----------
     dim : int, default=100
-        Dimension of the i-vectors.
+        Number of dimensions of the i-vectors.
     eer : float, default=0.08
         Equal error rate of all pairs under the true model, 0.005 to 0.45.
     decay : float, default=0.1

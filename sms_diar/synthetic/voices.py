@@ -41,7 +41,7 @@ class Voice:
     Parameters
     ----------
     pitch : float
-        Fundamental frequency in hertz.
+        Mean fundamental frequency in hertz.
     tract : float
         Factor applied to all resonances; 1 for a vocal tract of average length.
     tilt : float
@@ -105,11 +105,11 @@ def converse(
     turns : list of (Segment, Voice)
         Turns of the voices; simultaneous voices are added.
     seconds : float
-        Total duration in seconds.
+        Duration of the recording in seconds.
     rng : numpy.random.Generator
         Generator that draws the sounds.
     rate : int, default=8000
-        Sampling rate in hertz.
+        Sampling rate of the recording in hertz.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class Annotation(Sequence[Turn]):
     file, line : ndarray of shape (n,)
         Index into `files` and line number of each line; line 0 if not from a file.
     problems : tuple of Problem
-        Warnings from reading.
+        Warnings about the lines that were read.
 
     Examples
     --------

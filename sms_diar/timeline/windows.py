@@ -43,13 +43,13 @@ class WindowLayout:
     Parameters
     ----------
     length : float, default=1.5
-        Length of a window.
+        Length of a window in seconds.
     shift : float, default=0.75
         Distance from one window to the next.
     shortest : float, default=0.5
         A shorter rest of a region is covered by a whole window.
     least : float, default=0.1
-        Shorter regions are dropped.
+        Regions shorter than this are dropped.
     """
 
     length: float = 1.5
