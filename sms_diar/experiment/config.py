@@ -60,8 +60,8 @@ def _described(
     kind: type, defaults: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[Setting]:
     hints, meanings = get_type_hints(kind), _meanings(kind)
-    places = {key: place for place, key in enumerate(defaults)}
-    for field in sorted(fields(kind), key=lambda f: places.get(f.name, len(places))):
+    order = {key: index for index, key in enumerate(defaults)}
+    for field in sorted(fields(kind), key=lambda f: order.get(f.name, len(order))):
         hint, key = hints[field.name], f"{prefix}{field.name}"
         if is_dataclass(hint):
             table = defaults.get(field.name, {})

@@ -177,11 +177,11 @@ def count_table(result: Evaluation) -> Table:
         for score in result.recordings.values()
     ]
     true = sorted({ref for ref, _ in pairs})
-    found = sorted({hyp for _, hyp in pairs})
+    detected = sorted({hyp for _, hyp in pairs})
     rows = tuple(
-        (str(ref), *(str(pairs.count((ref, hyp))) for hyp in found)) for ref in true
+        (str(ref), *(str(pairs.count((ref, hyp))) for hyp in detected)) for ref in true
     )
-    return Table(("true \\ found", *(str(hyp) for hyp in found)), rows)
+    return Table(("true \\ found", *map(str, detected)), rows)
 
 
 def interval_text(measure: str, interval: Interval) -> str:
@@ -209,8 +209,8 @@ def systems_table(
     heads = ["system", "DER %", "missed", "FA", "conf.", "JER %", "found"]
     rows = []
     for name, result in results.items():
-        found = _cell("n_hyp", result.macro.get("n_hyp"))
-        rows.append([name, *_cells(result.overall, _OF_SYSTEMS), found])
+        n_speakers = _cell("n_hyp", result.macro.get("n_hyp"))
+        rows.append([name, *_cells(result.overall, _OF_SYSTEMS), n_speakers])
     if comparisons:
         heads += ["diff.", "interval", "p"]
         gaps = [["", "", ""], *map(_difference_cells, comparisons)]

@@ -68,7 +68,7 @@ def draw_gaussians(
         check_count("draw_gaussians", "sizes", size)
     rng = as_generator(random_state)
     truth = np.repeat(np.arange(len(sizes)), sizes)
-    noise = rng.standard_normal((len(truth), centres.shape[1]))
+    noise = rng.standard_normal((len(truth), centres.shape[1]))  # shape: (n, d)
     return Sample(centres[truth] + std * noise, truth)
 
 

@@ -154,6 +154,7 @@ class PldaWorld:
     def _draw(self, counts: IntArray, rng: np.random.Generator) -> Session:
         speakers = np.repeat(np.arange(len(counts)), counts)
         durations = self.draw_durations(len(speakers), rng)
+        # shape: (n_speakers, dim) for voices, (n_segments, dim) for residuals and X
         voices = np.sqrt(self.psi) * rng.standard_normal((len(counts), self.dim))
         residuals = rng.standard_normal((len(speakers), self.dim))
         residuals *= np.sqrt(self.residual_variance(durations))[:, None]

@@ -9,8 +9,7 @@ from sms_diar.scoring import PldaScorer, covariances, pair_coefficients, project
 from sms_diar.synthetic import PldaWorld
 
 
-@pytest.mark.parametrize("eer", [0.02, 0.08, 0.2])
-@pytest.mark.parametrize("dim", [20, 100])
+@pytest.mark.parametrize(("dim", "eer"), [(20, 0.02), (20, 0.2), (100, 0.08)])
 def test_fresh_draws_have_the_stated_error_rate(dim, eer):
     world = PldaWorld(dim=dim, eer=eer)
     # Independent pairs: 30,000 of either kind leave a standard error of at most
@@ -45,11 +44,6 @@ def test_variances_between_speakers_fall_geometrically():
     psi = PldaWorld(dim=5, decay=0.1).psi
     np.testing.assert_allclose(psi[1:] / psi[:-1], 0.1**0.25)
     assert psi[-1] / psi[0] == pytest.approx(0.1)
-
-
-def test_an_easier_world_has_speakers_farther_apart():
-    psi = [PldaWorld(dim=10, eer=eer).psi[0] for eer in (0.3, 0.1, 0.03)]
-    assert psi[0] < psi[1] < psi[2]
 
 
 def test_lengths_and_counts_follow_the_papers_laws():

@@ -98,6 +98,7 @@ class Evaluation:
         `weights` of shape (n_samples, n_recordings) is the number of times that each
         sample contains each recording; `measure` is one of `RATES`.
         """
+        # shape: (n_samples, n_recordings) @ (n_recordings,)
         sums = {
             name: weights @ column.astype(np.float64)
             for name, column in self.columns.items()

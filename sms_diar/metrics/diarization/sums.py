@@ -56,6 +56,7 @@ def _framed(axis: Axis, *, has_uem: bool) -> tuple[IntArray, Turns, Turns, Regio
             unit = unit_of[turns.speaker]
             np.maximum.at(latest, unit, _float_times(turns, axis.zeros[unit])[1])
         region_end = latest[regions.unit]
+    # shape: (n_units,) for n_frames and bases, (longest + 1,) for times
     n_frames = np.zeros(len(axis.bases), dtype=np.int64)
     np.maximum.at(n_frames, regions.unit, (region_end / STEP).astype(np.int64))
     bases = np.cumsum(n_frames + 1) - (n_frames + 1)

@@ -62,6 +62,7 @@ def merge_turns(turns: Turns, *, touching: bool) -> Turns:
 
 def trim_turns(turns: Turns, regions: Regions) -> Turns:
     """Cut turns to regions; a turn may be split into several."""
+    # shape: (n_turns,) for first and stop, (n_parts,) for source and region
     first = np.searchsorted(regions.end, turns.start, side="right")
     stop = np.searchsorted(regions.start, turns.end, side="left")
     source, region = expand(first, np.maximum(stop - first, 0))
@@ -82,7 +83,7 @@ def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
     >>> [a.tolist() for a in expand(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    source = np.repeat(np.arange(len(first)), count)
+    source = np.repeat(np.arange(len(first)), count)  # shape: (sum of count,)
     begin = np.cumsum(count) - count
     value = np.arange(len(source)) - np.repeat(begin - first, count)
     return source, value
