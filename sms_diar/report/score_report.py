@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
@@ -112,16 +112,21 @@ class ReportStyle:
         return _MARKS.get(self.format, "")
 
     @property
+    def limit(self) -> int | None:
+        """Width of plain text; None if lines are not limited."""
+        return self.width if self.format == "table" else None
+
+    @property
     def gap(self) -> str:
         """Line that separates two parts."""
         return self.mark.rstrip() + "\n"
 
     def line(self, text: str) -> str:
         """Wrap a line of text to the width."""
-        if self.format != "table" or self.width is None:
+        if self.limit is None:
             return f"{self.mark}{text}\n"
         indent = "  " if text.startswith("- ") else ""
-        return _wrapped(text, self.width, indent) + "\n"
+        return _wrapped(text, self.limit, indent) + "\n"
 
 
 PLAIN = ReportStyle()
@@ -248,10 +253,6 @@ class SystemsReport:
     reason: str = ""
 
     @property
-    def _names(self) -> list[str]:
-        return list(self.systems)
-
-    @property
     def _evaluations(self) -> dict[str, Evaluation]:
         return {name: report.evaluation for name, report in self.systems.items()}
 
@@ -271,8 +272,7 @@ class SystemsReport:
             return full_table(
                 self._evaluations, mapping=style.mapping, comparisons=self.comparisons
             ).csv()
-        width = style.width if style.format == "table" else None
-        table = systems_table(self._evaluations, self.comparisons, width)
+        table = systems_table(self._evaluations, self.comparisons, style.limit)
         parts = [_table_text(table, style), style.gap]
         if "found" in table.columns:
             true = speaker_counts(self._first.evaluation)["true"] or 0.0
@@ -295,11 +295,10 @@ class SystemsReport:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values; times are in seconds, rates are fractions."""
         base, *others = self.systems
+        pairs = zip(others, self.comparisons, strict=bool(self.comparisons))
         comparisons = [
             {"system": name, "with": base, **_comparison_record(comparison)}
-            for name, comparison in zip(
-                others, self.comparisons, strict=bool(self.comparisons)
-            )
+            for name, comparison in pairs
         ]
         return {
             "settings": self._first._settings_record(),
@@ -332,9 +331,9 @@ def _rules(report: ScoreReport, style: ReportStyle) -> str:
     dash = "" if style.mark else "- "
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"
-    if style.format == "table" and style.width is not None:
+    if style.limit is not None:
         # End lines with a backslash, so that the command can be pasted into a shell.
-        broken = _wrapped(command, style.width - 2, "    ").replace("\n", " \\\n")
+        broken = _wrapped(command, style.limit - 2, "    ").replace("\n", " \\\n")
         return "".join(lines) + broken + "\n"
     return "".join(lines) + style.line(command)
 
@@ -367,17 +366,16 @@ def _parts(report: ScoreReport, style: ReportStyle) -> Iterator[str]:
 
 
 def _table_text(table: Table, style: ReportStyle) -> str:
-    if style.format == "table" and style.width is not None:
-        parts = table.folded(style.width, SHORTEST)
-        return "\n".join(part.plain() for part in parts)
+    if style.limit is not None:
+        return "\n".join(part.plain() for part in table.folded(style.limit, SHORTEST))
     return table.text(style.format)
 
 
 def _main_table(result: Evaluation, style: ReportStyle) -> Table:
     if style.everything:
         return score_table(result, names=ALL, only_overall=style.only_overall)
-    if style.format == "table" and style.width is not None:
-        return fitting_table(result, style.width, only_overall=style.only_overall)
+    if style.limit is not None:
+        return fitting_table(result, style.limit, only_overall=style.only_overall)
     return score_table(result, only_overall=style.only_overall)
 
 
@@ -394,24 +392,14 @@ def _counts_line(result: Evaluation, style: ReportStyle) -> str:
 
 
 def _interval_record(interval: Interval) -> dict[str, Any]:
-    return {
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "method": interval.method,
-        "samples": interval.n_samples,
-    }
+    record = asdict(interval)
+    record["samples"] = record.pop("n_samples")
+    return record
 
 
-def _comparison_record(found: Comparison) -> dict[str, Any]:
-    return {
-        "measure": found.measure,
-        "first": found.first,
-        "second": found.second,
-        "difference": _interval_record(found.difference),
-        "p_value": found.p_value,
-    }
+def _comparison_record(comparison: Comparison) -> dict[str, Any]:
+    difference = _interval_record(comparison.difference)
+    return asdict(comparison) | {"difference": difference}
 
 
 MEANINGS = {
@@ -465,15 +453,11 @@ def label_table(reports: Mapping[str, LabelReport], *, in_words: bool = False) -
 
     With `in_words`, a first column describes the metrics.
     """
-    measures = dict.fromkeys(key for r in reports.values() for key in r.figures)
-    rows = tuple(
-        (
-            *((MEANINGS.get(measure, measure.replace("_", " ")),) if in_words else ()),
-            measure,
-            *(f"{report.figures[measure]:.6g}" for report in reports.values()),
-        )
-        for measure in measures
-    )
-    if in_words:
-        return Table(("what", "measure", *reports), rows, n_left=2)
-    return Table(("measure", *reports), rows)
+    rows = [
+        (measure, *(f"{report.figures[measure]:.6g}" for report in reports.values()))
+        for measure in dict.fromkeys(key for r in reports.values() for key in r.figures)
+    ]
+    if not in_words:
+        return Table(("measure", *reports), tuple(rows))
+    described = ((MEANINGS.get(row[0], row[0].replace("_", " ")), *row) for row in rows)
+    return Table(("what", "measure", *reports), tuple(described), n_left=2)

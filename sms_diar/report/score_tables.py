@@ -110,10 +110,8 @@ def full_table(
     the pooled rows.
     """
     names = (*SECONDS, *RATES, *_COUNTS)
+    gaps = dict(zip(list(results)[1:], comparisons, strict=False))
     rows = []
-    gaps = dict(
-        zip(list(results)[1:], map(_exact_difference, comparisons), strict=False)
-    )
     for system, result in results.items():
         parts = [
             (name, score.figures, json_line(dict(score.mapping)))
@@ -121,22 +119,23 @@ def full_table(
         ]
         parts += [("POOLED", result.overall, ""), ("MEAN", result.macro, "")]
         for name, figures, mapped in parts:
-            row = (name, *(_exact(figures.get(key)) for key in names))
-            row = (*row, mapped) if mapping else row
+            row = [system] if len(results) > 1 else []
+            row += [name, *(_exact(figures.get(key)) for key in names)]
+            row += [mapped] if mapping else []
             if comparisons:
-                gap = gaps.get(system) if name == "POOLED" else None
-                row = (*row, *(gap or ("",) * len(_DIFFERENCES)))
-            rows.append((system, *row) if len(results) > 1 else row)
-    heads = ("recording", *names, "mapping") if mapping else ("recording", *names)
-    heads = (*heads, *_DIFFERENCES) if comparisons else heads
-    return Table(("system", *heads) if len(results) > 1 else heads, tuple(rows))
+                row += _exact_gap(gaps.get(system) if name == "POOLED" else None)
+            rows.append(tuple(row))
+    heads = ["system"] if len(results) > 1 else []
+    heads += ["recording", *names, *(["mapping"] if mapping else [])]
+    heads += _DIFFERENCES if comparisons else ()
+    return Table(tuple(heads), tuple(rows))
 
 
-def _exact_difference(compared: Comparison) -> tuple[str, ...]:
-    gap = compared.difference
-    return tuple(
-        _exact(value) for value in (gap.estimate, gap.low, gap.high, compared.p_value)
-    )
+def _exact_gap(comparison: Comparison | None) -> list[str]:
+    if comparison is None:
+        return [""] * len(_DIFFERENCES)
+    gap = comparison.difference
+    return list(map(_exact, (gap.estimate, gap.low, gap.high, comparison.p_value)))
 
 
 def _exact(value: float | None) -> str:

@@ -112,11 +112,11 @@ class Supply:
 class TurnTaking:
     """Turn-taking settings, with times in seconds.
 
-    Turns are `turn_min` seconds long plus an exponentially distributed excess, with
-    mean `turn_mean`. Passages are cut to that length, but never into pieces shorter
-    than `turn_min`. If `turn_segments` is given, the number of whole passages per turn
-    is drawn from that range instead, and passages are only cut at the end of the
-    conversation. Pauses between turns are exponentially distributed with mean
+    Turns last `turn_mean` seconds on average and at least `turn_min`; the excess is
+    exponentially distributed. Passages are cut to that length, but never into pieces
+    shorter than `turn_min`. If `turn_segments` is given, the number of whole passages
+    per turn is drawn from that range instead, and passages are only cut at the end of
+    the conversation. Pauses between turns are exponentially distributed with mean
     `pause_mean`. `overlap` is the ratio of overlapped speech to all speech, 0 to 0.9,
     and `dominance` the distribution of talk among the speakers, one of `DOMINANCE`.
     """

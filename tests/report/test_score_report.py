@@ -6,6 +6,7 @@ import json
 import pandas as pd
 import pytest
 
+from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import (
     Settings,
     compare,
@@ -133,6 +134,11 @@ def test_a_width_limits_the_columns_of_plain_tables_only():
     assert plain.startswith("recording  DER %  missed %\n")
     markdown = REPORT.text(ReportStyle("markdown", width=30))
     assert markdown == REPORT.text(ReportStyle("markdown"))
+
+
+def test_a_form_that_does_not_exist_is_refused():
+    with pytest.raises(InvalidParameterError, match="ReportStyle: format must be one"):
+        ReportStyle("html")
 
 
 def two_systems():
