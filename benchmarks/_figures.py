@@ -7,9 +7,8 @@ from pathlib import Path
 
 from benchmarks._records import Measurement
 from benchmarks._targets import FIT_FROM, Figures
+from recipes._common.figures import explain, new_figure, style_of, width_of
 from sms_diar._files import replacing
-from sms_diar.report.figures import explain, new_figure
-from sms_diar.report.styles import style_of, width_of
 
 PANELS = {
     "gaussians-ours": (

@@ -22,8 +22,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from sms_diar.pipeline.page.api import report_page
-from sms_diar.report.html_page import render
-from sms_diar.report.page_data import Waveform
+from sms_diar.report.html_page import Waveform, render
 from sms_diar.types import Segment, Turn
 
 HOURS = 2.0

@@ -19,8 +19,9 @@ from benchmarks.compare.words import (
     method_words,
     source_words,
 )
-from sms_diar.report import figures
-from sms_diar.report.styles import AXES, TRUE_NUMBER, style_of
+from recipes._common import figures
+from recipes._common.figures import AXES, TRUE_NUMBER, style_of
+from sms_diar.report.figures import COLOURS
 
 # Those that are always compared come first and have the plainest styles.
 _FIRST = (OURS, "sms-paper", "ahc", "nme-sc", "hdbscan", "vbx")
@@ -276,8 +277,8 @@ def _legend(figure: Any, axes: Any) -> None:
 def _verdict(low: float, high: float) -> str:
     """Colour of an interval: above zero, below it, or around it."""
     if low > 0.0:
-        return figures.COLOURS[0]
-    return figures.COLOURS[1] if high < 0.0 else "#888888"
+        return COLOURS[0]
+    return COLOURS[1] if high < 0.0 else "#888888"
 
 
 def _label_rows(panel: Any, names: Sequence[str], heights: Any) -> None:

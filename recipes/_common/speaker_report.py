@@ -17,11 +17,10 @@ from sms_diar._random import named_generator
 from sms_diar.errors import DataFormatError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.preprocessing import Pca, scale_rows
-from sms_diar.report import figures
 from sms_diar.report.provenance import stamp
-from sms_diar.report.styles import AXES, match_labels
 
-from . import speaker_tables, speaker_text
+from . import figures, speaker_tables, speaker_text
+from .figures import AXES, match_labels
 from .paper import SPEAKER_METHODS, paper_name
 from .prepared import read_record
 from .sessions import ShiftSettings, draw_session, load_backend

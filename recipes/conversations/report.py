@@ -11,10 +11,11 @@ from typing import Any
 from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar.experiment.stages import StageRun
-from sms_diar.report import figures
+from sms_diar.report.figures import COLOURS
 from sms_diar.report.provenance import describe, stamp
 from sms_diar.report.tables import Table
 
+from .._common import figures
 from .layouts import LAYOUTS, Rules
 from .simulated import meeting_table, read_meetings
 from .steps import (
@@ -124,7 +125,7 @@ def draw_parts(folder: Path, recordings: Mapping[str, Mapping[str, Any]]) -> Non
     figure, axes = figures.new_figure(1, 1, width=7, height=1.3 + 0.24 * len(shown))
     panel = axes[0, 0]
     left = [0.0] * len(shown)
-    for part, colour in zip(PARTS, figures.COLOURS, strict=False):
+    for part, colour in zip(PARTS, COLOURS, strict=False):
         widths = [100.0 * one[part] / one["scored"] for _, one in shown]
         panel.barh(
             range(len(shown)), widths, left=left, color=colour, label=_word(part)

@@ -32,7 +32,6 @@ from sms_diar.pipeline.train.models import (
     write_ivector_model,
 )
 from sms_diar.preprocessing import FoldedChain
-from sms_diar.report import figures
 from sms_diar.report.tables import Table
 from sms_diar.scoring import (
     BackEnd,
@@ -45,6 +44,7 @@ from sms_diar.scoring import (
 from sms_diar.scoring.backend_training import KIND
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 
+from .._common import figures
 from .._common.components import choose_components
 from .._common.corpora import TEST, TRAINING, UNTRIMMED, corpora_place, speech_of
 from .._common.prepared import (

@@ -12,12 +12,12 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.experiment.stages import StageRun
-from sms_diar.report import figures
 from sms_diar.report.provenance import describe, stamp
-from sms_diar.report.styles import AXES, match_labels
 from sms_diar.report.tables import Table
 from sms_diar.synthetic import PAPER_MEANS, PAPER_SETS, draw_gaussians
 
+from .._common import figures
+from .._common.figures import AXES, match_labels
 from .._common.paper import POINT_METHODS, paper_name
 from .._common.statistics import summarise
 from . import tables as printed_tables

@@ -232,7 +232,7 @@ def _score_labels(
     from sms_diar.errors import DataFormatError
     from sms_diar.io.detect import is_label_table
     from sms_diar.pipeline.score.api import score_labels
-    from sms_diar.report.label_report import label_table
+    from sms_diar.report.score_report import label_table
 
     reports = {}
     for name, paths in hypotheses.items():

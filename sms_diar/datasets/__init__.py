@@ -38,7 +38,7 @@ class DigitsIvectors(NamedTuple):
     embeddings : EmbeddingSet
         2013 vectors with the fingerprint of their extractor.
     speakers : tuple of str
-        Speaker of each vector.
+        Name of the speaker of each vector.
     """
 
     embeddings: EmbeddingSet

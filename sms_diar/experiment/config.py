@@ -38,16 +38,8 @@ _SITE = ("site", "site.example")  # for corpora_place, not for recipes
 class Setting:
     """Description of one setting.
 
-    Parameters
-    ----------
-    key : str
-        Name, with dots for tables.
-    kind : str
-        Type of its values in words.
-    default : int, float, str, bool or list
-        Default value.
-    meaning : str
-        Text of the docstring of the class that declares it; empty if there is none.
+    `key` has dots for tables, `kind` is the type of its values in words, and `meaning`
+    the text of the docstring of the class that declares it, empty if there is none.
     """
 
     key: str
@@ -59,12 +51,7 @@ class Setting:
 def describe_settings(kind: type, conf: Path | None = None) -> list[Setting]:
     """List all settings of a dataclass, in the order of the file of defaults.
 
-    Parameters
-    ----------
-    kind : dataclass type
-        As in `load_config`.
-    conf : Path, optional
-        File of the defaults; without one, the defaults of the dataclass itself.
+    Without the file `conf`, the defaults are those of the dataclass itself.
     """
     return list(_described(kind, read_toml(conf) if conf else {}))
 
@@ -73,8 +60,8 @@ def _described(
     kind: type, defaults: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[Setting]:
     hints, meanings = get_type_hints(kind), _meanings(kind)
-    places = {key: place for place, key in enumerate(defaults)}
-    for field in sorted(fields(kind), key=lambda f: places.get(f.name, len(places))):
+    order = {key: index for index, key in enumerate(defaults)}
+    for field in sorted(fields(kind), key=lambda f: order.get(f.name, len(order))):
         hint, key = hints[field.name], f"{prefix}{field.name}"
         if is_dataclass(hint):
             table = defaults.get(field.name, {})
@@ -156,18 +143,11 @@ def load_config(
 ) -> Settings:
     """Build settings from layers.
 
-    Parameters
-    ----------
-    kind : dataclass type
-        Type of the settings. Fields are numbers, strings, booleans, ``tuple[T, ...]``
-        or further dataclasses (TOML tables).
-    conf : Path
-        File with complete defaults.
-    extra : sequence of Path
-        Further files, or names for `find_conf`; each overrides the settings in it.
-    assignments : sequence of str
-        ``key=value`` with dots for tables and values as in TOML. A value that is
-        not TOML is taken as text. A list may be a single value without brackets.
+    Fields of `kind`, a dataclass, are numbers, strings, booleans, ``tuple[T, ...]`` or
+    further dataclasses (TOML tables). `conf` has complete defaults. `extra` are further
+    files, or names for `find_conf`; each overrides the settings in it. `assignments`
+    are ``key=value`` with dots for tables and values as in TOML. A value that is not
+    TOML is taken as text. A list may be a single value without brackets.
     """
     merged: dict[str, Any] = {}
     for path in (conf, *map(find_conf, extra)):

@@ -37,14 +37,8 @@ from sms_diar.report.provenance import stamp
 class Recipe:
     """Recipe on disk.
 
-    Parameters
-    ----------
-    name : str
-        Name of the folder.
-    folder : Path
-        Folder with ``run.py`` and ``conf.toml``.
-    summary : str
-        First line of the docstring of ``run.py``.
+    `name` is the name of the folder with ``run.py`` and ``conf.toml``, and `summary`
+    the first line of the docstring of ``run.py``.
     """
 
     name: str

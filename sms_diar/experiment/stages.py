@@ -45,30 +45,14 @@ def run_tasks(
 ) -> dict[str, Any]:
     """Call `function` with the arguments of every task and collect the results.
 
-    Parameters
-    ----------
-    function : callable
-        Function at the top level of an importable module. It returns JSON values and
-        derives its random numbers from a seed among its arguments, so that results do
-        not depend on the number of workers.
-    tasks : mapping from str to keyword arguments
-        Arguments by task name. The name identifies the task in the journal.
-    journal : Path
-        File that records finished tasks.
-    fingerprint : str
-        Identifier of everything that the results depend on. A journal with another
-        fingerprint is discarded.
-    workers : int, default=1
-        Number of processes.
-    progress : Progress, optional
-        Receiver of progress reports.
-    label : str
-        Label of the progress reports.
+    The function is at the top level of an importable module. It returns JSON values and
+    derives its random numbers from a seed among its arguments, so that results do not
+    depend on the number of workers.
 
-    Returns
-    -------
-    results : dict
-        Result of each task, in the order of `tasks`.
+    Results are in the order of `tasks`, which has the arguments by task name. The name
+    identifies the task in the journal, the file that records finished tasks. A journal
+    with another `fingerprint` (an identifier of everything that the results depend on)
+    is discarded. Progress is reported under `label`.
     """
     done = {
         key: result
@@ -132,20 +116,8 @@ JOURNAL = "journal.jsonl"
 class StageRun:
     """Environment of a running stage.
 
-    Parameters
-    ----------
-    name : str
-        Name of the stage.
-    folder : Path
-        Output folder.
-    before : mapping from str to Path
-        Folders of the stages named in ``after``.
-    fingerprint : str
-        Identifier of everything that the results depend on.
-    workers : int
-        Number of processes.
-    progress : Progress
-        Receiver of progress reports.
+    `folder` is the output folder, `before` has the folders of the stages named in
+    ``after``, and `fingerprint` identifies everything that the results depend on.
     """
 
     name: str
@@ -174,16 +146,9 @@ class StageRun:
 class Stage:
     """Step of a recipe.
 
-    Parameters
-    ----------
-    name : str
-        Name of the stage and of its folder.
-    run : callable
-        Function that does the work, called with a `StageRun`.
-    settings : mapping
-        All settings that the result depends on, as plain values.
-    after : tuple of str
-        Stages whose results it reads.
+    `name` is also the name of its folder. `run` does the work, `settings` are all
+    settings that the result depends on, as plain values, and `after` are the stages
+    whose results it reads.
     """
 
     name: str
@@ -200,25 +165,10 @@ def run_stages(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Run the stages that are out of date, in order.
+    """Run the stages that are out of date, in order, and return their names.
 
-    Parameters
-    ----------
-    stages : sequence of Stage
-        Stages in an order in which each follows the stages it depends on.
-    root : Path
-        Experiment folder with one folder for each stage.
-    first : str, optional
-        Run this stage, and those that depend on it, even if up to date.
-    workers : int, default=1
-        Number of processes for tasks.
-    progress : Progress, optional
-        Receiver of progress reports.
-
-    Returns
-    -------
-    ran : list of str
-        Names of the stages that were run.
+    Each stage follows the stages it depends on, and has a folder in `root`. The stage
+    `first`, and those that depend on it, are run even if up to date.
     """
     names = [stage.name for stage in stages]
     if first is not None and first not in names:

@@ -17,11 +17,19 @@ from sms_diar.metrics.diarization.evaluation import (
     score_diarization,
 )
 from sms_diar.metrics.diarization.rates import RATES
-from sms_diar.metrics.labels.contingency import ContingencyTable, contingency_table
-from sms_diar.metrics.labels.counting import MAJOR_SHARE, ClusterSizes, DetectedSpeakers
-from sms_diar.metrics.labels.matching import score_labels
-from sms_diar.metrics.labels.purity import MajorityPurity, Purity, WeightedPurity
-from sms_diar.metrics.labels.scores import ClusteringScores, score_clustering
+from sms_diar.metrics.labels import (
+    MAJOR_SHARE,
+    ClusteringScores,
+    ClusterSizes,
+    ContingencyTable,
+    DetectedSpeakers,
+    MajorityPurity,
+    Purity,
+    WeightedPurity,
+    contingency_table,
+    score_clustering,
+    score_labels,
+)
 from sms_diar.metrics.verification import (
     DetCurve,
     all_pairs,

@@ -61,6 +61,11 @@ def det_curve(scores: npt.ArrayLike, same: npt.ArrayLike) -> DetCurve:
     same : array-like of shape (n_pairs,)
         True for pairs of the same speaker.
 
+    Returns
+    -------
+    curve : DetCurve
+        Rates at every distinct score and at infinity.
+
     Examples
     --------
     >>> curve = det_curve([1.0, 2.0, 3.0], [False, True, True])
@@ -69,9 +74,11 @@ def det_curve(scores: npt.ArrayLike, same: npt.ArrayLike) -> DetCurve:
     """
     values, target = _checked_pairs(scores, same)
     thresholds, position = np.unique(values, return_inverse=True)
+    # shape: (n_thresholds,)
     n_same = np.bincount(position[target], minlength=len(thresholds))
     n_other = np.bincount(position[~target], minlength=len(thresholds))
     # Below the first threshold nothing is rejected, at infinity everything is.
+    # shape: (n_thresholds + 1,)
     rejected_same = np.concatenate([[0], np.cumsum(n_same)])
     rejected_other = np.concatenate([[0], np.cumsum(n_other)])
     n_others = rejected_other[-1]
@@ -116,13 +123,13 @@ def all_pairs(
     scores : array-like of shape (n, n)
         Symmetric scores of all segments against each other.
     speakers : array-like of shape (n,)
-        Speaker of each segment.
+        Name or number of the speaker of each segment.
 
     Returns
     -------
     scores : ndarray of shape (n * (n - 1) / 2,)
-        Scores of the pairs.
-    same : ndarray of the same shape
+        Score of each pair of segments.
+    same : ndarray of shape (n * (n - 1) / 2,)
         True where both segments have the same speaker.
     """
     matrix = np.asarray(scores, dtype=np.float64)
@@ -152,10 +159,9 @@ def _checked_pairs(
         )
     target = target.astype(np.bool_)
     if not np.isfinite(values).all():
+        first = int(np.argmin(np.isfinite(values)))
         raise InvalidParameterError(
-            f"det_curve: scores must be finite, got "
-            f"{values[int(np.argmin(np.isfinite(values)))]} at position "
-            f"{int(np.argmin(np.isfinite(values)))}"
+            f"det_curve: scores must be finite, got {values[first]} at position {first}"
         )
     n_same = int(np.count_nonzero(target))
     if n_same == 0 or n_same == len(target):

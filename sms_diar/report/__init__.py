@@ -3,13 +3,10 @@
 ::
 
     tables         tables as plain text, Markdown, LaTeX, CSV
-    figures        figures, drawn by matplotlib
-    styles         colours, markers and axis labels of figures
+    figures        turns drawn by matplotlib, and colours
     provenance     version, seed and machine of a result
     score_tables   scores of turns as tables
-    score_report   report on turns: text, plain values, RTTM of errors
-    label_report   report on labels
-    page_data      content of a report page
-    html_page      HTML of the page, from the template, style and script in page/
+    score_report   reports on turns and on labels: text, plain values, RTTM of errors
+    html_page      content of a report page, and its HTML from the files in page/
     turn_views     notebook, pandas, pyannote and matplotlib views of turns
 """

@@ -1,4 +1,7 @@
-"""Report page as a single HTML file that works offline.
+"""Content of a report page as values, and its HTML: a single file that works offline.
+
+`sms_diar.pipeline.page` creates the values. ``to_dict`` returns the input of the page's
+script: times are in seconds, and names are listed once and referenced by index.
 
 Template, style and script are in ``page/``. The script draws on canvases without a
 library: plotly and bokeh would add three to five megabytes, more than the rest of a
@@ -18,24 +21,215 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
-from sms_diar.report.page_data import DOUBTFUL, Page
+import numpy as np
+import numpy.typing as npt
+
+from sms_diar.report.figures import DOUBTFUL
+from sms_diar.types import FloatArray, IntArray, Segment, Turn
 
 _FOLDER = files("sms_diar.report") / "page"
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
+ERROR_KINDS = ("missed", "false_alarm", "confusion")
+"""Kinds of error, in the order of the marks of the page."""
+
+_GRID = 4096  # positions along each axis of the map of windows
+
+
+@dataclass(frozen=True, eq=False)
+class Waveform:
+    """Loudness along a recording, at `per_second` intervals per second.
+
+    `peaks` are the peaks of the intervals; 255 is the peak of the recording.
+    """
+
+    peaks: npt.NDArray[np.uint8]
+    per_second: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain values for JSON."""
+        text = base64.b64encode(self.peaks.tobytes()).decode("ascii")
+        return {"perSecond": self.per_second, "peaks": text}
+
+
+@dataclass(frozen=True, eq=False)
+class PageAudio:
+    """Compressed audio of a recording."""
+
+    content: bytes
+    type: str = "audio/mpeg"
+    suffix: str = ".mp3"
+
+
+@dataclass(frozen=True, eq=False)
+class WindowMap:
+    """Windows as points in a plane.
+
+    `points` of shape (n, 2) are the positions. `confidence` of shape (n,) is the
+    probability that the label of the window is correct. If there are many, only some of
+    the `n_windows` windows are drawn. `share` is the share of the variance that the plane explains.
+    """
+
+    windows: tuple[Segment, ...]
+    points: FloatArray
+    confidence: FloatArray | None
+    n_windows: int
+    share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain values for JSON; speakers are taken from the turns."""
+        sure = None if self.confidence is None else np.round(self.confidence, 3)
+        return {
+            "times": [[round(w.start, 3), round(w.end, 3)] for w in self.windows],
+            "points": _on_grid(self.points).tolist(),
+            "confidence": None if sure is None else sure.tolist(),
+            "windows": self.n_windows,
+            "share": round(self.share, 4),
+            "grid": _GRID,
+        }
+
+
+def _on_grid(points: FloatArray) -> IntArray:
+    """Convert to integers, with the same scale for both axes."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    width = float((high - low).max()) or 1.0
+    centred = points - (low + high) / 2.0  # shape: (n_windows, 2)
+    grid: IntArray = np.rint((centred / width + 0.5) * (_GRID - 1)).astype(np.int64)
+    return grid
+
+
+@dataclass(frozen=True)
+class PageError:
+    """Interval in which reference and hypothesis disagree.
+
+    `kind` is one of `ERROR_KINDS`; the names are speakers without a correct partner.
+    """
+
+    start: float
+    end: float
+    kind: str
+    reference: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageScore:
+    """Reference of a recording, and scores of the hypothesis.
+
+    `mapping` is the reference speaker of each mapped hypothesis speaker, `errors` are
+    in order of time, `figures` are the seconds of the components of DER and the rates,
+    and `rules` describe how they were computed.
+    """
+
+    turns: tuple[Turn, ...]
+    mapping: Mapping[str, str]
+    errors: tuple[PageError, ...]
+    figures: Mapping[str, float | int | None]
+    rules: tuple[str, ...]
+
+    def to_dict(self, hyp_index: Mapping[str, int]) -> dict[str, Any]:
+        """Convert to plain values for JSON; `hyp_index` numbers hypothesis speakers."""
+        index = _indices(turn.speaker for turn in self.turns)
+        pairs = [
+            [hyp_index[speaker], index[true]]
+            for speaker, true in self.mapping.items()
+            if speaker in hyp_index and true in index
+        ]
+        return {
+            "speakers": list(index),
+            "turns": [
+                [*_times(turn.segment), index[turn.speaker]] for turn in self.turns
+            ],
+            "pairs": pairs,
+            "errors": [
+                [
+                    round(error.start, 6),
+                    round(error.end, 6),
+                    ERROR_KINDS.index(error.kind),
+                    [index[name] for name in error.reference if name in index],
+                    [hyp_index[name] for name in error.hypothesis if name in hyp_index],
+                ]
+                for error in self.errors
+            ],
+            "figures": dict(self.figures),
+            "rules": list(self.rules),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class PageRecording:
+    """Recording on a page.
+
+    All names are untrusted text. `duration` is in seconds, `turns` are in order of
+    time, `confidence` is that of each turn (None if unknown), and `notes` are for the
+    reader.
+    """
+
+    name: str
+    duration: float
+    turns: tuple[Turn, ...]
+    confidence: tuple[float | None, ...] = ()
+    score: PageScore | None = None
+    waveform: Waveform | None = None
+    audio: PageAudio | None = None
+    windows: WindowMap | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self, audio: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Convert to plain values for JSON; `audio` is the source of the audio."""
+        index = _indices(turn.speaker for turn in self.turns)
+        sure = self.confidence or (None,) * len(self.turns)
+        return {
+            "name": self.name,
+            "duration": round(self.duration, 6),
+            "speakers": list(index),
+            "turns": [
+                [*_times(turn.segment), index[turn.speaker], _rounded(confidence)]
+                for turn, confidence in zip(self.turns, sure, strict=True)
+            ],
+            "score": None if self.score is None else self.score.to_dict(index),
+            "wave": None if self.waveform is None else self.waveform.to_dict(),
+            "audio": None if audio is None else dict(audio),
+            "map": None if self.windows is None else self.windows.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """Content of a report page.
+
+    `settings` and `versions` describe how the turns were made. Recordings are in the
+    order of the menu.
+    """
+
+    title: str
+    recordings: tuple[PageRecording, ...]
+    settings: Mapping[str, object]
+    versions: Mapping[str, object]
+
+
+def _indices(names: Any) -> dict[str, int]:
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
+
+
+def _times(segment: Segment) -> tuple[float, float]:
+    # RTTM is written with at most nine decimals.
+    return round(segment.start, 9), round(segment.end, 9)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
 
 
 def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
     """Render a page as HTML.
 
-    Parameters
-    ----------
-    page : Page
-        Content of the page.
-    beside : mapping from int to str, optional
-        Names of audio files in the folder of the page, by the index of their
-        recording. The audio of other recordings is embedded.
+    `beside` names audio files in the folder of the page by the index of their
+    recording; the audio of other recordings is embedded.
     """
     links = beside or {}
     style, script = _part("page.css"), _part("page.js")

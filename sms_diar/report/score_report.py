@@ -1,10 +1,10 @@
-"""Report of ``sms-diar score`` on turns, as text and as plain values for JSON."""
+"""Reports of ``sms-diar score``, as text and as plain values for JSON."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
@@ -17,13 +17,13 @@ from sms_diar.metrics.diarization.evaluation import (
     Figures,
     RecordingScore,
 )
-from sms_diar.metrics.labels.counting import DetectedSpeakers
+from sms_diar.metrics.labels import DetectedSpeakers
 from sms_diar.report.score_tables import (
     ALL,
+    SHORTEST,
     comparison_text,
     count_table,
     fitting_table,
-    folded,
     full_table,
     interval_text,
     mapping_table,
@@ -86,24 +86,13 @@ TERMINAL_WIDTH = 80
 class ReportStyle:
     """Content and format of the text of a report.
 
-    Parameters
-    ----------
-    format : {"table", "markdown", "latex", "csv"}
-        Format of the tables. CSV is a single table with all metrics, unrounded.
-    everything : bool
-        Show all metrics instead of the main ones.
-    only_overall : bool
-        Do not show single recordings.
-    mapping : bool
-        Show the mapping of speakers.
-    details : bool
-        Show tables of recordings for each of several systems. Implied by `everything`
-        and `mapping`.
-    explain : bool
-        List all scoring rules below the tables instead of the main ones.
-    width : int or None, default=80
-        Maximum number of characters per line. It limits the columns of a plain table,
-        or folds the table if `everything` is set. None does not limit tables.
+    `format` is one of `TABLE_FORMATS`; CSV is a single table with all metrics,
+    unrounded. `everything` shows all metrics instead of the main ones, `only_overall`
+    omits single recordings, `mapping` adds the mapping of speakers, and `explain` lists
+    all scoring rules below the tables. `details` shows tables of recordings for each of
+    several systems; `everything` and `mapping` imply it. `width` is the maximum number
+    of characters per line: it limits the columns of a plain table, or folds the table
+    if `everything` is set. None does not limit tables.
     """
 
     format: str = "table"
@@ -123,16 +112,21 @@ class ReportStyle:
         return _MARKS.get(self.format, "")
 
     @property
+    def limit(self) -> int | None:
+        """Width of plain text; None if lines are not limited."""
+        return self.width if self.format == "table" else None
+
+    @property
     def gap(self) -> str:
         """Line that separates two parts."""
         return self.mark.rstrip() + "\n"
 
     def line(self, text: str) -> str:
         """Wrap a line of text to the width."""
-        if self.format != "table" or self.width is None:
+        if self.limit is None:
             return f"{self.mark}{text}\n"
         indent = "  " if text.startswith("- ") else ""
-        return _wrapped(text, self.width, indent) + "\n"
+        return _wrapped(text, self.limit, indent) + "\n"
 
 
 PLAIN = ReportStyle()
@@ -145,15 +139,15 @@ class ScoreReport:
     Parameters
     ----------
     evaluation : Evaluation
-        Scores with all details.
+        Scores of all recordings, with their details.
     md_eval : str
         Command line of md-eval with the same collar, overlap and regions.
     measure : str
-        Metric of the interval.
+        Name of the metric of the interval, one of `RATES`.
     interval : Interval, optional
         Confidence interval of the pooled metric, if recordings were resampled.
     questions : tuple of Problem
-        Warnings about unusual options.
+        Warnings about options that are rarely intended.
     reason : str
         Explanation if a requested interval could not be computed.
     """
@@ -259,10 +253,6 @@ class SystemsReport:
     reason: str = ""
 
     @property
-    def _names(self) -> list[str]:
-        return list(self.systems)
-
-    @property
     def _evaluations(self) -> dict[str, Evaluation]:
         return {name: report.evaluation for name, report in self.systems.items()}
 
@@ -282,15 +272,15 @@ class SystemsReport:
             return full_table(
                 self._evaluations, mapping=style.mapping, comparisons=self.comparisons
             ).csv()
-        width = style.width if style.format == "table" else None
-        table = systems_table(self._evaluations, self.comparisons, width)
+        table = systems_table(self._evaluations, self.comparisons, style.limit)
         parts = [_table_text(table, style), style.gap]
         if "found" in table.columns:
             true = speaker_counts(self._first.evaluation)["true"] or 0.0
             text = f"found: speakers per recording; the reference has {true:.2f}"
             parts.append(style.line(text))
         if self.comparisons:
-            parts.append(style.line(comparison_text(self._names[0], self.comparisons)))
+            first = next(iter(self.systems))
+            parts.append(style.line(comparison_text(first, self.comparisons)))
         elif self.reason:
             parts.append(style.line(self.reason))
         parts.append(_rules(self._first, style))
@@ -305,11 +295,10 @@ class SystemsReport:
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values; times are in seconds, rates are fractions."""
         base, *others = self.systems
+        pairs = zip(others, self.comparisons, strict=bool(self.comparisons))
         comparisons = [
             {"system": name, "with": base, **_comparison_record(comparison)}
-            for name, comparison in zip(
-                others, self.comparisons, strict=bool(self.comparisons)
-            )
+            for name, comparison in pairs
         ]
         return {
             "settings": self._first._settings_record(),
@@ -342,9 +331,9 @@ def _rules(report: ScoreReport, style: ReportStyle) -> str:
     dash = "" if style.mark else "- "
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"
-    if style.format == "table" and style.width is not None:
+    if style.limit is not None:
         # End lines with a backslash, so that the command can be pasted into a shell.
-        broken = _wrapped(command, style.width - 2, "    ").replace("\n", " \\\n")
+        broken = _wrapped(command, style.limit - 2, "    ").replace("\n", " \\\n")
         return "".join(lines) + broken + "\n"
     return "".join(lines) + style.line(command)
 
@@ -377,16 +366,16 @@ def _parts(report: ScoreReport, style: ReportStyle) -> Iterator[str]:
 
 
 def _table_text(table: Table, style: ReportStyle) -> str:
-    if style.format == "table" and style.width is not None:
-        return "\n".join(part.plain() for part in folded(table, style.width))
+    if style.limit is not None:
+        return "\n".join(part.plain() for part in table.folded(style.limit, SHORTEST))
     return table.text(style.format)
 
 
 def _main_table(result: Evaluation, style: ReportStyle) -> Table:
     if style.everything:
         return score_table(result, names=ALL, only_overall=style.only_overall)
-    if style.format == "table" and style.width is not None:
-        return fitting_table(result, style.width, only_overall=style.only_overall)
+    if style.limit is not None:
+        return fitting_table(result, style.limit, only_overall=style.only_overall)
     return score_table(result, only_overall=style.only_overall)
 
 
@@ -403,21 +392,72 @@ def _counts_line(result: Evaluation, style: ReportStyle) -> str:
 
 
 def _interval_record(interval: Interval) -> dict[str, Any]:
-    return {
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "method": interval.method,
-        "samples": interval.n_samples,
-    }
+    record = asdict(interval)
+    record["samples"] = record.pop("n_samples")
+    return record
 
 
-def _comparison_record(found: Comparison) -> dict[str, Any]:
-    return {
-        "measure": found.measure,
-        "first": found.first,
-        "second": found.second,
-        "difference": _interval_record(found.difference),
-        "p_value": found.p_value,
-    }
+def _comparison_record(comparison: Comparison) -> dict[str, Any]:
+    difference = _interval_record(comparison.difference)
+    return asdict(comparison) | {"difference": difference}
+
+
+MEANINGS = {
+    "acp": "average cluster purity",
+    "alp": "average label purity (of speakers: ASP)",
+    "k": "geometric mean of the two",
+    "weighted_acp": "cluster purity, weighted by size (B-cubed precision)",
+    "weighted_alp": "label purity, weighted by size (B-cubed recall)",
+    "weighted_k": "geometric mean of the two",
+    "pur_cd": "share in the majority speaker of their cluster",
+    "pur_dc": "share in the majority cluster of their speaker",
+    "g": "geometric mean of the two",
+    "n_clusters": "clusters found",
+    "n_major": "clusters of at least 5 % of the segments",
+    "n_singletons": "clusters of one segment",
+    "smallest": "segments of the smallest cluster",
+    "median_size": "segments of the median cluster",
+    "largest": "segments of the largest cluster",
+    "n_segments": "segments scored",
+    "n_labels": "true speakers",
+    "ari": "adjusted Rand index",
+    "nmi": "normalised mutual information",
+    "homogeneity": "clusters hold one speaker each (1 is best)",
+    "completeness": "speakers are in one cluster each (1 is best)",
+    "v_measure": "harmonic mean of the two",
+}
+"""Description of each metric."""
+
+
+@dataclass(frozen=True)
+class LabelReport:
+    """Report on labels that were scored against true labels.
+
+    `figures` are the metrics by name, and `problems` warnings about ids that only one
+    side has.
+    """
+
+    figures: Mapping[str, float]
+    problems: tuple[Problem, ...] = ()
+
+    def __str__(self) -> str:
+        return label_table({"value": self}, in_words=True).plain().rstrip("\n")
+
+    def to_dict(self) -> dict[str, float]:
+        """Convert to plain values."""
+        return dict(self.figures)
+
+
+def label_table(reports: Mapping[str, LabelReport], *, in_words: bool = False) -> Table:
+    """Make a table with a row for each metric and a column for each system.
+
+    With `in_words`, a first column describes the metrics.
+    """
+    rows = [
+        (measure, *(f"{report.figures[measure]:.6g}" for report in reports.values()))
+        for measure in dict.fromkeys(key for r in reports.values() for key in r.figures)
+    ]
+    if not in_words:
+        return Table(("measure", *reports), tuple(rows))
+    described = ((MEANINGS.get(row[0], row[0].replace("_", " ")), *row) for row in rows)
+    return Table(("what", "measure", *reports), tuple(described), n_left=2)

@@ -65,7 +65,8 @@ _COUNTS = ("n_ref", "n_hyp")
 _OF_SYSTEMS = ("der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer")
 _DIFFERENCES = ("difference", "difference_low", "difference_high", "p_value")
 _LEAST = 5  # columns of figures that are worth shorter names
-_SHORTEST = 9  # letters of a name that is cut
+SHORTEST = 9
+"""Number of characters to which a long name is shortened at most."""
 
 
 def score_table(
@@ -87,62 +88,13 @@ def fitting_table(result: Evaluation, width: int, *, only_overall: bool) -> Tabl
     """Make a table of as many columns as fit into `width`, at least the DER."""
     for n in range(len(MAIN), 1, -1):
         table = score_table(result, names=MAIN[:n], only_overall=only_overall)
-        if max(len(line) for line in table.plain().splitlines()) <= width:
+        room = width - sum(2 + used for used in table.widths[1:])
+        if table.widths[0] <= room:
             return table
         # Rather shorter names than no parts of the DER.
-        if n == _LEAST and (room := width - _used(table)) >= _SHORTEST:
-            return _with_short_names(table, room)
+        if n == _LEAST and room >= SHORTEST:
+            return table.shortened(room)
     return score_table(result, names=("der",), only_overall=only_overall)
-
-
-def folded(table: Table, width: int) -> list[Table]:
-    """Tables of at most `width` letters, one below the other, that make up one.
-
-    Each has the first column; names in it that leave no room are shortened.
-    """
-    first = [len(cell) for cell in (table.columns[0], *(row[0] for row in table.rows))]
-    widths = [
-        max(len(cell) for cell in column)
-        for column in zip(table.columns, *table.rows, strict=True)
-    ]
-    room = max(width - 2 - max(widths[1:], default=0), _SHORTEST)
-    if max(first) > room:
-        return folded(_with_short_names(table, room), width)
-    parts: list[list[int]] = [[]]
-    used = widths[0]
-    for place in range(1, len(widths)):
-        if parts[-1] and used + 2 + widths[place] > width:
-            parts.append([])
-            used = widths[0]
-        parts[-1].append(place)
-        used += 2 + widths[place]
-    return [
-        Table(
-            tuple(table.columns[place] for place in (0, *part)),
-            tuple(tuple(row[place] for place in (0, *part)) for row in table.rows),
-            1 + sum(place < table.n_left for place in part),
-        )
-        for part in parts
-    ]
-
-
-def _used(table: Table) -> int:
-    """Number of characters per line after the first column."""
-    columns = list(zip(table.columns, *table.rows, strict=True))[1:]
-    return sum(2 + max(len(cell) for cell in column) for column in columns)
-
-
-def _with_short_names(table: Table, length: int) -> Table:
-    rows = tuple((_shortened(row[0], length), *row[1:]) for row in table.rows)
-    return Table(table.columns, rows, table.n_left)
-
-
-def _shortened(name: str, length: int) -> str:
-    """Shorten a name by removing its middle."""
-    if len(name) <= length:
-        return name
-    head = (length - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
 
 
 def full_table(
@@ -153,20 +105,13 @@ def full_table(
 ) -> Table:
     """Make one table of all systems with all metrics, unrounded, for spreadsheets.
 
-    Parameters
-    ----------
-    results : mapping from str to Evaluation
-        Metrics of each system. The name of a single system is not shown.
-    mapping : bool, default=False
-        Add a column with the mapping of speakers as JSON.
-    comparisons : sequence of Comparison
-        Comparisons of each other system with the first, shown in the pooled rows.
+    The name of a single system is not shown. With `mapping`, a column has the mapping
+    of speakers as JSON. Comparisons of each other system with the first are shown in
+    the pooled rows.
     """
     names = (*SECONDS, *RATES, *_COUNTS)
+    gaps = dict(zip(list(results)[1:], comparisons, strict=False))
     rows = []
-    gaps = dict(
-        zip(list(results)[1:], map(_exact_difference, comparisons), strict=False)
-    )
     for system, result in results.items():
         parts = [
             (name, score.figures, json_line(dict(score.mapping)))
@@ -174,22 +119,23 @@ def full_table(
         ]
         parts += [("POOLED", result.overall, ""), ("MEAN", result.macro, "")]
         for name, figures, mapped in parts:
-            row = (name, *(_exact(figures.get(key)) for key in names))
-            row = (*row, mapped) if mapping else row
+            row = [system] if len(results) > 1 else []
+            row += [name, *(_exact(figures.get(key)) for key in names)]
+            row += [mapped] if mapping else []
             if comparisons:
-                gap = gaps.get(system) if name == "POOLED" else None
-                row = (*row, *(gap or ("",) * len(_DIFFERENCES)))
-            rows.append((system, *row) if len(results) > 1 else row)
-    heads = ("recording", *names, "mapping") if mapping else ("recording", *names)
-    heads = (*heads, *_DIFFERENCES) if comparisons else heads
-    return Table(("system", *heads) if len(results) > 1 else heads, tuple(rows))
+                row += _exact_gap(gaps.get(system) if name == "POOLED" else None)
+            rows.append(tuple(row))
+    heads = ["system"] if len(results) > 1 else []
+    heads += ["recording", *names, *(["mapping"] if mapping else [])]
+    heads += _DIFFERENCES if comparisons else ()
+    return Table(tuple(heads), tuple(rows))
 
 
-def _exact_difference(compared: Comparison) -> tuple[str, ...]:
-    gap = compared.difference
-    return tuple(
-        _exact(value) for value in (gap.estimate, gap.low, gap.high, compared.p_value)
-    )
+def _exact_gap(comparison: Comparison | None) -> list[str]:
+    if comparison is None:
+        return [""] * len(_DIFFERENCES)
+    gap = comparison.difference
+    return list(map(_exact, (gap.estimate, gap.low, gap.high, comparison.p_value)))
 
 
 def _exact(value: float | None) -> str:
@@ -230,11 +176,11 @@ def count_table(result: Evaluation) -> Table:
         for score in result.recordings.values()
     ]
     true = sorted({ref for ref, _ in pairs})
-    found = sorted({hyp for _, hyp in pairs})
+    detected = sorted({hyp for _, hyp in pairs})
     rows = tuple(
-        (str(ref), *(str(pairs.count((ref, hyp))) for hyp in found)) for ref in true
+        (str(ref), *(str(pairs.count((ref, hyp))) for hyp in detected)) for ref in true
     )
-    return Table(("true \\ found", *(str(hyp) for hyp in found)), rows)
+    return Table(("true \\ found", *map(str, detected)), rows)
 
 
 def interval_text(measure: str, interval: Interval) -> str:
@@ -255,21 +201,15 @@ def systems_table(
 ) -> Table:
     """Make a table of pooled metrics and differences to the first system.
 
-    Parameters
-    ----------
-    results : mapping from str to Evaluation
-        Figures of each system.
-    comparisons : sequence of Comparison
-        Each system but the first against the first; may be empty.
-    width : int or None
-        Letters of a line. Names that are too long are shortened; speaker counts and
-        then the JER are omitted where there is still no room.
+    `comparisons` are those of each other system with the first, or empty. If `width` is
+    given, names that are too long are shortened; speaker counts and then the JER are
+    omitted where there is still no room.
     """
     heads = ["system", "DER %", "missed", "FA", "conf.", "JER %", "found"]
     rows = []
     for name, result in results.items():
-        found = _cell("n_hyp", result.macro.get("n_hyp"))
-        rows.append([name, *_cells(result.overall, _OF_SYSTEMS), found])
+        n_speakers = _cell("n_hyp", result.macro.get("n_hyp"))
+        rows.append([name, *_cells(result.overall, _OF_SYSTEMS), n_speakers])
     if comparisons:
         heads += ["diff.", "interval", "p"]
         gaps = [["", "", ""], *map(_difference_cells, comparisons)]
@@ -278,21 +218,13 @@ def systems_table(
     if width is None:
         return table
     for head in ("", "found", "JER %"):
-        table = _without(table, head)
-        room = width - _used(table)
-        if room >= min(_SHORTEST, max(map(len, results))):
+        table = table.select(
+            [i for i, name in enumerate(table.columns) if name != head]
+        )
+        room = width - sum(2 + used for used in table.widths[1:])
+        if room >= min(SHORTEST, max(map(len, results))):
             break
-    return _with_short_names(table, max(room, _SHORTEST))
-
-
-def _without(table: Table, head: str) -> Table:
-    """Remove the column with the given head, if it exists."""
-    keep = [place for place, name in enumerate(table.columns) if name != head]
-    return Table(
-        tuple(table.columns[place] for place in keep),
-        tuple(tuple(row[place] for place in keep) for row in table.rows),
-        table.n_left,
-    )
+    return table.shortened(max(room, SHORTEST))
 
 
 def _difference_cells(compared: Comparison) -> list[str]:

@@ -35,16 +35,9 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Table:
-    """Table of text.
+    """Table of text, with one cell per column in each row.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Column heads.
-    rows : tuple of tuple of str
-        Rows with one cell per column.
-    n_left : int
-        Number of left-aligned columns; the other columns contain numbers.
+    The first `n_left` columns are left-aligned; the other columns contain numbers.
     """
 
     columns: tuple[str, ...]
@@ -55,6 +48,45 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"{len(row)} cells under {len(self.columns)} heads")
+
+    @property
+    def widths(self) -> list[int]:
+        """Number of characters of each column."""
+        columns = zip(self.columns, *self.rows, strict=True)
+        return [max(len(cell) for cell in column) for column in columns]
+
+    def select(self, indices: Sequence[int]) -> Table:
+        """Select columns by their indices, in ascending order."""
+        return Table(
+            tuple(self.columns[index] for index in indices),
+            tuple(tuple(row[index] for index in indices) for row in self.rows),
+            sum(index < self.n_left for index in indices),
+        )
+
+    def shortened(self, length: int) -> Table:
+        """Shorten cells of the first column by removing their middle."""
+        rows = tuple((_shortened(row[0], length), *row[1:]) for row in self.rows)
+        return Table(self.columns, rows, self.n_left)
+
+    def folded(self, width: int, shortest: int) -> list[Table]:
+        """Split into tables of at most `width` characters, to be printed in sequence.
+
+        Each has the first column; names in it that leave no room are shortened, but not
+        below `shortest` characters.
+        """
+        widths = self.widths
+        room = max(width - 2 - max(widths[1:], default=0), shortest)
+        if widths[0] > room:
+            return self.shortened(room).folded(width, shortest)
+        parts: list[list[int]] = [[0]]
+        used = widths[0]
+        for index in range(1, len(widths)):
+            if len(parts[-1]) > 1 and used + 2 + widths[index] > width:
+                parts.append([0])
+                used = widths[0]
+            parts[-1].append(index)
+            used += 2 + widths[index]
+        return [self.select(part) for part in parts]
 
     def text(self, format: str = "table") -> str:
         """Format the table in one of `TABLE_FORMATS`."""
@@ -95,15 +127,22 @@ class Table:
 
     def plain(self) -> str:
         """Format as columns separated by spaces, for a terminal."""
-        lines = [self.columns, *self.rows]
-        widths = [max(len(row[c]) for row in lines) for c in range(len(self.columns))]
-        return "\n".join(self._plain_row(cells, widths) for cells in lines) + "\n"
+        widths = self.widths
+        lines = [self._plain_row(row, widths) for row in (self.columns, *self.rows)]
+        return "\n".join(lines) + "\n"
 
     def _plain_row(self, cells: Sequence[str], widths: Sequence[int]) -> str:
         return "  ".join(
             cell.ljust(width) if column < self.n_left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ).rstrip()
+
+
+def _shortened(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    head = (length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (length - 1 - head) :]}"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

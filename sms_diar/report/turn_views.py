@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sms_diar.errors import MissingExtraError
 from sms_diar.io.turns.rttm import rttm_text
-from sms_diar.report.figures import COLOURS, draw_turns
-from sms_diar.report.page_data import DOUBTFUL
+from sms_diar.report.figures import COLOURS, DOUBTFUL, draw_turns
 from sms_diar.types import Turn
 
 if TYPE_CHECKING:
@@ -36,16 +35,8 @@ def timeline_svg(
 ) -> str:
     """Draw the turns of one recording as SVG, with a lane for each speaker.
 
-    Parameters
-    ----------
-    name : str
-        Name of the recording.
-    turns : sequence of Turn
-        Turns of the recording; at most the first 4000 are drawn.
-    duration : float, optional
-        Duration in seconds; by default the end of the last turn.
-    confidence : sequence of float or None, optional
-        Confidence of each turn; turns below 0.7 are pale and dashed.
+    At most the first 4000 turns are drawn. The duration in seconds defaults to the end
+    of the last turn. Turns with a confidence below 0.7 are pale and dashed.
     """
     sure = confidence or (None,) * len(turns)
     last = max((turn.segment.end for turn in turns), default=1.0)
@@ -215,7 +206,7 @@ class RecordingViews(TurnViews):
         Returns
         -------
         axes : Axes
-            Axes with the timeline.
+            Axes on which the timeline was drawn.
         """
         [(name, (turns, sure))] = self._viewed().items()
         if axes is None:

@@ -31,21 +31,12 @@ from sms_diar.types import FloatArray
 
 @dataclass(frozen=True)
 class Acoustics:
-    """Acoustic settings.
+    """Acoustic settings; None leaves a property of the source as it is.
 
-    Parameters
-    ----------
-    level : float, optional
-        Level of each speaker's speech in dB relative to full scale, before the room;
-        unchanged by default.
-    level_spread : float, default=0.0
-        Standard deviation of the level over speakers, in dB.
-    rt60 : float, optional
-        Reverberation time in seconds; no reverberation by default.
-    snr : float, optional
-        Mean ratio of speech level to noise level in dB; no noise by default.
-    telephone : bool, default=False
-        If True, simulate a telephone line.
+    `level` of each speaker's speech is in dB relative to full scale, before the room,
+    and `level_spread` is its standard deviation over speakers in dB. `rt60` is the
+    reverberation time in seconds and `snr` the mean ratio of speech level to noise
+    level in dB. `telephone` simulates a telephone line.
     """
 
     level: float | None = None
@@ -80,16 +71,9 @@ class Acoustics:
 class Scene:
     """Random acoustic properties of one conversation.
 
-    Parameters
-    ----------
-    gains : mapping from str to float
-        Factor applied to the samples of each speaker.
-    distances : mapping from str to float, or None
-        Distance of each speaker to the microphone in metres.
-    responses : mapping from str to ndarray, or None
-        Impulse response of the room at each speaker's position.
-    noise : float
-        Level (root mean square) of the noise.
+    By speaker: `gains` are factors applied to the samples, `distances` to the
+    microphone are in metres, and `responses` are impulse responses of the room. `noise`
+    is the level (root mean square) of the noise.
     """
 
     gains: Mapping[str, float]
@@ -108,18 +92,8 @@ def draw_scene(
 ) -> Scene:
     """Draw levels and positions of the speakers.
 
-    Parameters
-    ----------
-    speakers : sequence of str
-        Speakers of the conversation.
-    acoustics : Acoustics
-        Acoustic settings.
-    energies : mapping from str to SpokenEnergy
-        Energies of the speakers in the source, if the settings depend on them.
-    rate : int
-        Sampling rate in hertz.
-    stream : function
-        Function that returns a random generator for a named purpose.
+    `energies` of the speakers in the source are used if the settings depend on them.
+    `rate` is in hertz, and `stream` returns a random generator for a named purpose.
     """
     spread = acoustics.level_spread * stream("levels").standard_normal(len(speakers))
     gains = {
@@ -163,33 +137,16 @@ def impulse_response(
 ) -> FloatArray:
     """Draw the impulse response of a room, normalised to energy 1.
 
-    Parameters
-    ----------
-    rt60 : float
-        Reverberation time: seconds until echoes have decayed by 60 dB.
-    distance : float
-        Distance between speaker and microphone in metres.
-    rate : int
-        Sampling rate in hertz.
-    rng : numpy.random.Generator
-        Generator for the echoes.
-
-    Returns
-    -------
-    response : ndarray of shape (rt60 * rate,)
-        Impulse response; sample 0 is the direct sound.
-
-    Examples
-    --------
-    >>> response = impulse_response(0.4, 1.0, 8000, np.random.default_rng(0))
-    >>> len(response), round(float(np.sum(response**2)), 9)
-    (3200, 1.0)
+    `rt60` is the time in seconds until echoes have decayed by 60 dB, `distance` that
+    between speaker and microphone in metres, and `rate` the sampling rate in hertz. The
+    response has about ``rt60 * rate`` samples; sample 0 is the direct sound.
     """
     check_positive("impulse_response", "rt60", rt60)
     check_positive("impulse_response", "distance", distance)
     check_count("impulse_response", "rate", rate)
     first = max(1, round(_FIRST_ECHO * rate))
     time = np.arange(max(round(rt60 * rate), first + 1)) / rate
+    # shape: (rt60 * rate,), like time
     tail = rng.standard_normal(len(time)) * 10.0 ** (-3.0 * time / rt60)
     tail[:first] = 0.0
     critical = 0.057 * np.sqrt(VOLUME / rt60)

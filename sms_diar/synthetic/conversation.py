@@ -12,8 +12,11 @@ the reference in milliseconds is exact to the sample.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from sms_diar._validation import (
     check_choice,
@@ -23,7 +26,6 @@ from sms_diar._validation import (
     is_real,
 )
 from sms_diar.errors import InvalidParameterError
-from sms_diar.synthetic.supply import Passage
 from sms_diar.types import Segment, Turn
 
 DOMINANCE = ("even", "uneven", "zipf")
@@ -32,25 +34,91 @@ DOMINANCE = ("even", "uneven", "zipf")
 MOST_OVERLAP = 0.9
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Speech that a conversation may use.
+
+    `id` and `recording` are those of the source segment. `first` is the first sample in
+    the recording, at the rate of the conversation; `length` is in grains.
+    """
+
+    id: str
+    recording: str
+    first: int
+    length: int
+
+
+class Stretch(NamedTuple):
+    """Part of a passage, in grains from its start.
+
+    `is_repeated` is True if all speech of the speaker had already been used.
+    """
+
+    passage: Passage
+    offset: int
+    length: int
+    is_repeated: bool
+
+
+class Supply:
+    """Passages of a speaker in random order; all are used before any is repeated.
+
+    Passages are cut into pieces of at least `shortest` grains. The order is drawn again
+    when all passages are used.
+    """
+
+    def __init__(
+        self, passages: Sequence[Passage], shortest: int, rng: np.random.Generator
+    ) -> None:
+        self._passages = passages
+        self._shortest = shortest
+        self._rng = rng
+        self._waiting: list[Passage] = []
+        self._offset = 0  # start of the unused part of the next passage
+        self._rounds = 0
+
+    def take(self, most: float, count: int | None = None) -> list[Stretch]:
+        """Take the next passages: at most `count`, and at most `most` grains in all.
+
+        The last passage is cut there unless one of the two pieces would be shorter than
+        `shortest`.
+        """
+        stretches: list[Stretch] = []
+        missing = most
+        while missing > 0 and (count is None or len(stretches) < count):
+            if stretches and missing < self._shortest:
+                break
+            if not self._waiting:
+                self._shuffle()
+            passage, offset = self._waiting[-1], self._offset
+            remaining = passage.length - offset
+            if remaining - missing < self._shortest:
+                length, self._offset = remaining, 0
+                self._waiting.pop()
+            else:
+                length = int(missing)
+                self._offset += length
+            stretches.append(Stretch(passage, offset, length, self._rounds > 1))
+            missing -= length
+        return stretches
+
+    def _shuffle(self) -> None:
+        order = self._rng.permutation(len(self._passages))
+        self._waiting = [self._passages[index] for index in order]
+        self._rounds += 1
+
+
 @dataclass(frozen=True)
 class TurnTaking:
     """Turn-taking settings, with times in seconds.
 
-    Parameters
-    ----------
-    turn_mean, turn_min : float, default=4.0 and 1.0
-        Mean and minimum length of a turn; the excess over `turn_min` is exponentially
-        distributed. Passages are cut to that length, but never into pieces shorter than
-        `turn_min`.
-    turn_segments : (int, int), optional
-        Range from which the number of whole passages per turn is drawn, instead of a
-        length. Passages are then only cut at the end of the conversation.
-    pause_mean : float, default=0.5
-        Mean length of the exponentially distributed pauses between turns.
-    overlap : float, default=0.0
-        Ratio of overlapped speech to all speech, 0 to 0.9.
-    dominance : {"even", "uneven", "zipf"}, default="even"
-        Distribution of talk among the speakers.
+    Turns last `turn_mean` seconds on average and at least `turn_min`; the excess is
+    exponentially distributed. Passages are cut to that length, but never into pieces
+    shorter than `turn_min`. If `turn_segments` is given, the number of whole passages
+    per turn is drawn from that range instead, and passages are only cut at the end of
+    the conversation. Pauses between turns are exponentially distributed with mean
+    `pause_mean`. `overlap` is the ratio of overlapped speech to all speech, 0 to 0.9,
+    and `dominance` the distribution of talk among the speakers, one of `DOMINANCE`.
     """
 
     turn_mean: float = 4.0
@@ -83,20 +151,10 @@ class TurnTaking:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Part of a passage with its position in the conversation.
+    """Part of a passage with its position in the conversation, in grains.
 
-    Parameters
-    ----------
-    speaker : str
-        Speaker of the passage.
-    passage : Passage
-        Passage that is used.
-    offset, length : int
-        Start and length of the part within the passage, in grains.
-    start : int
-        Start in the conversation, in grains.
-    is_repeated : bool
-        True if all passages of the speaker had already been used.
+    `offset` and `length` are within the passage, `start` is in the conversation.
+    `is_repeated` is True if all passages of the speaker had already been used.
     """
 
     speaker: str
@@ -116,18 +174,8 @@ class Placement:
 class Conversation:
     """Plan of a conversation.
 
-    Parameters
-    ----------
-    recording : str
-        Name of the conversation.
-    length : int
-        Length in grains.
-    grain_ms : int
-        Length of a grain in milliseconds.
-    placements : tuple of Placement
-        Passages, sorted by start.
-    shares : mapping from str to float
-        Target share of the talk of each speaker.
+    `length` is in grains of `grain_ms` milliseconds, `placements` are sorted by start,
+    and `shares` are the target shares of the talk by speaker.
     """
 
     recording: str

@@ -43,13 +43,13 @@ def draw_gaussians(
     Parameters
     ----------
     means : array-like of shape (n_clusters, d)
-        Cluster means.
+        Mean of each cluster, in d dimensions.
     sizes : sequence of int
         Number of points in each cluster.
     std : float
         Standard deviation of each coordinate (the covariance is ``std**2 I``).
     random_state : int, Generator or None, default=None
-        Random seed or generator.
+        Seed or generator that draws the noise.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def draw_gaussians(
         check_count("draw_gaussians", "sizes", size)
     rng = as_generator(random_state)
     truth = np.repeat(np.arange(len(sizes)), sizes)
-    noise = rng.standard_normal((len(truth), centres.shape[1]))
+    noise = rng.standard_normal((len(truth), centres.shape[1]))  # shape: (n, d)
     return Sample(centres[truth] + std * noise, truth)
 
 

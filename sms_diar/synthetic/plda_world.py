@@ -55,7 +55,7 @@ class PldaWorld:
     Parameters
     ----------
     dim : int, default=100
-        Dimension of the i-vectors.
+        Number of dimensions of the i-vectors.
     eer : float, default=0.08
         Equal error rate of all pairs under the true model, 0.005 to 0.45.
     decay : float, default=0.1
@@ -154,6 +154,7 @@ class PldaWorld:
     def _draw(self, counts: IntArray, rng: np.random.Generator) -> Session:
         speakers = np.repeat(np.arange(len(counts)), counts)
         durations = self.draw_durations(len(speakers), rng)
+        # shape: (n_speakers, dim) for voices, (n_segments, dim) for residuals and X
         voices = np.sqrt(self.psi) * rng.standard_normal((len(counts), self.dim))
         residuals = rng.standard_normal((len(speakers), self.dim))
         residuals *= np.sqrt(self.residual_variance(durations))[:, None]

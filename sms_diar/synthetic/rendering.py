@@ -7,15 +7,14 @@ fade in and out within 5 ms to avoid clicks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.signal import fftconvolve
 
-from sms_diar.synthetic.conversation import Conversation, Placement
-from sms_diar.synthetic.supply import Passage
+from sms_diar.synthetic.conversation import Conversation, Passage, Placement
 from sms_diar.types import FloatArray
 
 ReadSpeech: TypeAlias = Callable[[Passage, int, int], FloatArray]
@@ -41,14 +40,8 @@ class SpokenEnergy(NamedTuple):
 class Rendering:
     """Conversation together with a reader for its speech.
 
-    Parameters
-    ----------
-    conversation : Conversation
-        Plan of the conversation.
-    step : int
-        Length of a grain in samples.
-    read : function
-        Function that reads the samples of a passage.
+    `step` is the length of a grain in samples, and `read` reads the samples of a
+    passage.
     """
 
     conversation: Conversation
@@ -79,12 +72,8 @@ class Rendering:
     ) -> Iterator[tuple[int, FloatArray]]:
         """Yield the first sample and the samples of all parts, sorted, for `mix`.
 
-        Parameters
-        ----------
-        gains : mapping from str to float
-            Factor applied to the samples of each speaker.
-        responses : mapping from str to ndarray, optional
-            Impulse response of the room for each speaker.
+        `gains` are factors applied to the samples of each speaker, and `responses` are
+        impulse responses of the room for each speaker.
         """
         placements = self.conversation.placements
         starts = sorted(
@@ -115,3 +104,44 @@ class Rendering:
             samples * np.sin(np.pi / 2 * np.minimum(to_edge / fade, 1.0)) ** 2
         )
         return faded
+
+
+BLOCK = 1 << 16
+"""Samples per block: eight seconds at 8 kHz."""
+
+
+def mix(
+    parts: Iterable[tuple[int, FloatArray]], n_samples: int, *, block: int = BLOCK
+) -> Iterator[FloatArray]:
+    """Yield the sum of signals in blocks; the last block may be shorter.
+
+    `parts` are the first sample and the samples of each signal, sorted by first sample.
+    A signal is requested only after the preceding blocks have been yielded. Samples
+    beyond `n_samples` are ignored.
+
+    The parts of a sample are added in the given order, independently of the blocks.
+    Memory is needed for one block, the longest part and the parts that overlap it.
+    """
+    pending = np.zeros(0)
+    first = 0  # index of the first sample in `pending`
+    for start, samples in parts:
+        complete = (min(start, n_samples) - first) // block * block
+        if complete > 0:
+            pending = _pad(pending, complete)
+            for at in range(0, complete, block):
+                yield pending[at : at + block].copy()
+            pending, first = pending[complete:], first + complete
+        end = min(start + len(samples), n_samples)
+        if end > start:
+            pending = _pad(pending, end - first)
+            pending[start - first : end - first] += samples[: end - start]
+    pending = _pad(pending, n_samples - first)
+    for at in range(0, len(pending), block):
+        yield pending[at : at + block].copy()
+
+
+def _pad(samples: FloatArray, length: int) -> FloatArray:
+    """Append zeros if there are fewer than `length` samples."""
+    if len(samples) >= length:
+        return samples
+    return np.concatenate([samples, np.zeros(length - len(samples))])

@@ -20,8 +20,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.synthetic.conversation import Conversation, Placement, TurnTaking
-from sms_diar.synthetic.supply import Passage, Stretch, Supply
+from sms_diar.synthetic.conversation import (
+    Conversation,
+    Passage,
+    Placement,
+    Stretch,
+    Supply,
+    TurnTaking,
+)
 from sms_diar.types import FloatArray
 
 _LEAST_WEIGHT = 0.2  # minimum weight of an uneven speaker; the maximum is 1
@@ -38,40 +44,10 @@ def plan_conversation(
     grain_ms: int,
     rng: np.random.Generator,
 ) -> Conversation:
-    """Draw the plan of a conversation.
+    """Draw the plan of a conversation in which all speakers take part.
 
-    Parameters
-    ----------
-    passages : mapping from str to sequence of Passage
-        Available passages of each speaker. All speakers take part.
-    style : TurnTaking
-        Turn-taking settings.
-    recording : str
-        Name of the conversation.
-    length : int
-        Length of the conversation in grains.
-    grain_ms : int
-        Length of a grain in milliseconds.
-    rng : numpy.random.Generator
-        Generator for all draws.
-
-    Examples
-    --------
-    >>> speech = {name: [Passage(name, name, 0, 9000)] for name in ("ann", "bob")}
-    >>> plan = plan_conversation(
-    ...     speech,
-    ...     TurnTaking(overlap=0.1),
-    ...     recording="call",
-    ...     length=15_000,
-    ...     grain_ms=1,
-    ...     rng=np.random.default_rng(2),
-    ... )
-    >>> for turn in plan.turns:
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.354 2.894 ann
-    2.981 4.724 bob
-    3.747 10.207 ann
-    9.825 14.03 bob
+    `passages` are the available ones of each speaker, and `length` is in grains of
+    `grain_ms` milliseconds.
     """
     planner = _Planner(passages, style, length, grain_ms, rng)
     if length < len(passages) * planner.shortest:

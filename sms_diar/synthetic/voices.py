@@ -41,7 +41,7 @@ class Voice:
     Parameters
     ----------
     pitch : float
-        Fundamental frequency in hertz.
+        Mean fundamental frequency in hertz.
     tract : float
         Factor applied to all resonances; 1 for a vocal tract of average length.
     tilt : float
@@ -61,17 +61,7 @@ class Voice:
     def speak(
         self, seconds: float, rng: np.random.Generator, *, rate: int = 8000
     ) -> FloatArray:
-        """Produce sound without a pause.
-
-        Parameters
-        ----------
-        seconds : float
-            Duration in seconds.
-        rng : numpy.random.Generator
-            Generator for the sequence of sounds.
-        rate : int, default=8000
-            Sampling rate in hertz.
-        """
+        """Produce sound without a pause; the sequence of sounds is random."""
         check_positive("Voice", "seconds", seconds)
         n = round(seconds * rate)
         source = lfilter([1.0], [1.0, -self.tilt], self._pulses(n, rng, rate))
@@ -115,11 +105,16 @@ def converse(
     turns : list of (Segment, Voice)
         Turns of the voices; simultaneous voices are added.
     seconds : float
-        Total duration in seconds.
+        Duration of the recording in seconds.
     rng : numpy.random.Generator
-        Generator for the sounds.
+        Generator that draws the sounds.
     rate : int, default=8000
-        Sampling rate in hertz.
+        Sampling rate of the recording in hertz.
+
+    Returns
+    -------
+    samples : ndarray of shape (seconds * rate,)
+        Samples of the recording, in [-1, 1).
     """
     samples: FloatArray = _NOISE * rng.standard_normal(round(seconds * rate))
     for segment, voice in turns:

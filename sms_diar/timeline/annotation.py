@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import SupportsIndex, overload
+from typing import SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from sms_diar._validation import refuse_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.timeline.ticks import running_maximum, seconds_array, ticks_of
 from sms_diar.types import IntArray, Problem, Segment, Turn
+
+_NamedColumn: TypeAlias = tuple[tuple[str, ...], IntArray]  # names and their indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +44,7 @@ class Annotation(Sequence[Turn]):
     file, line : ndarray of shape (n,)
         Index into `files` and line number of each line; line 0 if not from a file.
     problems : tuple of Problem
-        Warnings from reading.
+        Warnings about the lines that were read.
 
     Examples
     --------
@@ -74,13 +76,8 @@ class Annotation(Sequence[Turn]):
     def from_turns(cls, turns: Iterable[Turn], *, source: str = "turns") -> Annotation:
         """Build an annotation from turns in memory.
 
-        Parameters
-        ----------
-        turns : iterable of Turn
-            Turns. A float represents the shortest decimal that it prints as. An
-            annotation is returned unchanged.
-        source : str, default="turns"
-            Name used instead of a file name in messages.
+        An annotation is returned unchanged. A float represents the shortest decimal
+        that it prints as. Messages name `source` instead of a file.
         """
         refuse_turns_path("Annotation.from_turns", turns)
         if isinstance(turns, Annotation):
@@ -128,11 +125,18 @@ class Annotation(Sequence[Turn]):
     def __iter__(self) -> Iterator[Turn]:
         return self._turns(self._rows)
 
+    def _named_columns(self) -> tuple[_NamedColumn, _NamedColumn, _NamedColumn]:
+        return (
+            (self.recordings, self.recording),
+            (self.channels, self.channel),
+            (self.speakers, self.speaker),
+        )
+
     def _selected(self, rows: IntArray) -> Annotation:
         """Return an annotation of some rows, without unused names."""
-        recordings, recording = _used(self.recordings, self.recording[rows])
-        channels, channel = _used(self.channels, self.channel[rows])
-        speakers, speaker = _used(self.speakers, self.speaker[rows])
+        (recordings, recording), (channels, channel), (speakers, speaker) = (
+            _used(names, column[rows]) for names, column in self._named_columns()
+        )
         return Annotation(
             recordings,
             channels,
@@ -165,15 +169,7 @@ class Annotation(Sequence[Turn]):
         return (
             np.array_equal(self.start, other.start)
             and np.array_equal(self.end, other.end)
-            and _same_names(
-                (self.recordings, self.recording), (other.recordings, other.recording)
-            )
-            and _same_names(
-                (self.channels, self.channel), (other.channels, other.channel)
-            )
-            and _same_names(
-                (self.speakers, self.speaker), (other.speakers, other.speaker)
-            )
+            and all(map(_same_names, self._named_columns(), other._named_columns()))
         )
 
     def __repr__(self) -> str:
@@ -186,7 +182,7 @@ class Annotation(Sequence[Turn]):
         return f"<Annotation: {', '.join(shown)}>"
 
 
-def _used(names: tuple[str, ...], column: IntArray) -> tuple[tuple[str, ...], IntArray]:
+def _used(names: tuple[str, ...], column: IntArray) -> _NamedColumn:
     """Return the names that a column uses, by first appearance, and the new column."""
     codes, first, inverse = np.unique(column, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -195,9 +191,7 @@ def _used(names: tuple[str, ...], column: IntArray) -> tuple[tuple[str, ...], In
     return tuple(names[code] for code in codes[order]), position[inverse]
 
 
-def _same_names(
-    left: tuple[tuple[str, ...], IntArray], right: tuple[tuple[str, ...], IntArray]
-) -> bool:
+def _same_names(left: _NamedColumn, right: _NamedColumn) -> bool:
     """Check whether two columns of indices into lists of names are the same names."""
     index: dict[str, int] = {}
     first, second = (

@@ -30,31 +30,10 @@ def name_speakers(
 ) -> list[str]:
     """Name the speaker of each segment.
 
-    Parameters
-    ----------
-    labels : sequence of length n
-        Speaker of each segment in any form; the values are only compared.
-    durations : array-like of length n, optional
-        Duration of each segment in seconds. If given, speakers are numbered by
-        decreasing total speech. Ties, and all speakers without durations, are ordered
-        by first appearance.
-    prefix : str, default="spk-"
-        Text before the number.
-    taken : collection of str
-        Names that must not be assigned.
-
-    Returns
-    -------
-    names : list of str
-        Name for each segment. Numbers have at least two digits and equal width, so that
-        names sort like numbers.
-
-    Examples
-    --------
-    >>> name_speakers([7, 7, 0])
-    ['spk-01', 'spk-01', 'spk-02']
-    >>> name_speakers([7, 7, 0], durations=[1.0, 1.0, 5.0])
-    ['spk-02', 'spk-02', 'spk-01']
+    Labels are only compared. If `durations` are given, in seconds, speakers are
+    numbered by decreasing total speech. Ties, and all speakers without durations, are
+    ordered by first appearance. Names in `taken` are not assigned. Numbers have at
+    least two digits and equal width, so that names sort like numbers.
     """
     rule, remedy = "a sequence of labels", "read it with read_labels"
     refuse_path("name_speakers", "labels", labels, rule, remedy)

@@ -19,18 +19,9 @@ from sms_diar.types import IntArray, Problem, Segment, Turn
 class Uem:
     """Regions to be scored, as in a UEM file (un-partitioned evaluation map).
 
-    Parameters
-    ----------
-    recordings, channels : tuple of str
-        Recording and channel of each region, as in the file.
-    start, end : ndarray of shape (n,)
-        Times in ticks; each start is before its end.
-    line : ndarray of shape (n,)
-        Line number of each region; 0 if not from a file.
-    path : str
-        Path of the file.
-    problems : tuple of Problem
-        Warnings from reading.
+    `recordings` and `channels` are those of each region, as in the file. `start`, `end`
+    and `line` have shape (n,): times in ticks, each start before its end, and line
+    numbers, 0 if not from a file. `problems` are warnings from reading.
     """
 
     recordings: tuple[str, ...]
@@ -59,17 +50,7 @@ def regions_of(uem: Uem, recording: str) -> list[Segment]:
 def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segment]:
     """Intersect regions with bounds; overlapping bounds count once.
 
-    Parameters
-    ----------
-    regions, bounds : sequence of Segment
-        Segments of one recording in temporal order.
-
-    Examples
-    --------
-    >>> speech = [Segment("a", 0.0, 4.0)]
-    >>> bounds = [Segment("a", 1.0, 3.0), Segment("a", 2.0, 3.5)]
-    >>> [(part.start, part.end) for part in within(speech, bounds)]
-    [(1.0, 3.0), (3.0, 3.5)]
+    Both are segments of one recording in temporal order.
     """
     parts = []
     for region in regions:
@@ -83,14 +64,7 @@ def within(regions: Iterable[Segment], bounds: Sequence[Segment]) -> list[Segmen
 
 
 def joined(regions: Iterable[Segment]) -> list[Segment]:
-    """Return the sorted union of regions; touching or overlapping ones are merged.
-
-    Examples
-    --------
-    >>> [(part.start, part.end) for part in joined(
-    ...     [Segment("a", 2.0, 3.0), Segment("a", 5.0, 6.0), Segment("a", 0.0, 2.0)])]
-    [(0.0, 3.0), (5.0, 6.0)]
-    """
+    """Return the sorted union of regions; touching or overlapping ones are merged."""
     union: list[Segment] = []
     for region in sorted(regions):
         last = union[-1] if union else None

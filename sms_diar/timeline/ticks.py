@@ -102,21 +102,12 @@ def seconds_array(ticks: IntArray) -> FloatArray:
 def parse_ticks(letters: npt.NDArray[np.uint8]) -> tuple[IntArray, BoolArray]:
     """Parse many times at once.
 
-    Parameters
-    ----------
-    letters : ndarray of shape (n, width)
-        A number of seconds as ASCII in each row, padded with NUL.
-
-    Returns
-    -------
-    ticks : ndarray of int64, shape (n,)
-        Times; only valid where `is_plain`.
-    is_plain : ndarray of bool, shape (n,)
-        Rows that are plain decimals within the limits. Parse the other rows with
-        `parse_one`.
+    `letters` of shape (n, width) has a number of seconds as ASCII in each row, padded
+    with NUL. Returns ticks, and whether each row is a plain decimal within the limits;
+    the ticks of other rows are not valid, and `parse_one` must parse them.
     """
     n, width = letters.shape
-    value = np.zeros(n, dtype=np.uint64)
+    value = np.zeros(n, dtype=np.uint64)  # shape: (n,), like all columns here
     n_digits, n_part, n_dots = (np.zeros(n, dtype=np.uint8) for _ in range(3))
     plain = np.ones(n, dtype=np.bool_)
     longest = _WHOLE_DIGITS + DECIMALS + 1

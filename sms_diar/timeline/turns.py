@@ -30,9 +30,11 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from sms_diar._validation import check_not_negative, refuse_path
 from sms_diar.errors import InvalidParameterError
@@ -74,24 +76,11 @@ def labels_to_turns(
 ) -> list[Turn]:
     """Merge labelled windows into turns that do not overlap.
 
-    Parameters
-    ----------
-    segments : mapping
-        Window of each id. Windows without a label are ignored.
-    labels : mapping
-        Speaker of each id; each id must have a window.
-    max_gap : float, default=0.0
-        Maximum length in seconds of a pause that is bridged between two turns of one
-        speaker. With 0, the turns cover exactly the time of the windows. Computed times
-        may need 1e-6 to touch.
+    Turns are sorted by recording and start. `segments` are the windows and `labels`
+    their speakers, by id. Each label needs a window; windows without a label are
+    ignored. Pauses of one speaker of up to `max_gap` seconds are bridged. With 0, the
+    turns cover exactly the time of the windows; computed times may need 1e-6 to touch.
 
-    Returns
-    -------
-    turns : list of Turn
-        Sorted by recording and start.
-
-    Notes
-    -----
     Windows are sorted by start, end and id. Neighbours are cut half way in their
     overlap, including windows that share an edge; of identical windows, the one with
     the smallest id gets the first half and the one with the largest id the second half.
@@ -101,14 +90,6 @@ def labels_to_turns(
     Labels are only compared for equality, so renaming speakers renames the turns.
     Splitting a window in two changes nothing unless another speaker's window covers or
     touches the cut. Time O(n log n) for n windows.
-
-    Examples
-    --------
-    >>> windows = {"w1": Segment("call", 0.0, 3.0), "w2": Segment("call", 1.0, 4.0)}
-    >>> for turn in labels_to_turns(windows, {"w1": "ann", "w2": "bob"}):
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.0 2.0 ann
-    2.0 4.0 bob
     """
     for argument, value in (("segments", segments), ("labels", labels)):
         rule, remedy = "a mapping", f"read it with read_{argument}"
@@ -235,36 +216,17 @@ def _joined(pieces: Iterable[_Piece], max_gap: float) -> Iterator[_Piece]:
 def tidy_turns(
     turns: Iterable[Turn], *, min_turn: float = 0.0, max_gap: float = 0.0
 ) -> list[Turn]:
-    """Bridge short pauses and remove short turns.
+    """Remove short turns and bridge short pauses.
 
-    Parameters
-    ----------
-    turns : iterable of Turn
-        Turns of any recordings; they may overlap.
-    min_turn : float, default=0.0
-        Minimum length of a turn in seconds. Parts of a shorter turn that other speech
-        covers are dropped. The remainder is assigned to the turns that it touches. In
-        silence it is extended to the minimum, or dropped if shorter than 0.2 s. A
-        speaker with only shorter turns keeps the longest one, extended.
-    max_gap : float, default=0.0
-        Maximum length in seconds of a pause that is bridged. The same speaker must talk
-        before and after the pause, and no other speaker in it.
+    Parts of a turn shorter than `min_turn` seconds that other speech covers are
+    dropped. The remainder is assigned to the turns that it touches. In silence it is
+    extended to the minimum, or dropped if shorter than 0.2 s. A speaker with only
+    shorter turns keeps the longest one, extended. A pause of up to `max_gap` seconds is
+    bridged if the same speaker talks before and after it, and no other speaker in it.
 
-    Returns
-    -------
-    turns : list of Turn
-        Turns sorted by recording and start. Turns of one speaker neither touch nor
-        overlap, every speaker of the input is present, and no turn extends beyond the
-        first start and the last end of its recording. Time O(n log n) for n turns.
-
-    Examples
-    --------
-    >>> rows = [(0.0, 3.0, "a"), (1.0, 1.1, "b"), (3.2, 4.0, "a"), (5.0, 6.0, "b")]
-    >>> turns = [Turn(Segment("call", start, end), name) for start, end, name in rows]
-    >>> for turn in tidy_turns(turns, min_turn=0.2, max_gap=0.2):
-    ...     print(turn.segment.start, turn.segment.end, turn.speaker)
-    0.0 4.0 a
-    5.0 6.0 b
+    Returns turns sorted by recording and start. Turns of one speaker neither touch nor
+    overlap, every speaker of the input is present, and no turn extends beyond the first
+    start and the last end of its recording. Time O(n log n) for n turns.
     """
     refuse_turns_path("tidy_turns", turns)
     min_turn = check_not_negative("tidy_turns", "min_turn", min_turn)
@@ -400,3 +362,55 @@ def _extended(
 
 def _rounded(time: float) -> float:
     return round(time, 6)
+
+
+def turn_confidence(
+    turns: Sequence[Turn],
+    windows: Sequence[Segment],
+    labels: Sequence[Hashable],
+    confidence: Sequence[float],
+) -> list[float | None]:
+    """Estimate the probability that each turn has the right speaker.
+
+    A label is matched to the speaker with whom its windows share most time. A window
+    supports its speaker with its confidence, and any other speaker with one minus its
+    confidence. The confidence of a turn is the mean over its windows, weighted by
+    shared time; None if it shares no time with a window. All turns are of one
+    recording.
+    """
+    shared = list(_shared(turns, windows))
+    time: dict[tuple[Hashable, str], float] = defaultdict(float)
+    for turn, window, seconds in shared:
+        time[labels[window], turns[turn].speaker] += seconds
+    matched: dict[Hashable, str] = {}
+    for (label, speaker), _ in sorted(time.items(), key=lambda item: item[1]):
+        matched[label] = speaker  # the last one shares most time
+    support = np.zeros(len(turns))
+    weight = np.zeros(len(turns))
+    for turn, window, seconds in shared:
+        probability = float(confidence[window])
+        agrees = matched[labels[window]] == turns[turn].speaker
+        support[turn] += seconds * (probability if agrees else 1.0 - probability)
+        weight[turn] += seconds
+    return [
+        float(np.round(value / total, 12)) if total else None
+        for value, total in zip(support, weight, strict=True)
+    ]
+
+
+def _shared(
+    turns: Sequence[Turn], windows: Sequence[Segment]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield indices of turns and windows that share time, and the shared seconds."""
+    order = sorted(range(len(windows)), key=lambda index: windows[index].start)
+    starts = np.array([windows[index].start for index in order])
+    longest = max((window.duration for window in windows), default=0.0)
+    for number, turn in enumerate(turns):
+        begin, end = turn.segment.start, turn.segment.end
+        first = int(np.searchsorted(starts, begin - longest))
+        last = int(np.searchsorted(starts, end))
+        for index in order[first:last]:
+            window = windows[index]
+            seconds = min(end, window.end) - max(begin, window.start)
+            if seconds > 0.0:
+                yield number, index, seconds

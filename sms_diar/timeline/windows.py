@@ -43,13 +43,13 @@ class WindowLayout:
     Parameters
     ----------
     length : float, default=1.5
-        Length of a window.
+        Length of a window in seconds.
     shift : float, default=0.75
         Distance from one window to the next.
     shortest : float, default=0.5
         A shorter rest of a region is covered by a whole window.
     least : float, default=0.1
-        Shorter regions are dropped.
+        Regions shorter than this are dropped.
     """
 
     length: float = 1.5
@@ -67,33 +67,14 @@ def sliding_windows(
 ) -> list[Segment]:
     """Divide one region into windows that cover it exactly.
 
-    Parameters
-    ----------
-    region : Segment
-        Region with speech.
-    length, shift : float, default=1.5 and 0.75
-        Length of a window, and distance between window starts, in seconds. The shift is
-        at most the length; otherwise some speech would not be covered.
-    shortest : float, default=0.5
-        Minimum length in seconds of a remainder that becomes the last window; if it is
-        shorter, the last window is the last `length` seconds of the region. At most the
-        length.
+    `length` and `shift` are the length of a window and the distance between window
+    starts, in seconds. The shift is at most the length; otherwise some speech would not
+    be covered. `shortest` is the minimum length of a remainder that becomes the last
+    window; if it is shorter, the last window is the last `length` seconds of the
+    region.
 
-    Returns
-    -------
-    windows : list of Segment
-        Windows with increasing starts and ends. No window is longer than `length`, and
-        none is shorter than `shortest` unless the region is.
-
-    Examples
-    --------
-    >>> for window in sliding_windows(Segment("call", 10.0, 12.5)):
-    ...     print(window.start, window.end)
-    10.0 11.5
-    10.75 12.25
-    11.5 12.5
-    >>> [(w.start, w.end) for w in sliding_windows(Segment("call", 0.0, 1.9))]
-    [(0.0, 1.5), (0.75, 1.9)]
+    Starts and ends of the windows increase. No window is longer than `length`, and none
+    is shorter than `shortest` unless the region is.
     """
     _check(length, shift, shortest)
     beyond = region.duration - length - _NANOSECOND
@@ -124,24 +105,13 @@ def windows_of_regions(
     shortest: float = 0.5,
     least: float = 0.1,
 ) -> dict[str, Segment]:
-    """Divide all regions into windows with ids.
+    """Divide all regions into windows with ids, sorted by recording and time.
 
-    Parameters
-    ----------
-    regions : iterable of Segment
-        Speech of any recordings, without overlap.
-    length, shift, shortest : float
-        Window parameters; see `sliding_windows`.
-    least : float, default=0.1
-        Minimum length of a region in seconds. Shorter regions are skipped, because an
-        embedding of a few frames is uninformative.
-
-    Returns
-    -------
-    windows : dict from str to Segment
-        Windows by id, sorted by recording and time. Ids consist of the recording and of
-        start and end in hundredths of a second (``call-00000150-00000300``), and sort
-        in the same order. Windows that differ by less than that are merged.
+    Regions do not overlap. Those shorter than `least` seconds are skipped, because an
+    embedding of a few frames is uninformative; see `sliding_windows` for the other
+    times. Ids consist of the recording and of start and end in hundredths of a second
+    (``call-00000150-00000300``), and sort in the same order. Windows that differ by
+    less than that are merged.
     """
     rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
     refuse_path("windows_of_regions", "regions", regions, rule, remedy)
@@ -164,19 +134,10 @@ def windows_of_regions(
 def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
     """Parse start and end from ids as written by `windows_of_regions`.
 
-    Kaldi and VBx write the same form, but relative to the start of a speech region and
-    prefixed with the name of that region. Such times show which windows overlap, but
-    neither the position of the region nor its recording.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        Ids of all windows of a session.
-
-    Returns
-    -------
-    segments : dict from str to Segment, or None
-        Windows by id, or None unless all ids end in two increasing eight-digit numbers.
+    Returns None unless all ids end in two increasing eight-digit numbers. Kaldi and VBx
+    write the same form, but relative to the start of a speech region and prefixed with
+    the name of that region. Such times show which windows overlap, but neither the
+    position of the region nor its recording.
 
     Examples
     --------

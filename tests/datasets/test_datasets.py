@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from sms_diar.clustering import SpeakerStochasticMeanShift
+import sms_diar
+from sms_diar._progress import Silence
 from sms_diar.datasets import (
     default_model_path,
     digits_ivectors_path,
     load_digits_ivectors,
 )
-from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
+from sms_diar.metrics import all_pairs, equal_error_rate, score_labels
 from sms_diar.pipeline.train.models import choose_backend, read_ivector_model
+from sms_diar.types import EmbeddingSet
 
 
 def test_the_files_are_small_enough():
@@ -24,39 +26,38 @@ def test_the_sample_is_that_of_the_model():
     assert (len(embeddings), len(set(speakers))) == (2013, 60)
 
 
-def test_the_back_end_is_found_by_the_fingerprint():
-    embeddings, _ = load_digits_ivectors()
-    backend = choose_backend(embeddings)
-    assert backend is not None
-    assert backend.extractor == embeddings.extractor
-
-
-def test_the_card_states_the_error_rate_that_is_measured():
+def test_the_card_states_the_error_rate_of_the_back_end_found_by_fingerprint():
     embeddings, speakers = load_digits_ivectors()
-    scores = choose_backend(embeddings).score_matrix(embeddings.vectors)
+    backend = choose_backend(embeddings)
+    assert backend.extractor == embeddings.extractor
+    scores = backend.score_matrix(embeddings.vectors)
     eer = equal_error_rate(*all_pairs(scores, np.array(speakers)))
     card = (default_model_path().parent / "MODEL_CARD.md").read_text()
     assert f"{100 * eer:.1f} %" in card
     assert eer < 0.10
 
 
-def test_seven_real_speakers_are_told_apart():
+def test_seven_real_speakers_are_told_apart_with_the_embedded_back_end():
     embeddings, speakers = load_digits_ivectors()
     names = sorted(set(speakers))[:7]
     rows = [row for row, name in enumerate(speakers) if name in names]
-    model = SpeakerStochasticMeanShift(
-        backend=choose_backend(embeddings), random_state=0
+    chosen = EmbeddingSet(
+        tuple(embeddings.ids[row] for row in rows),
+        embeddings.vectors[rows],
+        embeddings.extractor,
     )
-    labels = model.fit_predict(embeddings.vectors[rows])
-    scores = score_clustering([speakers[row] for row in rows], labels)
-    assert scores.purity.k > 0.9
-    assert 6 <= model.n_clusters_ <= 8
+    lines = []
 
+    class Listener(Silence):
+        def say(self, message):
+            lines.append(message)
 
-def test_cluster_uses_the_embedded_back_end_by_itself(run_cli):
-    result = run_cli("cluster", digits_ivectors_path(), "--json")
-    assert result.returncode == 0, result.stderr
-    assert "plda scores" in result.stderr
+    found = sms_diar.cluster(chosen, progress=Listener())
+    assert "plda scores" in lines[0]
+    truth = {embeddings.ids[row]: speakers[row] for row in rows}
+    figures = score_labels(truth, found.labels)
+    assert figures["k"] > 0.9
+    assert 6 <= figures["n_clusters"] <= 8
 
 
 def test_the_sample_conversation_is_small_and_agrees_with_its_reference():

@@ -1,5 +1,6 @@
 """Strict settings."""
 
+import re
 import tomllib
 from dataclasses import dataclass
 
@@ -115,11 +116,8 @@ def test_assignments_are_toml_or_text(text, parsed):
 
 @pytest.mark.parametrize("text", ["runs", "=5", "a..b=1"])
 def test_an_assignment_needs_a_key_and_a_value(text):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=f"^--set {text}: must look like key=value"):
         parse_assignment(text)
-    assert str(caught.value) == (
-        f"--set {text}: must look like key=value, for instance runs=5"
-    )
 
 
 @pytest.mark.parametrize(
@@ -127,52 +125,41 @@ def test_an_assignment_needs_a_key_and_a_value(text):
     [
         (
             "rnus=5",
-            "--set: unknown key 'rnus'; did you mean 'runs'? Valid keys: fast, inner, "
-            "name, ratio, runs",
+            "unknown key 'rnus'; did you mean 'runs'? Valid keys: fast, ",
         ),
-        (
-            "inner.sdt=5",
-            "--set: unknown key 'inner.sdt'; did you mean 'inner.std'? Valid keys: "
-            "names, std",
-        ),
-        ("runs=1.5", "--set: 'runs' must be a whole number, got 1.5"),
-        ("runs=true", "--set: 'runs' must be a whole number, got True"),
-        ("ratio=high", "--set: 'ratio' must be a number, got 'high'"),
-        ("fast=1", "--set: 'fast' must be true or false, got 1"),
-        ("name=3", "--set: 'name' must be a text, got 3"),
-        ("inner=3", "--set: 'inner' must be a table [inner], got 3"),
-        (
-            "inner.names=3",
-            "--set: 'inner.names' must be a list, each entry a text, got 3",
-        ),
-        ("inner.names=[3]", "--set: 'inner.names[0]' must be a text, got 3"),
+        ("inner.sdt=5", "unknown key 'inner.sdt'; did you mean 'inner.std'?"),
+        ("runs=1.5", "'runs' must be a whole number, got 1.5"),
+        ("runs=true", "'runs' must be a whole number, got True"),
+        ("ratio=high", "'ratio' must be a number, got 'high'"),
+        ("fast=1", "'fast' must be true or false, got 1"),
+        ("name=3", "'name' must be a text, got 3"),
+        ("inner=3", "'inner' must be a table [inner], got 3"),
+        ("inner.names=3", "'inner.names' must be a list, each entry a text, got 3"),
+        ("inner.names=[3]", "'inner.names[0]' must be a text, got 3"),
     ],
 )
 def test_wrong_settings_are_named(conf, assignment, message):
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigError, match=f"^--set: {re.escape(message)}"):
         load_config(Config, conf, (), [assignment])
-    assert str(caught.value) == message
 
 
-def test_a_missing_setting_is_named(tmp_path):
-    path = tmp_path / "conf.toml"
-    path.write_text(COMPLETE.replace("runs = 3", "").replace("std = 0.5", ""))
-    with pytest.raises(ConfigError) as caught:
-        load_config(Config, path)
-    assert str(caught.value) == f"{path}: missing 'runs'"
-
-
-def test_a_file_that_is_not_toml_is_named(tmp_path):
-    path = tmp_path / "conf.toml"
-    path.write_text("runs = \n")
-    with pytest.raises(ConfigError, match=r"conf\.toml: not valid TOML: .*line 1"):
-        load_config(Config, path)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (COMPLETE.replace("runs = 3", ""), "missing 'runs'"),
+        ("runs = \n", "not valid TOML: .*line 1"),
+        (COMPLETE.replace('["a", "b"]', "'a'"), "'inner.names' must be a list"),
+    ],
+)
+def test_a_file_with_a_mistake_is_named(conf, text, message):
+    conf.write_text(text)
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(conf))}: {message}"):
+        load_config(Config, conf)
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(MissingFileError) as caught:
+    with pytest.raises(MissingFileError, match=r"none\.toml: no such file"):
         load_config(Config, tmp_path / "none.toml")
-    assert str(caught.value) == f"{tmp_path / 'none.toml'}: no such file"
 
 
 @pytest.mark.parametrize(
@@ -195,16 +182,6 @@ def test_a_whole_number_may_be_assigned_to_a_list_of_numbers(tmp_path):
     conf = tmp_path / "conf.toml"
     conf.write_text("ratios = []\n")
     assert load_config(Ratios, conf, (), ["ratios=3"]).ratios == (3.0,)
-
-
-def test_a_file_must_write_a_list_as_a_list(conf, tmp_path):
-    extra = tmp_path / "extra.toml"
-    extra.write_text("[inner]\nnames = 'a'\n")
-    with pytest.raises(ConfigError) as caught:
-        load_config(Config, conf, [extra])
-    assert str(caught.value) == (
-        f"{extra}: 'inner.names' must be a list, each entry a text, got 'a'"
-    )
 
 
 def test_settings_are_described_with_type_default_and_meaning(conf):

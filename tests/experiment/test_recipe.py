@@ -1,6 +1,7 @@
 """Finding and loading recipes."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -62,8 +63,6 @@ def test_a_recipe_runs_and_leaves_its_provenance(hello, tmp_path):
     assert outcome.ran == ("report",)
     assert outcome.results == {"word": "bye"}
     assert outcome.summary == "bye"
-    import json
-
     record = json.loads((tmp_path / "exp" / "run.json").read_text())
     assert record["settings"] == {"seed": 1, "word": "bye"}
     assert record["seed"] == 1
@@ -93,15 +92,14 @@ def test_a_recipe_that_is_a_package_has_modules_that_workers_find(hello, tmp_pat
 def test_a_packaged_recipe_with_the_name_of_another_package_is_named(hello, tmp_path):
     packaged = hello.rename(tmp_path / "json")
     (packaged / "__init__.py").write_text("")
-    with pytest.raises(ExperimentError) as caught:
+    with pytest.raises(ExperimentError, match="another package named 'json'"):
         find_recipe(str(packaged)).load()
-    assert str(caught.value) == (
-        f"{packaged / 'run.py'}: Python finds another package named 'json' before this "
-        f"one; rename the folder '{packaged}', or remove its __init__.py"
-    )
 
 
-@pytest.mark.parametrize("recipe", list_recipes(), ids=lambda recipe: recipe.name)
+RECIPES = pytest.mark.parametrize("recipe", list_recipes(), ids=lambda r: r.name)
+
+
+@RECIPES
 def test_work_of_a_shipped_recipe_is_importable_by_name(recipe):
     module = recipe.load()
     assert module is importlib.import_module(f"recipes.{recipe.name}.run")
@@ -113,18 +111,15 @@ def test_a_folder_of_benchmarks_is_a_recipe_as_well(root):
     )
 
 
-def test_an_unknown_recipe_is_named():
-    with pytest.raises(
-        ExperimentError, match=r"no recipe named 'nonsense' \(known: .*s"
-    ):
+def test_an_unknown_recipe_is_named_with_the_known_ones():
+    with pytest.raises(ExperimentError, match=r"'nonsense' \(known: .*synthetic"):
         find_recipe("nonsense")
 
 
 def test_a_recipe_must_define_its_parts(hello):
     (hello / "run.py").write_text('"""Nothing."""\n')
-    with pytest.raises(ExperimentError) as caught:
+    with pytest.raises(ExperimentError, match="a recipe must define Config"):
         find_recipe(str(hello)).load()
-    assert str(caught.value) == f"{hello / 'run.py'}: a recipe must define Config"
 
 
 def test_a_recipe_that_is_not_python_is_named(hello):
@@ -137,9 +132,6 @@ def test_names_win_over_folders_in_the_current_directory(hello, monkeypatch):
     monkeypatch.chdir(hello.parent)
     (Path("synthetic")).mkdir()
     assert find_recipe("synthetic").folder.parent.name == "recipes"
-
-
-RECIPES = pytest.mark.parametrize("recipe", list_recipes(), ids=lambda r: r.name)
 
 
 @RECIPES

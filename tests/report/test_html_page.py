@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from sms_diar.report.html_page import policy, render, script_json
-from sms_diar.report.page_data import (
+from sms_diar.report.html_page import (
     Page,
     PageAudio,
     PageError,
@@ -17,6 +16,9 @@ from sms_diar.report.page_data import (
     PageScore,
     Waveform,
     WindowMap,
+    policy,
+    render,
+    script_json,
 )
 from sms_diar.types import Segment, Turn
 

@@ -1,4 +1,4 @@
-"""The report on turns: text for people, plain values for machines."""
+"""Reports on turns and labels: text for people, plain values for machines."""
 
 import io
 import json
@@ -12,15 +12,23 @@ from sms_diar.metrics import (
     compare,
     confidence_interval,
     score_diarization,
+    score_labels,
 )
 from sms_diar.report.score_report import (
+    MEANINGS,
+    LabelReport,
     ReportStyle,
     ScoreReport,
     SystemsReport,
     error_rttm,
-    speaker_counts,
+    label_table,
 )
-from sms_diar.report.score_tables import ALL, HEADS
+from sms_diar.report.score_tables import (
+    ALL,
+    HEADS,
+    count_table,
+    mapping_table,
+)
 from sms_diar.types import Segment, Turn
 
 
@@ -32,15 +40,6 @@ REF = [turn("r", 0.0, 6.0, "A"), turn("r", 6.0, 10.0, "B"), turn("q", 0.0, 5.0, 
 HYP = [turn("r", 0.0, 10.0, "x"), turn("q", 0.0, 5.0, "x")]
 RESULT = score_diarization(REF, HYP)
 REPORT = ScoreReport(RESULT, "md-eval-22.pl")
-
-
-def test_counts_of_speakers():
-    assert speaker_counts(RESULT) == {
-        "ands": 1.0,
-        "true": 1.5,
-        "mean_absolute_error": 0.5,
-        "exact": 0.5,
-    }
 
 
 TABLE = (
@@ -130,6 +129,7 @@ def test_csv_is_one_table():
 
 
 def test_a_width_limits_the_columns_of_plain_tables_only():
+    assert REPORT.text(ReportStyle(width=1)).startswith("recording  DER %\n")
     plain = REPORT.text(ReportStyle(width=30))
     assert plain.startswith("recording  DER %  missed %\n")
     markdown = REPORT.text(ReportStyle("markdown", width=30))
@@ -229,4 +229,36 @@ def test_neighbouring_errors_of_a_kind_are_joined():
         "SPEAKER r 1 6.000 1.000 <NA> <NA> confusion:B>x 1 <NA>\n"
         "SPEAKER r 1 7.000 1.000 <NA> <NA> false_alarm:x 1 <NA>\n"
         "SPEAKER r 1 8.000 2.000 <NA> <NA> confusion:B>x 1 <NA>\n"
+    )
+
+
+def test_mapping_and_counts():
+    assert mapping_table(RESULT).rows == (
+        ("q", "A", "x", "0.00"),
+        ("r", "A", "x", "40.00"),  # 6 s shared, union 10
+        ("r", "B", "-", "100.00"),
+    )
+    assert count_table(RESULT).rows == (("1", "1"), ("2", "1"))
+
+
+ONE = LabelReport({"acp": 5 / 9, "n_segments": 3})
+TWO = LabelReport({"acp": 1.0, "n_segments": 3})
+
+
+def test_a_report_prints_a_measure_per_line():
+    assert str(ONE) == (
+        "what                    measure        value\n"
+        "average cluster purity  acp         0.555556\n"
+        "segments scored         n_segments         3"
+    )
+
+
+def test_every_measure_of_labels_has_words():
+    figures = score_labels({"a": "x", "b": "y"}, {"a": "1", "b": "1"})
+    assert set(figures) == set(MEANINGS)
+
+
+def test_systems_stand_side_by_side():
+    assert label_table({"one": ONE, "two": TWO}).csv() == (
+        "measure,one,two\nacp,0.555556,1\nn_segments,3,3\n"
     )

@@ -37,22 +37,12 @@ def test_rows_must_fill_the_columns():
         Table(("a", "b"), (("x",),))
 
 
-@pytest.mark.parametrize(
-    ("format", "text"),
-    [
-        ("table", TABLE.plain()),
-        ("markdown", TABLE.markdown()),
-        ("latex", TABLE.latex()),
-        ("csv", TABLE.csv()),
-    ],
-)
-def test_the_form_is_chosen_by_name(format, text):
-    assert TABLE.text(format) == text
+@pytest.mark.parametrize("format", ["markdown", "latex", "csv"])
+def test_the_form_is_chosen_by_name(format):
+    assert TABLE.text(format) == getattr(TABLE, format)()
+    assert TABLE.text() == TABLE.plain()
 
 
 def test_a_form_that_does_not_exist_is_refused():
-    message = (
-        "^Table: format must be one of 'table', 'markdown', 'latex', 'csv', got 'html'$"
-    )
-    with pytest.raises(InvalidParameterError, match=message):
+    with pytest.raises(InvalidParameterError, match="format must be one of 'table'"):
         TABLE.text("html")

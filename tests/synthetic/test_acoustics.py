@@ -50,8 +50,5 @@ def test_places_differ():
 
 
 def test_a_room_without_a_reverberation_time_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="impulse_response: rt60 must be"):
         impulse_response(0.0, 1.0, 8000, np.random.default_rng(0))
-    assert str(caught.value) == (
-        "impulse_response: rt60 must be a finite number > 0, got 0.0"
-    )

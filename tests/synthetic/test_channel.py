@@ -1,18 +1,24 @@
-"""From the microphone to the file: band, mu-law, noise, 16 bits."""
+"""From the microphone to the file: noise, band, mu-law, 16 bits."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import soundfile
 
+from sms_diar.errors import DataFormatError
+from sms_diar.features.mono import ArraySamples
 from sms_diar.synthetic.channel import (
     FULL_SCALE,
     Channel,
+    PinkNoise,
+    RecordedNoise,
     Telephone,
+    WhiteNoise,
     as_int16,
     companded,
     noise_level,
 )
-from sms_diar.synthetic.noise import PinkNoise
 
 RATE = 8000
 
@@ -63,7 +69,7 @@ def test_clipped_samples_are_counted():
 
 
 @pytest.mark.parametrize("telephone", [False, True])
-def test_blocks_do_not_matter(telephone):
+def test_blocks_of_a_signal_do_not_matter(telephone):
     def channel():
         noise = PinkNoise(np.random.default_rng(0), RATE)
         return Channel(RATE, noise=noise, level=0.01, telephone=telephone)
@@ -72,3 +78,66 @@ def test_blocks_do_not_matter(telephone):
     whole, parted = channel().pass_on(signal), channel()
     parts = [parted.pass_on(part) for part in np.split(signal, [1, 1000, 4096])]
     assert np.array_equal(whole, np.concatenate(parts))
+
+
+def recorded(rng):
+    hums = {
+        "low": np.sin(2 * np.pi * 100 * np.arange(3000) / RATE),
+        "high": 0.1 * np.sin(2 * np.pi * 1000 * np.arange(5000) / RATE),
+    }
+    return RecordedNoise(
+        list(hums), lambda name: ArraySamples(hums[name], RATE, name=name), rng
+    )
+
+
+KINDS = {
+    "white": WhiteNoise,
+    "pink": lambda rng: PinkNoise(rng, RATE),
+    "recorded": recorded,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_has_level_one(kind):
+    noise = KINDS[kind](np.random.default_rng(0)).read(40 * RATE)
+    assert np.sqrt(np.mean(noise**2)) == pytest.approx(1.0, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_noise_do_not_matter(kind):
+    whole = KINDS[kind](np.random.default_rng(0)).read(20_000)
+    source = KINDS[kind](np.random.default_rng(0))
+    parts = [source.read(n) for n in (1, 999, 7000, 12_000)]
+    assert np.array_equal(whole, np.concatenate(parts))
+
+
+def octave_decibels(kind):
+    noise = KINDS[kind](np.random.default_rng(0)).read(60 * RATE)
+    power = np.abs(np.fft.rfft(noise)) ** 2
+    hertz = np.fft.rfftfreq(len(noise), 1 / RATE)
+    edges = 62.5 * 2.0 ** np.arange(7)  # up to 4000 Hz
+    octaves = [(hertz >= low) & (hertz < high) for low, high in pairwise(edges)]
+    return 10 * np.log10([power[octave].sum() for octave in octaves])
+
+
+def test_pink_noise_has_the_same_power_in_all_octaves_and_white_noise_does_not():
+    assert np.ptp(octave_decibels("pink")) < 1.5
+    assert np.diff(octave_decibels("white")) == pytest.approx(3.01, abs=0.5)
+
+
+def test_recordings_follow_each_other_from_anywhere():
+    firsts = {
+        float(recorded(np.random.default_rng(seed)).read(1)[0]) for seed in range(9)
+    }
+    assert len(firsts) > 4
+    noise = recorded(np.random.default_rng(0)).read(8000)  # both, as long as they are
+    spectrum = np.abs(np.fft.rfft(noise))
+    assert set(np.argsort(spectrum)[-2:]) == {100, 1000}
+
+
+def test_silent_noise_is_refused():
+    def opened(name):
+        return ArraySamples(np.zeros(100), RATE, name=name)
+
+    with pytest.raises(DataFormatError, match="the noise 'mute' is silent"):
+        RecordedNoise(["mute"], opened, np.random.default_rng(0)).read(10)

@@ -52,29 +52,17 @@ def test_lattice_means_are_distinct_and_within_half_the_number():
     [
         (
             lambda: draw_gaussians([[0.0]], [1, 2], 1.0),
-            "draw_gaussians: means must be one row for each of the 2 sizes, "
-            "got shape (1, 1)",
+            "means must be one row for",
         ),
-        (
-            lambda: draw_gaussians([[0.0]], [0], 1.0),
-            "draw_gaussians: sizes must be a whole number >= 1, got 0",
-        ),
-        (
-            lambda: draw_gaussians([[0.0]], [1], -1.0),
-            "draw_gaussians: std must be a finite number >= 0, got -1.0",
-        ),
-        (
-            lambda: draw_corner_means(3, 1),
-            "draw_corner_means: n_clusters must be at most the 2 corners of a cube in "
-            "1 dimensions, got 3",
-        ),
+        (lambda: draw_gaussians([[0.0]], [0], 1.0), "sizes must be"),
+        (lambda: draw_gaussians([[0.0]], [1], -1.0), "std must be"),
+        (lambda: draw_corner_means(3, 1), "n_clusters must be at most the 2 corners"),
     ],
     ids=["shape", "size", "std", "corners"],
 )
 def test_wrong_arguments_are_named(call, message):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=f": {message}"):
         call()
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(("std", "optimum"), [(0.6, 0.935), (0.8, 0.854)])

@@ -9,8 +9,7 @@ from sms_diar.scoring import PldaScorer, covariances, pair_coefficients, project
 from sms_diar.synthetic import PldaWorld
 
 
-@pytest.mark.parametrize("eer", [0.02, 0.08, 0.2])
-@pytest.mark.parametrize("dim", [20, 100])
+@pytest.mark.parametrize(("dim", "eer"), [(20, 0.02), (20, 0.2), (100, 0.08)])
 def test_fresh_draws_have_the_stated_error_rate(dim, eer):
     world = PldaWorld(dim=dim, eer=eer)
     # Independent pairs: 30,000 of either kind leave a standard error of at most
@@ -45,11 +44,6 @@ def test_variances_between_speakers_fall_geometrically():
     psi = PldaWorld(dim=5, decay=0.1).psi
     np.testing.assert_allclose(psi[1:] / psi[:-1], 0.1**0.25)
     assert psi[-1] / psi[0] == pytest.approx(0.1)
-
-
-def test_an_easier_world_has_speakers_farther_apart():
-    psi = [PldaWorld(dim=10, eer=eer).psi[0] for eer in (0.3, 0.1, 0.03)]
-    assert psi[0] < psi[1] < psi[2]
 
 
 def test_lengths_and_counts_follow_the_papers_laws():
@@ -110,30 +104,20 @@ def test_a_seed_gives_the_same_session():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("name", "value"),
     [
-        ({"dim": 0}, "PldaWorld: dim must be a whole number >= 1, got 0"),
-        ({"eer": 0.5}, "PldaWorld: eer must be a number in [0.005, 0.45], got 0.5"),
-        ({"decay": 0.0}, "PldaWorld: decay must be a number in (0, 1], got 0.0"),
-        (
-            {"duration_share": 1.5},
-            "PldaWorld: duration_share must be a number in [0, 1], got 1.5",
-        ),
-        (
-            {"mean_extra": 0.0},
-            "PldaWorld: mean_extra must be a finite number > 0, got 0.0",
-        ),
+        ("dim", 0),
+        ("eer", 0.5),
+        ("decay", 0.0),
+        ("duration_share", 1.5),
+        ("mean_extra", 0.0),
     ],
-    ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )
-def test_wrong_parameters_are_named(arguments, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        PldaWorld(**arguments)
-    assert str(caught.value) == message
+def test_wrong_parameters_are_named(name, value):
+    with pytest.raises(InvalidParameterError, match=f"^PldaWorld: {name} must be"):
+        PldaWorld(**{name: value})
 
 
 def test_a_session_needs_a_speaker():
-    with pytest.raises(
-        InvalidParameterError, match="n_speakers must be a whole number"
-    ):
+    with pytest.raises(InvalidParameterError, match="n_speakers must be"):
         PldaWorld(dim=2).draw_session(0)

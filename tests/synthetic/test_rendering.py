@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sms_diar.synthetic import rendering as rendering_module
-from sms_diar.synthetic.conversation import Conversation, Placement
-from sms_diar.synthetic.mixing import mix
-from sms_diar.synthetic.rendering import Rendering
-from sms_diar.synthetic.supply import Passage
+from sms_diar.synthetic.conversation import Conversation, Passage, Placement
+from sms_diar.synthetic.rendering import Rendering, mix
 
 STEP = 8  # samples of a millisecond at 8 kHz
 LONG = Passage("p", "rec", 0, 1000)
@@ -90,3 +90,40 @@ def test_long_speech_is_read_in_parts(monkeypatch):
     assert np.array_equal(heard(made), before[0])
     np.testing.assert_allclose(heard(made, responses=response), before[1], atol=1e-9)
     assert made.energies()["a"].squares == pytest.approx(before[2]["a"].squares)
+
+
+def whole(parts, n_samples):
+    total = np.zeros(n_samples)
+    for start, samples in parts:
+        end = min(start + len(samples), n_samples)
+        if end > start:
+            total[start:end] += samples[: end - start]
+    return total
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 120)), max_size=12),
+    st.integers(1, 250),
+    st.integers(1, 300),
+    st.integers(0, 99),
+)
+def test_blocks_add_up_to_the_whole_bit_for_bit(places, n_samples, block, seed):
+    rng = np.random.default_rng(seed)
+    parts = [(start, rng.standard_normal(length)) for start, length in sorted(places)]
+    got = list(mix(parts, n_samples, block=block))
+    assert [len(part) for part in got[:-1]] == [block] * (len(got) - 1)
+    assert np.array_equal(np.concatenate(got), whole(parts, n_samples))
+
+
+def test_blocks_come_before_later_parts_are_read():
+    taken = []
+
+    def parts():
+        for number in range(100):
+            taken.append(number)
+            yield 1000 * number, np.ones(1500)
+
+    blocks = mix(parts(), 100_000, block=2000)
+    for number in range(10):
+        next(blocks)
+        assert max(taken) <= 2 * number + 2

@@ -70,6 +70,5 @@ def test_drawn_voices_are_within_reason():
 
 
 def test_no_time_to_speak_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="Voice: seconds must be"):
         LOW.speak(0.0, np.random.default_rng(1))
-    assert str(caught.value) == "Voice: seconds must be a finite number > 0, got 0.0"

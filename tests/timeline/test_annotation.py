@@ -1,6 +1,5 @@
 """Who speaks when, as a value."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -53,13 +52,6 @@ def test_an_annotation_is_an_annotation_already():
     assert Annotation.from_turns(value) is value
 
 
-def test_no_turns_are_an_annotation_too():
-    value = Annotation.from_turns([])
-    assert (len(value), list(value)) == (0, [])
-    assert repr(value) == "<Annotation: 0 turns, 0 speakers, 0 recordings>"
-    assert value == annotation()
-
-
 def test_lines_without_length_are_kept_but_are_not_turns():
     value = annotation((0, 1, "s"), (2, 2, "s"), (8, 4, "t"))
     assert list(value) == [turn(0.0, 1.0)]
@@ -93,11 +85,6 @@ def test_equal_means_the_same_lines_in_the_same_order():
     assert one != [turn(0, 1), turn(1, 2, "t")]
 
 
-def test_an_annotation_has_no_hash():
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(annotation())
-
-
 def test_self_overlaps_are_found_across_turns_in_between():
     # s 0-10 covers s 4-5 although s 1-2 ended before; t is another speaker
     value = annotation((0, 10, "s"), (1, 2, "s"), (3, 4, "t"), (4, 5, "s"))
@@ -107,26 +94,18 @@ def test_self_overlaps_are_found_across_turns_in_between():
     ]
 
 
-def test_a_path_in_place_of_turns_is_refused(tmp_path):
-    path = tmp_path / "x.rttm"
-    message = (
-        f"Annotation.from_turns: turns must be an iterable of Turn, got the path "
-        f"{str(path)!r}; read it with read_rttm"
-    )
-    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
-        Annotation.from_turns(path)
-    with pytest.raises(
-        InvalidParameterError, match="turns must be of type Turn, got 3"
-    ):
-        Annotation.from_turns([3])
+@pytest.mark.parametrize("turns", ["x.rttm", [3]])
+def test_what_is_not_turns_is_refused(turns):
+    with pytest.raises(InvalidParameterError, match="from_turns: turns must be"):
+        Annotation.from_turns(turns)
 
 
 def test_an_annotation_is_a_sequence_of_its_turns():
     turns = [
-        Turn(Segment("b", 2.0, 3.5), "cy"),
-        Turn(Segment("a", 0.0, 1.0), "ann"),
-        Turn(Segment("b", 0.25, 1.0), "bob"),
-        Turn(Segment("b", 2.0, 3.5), "cy"),
+        turn(2.0, 3.5, "cy", "b"),
+        turn(0.0, 1.0, "ann", "a"),
+        turn(0.25, 1.0, "bob", "b"),
+        turn(2.0, 3.5, "cy", "b"),
     ]
     annotation = Annotation.from_turns(turns)
     assert isinstance(annotation, Sequence)
@@ -135,7 +114,7 @@ def test_an_annotation_is_a_sequence_of_its_turns():
     assert list(reversed(annotation)) == turns[::-1]
     assert (annotation.index(turns[2]), annotation.count(turns[0])) == (2, 2)
     assert turns[1] in annotation
-    assert Turn(Segment("a", 0.0, 1.0), "bob") not in annotation
+    assert turn(0.0, 1.0, "bob", "a") not in annotation
     for index in (4, -5):
         with pytest.raises(IndexError, match="the annotation has 4"):
             annotation[index]
@@ -155,10 +134,8 @@ def test_a_slice_is_the_annotation_of_these_turns(drawn, data):
     expected = Annotation.from_turns(turns[chosen])
     assert part == expected
     assert list(part) == turns[chosen]
-    assert (part.recordings, part.speakers) == (
-        expected.recordings,
-        expected.speakers,
-    )
+    assert part.recordings == expected.recordings
+    assert part.speakers == expected.speakers
 
 
 def test_lines_that_are_not_turns_have_no_index():

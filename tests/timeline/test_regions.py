@@ -1,6 +1,5 @@
 """Stretches of recordings, cut and joined."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -96,17 +95,7 @@ def test_a_union_covers_the_same_time_in_regions_that_are_apart(rows):
 
 
 def test_paths_in_place_of_values_are_refused():
-    for call, message in (
-        (
-            lambda: regions_of("x.uem", "a"),
-            "regions_of: uem must be a Uem, got the path 'x.uem'; read it with "
-            "read_uem",
-        ),
-        (
-            lambda: speech_of_turns("x.rttm"),
-            "speech_of_turns: turns must be an iterable of Turn, got the path "
-            "'x.rttm'; read it with read_rttm",
-        ),
-    ):
-        with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
-            call()
+    with pytest.raises(InvalidParameterError, match=r"uem must be .*'x\.uem'"):
+        regions_of("x.uem", "a")
+    with pytest.raises(InvalidParameterError, match=r"turns must be .*'x\.rttm'"):
+        speech_of_turns("x.rttm")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.turns.rttm import read_rttm
-from sms_diar.timeline.turns import labels_to_turns, tidy_turns
+from sms_diar.timeline.turns import labels_to_turns, tidy_turns, turn_confidence
 from sms_diar.types import Segment, Turn
 
 
@@ -23,84 +23,60 @@ def turns_of(*windows, **kwargs):
     return [(turn.segment.start, turn.segment.end, turn.speaker) for turn in turns]
 
 
-def test_touching_and_overlapping_windows_of_one_speaker_are_one_turn():
-    assert turns_of((0, 1, "a"), (1, 2, "a"), (1.5, 3, "a")) == [(0, 3, "a")]
-
-
-def test_the_boundary_is_half_way_in_the_overlap():
-    # overlap from 2 to 5, half way at 3.5
-    assert turns_of((0, 5, "a"), (2, 6, "b")) == [(0, 3.5, "a"), (3.5, 6, "b")]
-
-
-def test_gaps_stay_gaps():
-    assert turns_of((0, 1, "a"), (1.5, 2, "a")) == [(0, 1, "a"), (1.5, 2, "a")]
+@pytest.mark.parametrize(
+    ("windows", "turns"),
+    [
+        ([(0, 1, "a"), (1, 2, "a"), (1.5, 3, "a")], [(0, 3, "a")]),
+        # Overlap from 2 to 5, half way at 3.5.
+        ([(0, 5, "a"), (2, 6, "b")], [(0, 3.5, "a"), (3.5, 6, "b")]),
+        ([(0, 1, "a"), (1.5, 2, "a")], [(0, 1, "a"), (1.5, 2, "a")]),
+        # 1.5 s every 0.25 s; the third of five is b. Its neighbours overlap it from 0.5
+        # to 1.75 (half way: 1.125) and from 0.75 to 2.0 (half way: 1.375).
+        (
+            [(0.25 * i, 0.25 * i + 1.5, "aabaa"[i]) for i in range(5)],
+            [(0, 1.125, "a"), (1.125, 1.375, "b"), (1.375, 2.5, "a")],
+        ),
+        ([(0, 10, "a"), (3, 5, "b")], [(0, 3, "a"), (3, 5, "b"), (5, 10, "a")]),
+        (
+            [(0, 10, "a"), (2, 8, "b"), (4, 6, "a")],
+            [(0, 2, "a"), (2, 4, "b"), (4, 6, "a"), (6, 8, "b"), (8, 10, "a")],
+        ),
+        # Inner overlap from 4 to 5, half way at 4.5.
+        (
+            [(0, 10, "a"), (2, 5, "b"), (4, 7, "c")],
+            [(0, 2, "a"), (2, 4.5, "b"), (4.5, 7, "c"), (7, 10, "a")],
+        ),
+        # A window inside one of the same speaker does not displace b.
+        (
+            [(1, 9, "a"), (0, 10, "a"), (8, 9.5, "b")],
+            [(0, 8, "a"), (8, 9.5, "b"), (9.5, 10, "a")],
+        ),
+        # Shared from 0 to 4, and from 6 to 10.
+        ([(0, 10, "a"), (0, 4, "b")], [(0, 2, "b"), (2, 10, "a")]),
+        ([(0, 10, "a"), (6, 10, "b")], [(0, 8, "a"), (8, 10, "b")]),
+    ],
+    ids=[
+        "windows of one speaker are joined",
+        "the boundary is half way in the overlap",
+        "gaps stay gaps",
+        "a sliding window owns its middle",
+        "an inner window is laid over the outer one",
+        "the innermost window is on top",
+        "inner windows are cut among themselves",
+        "an inner window of the same speaker is ignored",
+        "windows that share their start are cut half way",
+        "windows that share their end are cut half way",
+    ],
+)
+def test_turns_of_windows_by_hand(windows, turns):
+    assert turns_of(*windows) == turns_of(*windows[::-1]) == turns
 
 
 def test_small_gaps_of_one_speaker_can_be_bridged():
-    windows = [
-        (0, 1, "a"),
-        (1.5, 2, "a"),
-        (2.25, 3, "b"),
-        (3.25, 4, "a"),
-        (4.75, 5, "a"),
-    ]
     # gaps: 0.5 (bridged), 0.25 and 0.25 (another speaker), 0.75 (too long)
-    assert turns_of(*windows, max_gap=0.5) == [
-        (0, 2, "a"),
-        (2.25, 3, "b"),
-        (3.25, 4, "a"),
-        (4.75, 5, "a"),
-    ]
-
-
-def test_a_sliding_window_owns_its_middle():
-    # 1.5 s every 0.25 s; the third of five is b. Its neighbours overlap it from 0.5
-    # to 1.75 (half way: 1.125) and from 0.75 to 2.0 (half way: 1.375).
-    windows = [(0.25 * i, 0.25 * i + 1.5, "aabaa"[i]) for i in range(5)]
-    assert turns_of(*windows) == [
-        (0, 1.125, "a"),
-        (1.125, 1.375, "b"),
-        (1.375, 2.5, "a"),
-    ]
-
-
-def test_a_window_inside_another_is_laid_over_it():
-    windows = [(0, 10, "a"), (3, 5, "b")]
-    expected = [(0, 3, "a"), (3, 5, "b"), (5, 10, "a")]
-    assert turns_of(*windows) == turns_of(*windows[::-1]) == expected
-
-
-def test_the_innermost_window_is_on_top():
-    assert turns_of((0, 10, "a"), (2, 8, "b"), (4, 6, "a")) == [
-        (0, 2, "a"),
-        (2, 4, "b"),
-        (4, 6, "a"),
-        (6, 8, "b"),
-        (8, 10, "a"),
-    ]
-
-
-def test_windows_inside_another_are_cut_among_themselves():
-    # inner overlap from 4 to 5, half way at 4.5
-    assert turns_of((0, 10, "a"), (2, 5, "b"), (4, 7, "c")) == [
-        (0, 2, "a"),
-        (2, 4.5, "b"),
-        (4.5, 7, "c"),
-        (7, 10, "a"),
-    ]
-
-
-def test_a_window_inside_one_of_the_same_speaker_says_nothing():
-    # Without (1, 9, a), b would have its whole extent; so it has with it.
-    windows = [(0, 10, "a"), (8, 9.5, "b")]
-    expected = [(0, 8, "a"), (8, 9.5, "b"), (9.5, 10, "a")]
-    assert turns_of(*windows) == turns_of((1, 9, "a"), *windows) == expected
-
-
-def test_windows_that_share_an_edge_are_cut_half_way():
-    # shared from 0 to 4, and from 6 to 10
-    assert turns_of((0, 10, "a"), (0, 4, "b")) == [(0, 2, "b"), (2, 10, "a")]
-    assert turns_of((0, 10, "a"), (6, 10, "b")) == [(0, 8, "a"), (8, 10, "b")]
+    rest = [(2.25, 3, "b"), (3.25, 4, "a"), (4.75, 5, "a")]
+    windows = [(0, 1, "a"), (1.5, 2, "a"), *rest]
+    assert turns_of(*windows, max_gap=0.5) == [(0, 2, "a"), *rest]
 
 
 def test_identical_windows_are_halved_in_order_of_their_ids():
@@ -127,21 +103,18 @@ def test_windows_without_a_label_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("labels", "kwargs", "message"),
+    ("segments", "labels", "max_gap", "message"),
     [
-        ({"2": "a"}, {}, "segments must cover all labels, got none for '2'"),
-        (
-            {"1": 0},
-            {},
-            "labels must be names, got 0 for '1'; name the clusters with name_speakers",
-        ),
-        ({"1": "a"}, {"max_gap": -1}, "max_gap must be a finite number >= 0, got -1"),
+        ({}, {"2": "a"}, 0, "segments must cover all labels, got none for '2'"),
+        ({"1": Segment("x", 0.0, 1.0)}, {"1": 0}, 0, "labels must be names, got 0"),
+        ({}, {}, -1, "max_gap must be"),
+        ("segments", {}, 0, "segments must be a mapping, got the path 'segments'"),
+        ({}, "utt2spk", 0, "labels must be a mapping, got the path 'utt2spk'"),
     ],
 )
-def test_bad_arguments_are_refused(labels, kwargs, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        labels_to_turns({"1": Segment("x", 0.0, 1.0)}, labels, **kwargs)
-    assert str(caught.value) == f"labels_to_turns: {message}"
+def test_wrong_arguments_are_refused(segments, labels, max_gap, message):
+    with pytest.raises(InvalidParameterError, match=f"^labels_to_turns: {message}"):
+        labels_to_turns(segments, labels, max_gap=max_gap)
 
 
 # Times on a coarse grid, so that edges often coincide.
@@ -162,15 +135,13 @@ def union(spans):
     return merged
 
 
-@given(labelled)
-def test_turns_cover_what_the_windows_cover(windows):
-    covered = union(turn[:2] for turn in turns_of(*windows))
-    assert covered == union(window[:2] for window in windows)
+any_floats = st.lists(
+    st.tuples(st.floats(0, 9), st.floats(0, 9), st.sampled_from("ab"))
+).map(lambda windows: [window for window in windows if window[0] < window[1]])
 
 
-@given(st.lists(st.tuples(st.floats(0, 9), st.floats(0, 9), st.sampled_from("ab"))))
-def test_the_union_is_exact_for_any_floats(windows):
-    windows = [window for window in windows if window[0] < window[1]]
+@given(labelled | any_floats)
+def test_turns_cover_exactly_what_the_windows_cover(windows):
     covered = union(turn[:2] for turn in turns_of(*windows))
     assert covered == union(window[:2] for window in windows)
 
@@ -280,21 +251,6 @@ def test_boundaries_of_a_meeting_are_those_of_vbx(corpus_data):
         rtol=0.0,
         atol=1e-6,
     )
-
-
-def test_paths_in_place_of_values_are_refused():
-    with pytest.raises(
-        InvalidParameterError,
-        match=r"^labels_to_turns: segments must be a mapping, got the path 'segments'; "
-        r"read it with read_segments$",
-    ):
-        labels_to_turns("segments", {})
-    with pytest.raises(
-        InvalidParameterError,
-        match=r"^labels_to_turns: labels must be a mapping, got the path 'utt2spk'; "
-        r"read it with read_labels$",
-    ):
-        labels_to_turns({}, "utt2spk")
 
 
 def tidied(*turns, **kwargs):
@@ -411,3 +367,31 @@ def test_lengths_must_not_be_negative(name):
     wrong = f"^tidy_turns: {name} must be a finite number >= 0, got -1$"
     with pytest.raises(InvalidParameterError, match=wrong):
         tidy_turns([], **{name: -1})
+
+
+def segment(start, end):
+    return Segment("r", start, end)
+
+
+def spoken(start, end, speaker):
+    return Turn(segment(start, end), speaker)
+
+
+def test_windows_of_other_speakers_speak_against_a_spoken():
+    windows = [segment(0, 4), segment(4, 6), segment(6, 10)]
+    turns = [spoken(0, 5, "a"), spoken(5, 10, "b")]
+    found = turn_confidence(turns, windows, ["x", "y", "y"], [0.9, 0.8, 1.0])
+    # y stands for b, with 5 s against 1 s: (4 * 0.9 + 1 * (1 - 0.8)) / 5, and
+    # (1 * 0.8 + 4 * 1.0) / 5.
+    assert found == pytest.approx([0.76, 0.96])
+
+
+def test_turns_without_windows_have_none():
+    assert turn_confidence([spoken(5, 6, "a")], [segment(0, 5)], ["x"], [0.9]) == [None]
+    assert turn_confidence([spoken(5, 6, "a")], [], [], []) == [None]
+
+
+def test_windows_that_overlap_count_by_the_time_they_share():
+    windows = [segment(0, 2), segment(1, 3)]
+    found = turn_confidence([spoken(0, 3, "a")], windows, ["x", "x"], [0.5, 1.0])
+    assert found == [0.75]

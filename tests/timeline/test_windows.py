@@ -18,22 +18,20 @@ def times(windows):
     return [(w.start, w.end) for w in windows]
 
 
-def test_windows_begin_every_shift_and_the_last_takes_the_rest():
-    # 1.5 s every 0.75 s in 4 s: whole ones at 0, 0.75, 1.5 and 2.25 (ends at 3.75);
-    # what begins at 3 is 1 s long.
-    assert times(sliding_windows(Segment("r", 0.0, 4.0))) == [
-        (0.0, 1.5),
-        (0.75, 2.25),
-        (1.5, 3.0),
-        (2.25, 3.75),
-        (3.0, 4.0),
-    ]
-
-
-def test_a_region_that_windows_fill_exactly_has_no_rest():
-    # 1.5 + 2 x 0.75 = 3
-    windows = sliding_windows(Segment("r", 2.0, 5.0))
-    assert times(windows) == [(2.0, 3.5), (2.75, 4.25), (3.5, 5.0)]
+@pytest.mark.parametrize(
+    ("region", "windows"),
+    [
+        # 1.5 s every 0.75 s: whole windows up to 3.75 s; what begins at 3 is 1 s long.
+        (
+            (0.0, 4.0),
+            [(0.0, 1.5), (0.75, 2.25), (1.5, 3.0), (2.25, 3.75), (3.0, 4.0)],
+        ),
+        # 1.5 + 2 x 0.75 = 3: no rest
+        ((2.0, 5.0), [(2.0, 3.5), (2.75, 4.25), (3.5, 5.0)]),
+    ],
+)
+def test_windows_begin_every_shift_and_the_last_takes_the_rest(region, windows):
+    assert times(sliding_windows(Segment("r", *region))) == windows
 
 
 def test_a_scrap_is_covered_by_a_whole_window_moved_back():
@@ -105,39 +103,30 @@ def test_windows_of_all_regions_have_ids_in_order_of_time():
 
 def test_overlapping_regions_are_refused():
     regions = [Segment("a", 0.0, 2.0), Segment("a", 1.0, 3.0)]
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(
+        InvalidParameterError, match="regions must not overlap"
+    ) as caught:
         windows_of_regions(regions)
-    assert str(caught.value) == (
-        f"windows_of_regions: regions must not overlap, got {regions[0]} and "
-        f"{regions[1]}; merge them first"
-    )
+    assert all(str(region) in str(caught.value) for region in regions)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"shift": 2.0}, "shift must be at most the length of 1.5 seconds, got 2.0"),
-        (
-            {"shortest": 1.6},
-            "shortest must be at most the length of 1.5 seconds, got 1.6",
-        ),
-        ({"length": 0.0}, "length must be a finite number > 0, got 0.0"),
-        ({"shift": -1}, "shift must be a finite number > 0, got -1"),
+        ({"shortest": 1.6}, "shortest must be at most the length of 1.5 seconds"),
+        ({"length": 0.0}, "length must be"),
+        ({"shift": -1}, "shift must be"),
     ],
 )
 def test_wrong_settings_are_named(settings, message):
     for function in (sliding_windows, lambda r, **s: windows_of_regions([r], **s)):
-        with pytest.raises(InvalidParameterError) as caught:
+        with pytest.raises(InvalidParameterError, match=f"^windows: {message}"):
             function(Segment("r", 0.0, 1.0), **settings)
-        assert str(caught.value) == f"windows: {message}"
 
 
 def test_a_path_in_place_of_regions_is_refused():
-    with pytest.raises(
-        InvalidParameterError,
-        match=r"^windows_of_regions: regions must be an iterable of Segment, got the "
-        r"path 'x\.lab'; read it with read_vad_lab$",
-    ):
+    with pytest.raises(InvalidParameterError, match=r"regions must be .*'x\.lab'"):
         windows_of_regions("x.lab")
 
 
@@ -179,7 +168,4 @@ def test_windows_with_the_same_id_are_joined_and_no_speech_is_lost():
 def test_times_are_read_only_if_all_ids_have_the_form(name):
     assert times_of_ids([name]) is None
     assert times_of_ids(["call-00000000-00000150", name]) is None
-
-
-def test_without_ids_there_are_no_times():
     assert times_of_ids([]) is None

@@ -36,20 +36,10 @@ from sms_diar.types import BoolArray, FloatArray, IntArray
 def _rounded_turns(
     turns: Turns, raw: Turns, unit_of: IntArray, zeros: IntArray, decimals: int
 ) -> Turns:
-    """Round onsets and durations.
+    """Round onsets and durations of turns to a number of decimals.
 
-    Parameters
-    ----------
-    turns : Turns
-        Turns on the axis, trimmed and merged.
-    raw : Turns
-        Turns before trimming and merging.
-    unit_of : ndarray of shape (n_speakers,)
-        Unit of each speaker.
-    zeros : ndarray of shape (n_units,)
-        Position of time zero of each unit on the axis.
-    decimals : int
-        Number of decimals of a second.
+    `turns` are trimmed and merged, `raw` is the state before. `unit_of` is the unit of
+    each speaker, and `zeros` the position of time zero of each unit on the axis.
     """
     zero = zeros[unit_of[turns.speaker]]
     onset = _rounded(turns.start - zero, decimals)
@@ -114,10 +104,11 @@ def _completed_regions(
     regions: Regions, turns: Turns, unit_of: IntArray, n_units: int
 ) -> Regions:
     """Add the extent of the reference for units without a region."""
+    # shape: (n_units,)
     low, high = extents([(unit_of[turns.speaker], turns.start, turns.end)], n_units)
     high[regions.unit] = -1
     lacking = np.flatnonzero(high > low)
-    table = np.stack(
+    table = np.stack(  # shape: (3, n_regions)
         [
             np.concatenate([regions.unit, lacking]),
             np.concatenate([regions.start, low[lacking]]),
@@ -136,14 +127,8 @@ _ROOM = 2**61
 class Speakers:
     """Speakers of one side, numbered unit by unit.
 
-    Parameters
-    ----------
-    unit : ndarray of shape (n,)
-        Unit of each speaker, in ascending order.
-    names : tuple of str
-        Names of the speakers.
-    count : ndarray of shape (n_units,)
-        Number of speakers of each unit.
+    `unit` is the unit of each speaker in ascending order, and `count` the number of
+    speakers of each unit.
     """
 
     unit: IntArray
@@ -153,26 +138,14 @@ class Speakers:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """Turns and regions of the units that share an axis.
+    """Turns and regions of the units that share an axis, in ticks.
 
-    Parameters
-    ----------
-    units : tuple of str
-        Recording of each unit.
-    bases : ndarray of shape (n_units,)
-        Start of each unit on the axis, in ticks.
-    zeros : ndarray of shape (n_units,)
-        Position of time zero of each unit on the axis, in ticks.
-    reference, hypothesis : Turns
-        Turns by the rules of the convention; they may include turns of length zero.
-    reference_speakers, hypothesis_speakers : Speakers
-        Speakers of these turns.
-    regions : Regions
-        Regions to score.
-    fixed_rate : ndarray of shape (n_units,)
-        DER that the convention assigns without computing it; NaN otherwise.
-    raw_reference, raw_hypothesis, raw_regions
-        Turns and regions before trimming, merging and rounding, for metrics on frames.
+    `units` are the recordings of the units, `bases` the starts of the units on the axis
+    and `zeros` the positions of their time zero; all arrays have shape (n_units,).
+    `fixed_rate` is the DER that the convention assigns without computing it, NaN
+    otherwise. `reference` and `hypothesis` follow the rules of the convention and may
+    include turns of length zero. The raw turns and regions are not trimmed, merged or
+    rounded; they are for metrics on frames.
     """
 
     units: tuple[str, ...]
@@ -207,23 +180,9 @@ def lay_out(
     regions: Regions,
     settings: Settings,
 ) -> list[Axis]:
-    """Lay out units by the rules of a convention.
+    """Lay out units by the rules of a convention, usually on a single axis.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Recording of each unit.
-    reference, hypothesis : UnitTurns
-        Turns that are valid under the convention.
-    regions : Regions
-        Regions to score, with times relative to the recordings.
-    settings : Settings
-        Convention and collar.
-
-    Returns
-    -------
-    axes : list of Axis
-        Usually a single axis.
+    Turns are valid under the convention; times are relative to the recordings.
     """
     high = np.zeros(len(names), dtype=np.int64)
     for side in (reference, hypothesis, regions):

@@ -40,13 +40,13 @@ class Interval:
     estimate : float
         Value of the metric on all recordings.
     low, high : float
-        Bounds of the interval.
+        Lower and upper bound of the interval.
     level : float
-        Nominal coverage.
+        Nominal coverage of the interval, in (0, 1).
     method : str
         Method by which the bounds were computed.
     n_samples : int
-        Number of bootstrap samples.
+        Number of bootstrap samples that were drawn.
     """
 
     estimate: float
@@ -64,11 +64,11 @@ class Comparison:
     Parameters
     ----------
     measure : str
-        Name of the metric.
+        Name of the compared metric, one of `RATES`.
     first, second : float
         Pooled metric of each system.
     difference : Interval
-        First minus second, by paired bootstrap.
+        Metric of the first system minus that of the second, by paired bootstrap.
     p_value : float
         Two-sided p-value of a permutation test. Under the null hypothesis, the results
         of the two systems on a recording can be exchanged.
@@ -90,26 +90,14 @@ def bootstrap(
     n_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Interval:
-    """Compute a confidence interval of a statistic of n recordings.
+    """Compute a confidence interval of a statistic of n recordings, at least 2.
 
-    Parameters
-    ----------
-    statistic : callable
-        Function of weights of shape (n_samples, n) that returns shape (n_samples,).
-    n : int
-        Number of recordings, at least 2.
-    method : {"percentile", "bca"}
-        Percentiles of the values of the samples, or percentiles corrected for bias and
-        skewness (Efron 1987). Both are widened for small n (Hesterberg 2015). In
-        simulations with 40 recordings at a level of 95 %, the coverage of percentiles
-        was 92 to 94 %. The coverage of BCa was 91 to 93 % for one system, but only 89
-        to 91 % for a difference, for which its corrections are hard to estimate.
-    level : float, default=0.95
-        Nominal coverage.
-    n_samples : int, default=2000
-        Number of samples.
-    random_state : int, Generator or RandomState, default=0
-        Random seed.
+    `method` is "percentile" for percentiles of the values of the samples, or "bca" for
+    percentiles corrected for bias and skewness (Efron 1987). Both are widened for small
+    n (Hesterberg 2015). In simulations with 40 recordings at a level of 95 %, the
+    coverage of percentiles was 92 to 94 %. The coverage of BCa was 91 to 93 % for one
+    system, but only 89 to 91 % for a difference, for which its corrections are hard to
+    estimate.
     """
     check_count("bootstrap", "n", n, least=2)
     check_count("bootstrap", "n_samples", n_samples, least=10)
@@ -120,7 +108,7 @@ def bootstrap(
         )
     rng = as_generator(random_state)
     even = np.full(n, 1.0 / n)
-    values = _values(
+    values = _values(  # shape: (n_samples,)
         statistic,
         (rng.multinomial(n, even, size=len(rows)) for rows in _blocks(n_samples, n)),
     )
@@ -198,7 +186,23 @@ def confidence_interval(
     n_samples: int = 2000,
     random_state: RandomState = 0,
 ) -> Interval:
-    """Compute a confidence interval of a pooled metric by resampling recordings."""
+    """Compute a confidence interval of a pooled metric by resampling recordings.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Scores of at least two recordings.
+    measure : str, default="der"
+        Name of the metric, one of `RATES`.
+    method : {"percentile", "bca"}, default="percentile"
+        Percentiles of the samples, or percentiles corrected for bias and skewness.
+    level : float, default=0.95
+        Nominal coverage of the interval, in (0, 1).
+    n_samples : int, default=2000
+        Number of bootstrap samples, at least 10.
+    random_state : int, Generator or RandomState, default=0
+        Seed or generator of the samples.
+    """
     check_choice("confidence_interval", "measure", measure, RATES)
     return bootstrap(
         lambda weights: evaluation.resampled(weights, measure),
@@ -228,9 +232,9 @@ def compare(
         Results under the same settings. A recording without reference that only one
         of them has counts as empty for the other.
     measure : str, default="der"
-        One of `RATES`.
+        Name of the metric, one of `RATES`.
     method, level, n_samples, random_state
-        See `bootstrap`.
+        Options of the interval of the difference, see `confidence_interval`.
     """
     check_choice("compare", "measure", measure, RATES)
     if first.settings != second.settings:
@@ -242,6 +246,7 @@ def compare(
     convention = first.settings.convention
 
     def values(weights: list[FloatArray]) -> FloatArray:
+        # shape: (n_samples, n_recordings) @ (n_recordings,)
         sums = {
             name: weights[0] @ tables[0][name] + weights[1] @ tables[1][name]
             for name in tables[0]
@@ -282,17 +287,9 @@ def permutation_test(
 ) -> float:
     """Compute the two-sided p-value of a difference by exchanging paired results.
 
-    Parameters
-    ----------
-    statistic : callable
-        Function of exchanges of shape (n_samples, n), 1 where the pair is swapped, that
-        returns differences of shape (n_samples,).
-    n : int
-        Number of pairs. Up to 14, all exchanges are tried and the test is exact.
-    n_samples : int
-        Number of random exchanges for more pairs.
-    random_state : int, Generator or RandomState
-        Random seed.
+    `statistic` takes exchanges of shape (n_samples, n), 1 where the pair is swapped,
+    and returns differences of shape (n_samples,). Up to 14 pairs, all exchanges are
+    tried and the test is exact; otherwise `n_samples` random ones are.
     """
     observed = float(statistic(np.zeros((1, n)))[0])
     if not np.isfinite(observed):

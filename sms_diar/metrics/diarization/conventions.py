@@ -32,7 +32,7 @@ class Convention:
     Parameters
     ----------
     name : str
-        Short name.
+        Short name by which options refer to the convention.
     extent : {"reference", "joint"}
         Region scored without a UEM: from the first to the last boundary of the
         reference, or of reference and hypothesis together.
@@ -144,18 +144,18 @@ CONVENTIONS = {c.name: c for c in (SMS_DIAR, NIST, DSCORE, PYANNOTE)}
 
 @dataclass(frozen=True)
 class Settings:
-    """A convention with the options of one run.
+    """Scoring rules together with the options of one run.
 
     Parameters
     ----------
     convention : Convention
-        Scoring rules.
+        Rules on which scoring tools disagree.
     collar : int
         Ticks that are not scored on each side of a reference boundary.
     ignore_overlap : bool
         If True, time with several reference speakers is not scored.
     has_uem : bool
-        True if a UEM was given.
+        True if the regions to score were given by a UEM.
     """
 
     convention: Convention

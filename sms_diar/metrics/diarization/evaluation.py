@@ -47,10 +47,10 @@ class RecordingScore:
     figures : dict
         Seconds of the components of DER, all of `RATES`, and numbers of speakers;
         None where a metric is undefined.
-    mapping : dict
+    mapping : dict from str to str
         Reference speaker of each mapped hypothesis speaker.
-    speaker_jer : dict
-        JER of each reference speaker.
+    speaker_jer : dict from str to float
+        Jaccard error rate of each reference speaker.
     """
 
     figures: Figures
@@ -65,13 +65,13 @@ class Evaluation:
     Parameters
     ----------
     settings : Settings
-        Scoring rules and options.
+        Scoring rules and options of this evaluation.
     names : tuple of str
         Sorted names of the recordings.
     columns : dict of ndarray of shape (n_recordings,)
         Sums of each recording, from which all metrics are computed.
-    recordings : dict
-        Scores by recording.
+    recordings : dict from str to RecordingScore
+        Scores of each recording, by name.
     overall : dict
         Pooled metrics: times are added before dividing, so long recordings have more
         weight.
@@ -93,15 +93,12 @@ class Evaluation:
     swept: tuple[Swept, ...]
 
     def resampled(self, weights: FloatArray, measure: str) -> FloatArray:
-        """Compute a pooled metric of samples of recordings.
+        """Compute a pooled metric of samples of recordings, shape (n_samples,).
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples, n_recordings)
-            Number of times that each sample contains each recording.
-        measure : str
-            One of `RATES`.
+        `weights` of shape (n_samples, n_recordings) is the number of times that each
+        sample contains each recording; `measure` is one of `RATES`.
         """
+        # shape: (n_samples, n_recordings) @ (n_recordings,)
         sums = {
             name: weights @ column.astype(np.float64)
             for name, column in self.columns.items()
@@ -128,7 +125,7 @@ def score_diarization(
     uem : Uem, optional
         Regions to score; by default the `extent` of each recording.
     convention : {"sms-diar", "nist", "dscore", "pyannote"} or Convention
-        Scoring rules, see ``CONVENTIONS.md``.
+        Name or definition of the scoring rules, see ``CONVENTIONS.md``.
     collar : float, default=0.0
         Seconds that are not scored on *each side* of a reference boundary, as in
         md-eval and dscore; the collar of pyannote is the total, twice this value.
@@ -136,6 +133,11 @@ def score_diarization(
         If True, time with several reference speakers is not scored.
     extent : {"reference", "joint"}, optional
         Region scored without a UEM; by default the convention decides.
+
+    Returns
+    -------
+    evaluation : Evaluation
+        Metrics of each recording, pooled and averaged.
     """
     settings = Settings.of(
         convention,

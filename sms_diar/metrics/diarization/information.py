@@ -38,20 +38,12 @@ def class_sums(
     weight: FloatArray,
     n_units: int,
 ) -> dict[str, FloatArray]:
-    """Compute sums over the class table of each unit.
+    """Compute sums over the class table of each unit, each of shape (n_units,).
 
-    Parameters
-    ----------
-    sweep : Sweep
-        Intervals of the axis.
-    reference, hypothesis : Entries
-        Speakers of each interval.
-    weight : ndarray of shape (n_intervals,)
-        Weight of each interval; 0 outside the regions.
-    n_units : int
-        Number of units on the axis.
+    `weight` of shape (n_intervals,) is 0 outside the regions.
     """
     used = np.flatnonzero(weight > 0.0)
+    # shape: (n_used,) for unit, mass, ref and hyp
     unit, mass = sweep.unit[used], weight[used]
     ref = _class_ids(sweep.unit, reference)[used]
     hyp = _class_ids(sweep.unit, hypothesis)[used]
@@ -65,6 +57,7 @@ def class_sums(
         mass = np.add.reduceat(mass, first)
     unit, ref, hyp = unit[first], distinct(ref[first])[1], distinct(hyp[first])[1]
     n_hyp = int(hyp.max(initial=0)) + 1
+    # shape: (n_cells,) for cells, count, cell_ref and cell_hyp
     cells, cell = distinct(ref * n_hyp + hyp)
     count = weights_by(cell, mass, len(cells))
     cell_ref, cell_hyp = cells // n_hyp, cells % n_hyp
@@ -95,22 +88,11 @@ def class_sums(
 
 
 def _class_ids(unit: IntArray, entries: Entries) -> IntArray:
-    """Number the sets of speakers that occur in each unit.
+    """Number the sets of speakers that occur in each unit, shape (n_intervals,).
 
-    Sets are compared speaker by speaker, so memory grows with the number of entries and
-    not with the number of speakers.
-
-    Parameters
-    ----------
-    unit : ndarray of shape (n_intervals,)
-        Unit of each interval.
-    entries : Entries
-        Speakers of the intervals, sorted by interval and speaker.
-
-    Returns
-    -------
-    ids : ndarray of shape (n_intervals,)
-        Equal numbers for equal units and sets.
+    Equal units and sets have equal numbers. `unit` is the unit of each interval, and
+    `entries` are sorted by interval and speaker. Sets are compared speaker by speaker,
+    so memory grows with the number of entries and not with the number of speakers.
     """
     ids = unit.copy()
     n_ids = int(unit.max(initial=-1)) + 1
@@ -149,12 +131,9 @@ def information(sums: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     one_ref, one_hyp = sums["table_ref_classes"] <= 1, sums["table_hyp_classes"] <= 1
     h_ref = np.maximum(np.log2(total) - sums["table_ref_logs"] / total, 0.0)
     h_hyp = np.maximum(np.log2(total) - sums["table_hyp_logs"] / total, 0.0)
-    h_ref_hyp = np.maximum(
-        (sums["table_hyp_logs"] - sums["table_cell_logs"]) / total, 0.0
-    )
-    h_hyp_ref = np.maximum(
-        (sums["table_ref_logs"] - sums["table_cell_logs"]) / total, 0.0
-    )
+    cell_logs = sums["table_cell_logs"]
+    h_ref_hyp = np.maximum((sums["table_hyp_logs"] - cell_logs) / total, 0.0)
+    h_hyp_ref = np.maximum((sums["table_ref_logs"] - cell_logs) / total, 0.0)
     mi = np.where(one_ref | one_hyp, 0.0 * total, np.maximum(h_ref - h_ref_hyp, 0.0))
     scale = np.sqrt(h_ref * h_hyp)
     nmi = np.clip(mi / np.where(scale > 0.0, scale, 1.0), 0.0, 1.0)

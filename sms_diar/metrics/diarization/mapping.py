@@ -41,21 +41,8 @@ class Cells:
     """Pairs of a reference and a hypothesis speaker who speak at the same time.
 
     Other pairs have no cell, so memory does not grow with the product of the numbers of
-    speakers.
-
-    Parameters
-    ----------
-    reference, hypothesis : Speakers
-        Speakers of both sides, for all units.
-    overlaps : Overlaps
-        Turns of these speakers that overlap.
-
-    Attributes
-    ----------
-    unit, ref, hyp : ndarray of shape (n_cells,)
-        Unit and speakers of each cell, in ascending order.
-    n_ref, n_hyp : int
-        Number of speakers of each side.
+    speakers. `unit`, `ref` and `hyp` of shape (n_cells,) are the unit and the speakers
+    of each cell in ascending order.
     """
 
     def __init__(
@@ -64,6 +51,7 @@ class Cells:
         self.n_units = len(reference.count)
         self.n_ref, self.n_hyp = len(reference.unit), len(hypothesis.unit)
         self.overlaps = overlaps
+        # shape: (n_overlaps,)
         pair = overlaps.reference * self.n_hyp + overlaps.hypothesis
         self._pair = distinct(pair)[0]
         self.ref: IntArray = self._pair // max(self.n_hyp, 1)
@@ -79,12 +67,8 @@ class Cells:
     def sums(self, weight: IntArray, overlaps: Overlaps | None = None) -> IntArray:
         """Add the weights of intervals exactly, by cell.
 
-        Parameters
-        ----------
-        weight : ndarray of shape (n_intervals,)
-            Weight of each interval.
-        overlaps : Overlaps, optional
-            Turns whose intervals are added; by default all turns.
+        `weight` has shape (n_intervals,). By default the intervals of all turns are
+        added, otherwise those of `overlaps`.
         """
         pairs = self.overlaps if overlaps is None else overlaps
         total = np.concatenate([[0], np.cumsum(weight)])
@@ -142,17 +126,12 @@ class Cells:
     def _blocks(self, values: AnyArray, mapped: IntArray) -> Iterator[_Block]:
         """Split the cells into blocks that do not share speakers.
 
-        Blocks in which reference speakers have different and unique best partners are
-        written to `mapped` instead of being listed.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_cells,)
-            Shared time or Jaccard index of each cell. Zeros do not connect speakers.
-        mapped : ndarray of shape (n_ref,)
-            Partner of each reference speaker, modified in place.
+        `values` of shape (n_cells,) are shared times or Jaccard indices; zeros do not
+        connect speakers. Blocks in which reference speakers have different and unique
+        best partners are written to `mapped` of shape (n_ref,) instead of being listed.
         """
         cell = np.flatnonzero(values > 0)
+        # shape: (n_ref,) for label, top and is_hard
         label = _connected(self.ref[cell], self.hyp[cell], self.n_ref, self.n_hyp)
         top = np.zeros(self.n_ref, dtype=values.dtype)
         np.maximum.at(top, self.ref[cell], values[cell])
@@ -201,18 +180,9 @@ _EXACT = 2**53
 def best_assignment(weights: AnyArray) -> IntArray:
     """Assign rows to columns, each used at most once, for the largest sum.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n, m)
-        Non-negative ints, floats, or Python ints as objects.
+    `weights` of shape (n, m) are non-negative ints, floats, or Python ints as objects.
+    Returns the column of each row, -1 where the row gains nothing.
 
-    Returns
-    -------
-    column : ndarray of shape (n,)
-        Column of each row, -1 where the row gains nothing.
-
-    Notes
-    -----
     Large tables of integers are passed to scipy if all sums are exact in floats, after
     division by the common factor. Other tables take cubic time in plain Python: several
     seconds for a table of 700 by 700.
@@ -239,15 +209,9 @@ def best_assignment(weights: AnyArray) -> IntArray:
 def best_mapping(primary: IntArray, secondary: IntArray) -> IntArray:
     """Assign rows for the largest sum of `primary`; break ties by `secondary`.
 
-    Parameters
-    ----------
-    primary, secondary : ndarray of shape (n, m)
-        Non-negative integers.
-
-    Notes
-    -----
-    Because ties are broken, both sums are independent of the order of rows and columns,
-    and therefore of the names of speakers.
+    Both are non-negative integers of shape (n, m). Because ties are broken, both sums
+    are independent of the order of rows and columns, and therefore of the names of
+    speakers.
     """
     if not primary.size or np.array_equal(primary, secondary):
         return best_assignment(primary)

@@ -39,18 +39,8 @@ def mismatch_remarks(
 ) -> Iterator[Problem]:
     """Report recordings that are not in all inputs, and how they are scored.
 
-    Parameters
-    ----------
-    units : Units
-        Units to score.
-    given : collection or None
-        Units of the UEM; None without a UEM.
-    hypothesis : Annotation
-        Hypothesis, for the file and line of recordings without reference.
-    convention : Convention
-        Rules for such recordings.
-    source : str
-        File of the reference.
+    `given` are the units of the UEM, None without a UEM; `source` is the file of the
+    reference.
     """
     in_ref = set(units.in_reference.values())
     in_hyp = set(units.in_hypothesis.values())
@@ -88,14 +78,9 @@ def prepare(
     uem: Uem | None,
     settings: Settings,
 ) -> tuple[list[Axis], list[Problem]]:
-    """Lay out all turns and regions to be scored.
+    """Lay out all turns and regions to be scored, usually on a single axis.
 
-    Returns
-    -------
-    axes : list of Axis
-        Usually a single axis.
-    remarks : list of Problem
-        Warnings that matter for the interpretation of the scores.
+    Also returns warnings that matter for the interpretation of the scores.
     """
     convention = settings.convention
     source = reference.files[0] if reference.files else "reference"

@@ -40,20 +40,10 @@ RATES = (
 def rates(
     sums: Mapping[str, AnyArray], convention: Convention
 ) -> dict[str, FloatArray]:
-    """Compute the metrics of one or many results.
+    """Compute all `RATES` of one or many results; NaN where a metric is undefined.
 
-    Parameters
-    ----------
-    sums : mapping
-        Columns of `sms_diar.metrics.diarization.sums`, or sums of these columns, all
-        of the same shape.
-    convention : Convention
-        Rules for rates without scored speech.
-
-    Returns
-    -------
-    rates : dict of ndarray
-        Values by the names in `RATES`; NaN where a metric is undefined.
+    `sums` are columns of `sms_diar.metrics.diarization.sums`, or sums of these columns,
+    all of the same shape, which is also the shape of each metric.
     """
     columns = {name: np.asarray(column) for name, column in sums.items()}
     error = columns["missed"] + columns["false_alarm"] + columns["confusion"]

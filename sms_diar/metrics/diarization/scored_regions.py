@@ -119,17 +119,8 @@ def scored_regions(
 ) -> Regions:
     """Find the regions to score, with times relative to the recordings.
 
-    Parameters
-    ----------
-    units : Units
-        Units to score.
-    given : mapping or None
-        Regions of the UEM; None without a UEM. Units without a region are scored over
-        their extent.
-    reference, hypothesis : UnitTurns
-        Turns that are valid under the convention.
-    convention : Convention
-        Definition of the extent.
+    `given` are the regions of the UEM, None without a UEM; units without a region are
+    scored over their extent. Turns are valid under the convention.
     """
     sides = [reference, hypothesis] if convention.extent == "joint" else [reference]
     if given is not None and convention.without_region == "reference":
@@ -152,12 +143,7 @@ def extents(
 ) -> tuple[IntArray, IntArray]:
     """Find the first start and last end in each unit; end < start without turns.
 
-    Parameters
-    ----------
-    turns : iterable of (unit, start, end)
-        Columns of turns.
-    n_units : int
-        Number of units.
+    `turns` are columns (unit, start, end) of one or more sets of turns.
     """
     low = np.full(n_units, _FAR, dtype=np.int64)
     high = np.full(n_units, -1, dtype=np.int64)
@@ -172,23 +158,12 @@ def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
 
     md-eval scans the edges of regions and of overlap in order of time. An edge at the
     time at which scoring began does not end it. Therefore md-eval scores overlap that
-    begins with a region or directly after other overlap, if the region ends before
-    that overlap, and time after a region that ends together with overlap.
+    begins with a region or directly after other overlap, if the region ends before that
+    overlap, and time after a region that ends together with overlap.
 
-    Parameters
-    ----------
-    regions : Regions
-        Regions that are scored without overlap.
-    turns : Turns
-        Turns of positive length, each of which counts.
-    bases : ndarray of shape (n_units,)
-        Start of each unit on the axis.
-
-    Returns
-    -------
-    regions : Regions
-        Time that md-eval scores.
+    Turns have positive length, and each of them counts; unit u begins at ``bases[u]``.
     """
+    # shape: (2 * n_turns,)
     time = np.concatenate([turns.end, turns.start])
     is_start = np.arange(len(time)) >= len(turns.end)
     order = np.lexsort((is_start, time))
@@ -201,7 +176,7 @@ def scanned_regions(regions: Regions, turns: Turns, bases: IntArray) -> Regions:
         time[is_start & (count == 2)],
         regions.start,
     )
-    at = np.concatenate(edges)
+    at = np.concatenate(edges)  # shape: (n_edges,), like kind and units
     kind = np.repeat(np.arange(len(edges)), [len(edge) for edge in edges])
     order = np.lexsort((kind, at))
     at, kind = at[order], kind[order]

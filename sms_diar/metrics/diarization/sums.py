@@ -56,6 +56,7 @@ def _framed(axis: Axis, *, has_uem: bool) -> tuple[IntArray, Turns, Turns, Regio
             unit = unit_of[turns.speaker]
             np.maximum.at(latest, unit, _float_times(turns, axis.zeros[unit])[1])
         region_end = latest[regions.unit]
+    # shape: (n_units,) for n_frames and bases, (longest + 1,) for times
     n_frames = np.zeros(len(axis.bases), dtype=np.int64)
     np.maximum.at(n_frames, regions.unit, (region_end / STEP).astype(np.int64))
     bases = np.cumsum(n_frames + 1) - (n_frames + 1)
@@ -115,22 +116,11 @@ TICK_COLUMNS = (
 class Swept:
     """Sums and details of the units of one axis.
 
-    Parameters
-    ----------
-    axis : Axis
-        Turns and regions of the units.
-    columns : dict of ndarray of shape (n_units,)
-        Sums of each unit.
-    mapped : ndarray of shape (n_ref,)
-        Hypothesis speaker mapped to each reference speaker, -1 for none.
-    speaker_jer : ndarray of shape (n_ref,)
-        JER of each reference speaker; NaN for speakers that are not scored.
-    sweep : Sweep
-        Intervals of the axis.
-    is_scored : ndarray of shape (n_intervals,)
-        True for scored intervals.
-    reference, hypothesis : Entries
-        Speakers of each interval.
+    `columns` are the sums of each unit. `mapped` is the hypothesis speaker mapped to
+    each reference speaker, -1 for none, and `speaker_jer` the JER of each reference
+    speaker, NaN for speakers that are not scored. `is_scored` marks the scored
+    intervals of `sweep`, and `reference` and `hypothesis` are the speakers of its
+    intervals.
     """
 
     axis: Axis
@@ -147,23 +137,11 @@ class Swept:
 class _SweptSide:
     """Speakers of one side in each interval.
 
-    Parameters
-    ----------
-    speakers : Speakers
-        Speakers of this side.
-    turns : Turns
-        Turns of positive length.
-    boundaries : ndarray
-        Times that get a collar if this side is the reference.
-    sets : Turns
-        Merged turns of each speaker, in indices of intervals.
-    counted : Turns
-        Turns that are counted, in indices of intervals; turns of one speaker may
-        overlap.
-    entries : Entries
-        Speakers of the intervals.
-    n_sets, n_counted : ndarray of shape (n_intervals,)
-        Number of speakers, and number of counted turns.
+    `turns` have positive length. `boundaries` get a collar if this side is the
+    reference. `sets` are the merged turns of each speaker and `counted` the turns that
+    are counted, which may overlap; both are in indices of intervals. `n_sets` and
+    `n_counted` of shape (n_intervals,) are the numbers of speakers and of counted
+    turns.
     """
 
     speakers: Speakers
@@ -209,21 +187,18 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
     regions, n_units = axis.regions, len(axis.bases)
     sweep = Sweep.of(_cuts(axis, settings), axis.bases)
     counts_turns = convention.counts_turns
-    ref = _SweptSide.of(
-        sweep,
-        axis.reference,
-        axis.reference_speakers,
-        counts_turns=counts_turns,
+    ref, hyp = (
+        _SweptSide.of(sweep, turns, speakers, counts_turns=counts_turns)
+        for turns, speakers in (
+            (axis.reference, axis.reference_speakers),
+            (axis.hypothesis, axis.hypothesis_speakers),
+        )
     )
-    hyp = _SweptSide.of(
-        sweep,
-        axis.hypothesis,
-        axis.hypothesis_speakers,
-        counts_turns=counts_turns,
-    )
+    # shape: (n_intervals,) for inside, is_scored, span and time
     inside = sweep.cover(regions.start, regions.end) > 0
     is_scored = _scored(sweep, inside, ref, axis, settings)
     span, time = sweep.length * inside, sweep.length * is_scored
+    # shape: (n_cells,) for shared_scored and shared_inside, (n_ref,) for mapped
     cells = Cells(ref.speakers, hyp.speakers, overlaps(ref.sets, hyp.sets))
     counted = overlaps(ref.counted, hyp.counted) if counts_turns else cells.overlaps
     shared_scored = cells.sums(time, counted)
@@ -232,7 +207,7 @@ def sweep_units(axis: Axis, settings: Settings) -> Swept:
         shared_scored if convention.maps_scored else shared_inside, shared_scored
     )
     ref_right, hyp_right = _right(ref.entries, hyp.entries, mapped, cells.n_hyp)
-    correct = sums_by(
+    correct = sums_by(  # shape: (n_intervals,)
         ref.entries.interval[ref_right],
         np.minimum(ref.entries.times[ref_right], hyp.entries.times[hyp_right]),
         sweep.n,
@@ -418,7 +393,7 @@ def _entropy_columns(
     name = "homogeneity" if given_hypothesis else "completeness"
     time = shared / TICKS_PER_SECOND
     total = cells.by_unit(time)
-    side_time = weights_by(side, time, n_side)
+    side_time = weights_by(side, time, n_side)  # shape: (n_side,)
     given_time = weights_by(given, time, n_given)
     unit = np.zeros(n_side, dtype=np.int64)
     unit[side] = cells.unit
@@ -451,13 +426,8 @@ def _frame_columns(axis: Axis, *, has_uem: bool) -> tuple[FloatArray, Columns]:
     cells = Cells(ref.speakers, hyp.speakers, overlaps(ref.sets, hyp.sets))
     jer = cells.best_jer(cells.sums(weight), ref.time(weight), hyp.time(weight))
     # A speaker with a turn in the regions counts even if no frame is covered.
-    ref_there, hyp_there = (
-        _present(turns, axis, n)
-        for turns, n in (
-            (axis.raw_reference, cells.n_ref),
-            (axis.raw_hypothesis, cells.n_hyp),
-        )
-    )
+    ref_there = _present(axis.raw_reference, axis, cells.n_ref)
+    hyp_there = _present(axis.raw_hypothesis, axis, cells.n_hyp)
     jer = np.where(ref_there & np.isnan(jer), 1.0, jer)
     columns: Columns = {
         "n_ref": ref.count(ref_there, n_units),
@@ -469,6 +439,6 @@ def _frame_columns(axis: Axis, *, has_uem: bool) -> tuple[FloatArray, Columns]:
 
 
 def _present(turns: Turns, axis: Axis, n: int) -> BoolArray:
-    found = np.zeros(n, dtype=np.bool_)
-    found[trim_turns(turns, axis.raw_regions).speaker] = True
-    return found
+    is_present = np.zeros(n, dtype=np.bool_)
+    is_present[trim_turns(turns, axis.raw_regions).speaker] = True
+    return is_present

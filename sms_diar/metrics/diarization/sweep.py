@@ -62,6 +62,7 @@ def merge_turns(turns: Turns, *, touching: bool) -> Turns:
 
 def trim_turns(turns: Turns, regions: Regions) -> Turns:
     """Cut turns to regions; a turn may be split into several."""
+    # shape: (n_turns,) for first and stop, (n_parts,) for source and region
     first = np.searchsorted(regions.end, turns.start, side="right")
     stop = np.searchsorted(regions.start, turns.end, side="left")
     source, region = expand(first, np.maximum(stop - first, 0))
@@ -75,17 +76,14 @@ def trim_turns(turns: Turns, regions: Regions) -> Turns:
 def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
     """List the `count[i]` numbers ``first[i], first[i] + 1, ...`` for each i.
 
-    Returns
-    -------
-    source, value : ndarray
-        Index i, and the listed number.
+    Returns the index i and the number of each entry of the list.
 
     Examples
     --------
     >>> [a.tolist() for a in expand(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    source = np.repeat(np.arange(len(first)), count)
+    source = np.repeat(np.arange(len(first)), count)  # shape: (sum of count,)
     begin = np.cumsum(count) - count
     value = np.arange(len(source)) - np.repeat(begin - first, count)
     return source, value
@@ -116,13 +114,7 @@ class Overlaps(NamedTuple):
 
 
 def overlaps(reference: Turns, hypothesis: Turns) -> Overlaps:
-    """Find all pairs of turns that share intervals.
-
-    Parameters
-    ----------
-    reference, hypothesis : Turns
-        Turns in indices of intervals, see `Sweep.indices`.
-    """
+    """Find all pairs of turns that share intervals (turns in indices of intervals)."""
     ref, hyp = (
         turns.select(np.argsort(turns.start, kind="stable"))
         for turns in (reference, hypothesis)
@@ -155,14 +147,8 @@ def _starts_within(
 class Sweep:
     """Axis divided into intervals.
 
-    Parameters
-    ----------
-    cuts : ndarray of shape (n + 1,)
-        Ascending times between which nothing changes.
-    length : ndarray of shape (n,)
-        Lengths of the intervals.
-    unit : ndarray of shape (n,)
-        Unit of each interval.
+    `cuts` of shape (n + 1,) are ascending times between which nothing changes; `length`
+    and `unit` of shape (n,) are the length and the unit of each interval.
     """
 
     cuts: IntArray
@@ -209,14 +195,9 @@ class Sweep:
 
 
 def entries(turns: Turns, *, merged: bool) -> Entries:
-    """List the speakers of each interval.
+    """List the speakers of each interval, from turns in indices of intervals.
 
-    Parameters
-    ----------
-    turns : Turns
-        Turns in indices of intervals, see `Sweep.indices`.
-    merged : bool
-        True if turns of one speaker do not overlap and speakers are sorted.
+    `merged` says that turns of one speaker do not overlap and that speakers are sorted.
     """
     source, interval = expand(turns.start, turns.end - turns.start)
     speaker = turns.speaker[source]
@@ -233,15 +214,7 @@ def entries(turns: Turns, *, merged: bool) -> Entries:
 
 
 def turns_of(entries: Entries, chosen: BoolArray) -> Turns:
-    """Join the chosen entries to turns, in indices of intervals.
-
-    Parameters
-    ----------
-    entries : Entries
-        Speakers of the intervals.
-    chosen : ndarray of shape (n_entries,)
-        True for the entries to join.
-    """
+    """Join the chosen entries to turns, in indices of intervals."""
     interval, speaker = entries.interval[chosen], entries.speaker[chosen]
     order = np.lexsort((interval, speaker))
     interval, speaker = interval[order], speaker[order]

@@ -24,16 +24,9 @@ Key: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class UnitTurns:
-    """Turns of one side with their units, in the times of the recordings.
+    """Turns of one side with their units, in ticks of the recordings.
 
-    Parameters
-    ----------
-    unit, speaker : ndarray of shape (n,)
-        Index of the unit, and index of the speaker in `names`.
-    start, end : ndarray of shape (n,)
-        Times in ticks.
-    names : tuple of str
-        Names of the speakers.
+    `speaker` indexes `names`; all arrays have shape (n_turns,).
     """
 
     unit: IntArray
@@ -57,15 +50,9 @@ class UnitTurns:
 class Units:
     """Units to score, and the units that occur on each side.
 
-    Parameters
-    ----------
-    keys : tuple of (str, str)
-        Recording and channel of each unit, sorted.
-    in_reference, in_hypothesis : mapping from int to (str, str)
-        Units of each side by their codes in its annotation, including units that are
-        not scored.
-    by_channel : bool
-        True if each channel is a unit.
+    `keys` are sorted. `in_reference` and `in_hypothesis` are the units of each side by
+    their codes in its annotation, including units that are not scored. `by_channel` is
+    True if each channel is a unit.
     """
 
     keys: tuple[Key, ...]

@@ -16,9 +16,8 @@ from sms_diar.pipeline.identify.prints import Identity, Naming, VoicePrint
 from sms_diar.pipeline.page.details import WindowDetails
 from sms_diar.report.tables import Table
 from sms_diar.report.turn_views import RecordingViews, TurnViews
-from sms_diar.timeline.confidence import turn_confidence
 from sms_diar.timeline.naming import name_in_recording
-from sms_diar.timeline.turns import tidy_turns
+from sms_diar.timeline.turns import tidy_turns, turn_confidence
 from sms_diar.types import Problem, Turn
 
 SUBTITLES = ("srt", "vtt")

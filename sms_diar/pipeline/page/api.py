@@ -46,14 +46,14 @@ from sms_diar.pipeline.score.inputs import (
     shown_names,
     turns_of,
 )
-from sms_diar.report.html_page import render
-from sms_diar.report.page_data import (
+from sms_diar.report.html_page import (
     Page,
     PageAudio,
     PageError,
     PageRecording,
     PageScore,
     Waveform,
+    render,
 )
 from sms_diar.report.provenance import stamp
 from sms_diar.report.score_report import ScoreReport

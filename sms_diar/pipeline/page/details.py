@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar.report.page_data import WindowMap
+from sms_diar.report.html_page import WindowMap
 from sms_diar.types import FloatArray, IntArray, Segment
 
 MOST_WINDOWS = 2000

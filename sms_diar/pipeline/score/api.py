@@ -24,6 +24,7 @@ from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics import labels as label_metrics
 from sms_diar.metrics.diarization.bootstrap import (
     INTERVAL_METHODS,
     compare,
@@ -32,7 +33,6 @@ from sms_diar.metrics.diarization.bootstrap import (
 from sms_diar.metrics.diarization.conventions import Convention, Extent
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.metrics.diarization.rates import RATES
-from sms_diar.metrics.labels import matching
 from sms_diar.pipeline.score.inputs import (
     LabelSource,
     System,
@@ -45,8 +45,7 @@ from sms_diar.pipeline.score.inputs import (
     shown_source,
     turns_of,
 )
-from sms_diar.report.label_report import LabelReport
-from sms_diar.report.score_report import ScoreReport, SystemsReport
+from sms_diar.report.score_report import LabelReport, ScoreReport, SystemsReport
 from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import MAX_SECONDS
@@ -256,7 +255,7 @@ def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport
     """
     truth = labels_of("reference", reference)
     labels = labels_of("hypothesis", hypothesis)
-    figures = matching.score_labels(truth, labels)
+    figures = label_metrics.score_labels(truth, labels)
     problems = []
     for one, other, source in (
         (truth, labels, shown_source(hypothesis, "hypothesis")),

@@ -39,11 +39,17 @@ from sms_diar.pipeline.simulate.result import (
     write_simulated_tables,
 )
 from sms_diar.synthetic.acoustics import Acoustics, Scene, draw_scene
-from sms_diar.synthetic.channel import BAND_HZ, Channel
+from sms_diar.synthetic.channel import (
+    BAND_HZ,
+    NOISES,
+    Channel,
+    Noise,
+    PinkNoise,
+    RecordedNoise,
+    WhiteNoise,
+)
 from sms_diar.synthetic.conversation import TurnTaking
-from sms_diar.synthetic.mixing import BLOCK, mix
-from sms_diar.synthetic.noise import NOISES, Noise, PinkNoise, RecordedNoise, WhiteNoise
-from sms_diar.synthetic.rendering import Rendering, SpokenEnergy
+from sms_diar.synthetic.rendering import BLOCK, Rendering, SpokenEnergy, mix
 from sms_diar.synthetic.turn_taking import plan_conversation
 
 TELEPHONE_RATE = 8000

@@ -17,8 +17,7 @@ from sms_diar.io.audio.recording import Piece, Recording, open_recording
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.io.problems import refuse_errors
 from sms_diar.pipeline.context import RunContext
-from sms_diar.synthetic.conversation import grain_of
-from sms_diar.synthetic.supply import Passage
+from sms_diar.synthetic.conversation import Passage, grain_of
 from sms_diar.timeline.regions import within
 from sms_diar.types import FloatArray, Segment
 

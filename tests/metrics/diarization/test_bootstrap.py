@@ -1,13 +1,10 @@
 """Intervals and tests over recordings, and whether they keep their promise."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.turns.files import read_annotation
 from sms_diar.metrics import compare, confidence_interval, score_diarization
 from sms_diar.metrics.diarization import bootstrap as bootstrap_module
 from sms_diar.metrics.diarization.bootstrap import (
@@ -100,15 +97,18 @@ def test_different_settings_cannot_be_compared():
         compare(one, other)
 
 
-def test_wrong_options_are_refused():
-    result = score_diarization(*system([0.1, 0.2]))
-    with pytest.raises(InvalidParameterError, match="measure must be one of"):
-        confidence_interval(result, "wer")
-    with pytest.raises(InvalidParameterError, match=r"level must be a number in \(0"):
-        confidence_interval(result, level=95)
-    single = score_diarization(*system([0.1]))
-    with pytest.raises(InvalidParameterError, match="n must be a whole number >= 2"):
-        confidence_interval(single)
+@pytest.mark.parametrize(
+    ("shares", "options", "message"),
+    [
+        ([0.1, 0.2], {"measure": "wer"}, "measure must be one of"),
+        ([0.1, 0.2], {"level": 95}, r"level must be a number in \(0"),
+        ([0.1], {}, "n must be a whole number >= 2"),
+    ],
+)
+def test_wrong_options_are_refused(shares, options, message):
+    result = score_diarization(*system(shares))
+    with pytest.raises(InvalidParameterError, match=message):
+        confidence_interval(result, **options)
 
 
 def coverage(population, n, trials, method, seed):
@@ -195,34 +195,3 @@ def test_the_widest_bca_intervals_of_few_recordings_are_those_of_the_samples(
     assert found.estimate - 1e-9 <= found.high <= max(rates) + 1e-9
     if len(rates) == 2:
         assert (found.low, found.high) == pytest.approx((min(rates), max(rates)))
-
-
-@pytest.mark.corpus
-@pytest.mark.soak
-def test_intervals_cover_on_the_scoring_data(corpus_data):
-    # The population: every recording of the perturbed cases with the error times
-    # of two systems, drawn 40 at a time.
-    folder = corpus_data / "scoring"
-    cases = json.loads((folder / "cases.json").read_text())
-    by_ref = {}
-    for case in cases:
-        if case["case"].startswith(("pami", "pvox")):
-            by_ref.setdefault(case["ref"], []).append(case["hyp"])
-    rows = []
-    for ref, hyps in by_ref.items():
-        truth = read_annotation(folder / ref)
-        results = [
-            score_diarization(truth, read_annotation(folder / hyp)) for hyp in hyps
-        ]
-        for one, two in zip(results[::2], results[1::2], strict=False):
-            for name in sorted(set(one.names) & set(two.names)):
-                figures = [r.recordings[name].figures for r in (one, two)]
-                errors = [
-                    f["missed"] + f["false_alarm"] + f["confusion"] for f in figures
-                ]
-                if figures[0]["scored"]:
-                    rows.append((*errors, figures[0]["scored"]))
-    population = tuple(np.array(rows).T)
-    assert len(rows) > 80
-    share = coverage(population, 40, 600, "percentile", seed=3)
-    assert 0.90 <= share <= 0.97

@@ -6,36 +6,24 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.turns.files import read_annotation
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
 from sms_diar.metrics.diarization import axis as axis_module
 from sms_diar.metrics.diarization.error_intervals import error_intervals
-from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
 
 OURS, NIST, DSCORE, PYANNOTE = "sms-diar", "nist", "dscore", "pyannote"
 
 
-def annotation(*turns, recording="r"):
+def annotation(*turns, recording="r", channel="1"):
     """Turns from (start, end, speaker), or (recording, start, end, speaker)."""
-    rows = [turn if len(turn) == 4 else (recording, *turn) for turn in turns]
-    recordings = list(dict.fromkeys(row[0] for row in rows))
-    speakers = list(dict.fromkeys(row[3] for row in rows))
-    n = len(rows)
-    return Annotation(
-        tuple(recordings),
-        ("1",),
-        tuple(speakers),
-        ("turns",),
-        np.array([recordings.index(row[0]) for row in rows], dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.array([speakers.index(row[3]) for row in rows], dtype=np.int64),
-        np.array([ticks_of(row[1]) for row in rows], dtype=np.int64),
-        np.array([ticks_of(row[2]) for row in rows], dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.arange(1, n + 1),
-    )
+    builder = AnnotationBuilder()
+    for line, turn in enumerate(turns, start=1):
+        name, start, end, speaker = turn if len(turn) == 4 else (recording, *turn)
+        builder.add(name, channel, speaker, ticks_of(start), ticks_of(end), line)
+    builder.close_file("turns")
+    return builder.annotation()
 
 
 def regions(*rows, recording="r"):
@@ -310,24 +298,10 @@ def test_dots_in_ids_of_the_uem():
 
 
 def test_channels_are_matched_by_nist_alone():
-    ref = A10
-    hyp = annotation((0, 10, "x"))
-    other = Annotation(
-        hyp.recordings,
-        ("2",),
-        hyp.speakers,
-        hyp.files,
-        hyp.recording,
-        hyp.channel,
-        hyp.speaker,
-        hyp.start,
-        hyp.end,
-        hyp.file,
-        hyp.line,
-    )
-    assert parts(ref, other, convention=NIST)[1] == 10.0
+    other = annotation((0, 10, "x"), channel="2")
+    assert parts(A10, other, convention=NIST)[1] == 10.0
     for rules in (OURS, DSCORE, PYANNOTE):
-        assert parts(ref, other, convention=rules)[1] == 0.0
+        assert parts(A10, other, convention=rules)[1] == 0.0
 
 
 def test_overlapping_regions_are_refused_or_joined():
@@ -487,26 +461,15 @@ def test_settings_say_what_is_in_force():
     )
 
 
-def test_wrong_options_are_refused():
-    with pytest.raises(InvalidParameterError, match="convention must be one of"):
-        score_diarization(A10, A10, convention="md-eval")
-    with pytest.raises(InvalidParameterError, match="collar must be a finite number"):
-        score_diarization(A10, A10, collar=-0.1)
-    with pytest.raises(InvalidParameterError, match="extent must be one of"):
-        score_diarization(A10, A10, extent="uem")
-
-
-def test_a_path_instead_of_turns_is_refused():
-    message = (
-        r"^score_diarization: hypothesis must be an Annotation or an iterable of Turn, "
-        r"got the path 'hyp.rttm'; sms_diar.score takes paths$"
-    )
+@pytest.mark.parametrize(
+    ("hypothesis", "options", "message"),
+    [
+        (A10, {"convention": "md-eval"}, "convention must be one of"),
+        (A10, {"collar": -0.1}, "collar must be a finite number"),
+        (A10, {"extent": "uem"}, "extent must be one of"),
+        ("hyp.rttm", {}, r"hypothesis must be .*'hyp\.rttm'"),
+    ],
+)
+def test_wrong_arguments_are_refused(hypothesis, options, message):
     with pytest.raises(InvalidParameterError, match=message):
-        score_diarization(A10, "hyp.rttm")
-
-
-def test_files_can_be_scored_directly(tmp_path):
-    path = tmp_path / "r.rttm"
-    path.write_text("SPEAKER r 1 0 10 <NA> <NA> A <NA> <NA>\n")
-    turns = read_annotation(path)
-    assert score_diarization(turns, turns).overall["der"] == 0.0
+        score_diarization(A10, hypothesis, **options)

@@ -17,6 +17,9 @@ sides = st.lists(
 )
 collars = st.sampled_from([0.0, 0.1, 0.25, 0.5])
 rules = st.sampled_from(list(CONVENTIONS))
+all_options = st.fixed_dictionaries(
+    {"collar": collars, "ignore_overlap": st.booleans(), "convention": rules}
+)
 PARTS = ("scored", "missed", "false_alarm", "confusion")
 
 
@@ -40,63 +43,52 @@ def der_parts(ref, hyp, **options):
     return [[row[name] for name in PARTS] for row in figures(ref, hyp, **options)]
 
 
-@given(sides, sides, collars, st.booleans(), rules)
-def test_renaming_speakers_changes_no_part_of_der(ref, hyp, collar, ignore, rule):
-    options = {"collar": collar, "ignore_overlap": ignore, "convention": rule}
+def split(side, data):
+    """Split each turn in two, or leave it."""
+    parts = []
+    for recording, start, length, speaker in side:
+        cut = data.draw(st.integers(0, length - 1))
+        if cut:
+            parts.append((recording, start, cut, speaker))
+        parts.append((recording, start + cut, length - cut, speaker))
+    return parts
+
+
+@given(sides, sides, all_options)
+def test_renaming_speakers_changes_no_part_of_der(ref, hyp, options):
     names = {"A": "zoe", "B": "ann", "C": "mia", "D": "bob"}
     first = der_parts(turns(ref), turns(hyp), **options)
     assert der_parts(turns(ref, names), turns(hyp), **options) == first
     assert der_parts(turns(ref), turns(hyp, names), **options) == first
 
 
-@given(sides, sides, collars, st.booleans(), rules, st.randoms())
-def test_the_order_of_lines_changes_no_part_of_der(
-    ref, hyp, collar, ignore, rule, random
-):
-    options = {"collar": collar, "ignore_overlap": ignore, "convention": rule}
+@given(sides, sides, all_options, st.randoms())
+def test_the_order_of_lines_changes_no_part_of_der(ref, hyp, options, random):
     first = der_parts(turns(ref), turns(hyp), **options)
     shuffled = [random.sample(side, len(side)) for side in (ref, hyp)]
     assert der_parts(turns(shuffled[0]), turns(shuffled[1]), **options) == first
 
 
-@given(sides, sides, st.booleans(), rules, st.data())
+@given(sides, sides, all_options, st.data())
 def test_splitting_a_turn_changes_no_part_of_der_without_a_collar(
-    ref, hyp, ignore, rule, data
+    ref, hyp, options, data
 ):
-    options = {"ignore_overlap": ignore, "convention": rule}
-    split = []
-    for recording, start, length, speaker in ref:
-        cut = data.draw(st.integers(0, length - 1))
-        if cut:
-            split.append((recording, start, cut, speaker))
-        split.append((recording, start + cut, length - cut, speaker))
+    options["collar"] = 0.0
     first = der_parts(turns(ref), turns(hyp), **options)
-    assert der_parts(turns(split), turns(hyp), **options) == first
+    assert der_parts(turns(split(ref, data)), turns(hyp), **options) == first
 
 
 @given(sides, sides, collars, st.data())
 def test_splitting_a_turn_never_matters_by_our_own_rules(ref, hyp, collar, data):
-    split = []
-    for recording, start, length, speaker in ref:
-        cut = data.draw(st.integers(0, length - 1))
-        if cut:
-            split.append((recording, start, cut, speaker))
-        split.append((recording, start + cut, length - cut, speaker))
-    got = figures(turns(split), turns(hyp), collar=collar)
+    got = figures(turns(split(ref, data)), turns(hyp), collar=collar)
     want = figures(turns(ref), turns(hyp), collar=collar)
     for mine, theirs in zip(got, want, strict=True):
         assert mine == pytest.approx(theirs, abs=1e-9)
 
 
-@given(sides, sides, collars, st.booleans(), rules)
-def test_parts_are_not_negative_and_add_up(ref, hyp, collar, ignore, rule):
-    rows = figures(
-        turns(ref),
-        turns(hyp),
-        collar=collar,
-        ignore_overlap=ignore,
-        convention=rule,
-    )
+@given(sides, sides, all_options)
+def test_parts_are_not_negative_and_add_up(ref, hyp, options):
+    rows = figures(turns(ref), turns(hyp), **options)
     for row in rows:
         scored, missed, false_alarm, confusion = (row[name] for name in PARTS)
         assert min(scored, missed, false_alarm, confusion) >= 0.0
@@ -108,24 +100,16 @@ def test_parts_are_not_negative_and_add_up(ref, hyp, collar, ignore, rule):
         assert sum(row[name] for row in rows[1:]) == pytest.approx(rows[0][name])
 
 
-@given(sides, collars, st.booleans(), rules)
-def test_a_reference_scored_against_itself_has_no_errors(side, collar, ignore, rule):
-    for row in figures(
-        turns(side),
-        turns(side),
-        collar=collar,
-        ignore_overlap=ignore,
-        convention=rule,
-    ):
+@given(sides, all_options)
+def test_a_reference_scored_against_itself_has_no_errors(side, options):
+    for row in figures(turns(side), turns(side), **options):
         assert [row[name] for name in PARTS[1:]] == [0.0, 0.0, 0.0]
         assert row["der"] in (None, 0.0)
 
 
-@given(sides, sides, collars, st.booleans(), rules)
-def test_shares_lie_between_0_and_1(ref, hyp, collar, ignore, rule):
-    for row in figures(
-        turns(ref), turns(hyp), collar=collar, ignore_overlap=ignore, convention=rule
-    ):
+@given(sides, sides, all_options)
+def test_shares_lie_between_0_and_1(ref, hyp, options):
+    for row in figures(turns(ref), turns(hyp), **options):
         for name in RATES:
             if row[name] is None or name in ("der", "false_alarm_rate"):
                 continue
@@ -147,19 +131,18 @@ def test_a_shift_in_time_changes_no_part_of_der(ref, hyp, shift, rule):
 def test_where_no_turns_of_a_speaker_overlap_the_parts_agree_between_tools(ref, hyp):
     # No collar, joint extent, no speaker twice at once: nothing is left to disagree on,
     # but for the recordings that only the hypothesis has.
-    seen, clean = {}, []
-    for recording, start, length, speaker in sorted(ref, key=lambda row: row[1]):
-        if start > seen.get((recording, speaker), -1):
-            clean.append((recording, start, length, speaker))
-            seen[recording, speaker] = start + length
-    present = {row[0] for row in clean}
-    seen, answer = {}, []
-    for recording, start, length, speaker in sorted(hyp, key=lambda row: row[1]):
-        if start > seen.get((recording, speaker), -1) and recording in present:
-            answer.append((recording, start, length, speaker))
-            seen[recording, speaker] = start + length
+    def apart(side):
+        seen = {}
+        for recording, start, length, speaker in sorted(side, key=lambda row: row[1]):
+            if start > seen.get((recording, speaker), -1):
+                seen[recording, speaker] = start + length
+                yield recording, start, length, speaker
+
+    reference = list(apart(ref))
+    present = {row[0] for row in reference}
+    answer = [row for row in apart(hyp) if row[0] in present]
     got = [
-        der_parts(turns(clean), turns(answer), convention=rule, extent="joint")
+        der_parts(turns(reference), turns(answer), convention=rule, extent="joint")
         for rule in CONVENTIONS
     ]
     assert all(parts == got[0] for parts in got)

@@ -1,4 +1,4 @@
-"""Purities, first by hand."""
+"""Purities, first by hand; counts of clusters and speakers; labels matched by id."""
 
 import math
 
@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import (
+    ClusterSizes,
+    DetectedSpeakers,
     MajorityPurity,
     Purity,
     WeightedPurity,
     contingency_table,
     score_clustering,
+    score_labels,
 )
 
 
@@ -68,12 +71,6 @@ def test_only_results_of_one_kind_add_up():
         Purity.of(table) + WeightedPurity.of(table)
     with pytest.raises(TypeError):
         1 + MajorityPurity.of(table)
-
-
-def test_results_are_frozen():
-    result = Purity.of(contingency_table([0, 1], [0, 0]))
-    with pytest.raises(AttributeError):
-        result.n_clusters = 5
 
 
 def b_cubed(truth, clusters):
@@ -144,12 +141,52 @@ def test_table_keeps_only_what_is_there():
     [
         ([1], [1, 2], "truth and clusters must be two lists of equal length"),
         ([[1]], [[1]], "truth and clusters must be two lists of equal length"),
-        ([], [], "truth must have at least one point, got none"),
+        ([], [], "truth must have at least one point"),
         ([0.0, np.nan], [0, 0], "truth must be labels, got NaN at position 1"),
     ],
     ids=["lengths", "shape", "empty", "nan"],
 )
 def test_refuses_what_is_not_a_pair_of_labellings(truth, clusters, message):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match=f"^contingency_table: {message}"):
         score_clustering(truth, clusters)
-    assert str(caught.value).startswith(f"contingency_table: {message}")
+
+
+def test_sizes_of_a_small_labelling():
+    clusters = [0] * 60 + [1] * 34 + [2] * 5 + [3]
+    sizes = ClusterSizes.of(contingency_table([0] * 100, clusters))
+    assert (sizes.n_clusters, sizes.n_major, sizes.n_singletons) == (4, 3, 1)
+    assert (sizes.smallest, sizes.median, sizes.largest) == (1, 19.5, 60)
+
+
+def test_average_number_of_detected_speakers():
+    counts = DetectedSpeakers.of([3, 5, 4], [3, 3, 3])
+    assert counts.ands == 4.0
+    assert counts.mean_absolute_error == 1.0
+    assert counts.share_exact == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(("found", "true"), [([], []), ([1], [1, 2])])
+def test_needs_as_many_found_as_true(found, true):
+    with pytest.raises(InvalidParameterError, match="two lists of equal length"):
+        DetectedSpeakers.of(found, true)
+
+
+def test_only_ids_of_both_sides_are_scored():
+    # u1-u3: one cluster of a, a, b: ACP 4/9 + 1/9; one cluster against two: ARI 0
+    truth = {"u1": "a", "u2": "a", "u3": "b", "u4": "b"}
+    figures = score_labels(truth, {"u1": "1", "u2": "1", "u3": "1", "u5": "2"})
+    assert (figures["n_segments"], figures["n_labels"]) == (3, 2)
+    assert figures["acp"] == pytest.approx(5 / 9)
+    assert (figures["ari"], figures["completeness"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"b": "x", "c": "x"}, "truth and labels must share ids, got 1 and 2 ids"),
+        ("found.csv", "labels must be a mapping from id to speaker, got 'found.csv'"),
+    ],
+)
+def test_tables_that_cannot_be_matched_are_refused(labels, message):
+    with pytest.raises(InvalidParameterError, match=f"^score_labels: {message}"):
+        score_labels({"a": "x"}, labels)
