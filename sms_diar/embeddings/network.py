@@ -1,7 +1,7 @@
 """Neural network embeddings of the segments of a recording.
 
 `Embedder` is the interface that the rest of the package uses; `NetworkEmbedder`
-implements it for a network. `sms_diar.embeddings.registry` finds embedders by name.
+implements it for a network. `load_embedder` finds embedders by name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
+from sms_diar.networks.registry import load_named, names
 from sms_diar.types import EmbeddingSet, FloatArray, Segment
 
 
@@ -28,18 +30,10 @@ from sms_diar.types import EmbeddingSet, FloatArray, Segment
 class NetworkInput:
     """Conversion of the samples of a segment to the input of a network.
 
-    Parameters
-    ----------
-    rate : int, default=16000
-        Sampling rate in hertz.
-    filterbank : FilterbankConfig or None
-        Filterbank settings; None for networks that take samples.
-    subtract_mean : bool, default=True
-        If True, subtract the mean of each filter over the segment.
-    scale : float, default=1
-        Factor applied to the samples; 32768 for networks trained on 16-bit integers.
-    shortest : int, default=3
-        Minimum number of frames, or of samples, that the network needs.
+    `filterbank` is None for networks that take samples. If `subtract_mean`, the mean
+    of each filter over the segment is subtracted. Samples are multiplied by `scale`,
+    32768 for networks trained on 16-bit integers. `shortest` is the minimum number of
+    frames, or of samples, that the network needs.
     """
 
     rate: int = 16000
@@ -132,16 +126,7 @@ class Forward(Protocol):
 class NetworkEmbedder:
     """Embedder that consists of an input conversion and a network.
 
-    Parameters
-    ----------
-    network : Forward
-        Neural network.
-    digest : str
-        Identifier of the weights.
-    front : NetworkInput
-        Conversion of samples to the network's input.
-    name : str, default="network"
-        Name used in messages.
+    `digest` identifies the weights; `name` is used in messages.
     """
 
     def __init__(
@@ -179,21 +164,11 @@ class NetworkEmbedder:
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
-        """Embed segments of one recording.
+        """Embed segments of one recording, shape (n_segments, dim), at any length.
 
-        Parameters
-        ----------
-        audio : Samples
-            One channel at `rate`.
-        segments : sequence of Segment
-            Segments in seconds; parts beyond the recording are cut off.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
-
-        Returns
-        -------
-        vectors : ndarray of shape (n_segments, dim)
-            Embeddings, without length normalisation.
+        The audio is one channel at `rate`; parts of segments beyond the recording are
+        cut off. The vectors are not length-normalised. Results do not depend on the
+        number of threads, `workers`.
         """
         check_count("NetworkEmbedder", "workers", workers)
         if audio.rate != self.rate:
@@ -249,19 +224,7 @@ def embed_segments(
     *,
     workers: int = 1,
 ) -> EmbeddingSet:
-    """Embed named segments; the result records the embedder for use by back ends.
-
-    Parameters
-    ----------
-    embedder : Embedder
-        Model that computes the embeddings.
-    audio : Samples
-        One channel at the embedder's rate.
-    segments : mapping from str to Segment
-        Segments by id, in seconds.
-    workers : int, default=1
-        Number of threads; results do not depend on it.
-    """
+    """Embed named segments; the result records the embedder for use by back ends."""
     vectors = embedder.embed(audio, list(segments.values()), workers=workers)
     return EmbeddingSet(tuple(segments), vectors, embedder.fingerprint, str(audio.path))
 
@@ -277,3 +240,27 @@ def load_campplus() -> NetworkEmbedder:
     front = NetworkInput(shortest=SHORTEST)
     network = CampPlus(model.arrays)
     return NetworkEmbedder(network, model.fingerprint, front, name="campplus")
+
+
+GROUP = "sms_diar.embedders"
+_BUILT_IN = {"campplus": load_campplus}
+
+
+def embedder_names() -> list[str]:
+    """List the names of all embedders, whether or not their files are installed."""
+    return names(GROUP, _BUILT_IN)
+
+
+def load_embedder(name: str | Path) -> Embedder:
+    """Load an embedder by name (see `embedder_names`).
+
+    The path of a TOML file that describes an ONNX network is accepted as well (see
+    `sms_diar.embeddings.onnx_network`).
+    """
+    if isinstance(name, Path) or name.endswith(".toml"):
+        from sms_diar.embeddings.onnx_network import (  # noqa: PLC0415 an extra
+            load_onnx_embedder,
+        )
+
+        return load_onnx_embedder(name)
+    return load_named(GROUP, _BUILT_IN, name, Embedder)  # type: ignore[type-abstract]

@@ -181,12 +181,7 @@ class TotalVariability:
     def extract(self, statistics: Statistics, *, workers: int = 1) -> FloatArray:
         """Compute i-vectors without covariances in batches, shape (n, r).
 
-        Parameters
-        ----------
-        statistics : Statistics
-            Statistics of any number of segments.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
+        Results do not depend on the number of threads, `workers`.
         """
         workers = check_count("TotalVariability", "workers", workers)
         self._check(statistics)

@@ -62,12 +62,8 @@ class TotalVariabilityFit:
 class TotalVariabilityState:
     """State of the training after some iterations, for resuming.
 
-    Parameters
-    ----------
-    matrix, means : ndarrays of shapes (c, d, r) and (c, d)
-        Current model.
-    log_likelihoods : tuple of float
-        Log-likelihoods before each iteration so far; at least one.
+    `matrix` and `means` have shapes (c, d, r) and (c, d). `log_likelihoods` are the
+    values before each iteration so far; at least one.
     """
 
     matrix: FloatArray

@@ -78,16 +78,9 @@ class UbmFit:
 
 @dataclass(frozen=True, eq=False)
 class UbmState:
-    """State of the training after some iterations, for resuming.
+    """State of the training after some iterations, at least one, for resuming.
 
-    Parameters
-    ----------
-    mixture : GaussianMixture
-        Current mixture.
-    steps : tuple of UbmStep
-        Iterations so far; at least one.
-    generator : mapping
-        State of the NumPy random generator.
+    `generator` is the state of the NumPy random generator.
     """
 
     mixture: GaussianMixture

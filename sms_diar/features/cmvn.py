@@ -56,12 +56,8 @@ class CmvnConfig:
 class CmvnStats:
     """Additive sums from which means and variances are computed.
 
-    Parameters
-    ----------
-    count : int
-        Number of frames.
-    total, squares : ndarray of shape (d,)
-        Sums of the frames and of the squared frames.
+    `total` and `squares`, of shape (d,), are the sums of `count` frames and of their
+    squares.
     """
 
     count: int
@@ -111,19 +107,10 @@ class CmvnStats:
 def sliding_cmvn(
     frames: FloatArray, window: int, *, variance: bool = True
 ) -> FloatArray:
-    """Normalise each frame by the window around it.
+    """Normalise each frame, a row of (n, d), by a window of frames around it.
 
     The window is centred and always contains `window` frames if there are enough; near
     the ends it is shifted inwards, like ``apply-cmvn-sliding --center=true`` in Kaldi.
-
-    Parameters
-    ----------
-    frames : ndarray of shape (n, d)
-        One frame per row.
-    window : int
-        Number of frames in the window.
-    variance : bool, default=True
-        If True, scale to unit variance.
     """
     out = np.empty_like(frames)
     for start in range(0, len(frames), _ROWS):

@@ -68,12 +68,7 @@ class Segmenter(Protocol):
 class PyanNetSegmenter:
     """Segmenter for up to three local speakers, two at a time, in windows of 10 s.
 
-    Parameters
-    ----------
-    network : PyanNet
-        Segmentation network with a frame every 17 ms.
-    fingerprint : str
-        Identifier of the weights.
+    The network has a frame every 17 ms; `fingerprint` identifies its weights.
     """
 
     name = "segmentation"
@@ -88,19 +83,11 @@ class PyanNetSegmenter:
         self.fingerprint = fingerprint
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
-        """Compute log-probabilities of the classes.
+        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
 
-        Parameters
-        ----------
-        windows : ndarray of shape (n_windows, n_samples)
-            Samples in [-1, 1) at `rate`; 10 s, or less for a shorter recording.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
-
-        Returns
-        -------
-        values : ndarray of shape (n_windows, n_frames, 7)
-            Log-probabilities; 10 s give 589 frames.
+        `windows` of shape (n_windows, n_samples) are samples in [-1, 1) at `rate`: 10
+        s, which give 589 frames, or less for a shorter recording. Results do not depend
+        on the number of threads, `workers`.
         """
         check_count("PyanNetSegmenter", "workers", workers)
         empty = self._network.log_probabilities(windows[:0])

@@ -83,16 +83,8 @@ def tidy(
 ) -> list[Span]:
     """Close short pauses, drop short speech, then pad the remaining spans.
 
-    Parameters
-    ----------
-    spans : iterable of (start, end)
-        Spans in temporal order that do not overlap.
-    duration : float
-        Duration of the signal; padding does not extend beyond it.
-    min_speech, min_pause : float
-        Shorter speech is dropped and shorter pauses are closed, in seconds.
-    padding : float
-        Seconds added on each side. Spans that then touch are merged.
+    `spans` are in temporal order and do not overlap; all times are in seconds. Padding
+    does not extend beyond `duration`, and spans that then touch are merged.
 
     Examples
     --------
@@ -233,25 +225,11 @@ def detect_speech(
     recording: str = "",
     start: float = 0.0,
 ) -> list[Segment]:
-    """Detect the speech in consecutive samples.
+    """Detect the speech in consecutive samples, in segments without overlap.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Samples in [-1, 1). The block sizes do not change the result.
-    config : VadConfig
-        Settings of the speech detector.
-    rate : int
-        Sampling rate in hertz; 8000 or 16000 for the neural detector.
-    recording : str, optional
-        Recording name of the returned segments.
-    start : float, default=0.0
-        Time of the first sample in the recording, in seconds.
-
-    Returns
-    -------
-    segments : list of Segment
-        Speech segments in temporal order, without overlap.
+    Samples are in [-1, 1) at `rate`, which is 8000 or 16000 for the neural detector.
+    The block sizes do not change the result. `start` is the time of the first sample
+    in the recording, in seconds.
     """
     counted = _Counted(blocks)
     if config.method == "neural":
@@ -275,7 +253,7 @@ def detect_speech(
 
 
 def speech_band(blocks: Iterable[FloatArray], rate: int) -> Iterator[FloatArray]:
-    """Samples between 300 and 3400 Hz; cutting into blocks changes nothing."""
+    """Filter samples to 300 to 3400 Hz; the block sizes do not change the result."""
     # Only here, because commands without audio load this module as well.
     from scipy.signal import butter, sosfilt, sosfilt_zi  # noqa: PLC0415
 
@@ -353,17 +331,7 @@ def require_neural_vad() -> None:
 def _decide_neural(
     blocks: Iterable[FloatArray], rate: int, probability: float
 ) -> tuple[FrameGrid, BoolArray]:
-    """Classify windows of 32 ms with the neural detector.
-
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Consecutive samples in [-1, 1).
-    rate : int
-        Sampling rate, 8000 or 16000.
-    probability : float
-        Probability at which speech begins.
-    """
+    """Classify windows of 32 ms; speech begins at `probability`."""
     if rate not in NEURAL_RATES:
         raise InvalidParameterError(
             f"neural VAD: rate must be 8000 or 16000, got {rate}; resample first"

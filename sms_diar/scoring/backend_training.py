@@ -115,14 +115,6 @@ def backend_to_model(backend: BackEnd) -> ModelFile:
 
 
 def backend_from_model(model: ModelFile, *, path: str | Path = "model") -> BackEnd:
-    """Convert a model file to a back end.
-
-    Parameters
-    ----------
-    model : ModelFile
-        Result of ``read_model(path, KIND)``.
-    path : str or Path, default="model"
-        Name of the file for error messages.
-    """
+    """Convert ``read_model(path, KIND)`` to a back end."""
     with foreign_errors(path, "a back end that makes no sense"):
         return BackEnd.from_arrays(model.arrays, model.words)

@@ -13,8 +13,9 @@ from sms_diar.embeddings.network import (
     NetworkEmbedder,
     NetworkInput,
     embed_segments,
+    embedder_names,
+    load_embedder,
 )
-from sms_diar.embeddings.registry import embedder_names, load_embedder
 from sms_diar.errors import (
     ConfigError,
     DataFormatError,

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from sms_diar.clustering.baselines.agglomerative import AgglomerativeSpeakers
     from sms_diar.clustering.baselines.hdbscan import HdbscanSpeakers
     from sms_diar.clustering.baselines.kmeans import KMeansSpeakers
-    from sms_diar.clustering.baselines.nme_spectral import NmeSpectralSpeakers
-    from sms_diar.clustering.baselines.spectral import SpectralSpeakers
+    from sms_diar.clustering.baselines.spectral import (
+        NmeSpectralSpeakers,
+        SpectralSpeakers,
+    )
     from sms_diar.clustering.baselines.vbx import VbxSpeakers
 else:
     __getattr__, __dir__ = _lazy_names(
@@ -36,7 +38,7 @@ else:
             "AgglomerativeSpeakers": "sms_diar.clustering.baselines.agglomerative",
             "HdbscanSpeakers": "sms_diar.clustering.baselines.hdbscan",
             "KMeansSpeakers": "sms_diar.clustering.baselines.kmeans",
-            "NmeSpectralSpeakers": "sms_diar.clustering.baselines.nme_spectral",
+            "NmeSpectralSpeakers": "sms_diar.clustering.baselines.spectral",
             "SpeakerBaseline": "sms_diar.clustering.baselines._base",
             "SpectralSpeakers": "sms_diar.clustering.baselines.spectral",
             "VbxSpeakers": "sms_diar.clustering.baselines.vbx",

@@ -5,7 +5,7 @@ import pytest
 
 from sms_diar.clustering.baselines import KMeansSpeakers
 from sms_diar.clustering.baselines import _base as base_module
-from sms_diar.clustering.baselines._partition import partition
+from sms_diar.clustering.baselines.kmeans import partition
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.clustering.baselines import NmeSpectralSpeakers
-from sms_diar.clustering.baselines.nme_spectral import (
+from sms_diar.clustering.baselines.spectral import (
     find_gap,
     is_whole,
     laplacian,
