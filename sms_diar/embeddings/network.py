@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -22,8 +22,8 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
-from sms_diar.networks.registry import load_named, names
-from sms_diar.types import EmbeddingSet, FloatArray, Segment
+from sms_diar.networks.registry import load_named
+from sms_diar.types import FloatArray, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +81,27 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Name used in messages."""
-        ...
 
     @property
     def rate(self) -> int:
         """Required sampling rate in hertz."""
-        ...
 
     @property
     def dim(self) -> int:
         """Dimension of the embeddings."""
-        ...
 
     @property
     def shortest(self) -> float:
         """Minimum duration of a segment in seconds."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify everything the vectors depend on."""
-        ...
 
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
         """Embed segments of one recording, in their order, shape (n, dim)."""
-        ...
 
 
 class Forward(Protocol):
@@ -116,11 +110,9 @@ class Forward(Protocol):
     @property
     def dim(self) -> int:
         """Dimension of the embeddings."""
-        ...
 
     def embed(self, inputs: FloatArray) -> FloatArray:
         """Map (n, n_frames, n_filters) or (n, n_samples) to (n, dim)."""
-        ...
 
 
 class NetworkEmbedder:
@@ -217,18 +209,6 @@ def _batches(spans: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     yield from waiting.values()
 
 
-def embed_segments(
-    embedder: Embedder,
-    audio: Samples,
-    segments: Mapping[str, Segment],
-    *,
-    workers: int = 1,
-) -> EmbeddingSet:
-    """Embed named segments; the result records the embedder for use by back ends."""
-    vectors = embedder.embed(audio, list(segments.values()), workers=workers)
-    return EmbeddingSet(tuple(segments), vectors, embedder.fingerprint, str(audio.path))
-
-
 def load_campplus() -> NetworkEmbedder:
     """Load the embedder ``campplus`` from the cache folder."""
     from sms_diar.networks.campplus import (  # noqa: PLC0415 compiled code
@@ -246,13 +226,8 @@ GROUP = "sms_diar.embedders"
 _BUILT_IN = {"campplus": load_campplus}
 
 
-def embedder_names() -> list[str]:
-    """List the names of all embedders, whether or not their files are installed."""
-    return names(GROUP, _BUILT_IN)
-
-
 def load_embedder(name: str | Path) -> Embedder:
-    """Load an embedder by name (see `embedder_names`).
+    """Load an embedder by name.
 
     The path of a TOML file that describes an ONNX network is accepted as well (see
     `sms_diar.embeddings.onnx_network`).

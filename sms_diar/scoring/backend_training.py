@@ -51,20 +51,9 @@ def train_backend(
     rows: FloatArray = np.asarray(X, dtype=np.float64)
     # Threads are not worthwhile for small matrix products.
     with threadpool_limits(limits=1):
-        return _train(rows, speakers, n_components, shrinkage, n_iter, extractor)
-
-
-def _train(
-    rows: FloatArray,
-    speakers: npt.ArrayLike,
-    n_components: int | float | None,
-    shrinkage: Shrinkage,
-    n_iter: int,
-    extractor: str | None,
-) -> BackEnd:
-    chain = paper_chain(n_components, shrinkage=shrinkage).fit(rows)
-    fitted = fit_plda(chain.transform(rows), speakers, n_iter=n_iter)
-    return build_backend(fold(chain), fitted.model, extractor=extractor)
+        chain = paper_chain(n_components, shrinkage=shrinkage).fit(rows)
+        fitted = fit_plda(chain.transform(rows), speakers, n_iter=n_iter)
+        return build_backend(fold(chain), fitted.model, extractor=extractor)
 
 
 def session_backend(

@@ -138,26 +138,15 @@ def test_the_embedded_size_fits_in_a_few_megabytes(tmp_path):
 def test_segments_without_speech_are_named(segments, model):
     made = IvectorExtractor(model)
     nothing = np.empty((0, 3))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="IvectorExtractor: frames must"):
         made.extract(nothing)
-    assert str(caught.value) == (
-        "IvectorExtractor: frames must not be empty, got none; this segment contains "
-        "no speech"
-    )
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="IvectorExtractor: segments"):
         made.extract_all([segments[0], ("mute", nothing)])
-    assert str(caught.value) == (
-        "IvectorExtractor: segments must have frames, got none for 'mute'; remove "
-        "segments without speech"
-    )
 
 
 def test_frames_of_another_front_end_are_refused(model):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="IvectorExtractor: frames must"):
         IvectorExtractor(model).extract(np.ones((4, 60)))
-    assert str(caught.value) == (
-        "IvectorExtractor: frames must be of shape (n, 3), got (4, 60)"
-    )
 
 
 def test_words_that_json_cannot_hold_are_refused(model):
@@ -168,13 +157,8 @@ def test_words_that_json_cannot_hold_are_refused(model):
 def test_damaged_contents_are_named(model):
     file = IvectorExtractor(model).to_model()
     arrays = {name: a for name, a in file.arrays.items() if name != "tv_means"}
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=r"m\.npz: an i-vector model without"):
         IvectorExtractor.from_model(ModelFile("ivectors", arrays, {}), path="m.npz")
-    assert str(caught.value) == "m.npz: an i-vector model without tv_means"
     wrong = {**file.arrays, "tv_means": np.ones((1, 3))}
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=r"m\.npz: an i-vector model that makes"):
         IvectorExtractor.from_model(ModelFile("ivectors", wrong, {}), path="m.npz")
-    assert str(caught.value) == (
-        "m.npz: an i-vector model that makes no sense (TotalVariability: means must "
-        "be of shape (4, 3), got (1, 3))"
-    )

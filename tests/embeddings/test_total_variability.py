@@ -214,33 +214,18 @@ def test_a_component_without_frames_keeps_its_start():
 @pytest.mark.parametrize(
     ("rank", "n", "message"),
     [
-        (
-            7,
-            30,
-            "train_total_variability: rank must be at most 6, the total dimension of "
-            "all means, got 7",
-        ),
-        (
-            5,
-            5,
-            "train_total_variability: statistics must have more segments than the "
-            "rank (5), got 5 segments with frames; lower the rank or cut the "
-            "recordings into more segments",
-        ),
+        (7, 30, "train_total_variability: rank must be at most 6, the total dimension"),
+        (5, 5, "train_total_variability: statistics must have more segments than the"),
     ],
 )
 def test_too_large_a_rank_is_refused(rank, n, message):
     mixture = draw_mixture(3, 2, np.random.default_rng(0), full=False)
     with pytest.raises(InvalidParameterError) as caught:
         train_total_variability(soft_statistics(3, 2, n, 1), mixture, rank)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 def test_statistics_of_another_mixture_are_refused():
     model = draw_model(3, 2, 1, 0)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="TotalVariability: statistics"):
         model.extract(soft_statistics(4, 2, 3, 0))
-    assert str(caught.value) == (
-        "TotalVariability: statistics must have 3 components and 2 dimensions, got "
-        "(4, 2); collect them with the mixture of this model"
-    )

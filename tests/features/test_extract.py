@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.features.cmvn import CmvnStats, sliding_cmvn
+from sms_diar.features.cmvn import CmvnStats, sliding_cmvn_rows
 from sms_diar.features.extract import (
     features_of_segments,
     session_statistics,
@@ -88,7 +88,9 @@ def test_sliding_and_no_normalisation(data):
     for method in ("sliding", "none"):
         config = front_end(method, order=0)
         static = cepstra(data, *PARTS["b2"], config)
-        want = sliding_cmvn(static, 300) if method == "sliding" else static
+        want = static
+        if method == "sliding":
+            want = sliding_cmvn_rows(static, slice(0, len(static)), 300)
         got = dict(features_of_segments(data, config, ids=["b2"]))["b2"]
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-5)
 
@@ -135,11 +137,8 @@ def test_statistics_of_directories_make_one_session(data):
     got = dict(features_of_segments(data, config, stats=sum(parts)))
     for name, frames in want.items():
         np.testing.assert_allclose(got[name], frames, rtol=0, atol=1e-6)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="features_of_segments: stats"):
         list(features_of_segments(data, config, stats=CmvnStats.of(np.zeros((0, 20)))))
-    assert str(caught.value) == (
-        "features_of_segments: stats must contain at least one frame, got none"
-    )
 
 
 def test_workers_do_not_change_a_bit(data):

@@ -69,11 +69,8 @@ def test_statistics_of_a_session_can_be_given(data):
     want = dict(features_of_segments(folder, config, segments=SEGMENTS, stats=stats))
     array = ArraySamples(samples, RATE)
     check_same(dict(frames_of(array, SEGMENTS, config, stats=stats)), want)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="frames_of: stats must contain"):
         frames_of(array, SEGMENTS, config, stats=CmvnStats.none(20))
-    assert str(caught.value) == (
-        "frames_of: stats must contain at least one frame, got none"
-    )
 
 
 def test_more_segments_than_are_kept_are_computed_again(data, monkeypatch):

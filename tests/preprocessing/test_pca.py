@@ -84,11 +84,8 @@ def test_wrong_numbers_of_components_are_named(value):
 
 
 def test_equal_vectors_are_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="Pca: X must contain vectors"):
         Pca().fit(np.ones((3, 2)))
-    assert str(caught.value) == (
-        "Pca: X must contain vectors that differ, got 3 equal sample(s) (n_samples=3)"
-    )
 
 
 # One recording. Kaldi adds axes while the share is at most the target, and then
