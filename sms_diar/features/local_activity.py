@@ -23,6 +23,7 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import Segmenter
+from sms_diar.features.vad import active_spans
 from sms_diar.io.audio.files import Samples
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
@@ -51,20 +52,9 @@ class Frames:
         return slice(first, last)
 
     def stretches(self, on: BoolArray) -> list[tuple[float, float]]:
-        """Return runs of active frames as (start, end) in seconds.
-
-        A frame covers one step around its middle; the first and the last frame extend
-        to the ends of the recording.
-        """
-        edges = np.flatnonzero(np.diff(on, prepend=False, append=False))
+        """Return runs of active frames as (start, end) in seconds."""
         margin = self.offset - self.step / 2
-        return [
-            (
-                0.0 if first == 0 else first * self.step + margin,
-                self.duration if last == self.count else last * self.step + margin,
-            )
-            for first, last in edges.reshape(-1, 2).tolist()
-        ]
+        return active_spans(on, self.step, margin, self.duration)
 
 
 @dataclass(frozen=True, eq=False)

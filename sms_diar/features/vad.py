@@ -39,6 +39,25 @@ from sms_diar.types import BoolArray, FloatArray, Segment
 Span = tuple[float, float]
 
 
+def active_spans(
+    is_active: BoolArray, step: float, margin: float, duration: float
+) -> list[Span]:
+    """Return runs of active frames as (start, end) in seconds.
+
+    Frame i covers one `step` from ``i * step + margin``; the first and the last frame
+    extend to the ends of the signal.
+    """
+    edges = np.flatnonzero(np.diff(is_active, prepend=False, append=False))
+    n = len(is_active)
+    return [
+        (
+            0.0 if first == 0 else first * step + margin,
+            duration if last == n else last * step + margin,
+        )
+        for first, last in edges.reshape(-1, 2).tolist()
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class FrameGrid:
     """Time grid of frames: `shift` apart, each `length` long, in seconds.
@@ -61,16 +80,8 @@ class FrameGrid:
 
     def spans(self, is_speech: BoolArray, duration: float) -> list[Span]:
         """Return runs of speech frames as (start, end) in seconds."""
-        edges = np.flatnonzero(np.diff(is_speech, prepend=False, append=False))
         margin = (self.length - self.shift) / 2
-        n = len(is_speech)
-        return [
-            (
-                0.0 if first == 0 else first * self.shift + margin,
-                duration if last == n else last * self.shift + margin,
-            )
-            for first, last in edges.reshape(-1, 2).tolist()
-        ]
+        return active_spans(is_speech, self.shift, margin, duration)
 
 
 def tidy(

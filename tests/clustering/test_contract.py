@@ -207,6 +207,34 @@ def test_wrong_parameters_are_named(name, parameter, params):
     assert str(caught.value).startswith(f"{type(model).__name__}: {parameter} must")
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("ahc", "linkage", "ward"),
+        ("ahc", "threshold", "zero"),
+        ("ahc", "threshold", np.inf),
+        ("hdbscan", "min_cluster_size", 1),
+        ("hdbscan", "min_samples", 0),
+        ("kmeans", "spherical", "yes"),
+        ("kmeans", "n_init", 0),
+        ("nme-sc", "max_share", 0.0),
+        ("nme-sc", "n_trials", 1),
+        ("nme-sc", "connected", 1),
+        ("spectral", "row_share", 1.5),
+        ("spectral", "blur", -1.0),
+        ("vbx", "Fa", 0),
+        ("vbx", "Fb", -1.0),
+        ("vbx", "loop_probability", 1.0),
+        ("vbx", "init_threshold", np.nan),
+        ("vbx", "init_smoothing", -1),
+        ("vbx", "max_iter", 0),
+        ("vbx", "tol", -1.0),
+    ],
+)
+def test_wrong_parameters_of_baselines_are_named(name, parameter, value):
+    test_wrong_parameters_are_named(name, parameter, {parameter: value})
+
+
 @pytest.mark.parametrize("name", BASELINES)
 def test_too_many_segments_are_refused_before_memory_runs_out(name):
     with pytest.raises(InvalidParameterError, match="X must have at most"):

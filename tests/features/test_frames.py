@@ -5,7 +5,6 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.features import frames as of_recording
 from sms_diar.features.cmvn import CmvnStats
 from sms_diar.features.extract import (
     features_of_segments,
@@ -73,14 +72,6 @@ def test_statistics_of_a_session_can_be_given(data):
         frames_of(array, SEGMENTS, config, stats=CmvnStats.none(20))
 
 
-def test_more_segments_than_are_kept_are_computed_again(data, monkeypatch):
-    _, samples = data
-    array, config = ArraySamples(samples, RATE), front_end("recording")
-    want = dict(frames_of(array, SEGMENTS, config))
-    monkeypatch.setattr(of_recording, "_KEPT_FRAMES", 1)
-    check_same(dict(frames_of(array, SEGMENTS, config)), want)
-
-
 def test_speech_is_that_of_the_data_directory(data):
     folder, samples = data
     [(name, want)] = speech_of_recordings(folder)
@@ -88,16 +79,6 @@ def test_speech_is_that_of_the_data_directory(data):
     assert speech_of(array, recording=name) == want
     [whole] = speech_of(array, VadConfig(method="none"))
     assert whole == Segment("recording", 0.0, 6.0)
-
-
-def test_another_rate_is_resampled(data):
-    folder, samples = data
-    twice = ArraySamples(np.repeat(samples, 2), 2 * RATE)
-    soundfile.write(folder.path / "a.wav", np.repeat(samples, 2), 2 * RATE)
-    want = dict(features_of_segments(folder, segments=SEGMENTS))
-    check_same(dict(frames_of(twice, SEGMENTS)), want)
-    [(_, speech)] = speech_of_recordings(folder)
-    assert speech_of(twice, recording="a") == speech
 
 
 def test_a_bad_segment_leaves_the_others_intact(data):

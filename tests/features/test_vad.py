@@ -151,23 +151,6 @@ def test_the_method_none_takes_all():
     assert found == [Segment("", 0.0, 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"method": "magic"}, "method must be one of 'energy', 'neural', 'none'"),
-        ({"context": -1}, "context must be a whole number >= 0, got -1"),
-        ({"proportion": 0.0}, "proportion must be a number in (0, 1], got 0.0"),
-        ({"padding": -1.0}, "padding must be a finite number >= 0, got -1.0"),
-        ({"constant": "x"}, "constant must be a finite number, got 'x'"),
-        ({"adaptive": 1}, "adaptive must be true or false, got 1"),
-    ],
-)
-def test_settings_that_cannot_be(settings, problem):
-    with pytest.raises(InvalidParameterError) as caught:
-        VadConfig(**settings)
-    assert str(caught.value).startswith(f"VadConfig: {problem}")
-
-
 class Level:
     """A stand-in for the network: the probability is the mean of the window."""
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import Center
 
 X = np.array([[1.0, 0.0], [3.0, 6.0]])
@@ -20,15 +19,6 @@ def test_the_session_mean_is_drawn_towards_the_prior():
     assert model.mean_.tolist() == [8.0, 1.5]
 
 
-def test_a_prior_without_weight_changes_nothing():
-    model = Center(prior_mean=[10.0, 1.0]).fit(X)
-    assert model.mean_.tolist() == [2.0, 3.0]
-
-
-def test_without_a_prior_the_mean_is_drawn_to_the_origin():
-    assert Center(shrink=2.0).fit(X).mean_.tolist() == [1.0, 1.5]
-
-
 def test_more_vectors_trust_the_session_more():
     prior = np.zeros(2)
     gaps = [
@@ -39,17 +29,3 @@ def test_more_vectors_trust_the_session_more():
     ]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] == pytest.approx(np.hypot(2, 3) * 4 / 20)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"shrink": -1.0}, "shrink must be a finite number >= 0, got -1.0"),
-        ({"prior_mean": [1.0]}, "prior_mean must be 2 finite numbers"),
-        ({"prior_mean": [1.0, np.nan]}, "prior_mean must be 2 finite numbers"),
-    ],
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        Center(**params).fit(X)
-    assert str(caught.value).startswith(f"Center: {message}")

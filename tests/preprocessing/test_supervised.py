@@ -110,19 +110,3 @@ def test_wccn_says_what_to_do_when_vectors_are_too_few():
     with pytest.raises(InvalidParameterError, match="Wccn: X must vary within"):
         Wccn(shrinkage=0.0).fit(X, [0, 0, 0, 1, 1, 1])
     assert Wccn().fit(X, [0, 0, 0, 1, 1, 1]).transform(X).shape == (6, 10)
-
-
-@pytest.mark.parametrize(
-    ("step", "labels", "message"),
-    [
-        (Lda(), [3, 3, 3, 3], "Lda: y must name at least two speakers"),
-        (Lda(), [0, 1, 2, 3], "Lda: y must name some speaker twice"),
-        (Lda(n_components=2), [0, 0, 1, 1], "Lda: n_components must be at most 1 for"),
-        (Lda(smoothing=2), [0, 0, 1, 1], "Lda: smoothing must be a number in [0, 1]"),
-    ],
-    ids=["one", "unrepeated", "components", "smoothing"],
-)
-def test_wrong_labels_and_parameters_are_named(step, labels, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        step.fit(np.random.default_rng(0).standard_normal((4, 3)), labels)
-    assert str(caught.value).startswith(message)

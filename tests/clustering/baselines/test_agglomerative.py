@@ -170,21 +170,6 @@ def test_plda_scores_are_calibrated_if_asked_for():
 # --- messages
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"linkage": "ward"}, "linkage must be one of 'average', 'complete', 'single'"),
-        ({"threshold": "zero"}, "threshold must be a finite number, 'calibrated' or"),
-        ({"threshold": np.inf}, "threshold must be a finite number, 'calibrated' or"),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        AgglomerativeSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value).startswith(f"AgglomerativeSpeakers: {message}")
-
-
 def test_cuts_need_a_fit_and_a_number_of_speakers_that_exist():
     with pytest.raises(NotFittedError):
         AgglomerativeSpeakers().labels_at(0.0)

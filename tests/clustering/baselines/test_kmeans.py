@@ -5,7 +5,6 @@ import pytest
 
 from sms_diar.clustering.baselines import KMeansSpeakers
 from sms_diar.clustering.baselines.kmeans import partition
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend
 from sms_diar.types import PldaModel
@@ -80,17 +79,3 @@ def test_no_more_clusters_than_different_rows():
     rows = np.repeat([[0.0], [1.0]], 5, axis=0)
     labels = partition(rows, 4, n_init=1, seed=0)
     assert len(set(labels.tolist())) == 2
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"spherical": "yes"}, "spherical must be True or False, got 'yes'"),
-        ({"n_init": 0}, "n_init must be a whole number >= 1, got 0"),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        KMeansSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value) == f"KMeansSpeakers: {message}"

@@ -12,7 +12,6 @@ from sms_diar.clustering.baselines.spectral import (
     laplacian,
     ranking,
 )
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend
 
@@ -135,18 +134,3 @@ def test_no_more_than_a_fifth_of_the_segments_are_sought():
     X = np.random.default_rng(0).standard_normal((40, 30))
     model = NmeSpectralSpeakers(backend=cosine_backend(30), random_state=0)
     assert model.fit(X).n_clusters_ <= 8
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"max_share": 0.0}, "max_share must be a number in (0, 1], got 0.0"),
-        ({"n_trials": 1}, "n_trials must be a whole number >= 2, got 1"),
-        ({"connected": 1}, "connected must be True or False, got 1"),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        NmeSpectralSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value) == f"NmeSpectralSpeakers: {message}"

@@ -12,7 +12,6 @@ from sms_diar.clustering.baselines.spectral import (
     leading_vectors,
     refine,
 )
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend
 
@@ -61,15 +60,6 @@ def test_speakers_are_counted_by_ratios(values, count):
     assert count_by_ratio(np.array(values)) == count
 
 
-@pytest.mark.parametrize("n_speakers", [2, 5])
-def test_counts_and_finds_speakers(n_speakers):
-    rng = np.random.default_rng(0)
-    truth = np.repeat(np.arange(n_speakers), 20)
-    X = np.eye(10)[truth] + 0.05 * rng.standard_normal((len(truth), 10))
-    model = SpectralSpeakers(backend=cosine_backend(10), random_state=0).fit(X)
-    np.testing.assert_array_equal(model.labels_, truth)
-
-
 def test_blur_joins_neighbours_in_time():
     # Blurring rows and columns mixes affinities of neighbouring windows only.
     affinity = np.eye(9)
@@ -101,17 +91,3 @@ def test_agrees_with_the_spectralcluster_package():
     ).predict(X)
     ours = SpectralSpeakers(backend=cosine_backend(16), random_state=0).fit_predict(X)
     assert adjusted_rand_score(theirs, ours) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"row_share": 1.5}, "row_share must be a number in (0, 1], got 1.5"),
-        ({"blur": -1.0}, "blur must be a finite number >= 0, got -1.0"),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        SpectralSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value) == f"SpectralSpeakers: {message}"

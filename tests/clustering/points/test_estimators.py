@@ -1,7 +1,5 @@
 """What all four estimators promise."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -132,12 +130,6 @@ def test_names_the_first_row_that_is_not_finite(estimator, value, word):
     assert "in row 2 (1 of 4 rows are affected)" in str(caught.value)
 
 
-@family
-def test_empty_data_are_refused(estimator):
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        clone(estimator).fit(np.empty((0, 2)))
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -202,12 +194,6 @@ def test_warns_with_a_remedy_when_the_limit_is_hit(estimator, remedy, three_gaus
     assert message.startswith(f"{type(estimator).__name__}: the longest last move")
     assert message.endswith(remedy)
     assert not estimator.converged_
-
-
-def test_enough_iterations_do_not_warn(three_gaussians):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        MeanShift(bandwidth=0.9).fit(three_gaussians[0])
 
 
 @family
