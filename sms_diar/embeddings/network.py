@@ -229,7 +229,7 @@ _BUILT_IN = {"campplus": load_campplus}
 def load_embedder(name: str | Path) -> Embedder:
     """Load an embedder by name.
 
-    The path of a TOML file that describes an ONNX network is accepted as well (see
+    The path of a TOML file that describes an ONNX network is also accepted (see
     `sms_diar.embeddings.onnx_network`).
     """
     if isinstance(name, Path) or name.endswith(".toml"):

@@ -2,10 +2,9 @@
 
 All take raw embeddings and a back end, keep bounds on the number of speakers, and
 label every segment. ``agglomerative.py`` is the customary choice, ``vbx.py`` the
-strongest where a PLDA model exists; ``nme_spectral.py`` and ``spectral.py`` count
-speakers by eigengaps; ``kmeans.py`` and ``hdbscan.py`` are what scikit-learn
-offers. Scores of all pairs are held in memory, which limits the session to 13,000
-to 23,000 segments.
+strongest one with a PLDA model; ``spectral.py`` counts speakers by eigengaps;
+``kmeans.py`` and ``hdbscan.py`` use scikit-learn. Scores of all pairs are held in
+memory, which limits the session to 13,000 to 23,000 segments.
 """
 
 from sms_diar._lazy import lazy_names as _lazy_names
