@@ -25,6 +25,9 @@ from sms_diar.networks import store
 from sms_diar.networks.registry import load_named
 from sms_diar.types import FloatArray, Segment
 
+GROUP = "sms_diar.embedders"
+_BATCH = 8  # segments of equal length that are processed together
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkInput:
@@ -69,9 +72,6 @@ class NetworkInput:
         if self.subtract_mean:
             frames -= np.mean(frames, axis=0)
         return frames
-
-
-_BATCH = 8  # segments of equal length that are processed together
 
 
 @runtime_checkable
@@ -222,7 +222,6 @@ def load_campplus() -> NetworkEmbedder:
     return NetworkEmbedder(network, model.fingerprint, front, name="campplus")
 
 
-GROUP = "sms_diar.embedders"
 _BUILT_IN = {"campplus": load_campplus}
 
 

@@ -93,6 +93,7 @@ def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
     emphasised[:, 0] -= config.preemphasis * frames[:, 0]
     emphasised *= _window(config.frame_samples)
     size = _transform_size(config.frame_samples)
+    # shape: (n_frames, size / 2); the filters do not use the Nyquist frequency
     spectrum = np.fft.rfft(emphasised, size)[:, : size // 2]
     power = spectrum.real**2 + spectrum.imag**2
     energies: FloatArray = power @ _triangles(config)

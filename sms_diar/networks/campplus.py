@@ -28,160 +28,6 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.networks.conversion import BLOCKS, HEAD
 from sms_diar.types import AnyArray, FloatArray
 
-
-@kernel
-def affine_relu(x: AnyArray, scale: AnyArray, shift: AnyArray, out: AnyArray) -> None:
-    """Compute ``max(scale * x + shift, 0)``; scale and shift are per row of (c, n)."""
-    zero = np.float32(0.0)
-    for row in range(x.shape[0]):
-        a, b = scale[row], shift[row]
-        for column in range(x.shape[1]):
-            out[row, column] = max(a * x[row, column] + b, zero)
-
-
-@kernel
-def next_tiles(  # noqa: PLR0912 in one piece it compiles fastest
-    product: AnyArray,
-    bias: AnyArray,
-    residual: AnyArray,
-    length: int,
-    plain: AnyArray,
-    tiles: AnyArray,
-    beside: AnyArray,
-) -> None:
-    """Convert products of tiles to rectified frames, and these to the next tiles.
-
-    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows are side
-    by side, and frames beyond a window are zero.
-
-    Parameters
-    ----------
-    product : ndarray of shape (6, rows, c, n) or (0, 0, 0, 0)
-        Products of transformed tiles; if empty, `plain` contains the frames.
-    bias : ndarray of shape (c,)
-        Bias of each channel.
-    residual : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
-        Residual input that is added, if not empty.
-    length : int
-        Number of frames of a window, in ``ceil(length / 4)`` tiles.
-    plain : ndarray of shape (rows, 4, c, n)
-        Output array for the frames.
-    tiles : ndarray of shape (6, rows + 2, c, n)
-        Output array for the transformed tiles; its first and last row do not change.
-    beside : ndarray of shape (2, n)
-        Working memory for the frames before and after each tile.
-    """
-    zero, two, four = np.float32(0.0), np.float32(2.0), np.float32(4.0)
-    five, eight = np.float32(5.0), np.float32(8.0)
-    rows, _, channels, n = plain.shape
-    n_tiles = -(-length // 4)
-    before, after = beside[0], beside[1]
-    for row in range(rows):
-        for channel in range(channels):
-            y0, y1 = plain[row, 0, channel], plain[row, 1, channel]
-            y2, y3 = plain[row, 2, channel], plain[row, 3, channel]
-            if product.shape[0] > 0:
-                b = bias[channel]
-                for t in range(n):
-                    plus = product[1, row, channel, t] + product[2, row, channel, t]
-                    minus = product[1, row, channel, t] - product[2, row, channel, t]
-                    plus2 = product[3, row, channel, t] + product[4, row, channel, t]
-                    minus2 = product[3, row, channel, t] - product[4, row, channel, t]
-                    y0[t] = product[0, row, channel, t] + plus + plus2 + b
-                    y1[t] = minus + two * minus2 + b
-                    y2[t] = plus + four * plus2 + b
-                    y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
-                for j in range(4):
-                    y = plain[row, j, channel]
-                    if residual.shape[0] > 0:
-                        for t in range(n):
-                            y[t] = max(y[t] + residual[row, j, channel, t], zero)
-                    else:
-                        for t in range(n):
-                            y[t] = max(y[t], zero)
-            for last in range(n_tiles - 1, n, n_tiles):
-                for j in range(length - 4 * (n_tiles - 1), 4):
-                    plain[row, j, channel, last] = zero
-            for t in range(n - 1):
-                before[t + 1] = y3[t]
-                after[t] = y0[t + 1]
-            for first in range(0, n, n_tiles):
-                before[first] = zero
-                after[first + n_tiles - 1] = zero
-            for t in range(n):
-                even = y3[t] - four * y1[t]
-                odd = y2[t] - four * y0[t]
-                even2 = y3[t] - y1[t]
-                odd2 = two * (y2[t] - y0[t])
-                middle = four * before[t] - five * y1[t] + y3[t]
-                tiles[0, row + 1, channel, t] = middle
-                tiles[1, row + 1, channel, t] = even + odd
-                tiles[2, row + 1, channel, t] = even - odd
-                tiles[3, row + 1, channel, t] = even2 + odd2
-                tiles[4, row + 1, channel, t] = even2 - odd2
-                tiles[5, row + 1, channel, t] = four * y0[t] - five * y2[t] + after[t]
-
-
-@kernel
-def bias_relu_means(
-    x: AnyArray, bias: AnyArray, length: int, part: int, means: AnyArray
-) -> None:
-    """Compute ``max(x + bias, 0)`` in place, and the mean of window plus part.
-
-    `x` of shape (c, n) contains windows of `length` columns, side by side, in parts of
-    `part` columns, of which the last may be shorter. `means` of shape
-    (c, n_windows * n_parts) receives the context of each part.
-    """
-    zero = np.float32(0.0)
-    n_parts = -(-length // part)
-    for row in range(x.shape[0]):
-        b = bias[row]
-        for column in range(x.shape[1]):
-            x[row, column] = max(x[row, column] + b, zero)
-        for window in range(x.shape[1] // length):
-            first = window * length
-            window_sum = 0.0
-            for number in range(n_parts):
-                low = number * part
-                high = min(low + part, length)
-                total = 0.0
-                for column in range(first + low, first + high):
-                    total += x[row, column]
-                means[row, window * n_parts + number] = total / (high - low)
-                window_sum += total
-            for number in range(n_parts):
-                means[row, window * n_parts + number] += window_sum / length
-
-
-@kernel
-def gated_taps(
-    taps: AnyArray, gate: AnyArray, length: int, part: int, step: int, out: AnyArray
-) -> None:
-    """Sum three taps that are `step` columns apart, times the gate of the part.
-
-    `taps` of shape (3, c, n) are products with the weights of each tap, for windows of
-    `length` columns side by side, in parts of `part` columns. `gate` of shape
-    (c, n_windows * n_parts) has a factor for each part. Columns beyond a window count
-    as zero in `out`, of shape (c, n).
-    """
-    n_parts = -(-length // part)
-    for row in range(out.shape[0]):
-        for window in range(out.shape[1] // length):
-            first = window * length
-            last = first + length
-            for t in range(first, last):
-                out[row, t] = taps[1, row, t]
-            for t in range(first + step, last):
-                out[row, t] += taps[0, row, t - step]
-            for t in range(first, last - step):
-                out[row, t] += taps[2, row, t + step]
-            for number in range(n_parts):
-                factor = gate[row, window * n_parts + number]
-                low = first + number * part
-                for t in range(low, min(low + part, last)):
-                    out[row, t] *= factor
-
-
 BANDS = 80
 SHORTEST = 3
 """Minimum number of frames: the standard deviation needs two after halving."""
@@ -372,3 +218,156 @@ def _transformed(weight: Single) -> Single:
     taps = weight.reshape(len(weight), 3, 3, -1).astype(np.float64)
     six = np.einsum("pt,oftc->pofc", _TAPS_TO_TILE, taps)
     return np.asarray(six.reshape(6, len(weight), -1), dtype=np.float32)
+
+
+@kernel
+def affine_relu(x: AnyArray, scale: AnyArray, shift: AnyArray, out: AnyArray) -> None:
+    """Compute ``max(scale * x + shift, 0)``; scale and shift are per row of (c, n)."""
+    zero = np.float32(0.0)
+    for row in range(x.shape[0]):
+        a, b = scale[row], shift[row]
+        for column in range(x.shape[1]):
+            out[row, column] = max(a * x[row, column] + b, zero)
+
+
+@kernel
+def next_tiles(  # noqa: PLR0912 in one piece it compiles fastest
+    product: AnyArray,
+    bias: AnyArray,
+    residual: AnyArray,
+    length: int,
+    plain: AnyArray,
+    tiles: AnyArray,
+    beside: AnyArray,
+) -> None:
+    """Convert products of tiles to rectified frames, and these to the next tiles.
+
+    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows are side
+    by side, and frames beyond a window are zero.
+
+    Parameters
+    ----------
+    product : ndarray of shape (6, rows, c, n) or (0, 0, 0, 0)
+        Products of transformed tiles; if empty, `plain` contains the frames.
+    bias : ndarray of shape (c,)
+        Bias of each channel.
+    residual : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
+        Residual input that is added, if not empty.
+    length : int
+        Number of frames of a window, in ``ceil(length / 4)`` tiles.
+    plain : ndarray of shape (rows, 4, c, n)
+        Output array for the frames.
+    tiles : ndarray of shape (6, rows + 2, c, n)
+        Output array for the transformed tiles; its first and last row do not change.
+    beside : ndarray of shape (2, n)
+        Working memory for the frames before and after each tile.
+    """
+    zero, two, four = np.float32(0.0), np.float32(2.0), np.float32(4.0)
+    five, eight = np.float32(5.0), np.float32(8.0)
+    rows, _, channels, n = plain.shape
+    n_tiles = -(-length // 4)
+    before, after = beside[0], beside[1]
+    for row in range(rows):
+        for channel in range(channels):
+            y0, y1 = plain[row, 0, channel], plain[row, 1, channel]
+            y2, y3 = plain[row, 2, channel], plain[row, 3, channel]
+            if product.shape[0] > 0:
+                b = bias[channel]
+                for t in range(n):
+                    plus = product[1, row, channel, t] + product[2, row, channel, t]
+                    minus = product[1, row, channel, t] - product[2, row, channel, t]
+                    plus2 = product[3, row, channel, t] + product[4, row, channel, t]
+                    minus2 = product[3, row, channel, t] - product[4, row, channel, t]
+                    y0[t] = product[0, row, channel, t] + plus + plus2 + b
+                    y1[t] = minus + two * minus2 + b
+                    y2[t] = plus + four * plus2 + b
+                    y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
+                for j in range(4):
+                    y = plain[row, j, channel]
+                    if residual.shape[0] > 0:
+                        for t in range(n):
+                            y[t] = max(y[t] + residual[row, j, channel, t], zero)
+                    else:
+                        for t in range(n):
+                            y[t] = max(y[t], zero)
+            for last in range(n_tiles - 1, n, n_tiles):
+                for j in range(length - 4 * (n_tiles - 1), 4):
+                    plain[row, j, channel, last] = zero
+            for t in range(n - 1):
+                before[t + 1] = y3[t]
+                after[t] = y0[t + 1]
+            for first in range(0, n, n_tiles):
+                before[first] = zero
+                after[first + n_tiles - 1] = zero
+            for t in range(n):
+                even = y3[t] - four * y1[t]
+                odd = y2[t] - four * y0[t]
+                even2 = y3[t] - y1[t]
+                odd2 = two * (y2[t] - y0[t])
+                middle = four * before[t] - five * y1[t] + y3[t]
+                tiles[0, row + 1, channel, t] = middle
+                tiles[1, row + 1, channel, t] = even + odd
+                tiles[2, row + 1, channel, t] = even - odd
+                tiles[3, row + 1, channel, t] = even2 + odd2
+                tiles[4, row + 1, channel, t] = even2 - odd2
+                tiles[5, row + 1, channel, t] = four * y0[t] - five * y2[t] + after[t]
+
+
+@kernel
+def bias_relu_means(
+    x: AnyArray, bias: AnyArray, length: int, part: int, means: AnyArray
+) -> None:
+    """Compute ``max(x + bias, 0)`` in place, and the mean of window plus part.
+
+    `x` of shape (c, n) contains windows of `length` columns, side by side, in parts of
+    `part` columns, of which the last may be shorter. `means` of shape
+    (c, n_windows * n_parts) receives the context of each part.
+    """
+    zero = np.float32(0.0)
+    n_parts = -(-length // part)
+    for row in range(x.shape[0]):
+        b = bias[row]
+        for column in range(x.shape[1]):
+            x[row, column] = max(x[row, column] + b, zero)
+        for window in range(x.shape[1] // length):
+            first = window * length
+            window_sum = 0.0
+            for number in range(n_parts):
+                low = number * part
+                high = min(low + part, length)
+                total = 0.0
+                for column in range(first + low, first + high):
+                    total += x[row, column]
+                means[row, window * n_parts + number] = total / (high - low)
+                window_sum += total
+            for number in range(n_parts):
+                means[row, window * n_parts + number] += window_sum / length
+
+
+@kernel
+def gated_taps(
+    taps: AnyArray, gate: AnyArray, length: int, part: int, step: int, out: AnyArray
+) -> None:
+    """Sum three taps that are `step` columns apart, times the gate of the part.
+
+    `taps` of shape (3, c, n) are products with the weights of each tap, for windows of
+    `length` columns side by side, in parts of `part` columns. `gate` of shape
+    (c, n_windows * n_parts) has a factor for each part. Columns beyond a window count
+    as zero in `out`, of shape (c, n).
+    """
+    n_parts = -(-length // part)
+    for row in range(out.shape[0]):
+        for window in range(out.shape[1] // length):
+            first = window * length
+            last = first + length
+            for t in range(first, last):
+                out[row, t] = taps[1, row, t]
+            for t in range(first + step, last):
+                out[row, t] += taps[0, row, t - step]
+            for t in range(first, last - step):
+                out[row, t] += taps[2, row, t + step]
+            for number in range(n_parts):
+                factor = gate[row, window * n_parts + number]
+                low = first + number * part
+                for t in range(low, min(low + part, last)):
+                    out[row, t] *= factor

@@ -15,7 +15,7 @@ import numpy as np
 from sms_diar.types import AnyArray, FloatArray
 
 BLOCKS = ((12, 1), (24, 2), (16, 2))
-"""Dense blocks: number of layers, and dilation in frames."""
+"""Dense blocks of CAM++: number of layers, and dilation in frames."""
 
 HEAD = (
     ("layer1.0", True, 2),
@@ -23,7 +23,13 @@ HEAD = (
     ("layer2.0", True, 2),
     ("layer2.1", False, 1),
 )
-"""Residual blocks: name, True if the shortcut has weights, stride in frequency."""
+"""Residual blocks of CAM++: name, if the shortcut has weights, frequency stride."""
+
+LAYERS = 4
+"""Number of recurrent layers of PyanNet."""
+
+CONVOLUTIONS = ((251, 10), (5, 1), (5, 1))
+"""Number of taps and stride of each convolution of PyanNet."""
 
 _EPS = 1e-5
 
@@ -109,13 +115,6 @@ def _affine(
     if f"{name}.bias" in state:
         shift = shift + state[f"{name}.bias"]
     return scale, shift
-
-
-LAYERS = 4
-"""Number of recurrent layers."""
-
-CONVOLUTIONS = ((251, 10), (5, 1), (5, 1))
-"""Number of taps and stride of each convolution."""
 
 
 def convert_pyannet(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

@@ -33,8 +33,119 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.networks.conversion import CONVOLUTIONS, LAYERS
 from sms_diar.types import AnyArray, FloatArray
 
-_END = np.float32(9.0)
+STEP, FIELD = 270, 991
+"""Number of samples between frames, and in the receptive field of a frame."""
+
+CLASSES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
+"""Active local speakers of each class, in the order of the output."""
+
+_BATCH = 8  # windows per batch; larger batches do not fit into the processor cache
+_SLOPE = 0.01
+_EPS = 1e-5
+_END = np.float32(9.0)  # beyond this the hyperbolic tangent is 1
 _HALF = np.float32(0.5)
+
+Single = npt.NDArray[np.float32]
+
+
+class PyanNet:
+    """PyanNet network with the weights that `conversion.convert_pyannet` returns."""
+
+    def __init__(self, weights: Mapping[str, AnyArray]) -> None:
+        self._weights = {
+            name: np.ascontiguousarray(array, dtype=np.float32)
+            for name, array in weights.items()
+        }
+
+    def log_probabilities(self, windows: AnyArray) -> FloatArray:
+        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
+
+        `windows` has shape (n_windows, n_samples), with samples at 16 kHz, usually 10
+        s, which give 589 frames; at least 991 samples.
+        """
+        if windows.ndim != 2 or windows.shape[1] < FIELD:
+            raise InvalidParameterError(
+                f"PyanNet: windows must be of shape (n_windows, n_samples) with at "
+                f"least {FIELD} samples, got {windows.shape}"
+            )
+        n_frames = (windows.shape[1] - FIELD) // STEP + 1
+        values = np.empty((len(windows), n_frames, len(CLASSES)))
+        for first in range(0, len(windows), _BATCH):
+            batch = windows[first : first + _BATCH]
+            frames = np.stack([self._frames(samples) for samples in batch], axis=1)
+            values[first : first + _BATCH] = self._classes(frames).transpose(1, 0, 2)
+        return values
+
+    def _frames(self, samples: AnyArray) -> Single:
+        """Return the frames of one window, shape (n_frames, 60)."""
+        weights = self._weights
+        wave = samples.astype(np.float64)
+        wave -= wave.mean()
+        wave *= weights["wave.scale"] / np.sqrt(np.mean(wave * wave) + _EPS)
+        wave += weights["wave.shift"]
+        x: Single = wave.astype(np.float32)[:, None]  # shape: (n_samples, 1)
+        for number in range(len(CONVOLUTIONS)):
+            x = self._pooled(number, x)
+        return x
+
+    def _pooled(self, number: int, x: Single) -> Single:
+        """Convolve, pool the maximum of three, normalise and rectify."""
+        kernel = self._weights[f"convolution{number}.weight"]
+        n, channels = x.shape
+        taps, stride = CONVOLUTIONS[number]
+        n_out = (n - taps) // stride + 1
+        phases = len(kernel) // (stride * channels)
+        rows = -(-n_out // phases)
+        # One additional row of zeros for phases that begin late.
+        padded = np.zeros(((rows + 1) * phases * stride, channels), dtype=np.float32)
+        padded[:n] = x[: len(padded)]
+        width = padded.itemsize * stride * channels
+        views = as_strided(
+            padded,
+            (phases, rows, len(kernel)),
+            (width, width * phases, padded.itemsize),
+            writeable=False,
+        )
+        pooled = np.empty((n_out // 3, kernel.shape[1]), dtype=np.float32)
+        pool_three(views @ kernel, int(number == 0), pooled)
+        scale = self._weights[f"norm{number}.scale"]
+        shift = self._weights[f"norm{number}.shift"]
+        moments = np.zeros((2, len(scale)))
+        affine = np.empty((2, len(scale)), dtype=np.float32)
+        normalise_leaky(pooled, scale, shift, _SLOPE, moments, affine)
+        return pooled
+
+    def _classes(self, x: Single) -> Single:
+        """Map (n_frames, n_windows, 60) to (..., 7): recurrent and linear layers."""
+        weights = self._weights
+        for layer in range(LAYERS):
+            x = self._recurred(layer, x)
+        for layer in range(2):
+            x = x @ weights[f"linear{layer}.weight"]
+            x += weights[f"linear{layer}.bias"]
+            np.maximum(x, np.float32(_SLOPE) * x, out=x)
+        x = x @ weights["classes.weight"]
+        x += weights["classes.bias"]
+        x -= x.max(axis=2, keepdims=True)
+        x -= np.log(np.exp(x).sum(axis=2, keepdims=True))
+        return x
+
+    def _recurred(self, layer: int, x: Single) -> Single:
+        """Apply one bidirectional layer."""
+        weights = self._weights
+        n_frames, n_windows, n_in = x.shape
+        inputs = x.reshape(-1, n_in) @ weights[f"recurrent{layer}.inputs"]
+        inputs += weights[f"recurrent{layer}.bias"]
+        inputs = inputs.reshape(2, n_frames, n_windows, -1)  # last: 4 * size
+        recurrent = weights[f"recurrent{layer}.weight"]
+        hidden = np.zeros((2, n_windows, recurrent.shape[1]), dtype=np.float32)
+        cells = np.zeros_like(hidden)
+        sums = np.empty(inputs[:, 0].shape, dtype=np.float32)
+        out = np.empty((n_frames, n_windows, 2 * hidden.shape[2]), dtype=np.float32)
+        for step in range(n_frames):
+            np.matmul(hidden, recurrent, out=sums)
+            step_cells(inputs, step, sums, cells, hidden, out)
+        return out
 
 
 @inlined
@@ -151,116 +262,3 @@ def normalise_leaky(
         for j in range(c):
             value = affine[0, j] * x[i, j] + affine[1, j]
             x[i, j] = max(value, leak * value)
-
-
-STEP, FIELD = 270, 991
-"""Number of samples between frames, and in the receptive field of a frame."""
-
-CLASSES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
-"""Active local speakers of each class, in the order of the output."""
-
-_BATCH = 8  # windows per batch; larger batches do not fit into the processor cache
-_SLOPE = 0.01
-_EPS = 1e-5
-
-Single = npt.NDArray[np.float32]
-
-
-class PyanNet:
-    """PyanNet network with the weights that `conversion.convert_pyannet` returns."""
-
-    def __init__(self, weights: Mapping[str, AnyArray]) -> None:
-        self._weights = {
-            name: np.ascontiguousarray(array, dtype=np.float32)
-            for name, array in weights.items()
-        }
-
-    def log_probabilities(self, windows: AnyArray) -> FloatArray:
-        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
-
-        `windows` has shape (n_windows, n_samples), with samples at 16 kHz, usually 10
-        s, which give 589 frames; at least 991 samples.
-        """
-        if windows.ndim != 2 or windows.shape[1] < FIELD:
-            raise InvalidParameterError(
-                f"PyanNet: windows must be of shape (n_windows, n_samples) with at "
-                f"least {FIELD} samples, got {windows.shape}"
-            )
-        n_frames = (windows.shape[1] - FIELD) // STEP + 1
-        values = np.empty((len(windows), n_frames, len(CLASSES)))
-        for first in range(0, len(windows), _BATCH):
-            batch = windows[first : first + _BATCH]
-            frames = np.stack([self._frames(samples) for samples in batch], axis=1)
-            values[first : first + _BATCH] = self._classes(frames).transpose(1, 0, 2)
-        return values
-
-    def _frames(self, samples: AnyArray) -> Single:
-        """Return the frames of one window, shape (n_frames, 60)."""
-        weights = self._weights
-        wave = samples.astype(np.float64)
-        wave -= wave.mean()
-        wave *= weights["wave.scale"] / np.sqrt(np.mean(wave * wave) + _EPS)
-        wave += weights["wave.shift"]
-        x: Single = wave.astype(np.float32)[:, None]  # shape: (n_samples, 1)
-        for number in range(len(CONVOLUTIONS)):
-            x = self._pooled(number, x)
-        return x
-
-    def _pooled(self, number: int, x: Single) -> Single:
-        """Convolve, pool the maximum of three, normalise and rectify."""
-        kernel = self._weights[f"convolution{number}.weight"]
-        n, channels = x.shape
-        taps, stride = CONVOLUTIONS[number]
-        n_out = (n - taps) // stride + 1
-        phases = len(kernel) // (stride * channels)
-        rows = -(-n_out // phases)
-        # One additional row of zeros for phases that begin late.
-        padded = np.zeros(((rows + 1) * phases * stride, channels), dtype=np.float32)
-        padded[:n] = x[: len(padded)]
-        width = padded.itemsize * stride * channels
-        views = as_strided(
-            padded,
-            (phases, rows, len(kernel)),
-            (width, width * phases, padded.itemsize),
-            writeable=False,
-        )
-        pooled = np.empty((n_out // 3, kernel.shape[1]), dtype=np.float32)
-        pool_three(views @ kernel, int(number == 0), pooled)
-        scale = self._weights[f"norm{number}.scale"]
-        shift = self._weights[f"norm{number}.shift"]
-        moments = np.zeros((2, len(scale)))
-        affine = np.empty((2, len(scale)), dtype=np.float32)
-        normalise_leaky(pooled, scale, shift, _SLOPE, moments, affine)
-        return pooled
-
-    def _classes(self, x: Single) -> Single:
-        """Map (n_frames, n_windows, 60) to (..., 7): recurrent and linear layers."""
-        weights = self._weights
-        for layer in range(LAYERS):
-            x = self._recurred(layer, x)
-        for layer in range(2):
-            x = x @ weights[f"linear{layer}.weight"]
-            x += weights[f"linear{layer}.bias"]
-            np.maximum(x, np.float32(_SLOPE) * x, out=x)
-        x = x @ weights["classes.weight"]
-        x += weights["classes.bias"]
-        x -= x.max(axis=2, keepdims=True)
-        x -= np.log(np.exp(x).sum(axis=2, keepdims=True))
-        return x
-
-    def _recurred(self, layer: int, x: Single) -> Single:
-        """Apply one bidirectional layer."""
-        weights = self._weights
-        n_frames, n_windows, n_in = x.shape
-        inputs = x.reshape(-1, n_in) @ weights[f"recurrent{layer}.inputs"]
-        inputs += weights[f"recurrent{layer}.bias"]
-        inputs = inputs.reshape(2, n_frames, n_windows, -1)  # last: 4 * size
-        recurrent = weights[f"recurrent{layer}.weight"]
-        hidden = np.zeros((2, n_windows, recurrent.shape[1]), dtype=np.float32)
-        cells = np.zeros_like(hidden)
-        sums = np.empty(inputs[:, 0].shape, dtype=np.float32)
-        out = np.empty((n_frames, n_windows, 2 * hidden.shape[2]), dtype=np.float32)
-        for step in range(n_frames):
-            np.matmul(hidden, recurrent, out=sums)
-            step_cells(inputs, step, sums, cells, hidden, out)
-        return out

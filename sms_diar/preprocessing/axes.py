@@ -44,6 +44,7 @@ def principal_axes(
     n, d = centred.shape
     # The triangular factor has the same axes and at most d rows.
     factor = np.linalg.qr(centred, mode="r") if n > d else centred
+    # shapes: (min(n, d),), (d, d) or (min(n, d), d)
     _, singular, axes = np.linalg.svd(factor, full_matrices=complete)
     rounding = singular[0] * max(n, d) * np.finfo(np.float64).eps
     rank = int(np.count_nonzero(singular > rounding))

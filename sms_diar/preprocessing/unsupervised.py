@@ -48,6 +48,8 @@ from sms_diar.preprocessing.axes import (
 )
 from sms_diar.types import FloatArray
 
+_ROUNDING = 1e-12
+
 
 def scale_rows(rows: FloatArray, length: float = 1.0) -> FloatArray:
     """Scale each row to the given Euclidean length; zero rows stay zero."""
@@ -253,9 +255,6 @@ class Pca(AffineTransformer):
             f"{self._name}: n_components must be a whole number from 1 to the {dim} "
             f"dimensions of X, a share in (0, 1) or None, got {value!r}"
         )
-
-
-_ROUNDING = 1e-12
 
 
 class RecordingPca(AffineTransformer):

@@ -134,6 +134,7 @@ def trial_terms(
     owner = "trial_terms"
     rows = as_rows(owner, "enrol", enrol, model.dim)
     counts = as_counts(owner, "n_enroll", n_enroll, len(rows))
+    # shapes: (n, q), (m, q)
     u = project(model, rows, normalize_length=normalize_length, n_examples=counts)
     v = project(
         model,

@@ -48,7 +48,7 @@ def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
     floor = 1e-6 * variance  # two values only would leave no variance at all
     for _ in range(n_iter):
         logs = np.log(weights) - 0.5 * (values[:, None] - means) ** 2 / variance
-        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))
+        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))  # shape: (bins, 2)
         gamma *= (shares / gamma.sum(axis=1))[:, None]
         weights = gamma.sum(axis=0)
         if weights.min() < 1e-12:

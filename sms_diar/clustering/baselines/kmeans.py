@@ -18,22 +18,6 @@ from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import FloatArray, IntArray, RandomState
 
-
-def partition(rows: FloatArray, n_clusters: int, *, n_init: int, seed: int) -> IntArray:
-    """Cluster `rows` of shape (n, d) by k-means; equal rows share a cluster.
-
-    There are at most as many clusters as different rows. The best of `n_init` starts
-    of k-means++ is kept.
-    """
-    n_different = len(np.unique(rows, axis=0))
-    model = KMeans(min(n_clusters, n_different), n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
-        # Rows that differ by rounding alone may end in one cluster; callers count.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: IntArray = model.fit(rows).labels_.astype(np.int64)
-    return labels
-
-
 _CANDIDATES = 16  # numbers of speakers that are tried at a time
 
 
@@ -157,3 +141,18 @@ def _silhouette(distances: FloatArray, labels: IntArray) -> float:
     if labels.min() == labels.max():  # rows that differ by rounding alone
         return -1.0
     return float(silhouette_score(distances, labels, metric="precomputed"))
+
+
+def partition(rows: FloatArray, n_clusters: int, *, n_init: int, seed: int) -> IntArray:
+    """Cluster `rows` of shape (n, d) by k-means; equal rows share a cluster.
+
+    There are at most as many clusters as different rows. The best of `n_init` starts
+    of k-means++ is kept.
+    """
+    n_different = len(np.unique(rows, axis=0))
+    model = KMeans(min(n_clusters, n_different), n_init=n_init, random_state=seed)
+    with warnings.catch_warnings():
+        # Rows that differ by rounding alone may end in one cluster; callers count.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: IntArray = model.fit(rows).labels_.astype(np.int64)
+    return labels

@@ -112,7 +112,7 @@ class SpectralSpeakers(SpeakerBaseline):
         if n == 1:
             self.eigenvalues_ = np.ones(1)
             return np.zeros(1, dtype=np.int64)
-        scores = terms.matrix()
+        scores = terms.matrix()  # shape: (n, n)
         affinity = expit(scores) if backend.kind == "plda" else 0.5 * (scores + 1.0)
         values, vectors = leading_vectors(
             refine(affinity, row_share=self.row_share, blur=self.blur),
@@ -255,7 +255,7 @@ class NmeSpectralSpeakers(SpeakerBaseline):
 
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:
         n = len(terms)
-        order = ranking(terms.matrix())
+        order = ranking(terms.matrix())  # shape: (n, n)
         most = min(self._most_sought(n), n - 1)
         grid = self._grid(n)
         gaps = self._search(order, grid, most)

@@ -153,6 +153,7 @@ class VbxSpeakers(SpeakerBaseline):
         psi = plda_of(backend).psi
         # Axes on which speakers do not differ say nothing, and have no gain.
         axes = backend.gain > 0.0
+        # shapes: (n, D), (D,)
         F, psi = terms.U[:, axes] / backend.gain[axes], psi[axes]
         start = self._start(terms)
         self.n_initial_ = int(start.max()) + 1
@@ -167,7 +168,7 @@ class VbxSpeakers(SpeakerBaseline):
             tol=self.tol,
         )
         kept = np.flatnonzero(result.pi > _EMPTY)
-        gamma = result.gamma[:, kept]
+        gamma = result.gamma[:, kept]  # shape: (n, n_kept)
         first_choice = kept[np.argmax(gamma, axis=1)]
         labels = by_first_appearance(first_choice)
         chosen = first_choice[np.unique(labels, return_index=True)[1]]
