@@ -46,8 +46,5 @@ def test_an_empty_store_has_no_blocks():
 
 
 def test_frames_of_another_width_are_refused():
-    with FrameStore(2) as store, pytest.raises(InvalidParameterError) as caught:
+    with FrameStore(2) as store, pytest.raises(InvalidParameterError, match="of 'a'"):
         store.extend([("a", np.ones((4, 3)))])
-    assert str(caught.value) == (
-        "FrameStore: frames of 'a' must be of shape (n, 2), got (4, 3)"
-    )

@@ -228,13 +228,11 @@ def test_broken_recordings_leave_the_others_intact(data):
 def test_without_a_list_the_problems_are_raised_after_the_good_segments(data):
     (data.path / "a.flac").write_bytes(b"")
     got = []
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(
+        DataFormatError, match=r"1 problem.*\n    a: .*a\.flac: is empty"
+    ):
         got.extend(name for name, _ in features_of_segments(data, front_end()))
     assert got == ["b1", "b2"]
-    assert str(caught.value) == (
-        f"{data.path}: 1 problem(s); the other segments are complete:\n"
-        f"    a: {data.path}/a.flac: is empty (0 bytes)"
-    )
 
 
 def test_speech_of_whole_recordings(data):

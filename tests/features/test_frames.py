@@ -93,32 +93,22 @@ def test_a_bad_segment_leaves_the_others_intact(data):
     words = "segment 'w0' starts at 7 s, but the recording ends at 6 s"
     assert problem.text == f"x: {words}; correct its times"
     got = []
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=rf"1 problem\(s\).*\n    w0: x: {words}"):
         got.extend(name for name, _ in frames_of(array, bad, config))
     assert got == ["w1", "w2"]
-    assert str(caught.value) == (
-        f"x: 1 problem(s); the other segments are complete:\n"
-        f"    w0: x: {words}; correct its times"
-    )
 
 
 @pytest.mark.parametrize("function", [frames_of, speech_of])
 def test_a_path_in_place_of_samples_is_refused(function):
-    with pytest.raises(InvalidParameterError) as caught:
+    problem = f"^{function.__name__}: audio must be .* got the path 'call.wav'; open"
+    with pytest.raises(InvalidParameterError, match=problem):
         function("call.wav")
-    assert str(caught.value) == (
-        f"{function.__name__}: audio must be samples of one channel, got the path "
-        f"'call.wav'; open it with sms_diar.io.audio.files.AudioFile"
-    )
 
 
 @pytest.mark.parametrize(
     "function", [features_of_segments, session_statistics, speech_of_recordings]
 )
 def test_a_path_in_place_of_a_data_directory_is_refused(function, tmp_path):
-    with pytest.raises(InvalidParameterError) as caught:
+    problem = f"^{function.__name__}: data must be a DataDir, got the path '{tmp_path}'"
+    with pytest.raises(InvalidParameterError, match=problem):
         list(function(tmp_path))
-    assert str(caught.value) == (
-        f"{function.__name__}: data must be a DataDir, got the path {str(tmp_path)!r}; "
-        f"wrap it: sms_diar.io.kaldi.data_dir.DataDir(path)"
-    )

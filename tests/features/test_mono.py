@@ -60,12 +60,8 @@ def test_channels_are_mixed_and_resampled():
 def test_samples_beyond_single_precision_are_refused():
     samples = noise(mono.BLOCK + 10)
     samples[mono.BLOCK + 3] = 1e39
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=rf"x: sample {mono.BLOCK + 3} is 1e\+39"):
         MonoAudio([ArraySamples(samples, RATE, name="x")], RATE)
-    assert str(caught.value) == (
-        f"x: sample {mono.BLOCK + 3} is 1e+39, beyond 32-bit floating-point numbers; "
-        f"samples should be in [-1, 1)"
-    )
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32])

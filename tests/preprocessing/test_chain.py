@@ -86,12 +86,8 @@ def test_chains_of_other_steps_fold_too(X):
 )
 def test_what_cannot_be_folded_is_named(X, middle):
     chain = Pipeline([("a", Center()), ("b", middle), ("c", Center())]).fit(X)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="fold: step 'b' must be an affine"):
         fold(chain)
-    assert str(caught.value) == (
-        "fold: step 'b' must be an affine step of this package, or a LengthNorm at "
-        f"either end of the chain, got {middle!r}"
-    )
 
 
 def test_an_unfitted_chain_is_refused():

@@ -198,9 +198,7 @@ def test_parts_that_do_not_fit_together(name, shape, want):
     wrong = np.zeros(shape)
     with pytest.raises(InvalidParameterError) as caught:
         replace(backend, **{name: wrong})
-    assert str(caught.value) == (
-        f"BackEnd: {name} must be of shape {want}, got {wrong.shape}"
-    )
+    assert str(caught.value).startswith(f"BackEnd: {name} must be of shape {want}")
 
 
 def test_a_plda_of_other_dimensions_than_the_transform():
