@@ -137,13 +137,14 @@ sys.argv = ["sms-diar", "cluster", {input!r}, "--output", {output!r}]
 main()
 """
 NETWORKS = """
-from sms_diar.networks._campplus_kernels import transform_tiles
-from sms_diar.networks._pyannet_kernels import normalise_leaky, step_cells
+from sms_diar.networks.campplus import next_tiles
+from sms_diar.networks.pyannet import normalise_leaky, step_cells
 zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
-transform_tiles(zeros(1, 4, 1, 2), 8, zeros(6, 3, 1, 2))
+next_tiles(zeros(6, 1, 1, 2), zeros(1), zeros(1, 4, 1, 2), 8, zeros(1, 4, 1, 2),
+           zeros(6, 3, 1, 2), zeros(2, 2))
 step_cells(zeros(2, 3, 1, 8), 0, zeros(2, 1, 8), zeros(2, 1, 2), zeros(2, 1, 2),
            zeros(3, 1, 4))
-normalise_leaky(zeros(2, 3), zeros(3), zeros(3), 0.1, zeros(2, 3))
+normalise_leaky(zeros(2, 3), zeros(3), zeros(3), 0.1, np.zeros((2, 3)), zeros(2, 3))
 """
 
 

@@ -12,7 +12,7 @@ def test_folders_of_scikit_learn_go_with_the_session(tmp_path, root):
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-p", "ended", "-p", "no:cacheprovider"),
-            *("-q", "tests/preprocessing/test_contract.py"),
+            *("-q", "tests/test_estimator_checks.py"),
             *("-k", "LengthNorm and check_readonly_memmap_input"),
         ],
         cwd=root,

@@ -28,13 +28,12 @@ __all__ = [
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing takes long
 if TYPE_CHECKING:
+    from sms_diar.clustering.points._base import History
     from sms_diar.clustering.points.bandwidth import estimate_bandwidth
-    from sms_diar.clustering.points.binned import BinnedStochasticMeanShift
-    from sms_diar.clustering.points.blurring import BlurringMeanShift
-    from sms_diar.clustering.points.history import History
-    from sms_diar.clustering.points.mean_shift import MeanShift
+    from sms_diar.clustering.points.mean_shift import BlurringMeanShift, MeanShift
     from sms_diar.clustering.points.profiles import KERNELS
     from sms_diar.clustering.points.stochastic import (
+        BinnedStochasticMeanShift,
         DoublyStochasticMeanShift,
         StochasticMeanShift,
     )
@@ -48,10 +47,10 @@ else:
     __getattr__, __dir__ = _lazy_names(
         __name__,
         {
-            "BinnedStochasticMeanShift": "sms_diar.clustering.points.binned",
-            "BlurringMeanShift": "sms_diar.clustering.points.blurring",
+            "BinnedStochasticMeanShift": "sms_diar.clustering.points.stochastic",
+            "BlurringMeanShift": "sms_diar.clustering.points.mean_shift",
             "DoublyStochasticMeanShift": "sms_diar.clustering.points.stochastic",
-            "History": "sms_diar.clustering.points.history",
+            "History": "sms_diar.clustering.points._base",
             "KERNELS": "sms_diar.clustering.points.profiles",
             "MeanShift": "sms_diar.clustering.points.mean_shift",
             "SpeakerBlurringMeanShift": "sms_diar.clustering.speakers.mean_shift",

@@ -154,7 +154,7 @@ _ENTRIES = (
     ),
     Method(
         "nme-sc",
-        "baselines.nme_spectral:NmeSpectralSpeakers",
+        "baselines.spectral:NmeSpectralSpeakers",
         "auto-tuned spectral clustering (normalised maximum eigengap)",
     ),
     Method(
@@ -186,7 +186,7 @@ POINT_METHODS = {
     for method in (
         Method("points-ms", "points.mean_shift:MeanShift", "mean shift"),
         Method(
-            "points-bms", "points.blurring:BlurringMeanShift", "blurring mean shift"
+            "points-bms", "points.mean_shift:BlurringMeanShift", "blurring mean shift"
         ),
         Method(
             "points-sms",
@@ -200,7 +200,7 @@ POINT_METHODS = {
         ),
         Method(
             "points-sms-binned",
-            "points.binned:BinnedStochasticMeanShift",
+            "points.stochastic:BinnedStochasticMeanShift",
             "stochastic mean shift of bins, approximate, for millions of points",
         ),
     )

@@ -210,15 +210,7 @@ class IvectorExtractor:
 
     @classmethod
     def from_model(cls, model: ModelFile, *, path: str = "model") -> IvectorExtractor:
-        """Build from a model file; additional arrays are ignored.
-
-        Parameters
-        ----------
-        model : ModelFile
-            Result of ``read_model(path, KIND)``.
-        path : str, default="model"
-            Name of the file for error messages.
-        """
+        """Build from ``read_model(path, KIND)``; additional arrays are ignored."""
         missing = [name for name in _ARRAYS if name not in model.arrays]
         if missing:
             raise DataFormatError(

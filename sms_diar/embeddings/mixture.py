@@ -124,6 +124,7 @@ class GaussianMixture:
         component.
         """
         if not self.is_full:
+            # shapes: (d, c), (d, c), (c,)
             linear, squares, constants = self._expansion
             Z = X - self._centre
             joint: FloatArray = Z @ linear
@@ -133,7 +134,7 @@ class GaussianMixture:
             return joint
         joint = np.empty((len(X), self.n_components))
         for c, factor in enumerate(self.whitening):
-            white = (X - self.means[c]) @ factor.T
+            white = (X - self.means[c]) @ factor.T  # shape: (n, d)
             joint[:, c] = self._constants[c] - 0.5 * np.einsum("ij,ij->i", white, white)
         return joint
 
@@ -157,7 +158,7 @@ class GaussianMixture:
         log_likelihoods : ndarray of shape (n,)
             Log-likelihoods under the full mixture, independent of `top`.
         """
-        joint = self.log_densities(X)
+        joint = self.log_densities(X)  # shape: (n, c)
         highest = joint.max(axis=1, keepdims=True)
         joint -= highest
         np.exp(joint, out=joint)

@@ -1,7 +1,7 @@
 """Neural network embeddings of the segments of a recording.
 
 `Embedder` is the interface that the rest of the package uses; `NetworkEmbedder`
-implements it for a network. `sms_diar.embeddings.registry` finds embedders by name.
+implements it for a network. `load_embedder` finds embedders by name.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -21,25 +22,21 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.io.audio.files import Samples
 from sms_diar.networks import store
-from sms_diar.types import EmbeddingSet, FloatArray, Segment
+from sms_diar.networks.registry import load_named
+from sms_diar.types import FloatArray, Segment
+
+GROUP = "sms_diar.embedders"
+_BATCH = 8  # segments of equal length that are processed together
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkInput:
     """Conversion of the samples of a segment to the input of a network.
 
-    Parameters
-    ----------
-    rate : int, default=16000
-        Sampling rate in hertz.
-    filterbank : FilterbankConfig or None
-        Filterbank settings; None for networks that take samples.
-    subtract_mean : bool, default=True
-        If True, subtract the mean of each filter over the segment.
-    scale : float, default=1
-        Factor applied to the samples; 32768 for networks trained on 16-bit integers.
-    shortest : int, default=3
-        Minimum number of frames, or of samples, that the network needs.
+    `filterbank` is None for networks that take samples. If `subtract_mean`, the mean
+    of each filter over the segment is subtracted. Samples are multiplied by `scale`,
+    32768 for networks trained on 16-bit integers. `shortest` is the minimum number of
+    frames, or of samples, that the network needs.
     """
 
     rate: int = 16000
@@ -77,9 +74,6 @@ class NetworkInput:
         return frames
 
 
-_BATCH = 8  # segments of equal length that are processed together
-
-
 @runtime_checkable
 class Embedder(Protocol):
     """Interface of models that compute embeddings of segments."""
@@ -87,33 +81,27 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Name used in messages."""
-        ...
 
     @property
     def rate(self) -> int:
         """Required sampling rate in hertz."""
-        ...
 
     @property
     def dim(self) -> int:
         """Dimension of the embeddings."""
-        ...
 
     @property
     def shortest(self) -> float:
         """Minimum duration of a segment in seconds."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify everything the vectors depend on."""
-        ...
 
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
         """Embed segments of one recording, in their order, shape (n, dim)."""
-        ...
 
 
 class Forward(Protocol):
@@ -122,26 +110,15 @@ class Forward(Protocol):
     @property
     def dim(self) -> int:
         """Dimension of the embeddings."""
-        ...
 
     def embed(self, inputs: FloatArray) -> FloatArray:
         """Map (n, n_frames, n_filters) or (n, n_samples) to (n, dim)."""
-        ...
 
 
 class NetworkEmbedder:
     """Embedder that consists of an input conversion and a network.
 
-    Parameters
-    ----------
-    network : Forward
-        Neural network.
-    digest : str
-        Identifier of the weights.
-    front : NetworkInput
-        Conversion of samples to the network's input.
-    name : str, default="network"
-        Name used in messages.
+    `digest` identifies the weights; `name` is used in messages.
     """
 
     def __init__(
@@ -179,21 +156,11 @@ class NetworkEmbedder:
     def embed(
         self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
     ) -> FloatArray:
-        """Embed segments of one recording.
+        """Embed segments of one recording, shape (n_segments, dim), at any length.
 
-        Parameters
-        ----------
-        audio : Samples
-            One channel at `rate`.
-        segments : sequence of Segment
-            Segments in seconds; parts beyond the recording are cut off.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
-
-        Returns
-        -------
-        vectors : ndarray of shape (n_segments, dim)
-            Embeddings, without length normalisation.
+        The audio is one channel at `rate`; parts of segments beyond the recording are
+        cut off. The vectors are not length-normalised. Results do not depend on the
+        number of threads, `workers`.
         """
         check_count("NetworkEmbedder", "workers", workers)
         if audio.rate != self.rate:
@@ -242,30 +209,6 @@ def _batches(spans: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     yield from waiting.values()
 
 
-def embed_segments(
-    embedder: Embedder,
-    audio: Samples,
-    segments: Mapping[str, Segment],
-    *,
-    workers: int = 1,
-) -> EmbeddingSet:
-    """Embed named segments; the result records the embedder for use by back ends.
-
-    Parameters
-    ----------
-    embedder : Embedder
-        Model that computes the embeddings.
-    audio : Samples
-        One channel at the embedder's rate.
-    segments : mapping from str to Segment
-        Segments by id, in seconds.
-    workers : int, default=1
-        Number of threads; results do not depend on it.
-    """
-    vectors = embedder.embed(audio, list(segments.values()), workers=workers)
-    return EmbeddingSet(tuple(segments), vectors, embedder.fingerprint, str(audio.path))
-
-
 def load_campplus() -> NetworkEmbedder:
     """Load the embedder ``campplus`` from the cache folder."""
     from sms_diar.networks.campplus import (  # noqa: PLC0415 compiled code
@@ -277,3 +220,21 @@ def load_campplus() -> NetworkEmbedder:
     front = NetworkInput(shortest=SHORTEST)
     network = CampPlus(model.arrays)
     return NetworkEmbedder(network, model.fingerprint, front, name="campplus")
+
+
+_BUILT_IN = {"campplus": load_campplus}
+
+
+def load_embedder(name: str | Path) -> Embedder:
+    """Load an embedder by name.
+
+    The path of a TOML file that describes an ONNX network is also accepted (see
+    `sms_diar.embeddings.onnx_network`).
+    """
+    if isinstance(name, Path) or name.endswith(".toml"):
+        from sms_diar.embeddings.onnx_network import (  # noqa: PLC0415 an extra
+            load_onnx_embedder,
+        )
+
+        return load_onnx_embedder(name)
+    return load_named(GROUP, _BUILT_IN, name, Embedder)  # type: ignore[type-abstract]

@@ -77,13 +77,7 @@ class Description:
 
 
 def load_onnx_embedder(path: str | Path) -> NetworkEmbedder:
-    """Load an embedder from a description of an ONNX file.
-
-    Parameters
-    ----------
-    path : str or Path
-        Path of the description in TOML.
-    """
+    """Load an embedder from the description, in TOML, of an ONNX file."""
     path = Path(path)
     description = read_description(path)
     try:
@@ -134,14 +128,8 @@ def read_description(path: Path) -> Description:
 class OnnxNetwork:
     """Network that is run by onnxruntime on one thread.
 
-    Parameters
-    ----------
-    file : Path
-        Path of the ONNX file.
-    words : Description
-        Names of the input and the output.
-    dim : int, default=0
-        Dimension of the embeddings, if known.
+    `words` has the names of the input and the output; `dim` is the dimension of the
+    embeddings, if known.
     """
 
     def __init__(self, file: Path, words: Description, dim: int = 0) -> None:

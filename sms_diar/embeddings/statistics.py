@@ -70,23 +70,10 @@ class Statistics:
 def segment_statistics(
     mixture: GaussianMixture, frames: AnyArray, *, top: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute zeroth and first order statistics of one segment.
+    """Compute zeroth (c,) and first order statistics (c, d) of one segment.
 
-    Parameters
-    ----------
-    mixture : GaussianMixture
-        Background model.
-    frames : ndarray of shape (n, d)
-        Frames of the segment; may be empty.
-    top : int, optional
-        Number of components used for each frame; see `GaussianMixture.posteriors`.
-
-    Returns
-    -------
-    zeroth : ndarray of shape (c,)
-        Sums of posteriors.
-    first : ndarray of shape (c, d)
-        Weighted sums of frames.
+    These are the sums of posteriors and the weighted sums of the frames, of shape
+    (n, d), of which there may be none. `top` is as for `GaussianMixture.posteriors`.
     """
     zeroth = np.zeros(mixture.n_components)
     first = np.zeros(mixture.means.shape)

@@ -121,6 +121,7 @@ class TotalVariability:
 
     def white_first(self, statistics: Statistics) -> FloatArray:
         """Return centred and whitened first order statistics, shape (n, c d)."""
+        # shape: (n, c, d)
         centred = statistics.first - statistics.zeroth[:, :, None] * self.means
         scales = self.mixture.whitening
         if self.mixture.is_full:
@@ -166,8 +167,8 @@ class TotalVariability:
 
     def solve_all(self, batch: Statistics, white: FloatArray) -> Ivectors:
         """Compute posteriors (3) from whitened first order statistics (n, c d)."""
-        precisions = self.precisions(batch.zeroth)
-        linear = white @ self.white_matrix
+        precisions = self.precisions(batch.zeroth)  # L (1), shape: (n, r, r)
+        linear = white @ self.white_matrix  # b (2), shape: (n, r)
         inverses = np.asarray(np.linalg.inv(precisions), dtype=np.float64)
         vectors: FloatArray = (inverses @ linear[:, :, None])[:, :, 0]
         factors = np.linalg.cholesky(precisions)
@@ -181,12 +182,7 @@ class TotalVariability:
     def extract(self, statistics: Statistics, *, workers: int = 1) -> FloatArray:
         """Compute i-vectors without covariances in batches, shape (n, r).
 
-        Parameters
-        ----------
-        statistics : Statistics
-            Statistics of any number of segments.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
+        Results do not depend on the number of threads, `workers`.
         """
         workers = check_count("TotalVariability", "workers", workers)
         self._check(statistics)
@@ -196,7 +192,7 @@ class TotalVariability:
 
     def solve(self, batch: Statistics) -> FloatArray:
         """Return the i-vectors of a batch (3), in the current thread."""
-        linear = self.white_first(batch) @ self.white_matrix
+        linear = self.white_first(batch) @ self.white_matrix  # b (2), shape: (n, r)
         solved = np.linalg.solve(self.precisions(batch.zeroth), linear[:, :, None])
         return np.asarray(solved[:, :, 0], dtype=np.float64)
 

@@ -18,9 +18,10 @@ prior. Neither step can lower the likelihood.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -62,12 +63,8 @@ class TotalVariabilityFit:
 class TotalVariabilityState:
     """State of the training after some iterations, for resuming.
 
-    Parameters
-    ----------
-    matrix, means : ndarrays of shapes (c, d, r) and (c, d)
-        Current model.
-    log_likelihoods : tuple of float
-        Log-likelihoods before each iteration so far; at least one.
+    `matrix` and `means` have shapes (c, d, r) and (c, d). `log_likelihoods` are the
+    values before each iteration so far; at least one.
     """
 
     matrix: FloatArray
@@ -197,10 +194,7 @@ def _expect(
     of_batch = partial(_batch_sums, model)
     batches = statistics.batches(BATCH)
     parts = ordered_map(of_batch, batches, workers=workers, shelf=shelf)
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
+    return reduce(operator.iadd, parts)
 
 
 def _batch_sums(model: TotalVariability, part: Statistics) -> _Sums:

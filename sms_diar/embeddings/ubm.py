@@ -17,9 +17,10 @@ on the number of workers.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,9 @@ class UbmFit:
 
 @dataclass(frozen=True, eq=False)
 class UbmState:
-    """State of the training after some iterations, for resuming.
+    """State of the training after some iterations, at least one, for resuming.
 
-    Parameters
-    ----------
-    mixture : GaussianMixture
-        Current mixture.
-    steps : tuple of UbmStep
-        Iterations so far; at least one.
-    generator : mapping
-        State of the NumPy random generator.
+    `generator` is the state of the NumPy random generator.
     """
 
     mixture: GaussianMixture
@@ -266,7 +260,8 @@ def _moments(
 ) -> _Moments:
     of_block = partial(_block_moments, mixture, mixture.weights @ mixture.means)
     blocks = cut_blocks(frames)
-    return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
+    parts = ordered_map(of_block, blocks, workers=workers, shelf=shelf)
+    return reduce(operator.iadd, parts)
 
 
 def _block_moments(
@@ -277,13 +272,6 @@ def _block_moments(
     moments = _weighted(X, posteriors, centre, full=mixture.is_full)
     moments.log_likelihood = float(log_likelihoods.sum())
     return moments
-
-
-def _sum(parts: Iterator[_Moments]) -> _Moments:
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
 
 
 def _global_moments(
@@ -307,7 +295,8 @@ def _global_moments(
     centre = start.astype(np.float64).mean(axis=0)
     of_block = partial(_plain_moments, centre, full=full)
     blocks = cut_blocks(checked())
-    return _sum(ordered_map(of_block, blocks, workers=workers, shelf=shelf))
+    parts = ordered_map(of_block, blocks, workers=workers, shelf=shelf)
+    return reduce(operator.iadd, parts)
 
 
 def _plain_moments(centre: FloatArray, block: AnyArray, *, full: bool) -> _Moments:
@@ -383,9 +372,7 @@ def _maximise(
         covariances = moments.second / counts[:, None, None] - outer
     starved = np.flatnonzero(moments.counts < max(min_frames, 1.0))
     sufficient = np.flatnonzero(moments.counts >= max(min_frames, 1.0))
-    if not len(
-        sufficient
-    ):  # pragma: no cover - there are min_frames for each component
+    if not len(sufficient):  # pragma: no cover - there are enough frames for one
         sufficient, starved = starved[:1], starved[1:]
     raised, floored = floor.raise_to(covariances[sufficient])
     weights = moments.counts[sufficient]  # equation (2)

@@ -56,12 +56,8 @@ class CmvnConfig:
 class CmvnStats:
     """Additive sums from which means and variances are computed.
 
-    Parameters
-    ----------
-    count : int
-        Number of frames.
-    total, squares : ndarray of shape (d,)
-        Sums of the frames and of the squared frames.
+    `total` and `squares`, of shape (d,), are the sums of `count` frames and of their
+    squares.
     """
 
     count: int
@@ -108,35 +104,15 @@ class CmvnStats:
         return centred / self.deviation if variance else centred
 
 
-def sliding_cmvn(
-    frames: FloatArray, window: int, *, variance: bool = True
-) -> FloatArray:
-    """Normalise each frame by the window around it.
-
-    The window is centred and always contains `window` frames if there are enough; near
-    the ends it is shifted inwards, like ``apply-cmvn-sliding --center=true`` in Kaldi.
-
-    Parameters
-    ----------
-    frames : ndarray of shape (n, d)
-        One frame per row.
-    window : int
-        Number of frames in the window.
-    variance : bool, default=True
-        If True, scale to unit variance.
-    """
-    out = np.empty_like(frames)
-    for start in range(0, len(frames), _ROWS):
-        rows = slice(start, min(start + _ROWS, len(frames)))
-        out[rows] = sliding_cmvn_rows(frames, rows, window, variance=variance)
-    return out
-
-
 def sliding_cmvn_rows(
     frames: FloatArray, rows: slice, window: int, *, variance: bool = True
 ) -> FloatArray:
-    """Apply `sliding_cmvn` to some rows; the other rows only serve as context."""
-    check_count("sliding_cmvn", "window", window)
+    """Normalise some rows of (n, d) frames by a window around each of them.
+
+    The window is centred and always contains `window` frames if there are enough; near
+    the ends it is shifted inwards, like ``apply-cmvn-sliding --center=true`` in Kaldi.
+    """
+    check_count("sliding_cmvn_rows", "window", window)
     n = len(frames)
     indices = np.arange(rows.start, rows.stop)
     first = np.clip(indices - window // 2, 0, max(n - window, 0))

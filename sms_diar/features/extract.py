@@ -69,7 +69,7 @@ def features_of_segments(
     workers: int = 1,
     problems: list[Problem] | None = None,
 ) -> Iterator[tuple[str, Frames]]:
-    """Yield the frames of the segments, recording by recording.
+    """Yield id and speech frames of the segments, recording by recording.
 
     Parameters
     ----------
@@ -92,15 +92,13 @@ def features_of_segments(
     workers : int, default=1
         Number of processes; each processes whole recordings.
     problems : list of Problem, optional
-        List to which problems are appended. Without it, a single `DataFormatError`
-        lists all problems after all good segments have been yielded.
+        As for :func:`sms_diar.features.frames.frames_of`.
 
     Yields
     ------
-    id : str
-        Segment id, in the order of `wav.scp`, then of `segments`.
-    frames : ndarray of shape (n, config.dim), dtype float32
-        The speech frames; at least one.
+    id, frames : str, ndarray of shape (n, config.dim)
+        In the order of `wav.scp`, then of `segments`; see
+        :func:`sms_diar.features.frames.frames_of`.
     """
     _refuse_path("features_of_segments", data)
     config = FrontEnd() if config is None else config

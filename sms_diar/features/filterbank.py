@@ -27,19 +27,9 @@ _FLOOR = float(np.finfo(np.float32).eps)  # as in Kaldi; keeps log(0) finite
 class FilterbankConfig:
     """Filterbank settings; the defaults are Kaldi's.
 
-    Parameters
-    ----------
-    rate : int, default=16000
-        Sampling rate in hertz.
-    n_filters : int, default=80
-        Number of mel filters, which is the dimension of a frame.
-    low, high : float
-        Lowest and highest frequency of the filters in hertz. If `high` is not
-        positive, it is added to the Nyquist frequency.
-    length, shift : float
-        Frame length and frame shift in seconds.
-    preemphasis : float, default=0.97
-        Pre-emphasis coefficient.
+    The `rate` and the lowest and highest frequency of the filters, `low` and `high`,
+    are in hertz; if `high` is not positive, it is added to the Nyquist frequency.
+    `length` and `shift` of frames are in seconds.
     """
 
     rate: int = 16000
@@ -85,19 +75,10 @@ class FilterbankConfig:
 
 
 def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
-    """Compute log filterbank energies.
+    """Compute log filterbank energies, shape (n_frames, n_filters).
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n,)
-        Signal with values in [-1, 1).
-    config : FilterbankConfig
-        Filterbank settings.
-
-    Returns
-    -------
-    frames : ndarray of shape (n_frames, n_filters)
-        Log energies; empty if there are fewer samples than one frame needs.
+    The `samples` are in [-1, 1). The result is empty if there are fewer than one frame
+    needs.
     """
     if len(samples) < config.frame_samples:
         return np.empty((0, config.n_filters))
@@ -112,6 +93,7 @@ def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
     emphasised[:, 0] -= config.preemphasis * frames[:, 0]
     emphasised *= _window(config.frame_samples)
     size = _transform_size(config.frame_samples)
+    # shape: (n_frames, size / 2); the filters do not use the Nyquist frequency
     spectrum = np.fft.rfft(emphasised, size)[:, : size // 2]
     power = spectrum.real**2 + spectrum.imag**2
     energies: FloatArray = power @ _triangles(config)

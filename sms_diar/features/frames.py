@@ -53,32 +53,14 @@ def frames_of(
     recording: str = "recording",
     problems: list[Problem] | None = None,
 ) -> Iterator[tuple[str, Frames]]:
-    """Yield the frames of the segments of one recording.
+    """Yield id and speech frames of the segments of one recording.
 
-    Parameters
-    ----------
-    audio : Samples
-        One channel at any rate; it is resampled to the rate of the front end.
-    segments : mapping from str to Segment, optional
-        Segments by id, all of this recording. By default, the whole recording is one
-        segment whose id is `recording`.
-    front_end : FrontEnd, optional
-        Front-end settings.
-    stats : CmvnStats, optional
-        Statistics for ``front_end.cmvn.method="session"``. By default, the session is
-        this recording.
-    recording : str, default="recording"
-        Name of the recording.
-    problems : list of Problem, optional
-        List to which problems are appended. Without it, a single `DataFormatError`
-        lists all problems after all good segments have been yielded.
-
-    Yields
-    ------
-    id : str
-        Segment id, in the order of `segments`.
-    frames : ndarray of shape (n, front_end.dim), dtype float32
-        The speech frames; at least one.
+    The `audio`, one channel at any rate, is resampled to the rate of the front end. By
+    default the whole recording is one segment whose id is `recording`. `stats` are the
+    statistics for ``front_end.cmvn.method="session"``; by default the session is this
+    recording. Frames have shape (n, front_end.dim), n >= 1, and type float32.
+    Problems are appended to `problems`; without it, a single `DataFormatError` lists
+    all problems after all good segments have been yielded.
     """
     _refuse_path("frames_of", audio)
     settings = FrontEnd() if front_end is None else front_end
@@ -97,18 +79,9 @@ def speech_of(
     rate: int = 8000,
     recording: str = "recording",
 ) -> list[Segment]:
-    """Detect the speech in a recording.
+    """Detect the speech in a recording, one channel at any rate.
 
-    Parameters
-    ----------
-    audio : Samples
-        One channel at any rate.
-    vad : VadConfig, optional
-        Settings of the speech detector.
-    rate : int, default=8000
-        Rate to which the audio is resampled; 8000 or 16000 for the neural detector.
-    recording : str, default="recording"
-        Recording name of the returned segments.
+    The audio is resampled to `rate` first, 8000 or 16000 for the neural detector.
     """
     _refuse_path("speech_of", audio)
     config = VadConfig() if vad is None else vad
@@ -278,19 +251,7 @@ class Cepstra:
 def cepstra_of(
     audio: Samples, piece: Piece, recording: str, front_end: FrontEnd
 ) -> Cepstra:
-    """Compute the cepstra of a segment.
-
-    Parameters
-    ----------
-    audio : Samples
-        Recording at any rate.
-    piece : Piece
-        Segment of the recording.
-    recording : str
-        Name of the recording.
-    front_end : FrontEnd
-        Front-end settings.
-    """
+    """Compute the cepstra of a segment of a recording at any rate."""
     owner = f"segment {piece.id!r}"
     settings, vad = front_end.mfcc, front_end.vad
     signal = _Signal(at_rate(audio, settings.rate), piece, owner)

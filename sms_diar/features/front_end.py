@@ -66,14 +66,9 @@ class FrontEnd:
     def from_dict(
         cls, settings: Mapping[str, Any], *, origin: str = "front end"
     ) -> FrontEnd:
-        """Build from plain values; missing keys get their defaults.
+        """Build from tables ``mfcc``, ``cmvn``, ``deltas`` and ``vad`` of plain values.
 
-        Parameters
-        ----------
-        settings : mapping
-            Tables ``mfcc``, ``cmvn``, ``deltas`` and ``vad``.
-        origin : str
-            Source of the settings, for error messages.
+        Missing keys get their defaults; `origin` names the source in error messages.
         """
         parts = {}
         for section, values in settings.items():

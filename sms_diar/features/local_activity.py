@@ -23,6 +23,7 @@ from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import Segmenter
+from sms_diar.features.vad import active_spans
 from sms_diar.io.audio.files import Samples
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
@@ -33,14 +34,8 @@ _BLOCK = 8  # windows per worker that are held in memory as samples
 class Frames:
     """Frame grid of a recording.
 
-    Parameters
-    ----------
-    step, offset : float
-        Distance between frames, and middle of the first frame, in seconds.
-    count : int
-        Number of frames.
-    duration : float
-        Duration of the recording in seconds.
+    `step` between frames, `offset` of the middle of the first frame and `duration` of
+    the recording are in seconds; `count` is the number of frames.
     """
 
     step: float
@@ -57,37 +52,19 @@ class Frames:
         return slice(first, last)
 
     def stretches(self, on: BoolArray) -> list[tuple[float, float]]:
-        """Return runs of active frames as (start, end) in seconds.
-
-        A frame covers one step around its middle; the first and the last frame extend
-        to the ends of the recording.
-        """
-        edges = np.flatnonzero(np.diff(on, prepend=False, append=False))
+        """Return runs of active frames as (start, end) in seconds."""
         margin = self.offset - self.step / 2
-        return [
-            (
-                0.0 if first == 0 else first * self.step + margin,
-                self.duration if last == self.count else last * self.step + margin,
-            )
-            for first, last in edges.reshape(-1, 2).tolist()
-        ]
+        return active_spans(on, self.step, margin, self.duration)
 
 
 @dataclass(frozen=True, eq=False)
 class LocalActivity:
     """Class probabilities of a segmenter in all windows of a recording.
 
-    Parameters
-    ----------
-    frames : Frames
-        Frame grid of the recording.
-    starts : ndarray of shape (n_windows,)
-        First frame of each window.
-    probabilities : ndarray of shape (n_windows, n_window_frames, n_classes)
-        Probabilities in half precision: five hours with a window every second need
-        150 MB.
-    classes : tuple of tuple of int
-        Local speakers that are active in each class.
+    `starts` of shape (n_windows,) are the first frames of the windows. `probabilities`
+    of shape (n_windows, n_window_frames, n_classes) are in half precision: five hours
+    with a window every second need 150 MB. `classes` lists the local speakers that are
+    active in each class.
     """
 
     frames: Frames
@@ -110,12 +87,9 @@ class LocalActivity:
     def windows(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """Yield the frames and the speaker probabilities of each window.
 
-        Yields
-        ------
-        span : slice
-            Frames of the recording that are in the window.
-        speaking, alone : ndarray of shape (n_frames, n_local)
-            Probability that a local speaker is active, and that it is the only one.
+        These are the frames of the recording that are in the window, and two arrays of
+        shape (n_frames, n_local): the probability that a local speaker is active, and
+        that it is the only one.
         """
         speaks = np.zeros((len(self.classes), self.n_local))  # shape: (c, n_local)
         for row, group in enumerate(self.classes):
@@ -162,20 +136,10 @@ def local_activity(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> LocalActivity:
-    """Run a segmenter over a recording in sliding windows.
+    """Run a segmenter over one channel at its rate in sliding windows.
 
-    Parameters
-    ----------
-    audio : Samples
-        One channel at the rate of the segmenter.
-    segmenter : Segmenter
-        Segmentation network.
-    step : float, default=2.0
-        Distance between windows in seconds, rounded to whole frames.
-    workers : int, default=1
-        Number of threads; results do not depend on it.
-    progress : Progress, optional
-        Receiver of progress reports.
+    The `step` between windows, in seconds, is rounded to whole frames. Results do not
+    depend on the number of threads, `workers`.
     """
     check_positive("local_activity", "step", step)
     rate, per_frame = audio.rate, round(segmenter.frame_step * audio.rate)

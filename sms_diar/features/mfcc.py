@@ -64,14 +64,9 @@ def frame_count(n_samples: int, length: int, shift: int) -> int:
 def frame_chunks(
     blocks: Iterable[FloatArray], length: int, shift: int
 ) -> Iterator[Chunk]:
-    """Cut blocks of samples of any size into chunks of whole frames.
+    """Cut blocks of consecutive samples of any size into chunks of whole frames.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Consecutive samples.
-    length, shift : int
-        Frame length and frame shift in samples; the shift is at most `length`.
+    Frame `length` and `shift` are in samples; the shift is at most the length.
     """
     full = (CHUNK - 1) * shift + length
     pending, before = np.empty(0), 0.0
@@ -201,20 +196,11 @@ class MfccConfig:
 
 
 def mfcc(blocks: Iterable[FloatArray], config: MfccConfig) -> Iterator[FloatArray]:
-    """Yield the cepstra of consecutive samples in chunks.
+    """Yield the cepstra of consecutive samples in chunks of shape (n, 1 + n_cepstra).
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Consecutive samples in [-1, 1) at ``config.rate``. The block sizes do not
-        change the result. For a whole signal, pass ``[signal]``.
-    config : MfccConfig
-        Settings of the cepstra.
-
-    Yields
-    ------
-    ndarray of shape (n, 1 + n_cepstra)
-        Log energy and cepstra. Nothing is yielded for less than one whole frame.
+    Samples are in [-1, 1) at ``config.rate``. The block sizes do not change the
+    result; for a whole signal, pass ``[signal]``. The first column is the log energy.
+    Nothing is yielded for less than one whole frame.
     """
     for chunk in frame_chunks(blocks, config.frame_length, config.frame_shift):
         yield mfcc_chunk(chunk, config)
@@ -293,20 +279,7 @@ def delta(features: FloatArray, window: int = 2) -> FloatArray:
 
 
 def add_deltas(features: FloatArray, config: DeltaConfig) -> FloatArray:
-    """Append derivatives to the features.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        One frame per row.
-    config : DeltaConfig
-        Settings of the derivatives.
-
-    Returns
-    -------
-    ndarray of shape (n, d * (order + 1))
-        The features, followed by the derivatives in increasing order.
-    """
+    """Append derivatives, in increasing order, to features of shape (n, d)."""
     parts = [features]
     for _ in range(config.order):
         parts.append(delta(parts[-1], config.window))

@@ -37,17 +37,9 @@ IN_MEMORY = 1 << 26
 class MonoAudio:
     """Samples of one channel at one rate, in memory or in a temporary file.
 
-    It implements `sms_diar.io.audio.Samples`. Use it in a ``with`` statement, or call
+    Several channels of a recording are averaged; all are resampled to `rate`. It
+    implements `sms_diar.io.audio.Samples`. Use it in a ``with`` statement, or call
     `close`.
-
-    Parameters
-    ----------
-    channels : sequence of Samples
-        Channels of one recording; if there are several, they are averaged.
-    rate : int
-        Sampling rate in hertz to which the channels are resampled.
-    progress : Progress, optional
-        Receiver of progress reports.
     """
 
     def __init__(
@@ -101,14 +93,8 @@ class MonoAudio:
 class ArraySamples:
     """One channel in memory with the interface of an audio file.
 
-    Parameters
-    ----------
-    samples : ndarray of shape (n,)
-        Floats in [-1, 1), or integers of 16 or 32 bits, which are scaled to that range.
-    rate : int
-        Sampling rate in hertz.
-    name : str, default="samples"
-        Name used in error messages.
+    Samples are floats in [-1, 1), or integers of 16 or 32 bits, which are scaled to
+    that range. The `name` is used in error messages.
     """
 
     def __init__(
@@ -174,15 +160,7 @@ def _narrow(block: FloatArray, first: int, path: Path) -> bytes:
 
 
 class Resampled:
-    """Recording resampled to another rate.
-
-    Parameters
-    ----------
-    audio : Samples
-        Original recording.
-    rate : int
-        Target sampling rate in hertz.
-    """
+    """Recording resampled to another rate."""
 
     def __init__(self, audio: Samples, rate: int) -> None:
         check_count("Resampled", "rate", rate)

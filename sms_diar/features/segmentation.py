@@ -14,7 +14,7 @@ from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count
 from sms_diar.networks import store
 from sms_diar.networks.pyannet import CLASSES, FIELD, STEP, PyanNet
-from sms_diar.networks.registry import load_named, names
+from sms_diar.networks.registry import load_named
 from sms_diar.types import AnyArray, FloatArray
 
 RATE = 16000
@@ -28,52 +28,39 @@ class Segmenter(Protocol):
     @property
     def name(self) -> str:
         """Name used in messages."""
-        ...
 
     @property
     def rate(self) -> int:
         """Required sampling rate in hertz."""
-        ...
 
     @property
     def window(self) -> float:
         """Window length in seconds that the model was trained for."""
-        ...
 
     @property
     def frame_step(self) -> float:
         """Distance between frames in seconds."""
-        ...
 
     @property
     def frame_offset(self) -> float:
         """Middle of the first frame, in seconds from the start of the window."""
-        ...
 
     @property
     def classes(self) -> tuple[tuple[int, ...], ...]:
         """Local speakers that are active in each class."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify the network."""
-        ...
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
         """Map (n_windows, n_samples) to (n_windows, n_frames, n_classes)."""
-        ...
 
 
 class PyanNetSegmenter:
     """Segmenter for up to three local speakers, two at a time, in windows of 10 s.
 
-    Parameters
-    ----------
-    network : PyanNet
-        Segmentation network with a frame every 17 ms.
-    fingerprint : str
-        Identifier of the weights.
+    The network has a frame every 17 ms; `fingerprint` identifies its weights.
     """
 
     name = "segmentation"
@@ -88,19 +75,11 @@ class PyanNetSegmenter:
         self.fingerprint = fingerprint
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
-        """Compute log-probabilities of the classes.
+        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
 
-        Parameters
-        ----------
-        windows : ndarray of shape (n_windows, n_samples)
-            Samples in [-1, 1) at `rate`; 10 s, or less for a shorter recording.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
-
-        Returns
-        -------
-        values : ndarray of shape (n_windows, n_frames, 7)
-            Log-probabilities; 10 s give 589 frames.
+        `windows` of shape (n_windows, n_samples) are samples in [-1, 1) at `rate`: 10
+        s, which give 589 frames, or less for a shorter recording. Results do not depend
+        on the number of threads, `workers`.
         """
         check_count("PyanNetSegmenter", "workers", workers)
         empty = self._network.log_probabilities(windows[:0])
@@ -117,11 +96,6 @@ def load_segmentation() -> PyanNetSegmenter:
 
 GROUP = "sms_diar.segmenters"
 _BUILT_IN = {"segmentation": load_segmentation}
-
-
-def segmenter_names() -> list[str]:
-    """List the names of all segmenters, whether or not their files are installed."""
-    return names(GROUP, _BUILT_IN)
 
 
 def load_segmenter(name: str = "segmentation") -> Segmenter:

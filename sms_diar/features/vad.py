@@ -39,6 +39,25 @@ from sms_diar.types import BoolArray, FloatArray, Segment
 Span = tuple[float, float]
 
 
+def active_spans(
+    is_active: BoolArray, step: float, margin: float, duration: float
+) -> list[Span]:
+    """Return runs of active frames as (start, end) in seconds.
+
+    Frame i covers one `step` from ``i * step + margin``; the first and the last frame
+    extend to the ends of the signal.
+    """
+    edges = np.flatnonzero(np.diff(is_active, prepend=False, append=False))
+    n = len(is_active)
+    return [
+        (
+            0.0 if first == 0 else first * step + margin,
+            duration if last == n else last * step + margin,
+        )
+        for first, last in edges.reshape(-1, 2).tolist()
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class FrameGrid:
     """Time grid of frames: `shift` apart, each `length` long, in seconds.
@@ -61,16 +80,8 @@ class FrameGrid:
 
     def spans(self, is_speech: BoolArray, duration: float) -> list[Span]:
         """Return runs of speech frames as (start, end) in seconds."""
-        edges = np.flatnonzero(np.diff(is_speech, prepend=False, append=False))
         margin = (self.length - self.shift) / 2
-        n = len(is_speech)
-        return [
-            (
-                0.0 if first == 0 else first * self.shift + margin,
-                duration if last == n else last * self.shift + margin,
-            )
-            for first, last in edges.reshape(-1, 2).tolist()
-        ]
+        return active_spans(is_speech, self.shift, margin, duration)
 
 
 def tidy(
@@ -83,16 +94,8 @@ def tidy(
 ) -> list[Span]:
     """Close short pauses, drop short speech, then pad the remaining spans.
 
-    Parameters
-    ----------
-    spans : iterable of (start, end)
-        Spans in temporal order that do not overlap.
-    duration : float
-        Duration of the signal; padding does not extend beyond it.
-    min_speech, min_pause : float
-        Shorter speech is dropped and shorter pauses are closed, in seconds.
-    padding : float
-        Seconds added on each side. Spans that then touch are merged.
+    `spans` are in temporal order and do not overlap; all times are in seconds. Padding
+    does not extend beyond `duration`, and spans that then touch are merged.
 
     Examples
     --------
@@ -233,25 +236,11 @@ def detect_speech(
     recording: str = "",
     start: float = 0.0,
 ) -> list[Segment]:
-    """Detect the speech in consecutive samples.
+    """Detect the speech in consecutive samples, in segments without overlap.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Samples in [-1, 1). The block sizes do not change the result.
-    config : VadConfig
-        Settings of the speech detector.
-    rate : int
-        Sampling rate in hertz; 8000 or 16000 for the neural detector.
-    recording : str, optional
-        Recording name of the returned segments.
-    start : float, default=0.0
-        Time of the first sample in the recording, in seconds.
-
-    Returns
-    -------
-    segments : list of Segment
-        Speech segments in temporal order, without overlap.
+    Samples are in [-1, 1) at `rate`, which is 8000 or 16000 for the neural detector.
+    The block sizes do not change the result. `start` is the time of the first sample
+    in the recording, in seconds.
     """
     counted = _Counted(blocks)
     if config.method == "neural":
@@ -275,7 +264,7 @@ def detect_speech(
 
 
 def speech_band(blocks: Iterable[FloatArray], rate: int) -> Iterator[FloatArray]:
-    """Samples between 300 and 3400 Hz; cutting into blocks changes nothing."""
+    """Filter samples to 300 to 3400 Hz; the block sizes do not change the result."""
     # Only here, because commands without audio load this module as well.
     from scipy.signal import butter, sosfilt, sosfilt_zi  # noqa: PLC0415
 
@@ -353,17 +342,7 @@ def require_neural_vad() -> None:
 def _decide_neural(
     blocks: Iterable[FloatArray], rate: int, probability: float
 ) -> tuple[FrameGrid, BoolArray]:
-    """Classify windows of 32 ms with the neural detector.
-
-    Parameters
-    ----------
-    blocks : iterable of ndarray
-        Consecutive samples in [-1, 1).
-    rate : int
-        Sampling rate, 8000 or 16000.
-    probability : float
-        Probability at which speech begins.
-    """
+    """Classify windows of 32 ms; speech begins at `probability`."""
     if rate not in NEURAL_RATES:
         raise InvalidParameterError(
             f"neural VAD: rate must be 8000 or 16000, got {rate}; resample first"

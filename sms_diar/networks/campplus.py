@@ -23,15 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+from sms_diar._numba import kernel
 from sms_diar.errors import InvalidParameterError
-from sms_diar.networks._campplus_kernels import (
-    affine_relu,
-    bias_relu_means,
-    gated_taps,
-    next_tiles,
-    transform_tiles,
-)
-from sms_diar.networks.campplus_weights import BLOCKS, HEAD
+from sms_diar.networks.conversion import BLOCKS, HEAD
 from sms_diar.types import AnyArray, FloatArray
 
 BANDS = 80
@@ -41,6 +35,7 @@ SHORTEST = 3
 _FRAMES = 1200  # frames per batch, so that the arrays fit into the processor cache
 _PART = 100  # frames of the inner network that share a gate
 _NOTHING = np.empty((0, 0, 0, 0), dtype=np.float32)
+_NO_BIAS = np.empty(0, dtype=np.float32)
 _TAPS_TO_TILE = np.array(
     [[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]
 ) / np.array([[24.0]])
@@ -49,13 +44,7 @@ Single = npt.NDArray[np.float32]
 
 
 class CampPlus:
-    """CAM++ network.
-
-    Parameters
-    ----------
-    weights : mapping from str to ndarray
-        Result of `sms_diar.networks.campplus_weights.convert`.
-    """
+    """CAM++ network with the weights that `conversion.convert_campplus` returns."""
 
     def __init__(self, weights: Mapping[str, AnyArray]) -> None:
         self._weights = {
@@ -74,18 +63,11 @@ class CampPlus:
         return len(self._weights["out.bias"])
 
     def embed(self, frames: AnyArray) -> FloatArray:
-        """Embed windows of equal length.
+        """Embed windows of equal length, shape (n_windows, 192).
 
-        Parameters
-        ----------
-        frames : ndarray of shape (n_windows, n_frames, 80)
-            Log filterbank energies minus their mean over the window.
-
-        Returns
-        -------
-        vectors : ndarray of shape (n_windows, 192)
-            Embeddings without length normalisation. The last bits (in single
-            precision) depend on the number of windows in the batch.
+        `frames` of shape (n_windows, n_frames, 80) are log filterbank energies minus
+        their mean over the window. The embeddings have no length normalisation. Their
+        last bits (in single precision) depend on the number of windows in the batch.
         """
         if frames.ndim != 3 or frames.shape[2] != BANDS or frames.shape[1] < SHORTEST:
             raise InvalidParameterError(
@@ -113,9 +95,8 @@ class CampPlus:
         padded = np.zeros((n_windows, 4 * n_tiles, BANDS), dtype=np.float32)
         padded[:, :length] = frames
         tiled = padded.reshape(n_windows * n_tiles, 4, 1, BANDS).transpose(3, 1, 2, 0)
-        plain = np.ascontiguousarray(tiled)
-        tiles = _between_zeros(plain)
-        transform_tiles(plain, length, tiles)
+        plain = np.ascontiguousarray(tiled)  # shape: (BANDS, 4, 1, n_windows * n_tiles)
+        tiles = _tiles_of(_NOTHING, _NO_BIAS, _NOTHING, length, plain)
         plain, tiles = self._convolved("conv1", tiles, 1, _NOTHING, length)
         for name, has_shortcut, step in HEAD:
             residual = plain
@@ -143,18 +124,17 @@ class CampPlus:
             (tiles.strides[0], step * tiles.strides[1], *tiles.strides[2:]),
             writeable=False,
         )
-        product = self._transformed[name][:, None] @ blocks
+        product = self._transformed[name][:, None] @ blocks  # shape: (6, n_out, c, n)
         bias = self._weights[f"{name}.bias"]
         plain = np.empty((n_out, 4, len(bias), n), dtype=np.float32)
-        following = _between_zeros(plain)
-        next_tiles(product, bias, residual, length, plain, following)
-        return plain, following
+        return plain, _tiles_of(product, bias, residual, length, plain)
 
     def _halved(self, x: Single, n_windows: int, n_frames: int) -> tuple[Single, int]:
         """Halve the frame rate; each output frame depends on five input frames."""
         padded = np.pad(
             x.reshape(len(x), n_windows, n_frames), ((0, 0), (0, 0), (2, 2))
         )
+        # shape: (channels, n_windows, length, 5)
         five = sliding_window_view(padded, 5, axis=2)[:, :, ::2]
         length = five.shape[2]
         rows = np.ascontiguousarray(five.transpose(3, 0, 1, 2))
@@ -181,11 +161,11 @@ class CampPlus:
                 weights[f"{name}.shift"],
                 inputs,
             )
-            narrow = weights[f"{name}.narrow.weight"] @ inputs
+            narrow = weights[f"{name}.narrow.weight"] @ inputs  # shape: (128, n)
             context = np.empty((len(narrow), n_parts), dtype=np.float32)
             bias = weights[f"{name}.narrow.bias"]
             bias_relu_means(narrow, bias, length, _PART, context)
-            taps = weights[f"{name}.taps.weight"] @ narrow
+            taps = weights[f"{name}.taps.weight"] @ narrow  # shape: (3 * growth, n)
             gate_taps = taps.reshape(3, growth, n)
             out = rows[filled : filled + growth]
             gated_taps(gate_taps, self._gate(name, context), length, _PART, step, out)
@@ -212,6 +192,7 @@ class CampPlus:
 
     def _pooled(self, x: Single, n_windows: int) -> FloatArray:
         affine_relu(x, self._weights["last.scale"], self._weights["last.shift"], x)
+        # shape: (channels, n_windows, length)
         windows = x.reshape(len(x), n_windows, -1).astype(np.float64)
         means = windows.mean(axis=2)
         deviations = windows.std(axis=2, ddof=1)
@@ -220,11 +201,15 @@ class CampPlus:
         return np.asarray(vectors + self._weights["out.bias"], dtype=np.float64)
 
 
-def _between_zeros(plain: Single) -> Single:
-    """Allocate transformed tiles for frames, with a row of zeros on either side."""
+def _tiles_of(
+    product: Single, bias: Single, residual: Single, length: int, plain: Single
+) -> Single:
+    """Apply `next_tiles`; the result has a row of zeros on either side."""
     rows, _, channels, n = plain.shape
     tiles = np.empty((6, rows + 2, channels, n), dtype=np.float32)
     tiles[:, 0] = tiles[:, -1] = 0.0
+    beside = np.empty((2, n), dtype=np.float32)
+    next_tiles(product, bias, residual, length, plain, tiles, beside)
     return tiles
 
 
@@ -233,3 +218,156 @@ def _transformed(weight: Single) -> Single:
     taps = weight.reshape(len(weight), 3, 3, -1).astype(np.float64)
     six = np.einsum("pt,oftc->pofc", _TAPS_TO_TILE, taps)
     return np.asarray(six.reshape(6, len(weight), -1), dtype=np.float32)
+
+
+@kernel
+def affine_relu(x: AnyArray, scale: AnyArray, shift: AnyArray, out: AnyArray) -> None:
+    """Compute ``max(scale * x + shift, 0)``; scale and shift are per row of (c, n)."""
+    zero = np.float32(0.0)
+    for row in range(x.shape[0]):
+        a, b = scale[row], shift[row]
+        for column in range(x.shape[1]):
+            out[row, column] = max(a * x[row, column] + b, zero)
+
+
+@kernel
+def next_tiles(  # noqa: PLR0912 in one piece it compiles fastest
+    product: AnyArray,
+    bias: AnyArray,
+    residual: AnyArray,
+    length: int,
+    plain: AnyArray,
+    tiles: AnyArray,
+    beside: AnyArray,
+) -> None:
+    """Convert products of tiles to rectified frames, and these to the next tiles.
+
+    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows are side
+    by side, and frames beyond a window are zero.
+
+    Parameters
+    ----------
+    product : ndarray of shape (6, rows, c, n) or (0, 0, 0, 0)
+        Products of transformed tiles; if empty, `plain` contains the frames.
+    bias : ndarray of shape (c,)
+        Bias of each channel.
+    residual : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
+        Residual input that is added, if not empty.
+    length : int
+        Number of frames of a window, in ``ceil(length / 4)`` tiles.
+    plain : ndarray of shape (rows, 4, c, n)
+        Output array for the frames.
+    tiles : ndarray of shape (6, rows + 2, c, n)
+        Output array for the transformed tiles; its first and last row do not change.
+    beside : ndarray of shape (2, n)
+        Working memory for the frames before and after each tile.
+    """
+    zero, two, four = np.float32(0.0), np.float32(2.0), np.float32(4.0)
+    five, eight = np.float32(5.0), np.float32(8.0)
+    rows, _, channels, n = plain.shape
+    n_tiles = -(-length // 4)
+    before, after = beside[0], beside[1]
+    for row in range(rows):
+        for channel in range(channels):
+            y0, y1 = plain[row, 0, channel], plain[row, 1, channel]
+            y2, y3 = plain[row, 2, channel], plain[row, 3, channel]
+            if product.shape[0] > 0:
+                b = bias[channel]
+                for t in range(n):
+                    plus = product[1, row, channel, t] + product[2, row, channel, t]
+                    minus = product[1, row, channel, t] - product[2, row, channel, t]
+                    plus2 = product[3, row, channel, t] + product[4, row, channel, t]
+                    minus2 = product[3, row, channel, t] - product[4, row, channel, t]
+                    y0[t] = product[0, row, channel, t] + plus + plus2 + b
+                    y1[t] = minus + two * minus2 + b
+                    y2[t] = plus + four * plus2 + b
+                    y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
+                for j in range(4):
+                    y = plain[row, j, channel]
+                    if residual.shape[0] > 0:
+                        for t in range(n):
+                            y[t] = max(y[t] + residual[row, j, channel, t], zero)
+                    else:
+                        for t in range(n):
+                            y[t] = max(y[t], zero)
+            for last in range(n_tiles - 1, n, n_tiles):
+                for j in range(length - 4 * (n_tiles - 1), 4):
+                    plain[row, j, channel, last] = zero
+            for t in range(n - 1):
+                before[t + 1] = y3[t]
+                after[t] = y0[t + 1]
+            for first in range(0, n, n_tiles):
+                before[first] = zero
+                after[first + n_tiles - 1] = zero
+            for t in range(n):
+                even = y3[t] - four * y1[t]
+                odd = y2[t] - four * y0[t]
+                even2 = y3[t] - y1[t]
+                odd2 = two * (y2[t] - y0[t])
+                middle = four * before[t] - five * y1[t] + y3[t]
+                tiles[0, row + 1, channel, t] = middle
+                tiles[1, row + 1, channel, t] = even + odd
+                tiles[2, row + 1, channel, t] = even - odd
+                tiles[3, row + 1, channel, t] = even2 + odd2
+                tiles[4, row + 1, channel, t] = even2 - odd2
+                tiles[5, row + 1, channel, t] = four * y0[t] - five * y2[t] + after[t]
+
+
+@kernel
+def bias_relu_means(
+    x: AnyArray, bias: AnyArray, length: int, part: int, means: AnyArray
+) -> None:
+    """Compute ``max(x + bias, 0)`` in place, and the mean of window plus part.
+
+    `x` of shape (c, n) contains windows of `length` columns, side by side, in parts of
+    `part` columns, of which the last may be shorter. `means` of shape
+    (c, n_windows * n_parts) receives the context of each part.
+    """
+    zero = np.float32(0.0)
+    n_parts = -(-length // part)
+    for row in range(x.shape[0]):
+        b = bias[row]
+        for column in range(x.shape[1]):
+            x[row, column] = max(x[row, column] + b, zero)
+        for window in range(x.shape[1] // length):
+            first = window * length
+            window_sum = 0.0
+            for number in range(n_parts):
+                low = number * part
+                high = min(low + part, length)
+                total = 0.0
+                for column in range(first + low, first + high):
+                    total += x[row, column]
+                means[row, window * n_parts + number] = total / (high - low)
+                window_sum += total
+            for number in range(n_parts):
+                means[row, window * n_parts + number] += window_sum / length
+
+
+@kernel
+def gated_taps(
+    taps: AnyArray, gate: AnyArray, length: int, part: int, step: int, out: AnyArray
+) -> None:
+    """Sum three taps that are `step` columns apart, times the gate of the part.
+
+    `taps` of shape (3, c, n) are products with the weights of each tap, for windows of
+    `length` columns side by side, in parts of `part` columns. `gate` of shape
+    (c, n_windows * n_parts) has a factor for each part. Columns beyond a window count
+    as zero in `out`, of shape (c, n).
+    """
+    n_parts = -(-length // part)
+    for row in range(out.shape[0]):
+        for window in range(out.shape[1] // length):
+            first = window * length
+            last = first + length
+            for t in range(first, last):
+                out[row, t] = taps[1, row, t]
+            for t in range(first + step, last):
+                out[row, t] += taps[0, row, t - step]
+            for t in range(first, last - step):
+                out[row, t] += taps[2, row, t + step]
+            for number in range(n_parts):
+                factor = gate[row, window * n_parts + number]
+                low = first + number * part
+                for t in range(low, min(low + part, last)):
+                    out[row, t] *= factor

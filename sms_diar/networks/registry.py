@@ -25,18 +25,9 @@ def names(group: str, built_in: Mapping[str, Callable[[], T]]) -> list[str]:
 def load_named(
     group: str, built_in: Mapping[str, Callable[[], T]], name: str, protocol: type[T]
 ) -> T:
-    """Load the object with the given name.
+    """Load the object with the given name, built in or from a group of entry points.
 
-    Parameters
-    ----------
-    group : str
-        Group of entry points.
-    built_in : mapping from str to callable
-        Loaders of the built-in names.
-    name : str
-        Name to look up.
-    protocol : type
-        Protocol that the result must implement.
+    The result must implement `protocol`.
     """
     if name in built_in:
         return built_in[name]()

@@ -27,16 +27,9 @@ KIND = "network"
 class Stored:
     """Status of a network in the folder.
 
-    Parameters
-    ----------
-    network : Network
-        Network of the catalogue.
-    path : Path
-        Path of the model file, whether or not it exists.
-    state : {"verified", "absent", "damaged"}
-        "verified" if the arrays are the expected ones.
-    problem : str
-        Reason why it counts as damaged.
+    `path` is the path of the model file, whether or not it exists. `state` is
+    "verified" if the arrays are the expected ones, else "absent" or "damaged", with the
+    reason in `problem`.
     """
 
     network: Network
@@ -97,15 +90,7 @@ def look_up(name: str) -> Stored:
 
 
 def store(name: str, file: str | Path) -> Path:
-    """Verify an original file, convert it and store the result.
-
-    Parameters
-    ----------
-    name : str
-        Name of the network.
-    file : str or Path
-        Original file, identified by its digest.
-    """
+    """Verify an original file by its digest, convert it and store the result."""
     entry = network(name)
     digest = file_digest(file)
     if digest != entry.digest:

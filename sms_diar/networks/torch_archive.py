@@ -57,12 +57,9 @@ class _Storage:
 
 
 def read_tensors(path: str | Path) -> dict[str, AnyArray]:
-    """Read the named tensors of an archive written by ``torch.save``.
+    """Read the named tensors of a zip archive written by ``torch.save``.
 
-    Parameters
-    ----------
-    path : str or Path
-        Zip archive with a dictionary of tensors; nested dictionaries are ignored.
+    The archive contains a dictionary of tensors; nested dictionaries are ignored.
     """
     path = Path(path)
     problem = "not a PyTorch archive, or a damaged one"

@@ -4,15 +4,16 @@ All steps are scikit-learn transformers, fitted on one set and applied to anothe
 ``chain.py`` combines them as in the paper, and folds the result into one matrix.
 """
 
-from sms_diar.preprocessing.center import Center
 from sms_diar.preprocessing.chain import FoldedChain, fold, paper_chain
-from sms_diar.preprocessing.lda import Lda
-from sms_diar.preprocessing.length_norm import LengthNorm, scale_rows
-from sms_diar.preprocessing.pca import Pca
-from sms_diar.preprocessing.recording_pca import RecordingPca
-from sms_diar.preprocessing.speakers import SpeakerStats, speaker_stats
-from sms_diar.preprocessing.wccn import Wccn
-from sms_diar.preprocessing.whiten import Whiten
+from sms_diar.preprocessing.supervised import Lda, SpeakerStats, Wccn, speaker_stats
+from sms_diar.preprocessing.unsupervised import (
+    Center,
+    LengthNorm,
+    Pca,
+    RecordingPca,
+    Whiten,
+    scale_rows,
+)
 
 __all__ = [
     "Center",

@@ -55,18 +55,7 @@ class AffineTransformer(
     components_: FloatArray
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:
-        """Transform each row of `X`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Vectors.
-
-        Returns
-        -------
-        mapped : ndarray of shape (n_samples, n_out)
-            ``(X - mean_) @ components_.T``.
-        """
+        """Transform each row of `X` to ``components_ @ (x - mean_)``."""
         check_is_fitted(self)
         mapped: FloatArray = (
             self._rows(X, reset=False) - self.mean_

@@ -34,28 +34,17 @@ def fix_signs(axes: FloatArray) -> FloatArray:
 def principal_axes(
     centred: FloatArray, *, complete: bool
 ) -> tuple[FloatArray, FloatArray, int]:
-    """Compute variances and axes of rows, which are not centred here.
+    """Compute variances, axes and rank of rows (n, d), which are not centred here.
 
-    Parameters
-    ----------
-    centred : ndarray of shape (n, d)
-        Vectors.
-    complete : bool
-        If True, complete the axes to a basis of all d dimensions. If False, return only
-        the axes along which the rows vary.
-
-    Returns
-    -------
-    variances : ndarray of shape (k,)
-        Mean squares along the axes, decreasing; exactly zero beyond the rank.
-    axes : ndarray of shape (k, d)
-        Orthonormal rows with fixed signs; k is d if `complete`, else the rank.
-    rank : int
-        Number of axes along which the rows vary by more than rounding errors.
+    The variances are mean squares along the axes, decreasing and exactly zero beyond
+    the rank. The axes are orthonormal rows with fixed signs; if `complete`, they are a
+    basis of all d dimensions, otherwise only those along which the rows vary. The rank
+    is the number of axes along which they vary by more than rounding errors.
     """
     n, d = centred.shape
     # The triangular factor has the same axes and at most d rows.
     factor = np.linalg.qr(centred, mode="r") if n > d else centred
+    # shapes: (min(n, d),), (d, d) or (min(n, d), d)
     _, singular, axes = np.linalg.svd(factor, full_matrices=complete)
     rounding = singular[0] * max(n, d) * np.finfo(np.float64).eps
     rank = int(np.count_nonzero(singular > rounding))
@@ -74,24 +63,13 @@ def count_for_energy(variances: FloatArray, energy: float) -> int:
 
 
 def ledoit_wolf(centred: FloatArray, variances: FloatArray) -> float:
-    """Estimate the shrinkage of a covariance towards a scaled identity.
+    """Estimate the shrinkage of a covariance towards a scaled identity, in [0, 1].
 
     The estimate of Ledoit and Wolf ("A well-conditioned estimator for
     large-dimensional covariance matrices", 2004) minimises the expected squared error:
     the variance of the entries of the covariance, divided by its squared distance from
-    the scaled identity, at most 1.
-
-    Parameters
-    ----------
-    centred : ndarray of shape (n, d)
-        Centred vectors.
-    variances : ndarray
-        Non-zero principal variances of the vectors.
-
-    Returns
-    -------
-    shrinkage : float
-        Weight of the identity, in [0, 1].
+    the scaled identity, at most 1. `variances` are the non-zero principal variances of
+    the `centred` vectors.
     """
     n, d = centred.shape
     squares = np.sum(variances**2)  # squared norm of the covariance

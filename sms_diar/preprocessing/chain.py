@@ -20,9 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing._base import AffineTransformer
 from sms_diar.preprocessing.axes import Shrinkage
-from sms_diar.preprocessing.length_norm import LengthNorm, scale_rows
-from sms_diar.preprocessing.pca import Pca
-from sms_diar.preprocessing.whiten import Whiten
+from sms_diar.preprocessing.unsupervised import LengthNorm, Pca, Whiten, scale_rows
 from sms_diar.types import FloatArray
 
 

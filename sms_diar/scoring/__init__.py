@@ -22,9 +22,9 @@ from sms_diar.scoring.plda import (
     smooth_within,
     transform_plda,
 )
-from sms_diar.scoring.plda_estimator import Plda
 from sms_diar.scoring.plda_scorer import PldaScorer, recording_scorer
 from sms_diar.scoring.plda_training import (
+    Plda,
     PldaFit,
     adapt_plda,
     fit_plda,

@@ -152,15 +152,15 @@ class BackEnd:
     def features(self, states: FloatArray) -> PairwiseTerms:
         """Return the factored scores of all pairs of states."""
         rows = scale_rows(states) if self.normalize_state else states
-        phi = rows @ self.matrix.T + self.offset
+        phi = rows @ self.matrix.T + self.offset  # shape: (n, q)
         if self.out_length > 0.0:
             phi = scale_rows(phi, self.out_length)
-        u = phi @ self.projection.T + self.shift
+        u = phi @ self.projection.T + self.shift  # shape: (n, r)
         if self.norm_weights.any():
             energy = u**2 @ self.norm_weights
             energy[energy == 0.0] = 1.0
             u *= np.sqrt(self.score_dim / energy)[:, None]
-        bias = u**2 @ self.square
+        bias = u**2 @ self.square  # shape: (n,)
         if not np.isfinite(bias).all():
             row = int(np.argmin(np.isfinite(bias)))
             raise InvalidParameterError(

@@ -21,23 +21,11 @@ from sms_diar.types import FloatArray, IntArray, PldaModel
 
 
 def plda_of(backend: BackEnd) -> PldaModel:
-    """Recover the PLDA model of a back end, up to rounding.
+    """Recover the PLDA model of a back end of kind "plda", up to rounding.
 
-    Parameters
-    ----------
-    backend : BackEnd
-        Back end of kind "plda".
-
-    Returns
-    -------
-    model : PldaModel
-        Model of the vectors returned by ``phi_of``. The relative error of psi grows
-        with psi; it is about 1e-12 for psi = 1000.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the back end scores by cosine, or its values do not belong to a PLDA model.
+    It is a model of the vectors returned by `phi_of`. The relative error of psi grows
+    with psi; it is about 1e-12 for psi = 1000. Raises `InvalidParameterError` if the
+    back end scores by cosine, or its values do not belong to a PLDA model.
     """
     if backend.kind != "plda":
         raise InvalidParameterError(
@@ -60,13 +48,8 @@ def plda_of(backend: BackEnd) -> PldaModel:
 def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
     """Return a copy of a back end that scores with another PLDA model.
 
-    Parameters
-    ----------
-    backend : BackEnd
-        Back end whose chain, extractor, notes and length normalisation are kept. A
-        cosine back end gets no length normalisation.
-    model : PldaModel
-        Model of the vectors returned by ``phi_of``.
+    The model applies to the vectors returned by `phi_of`. Chain, extractor, notes and
+    length normalisation are kept; a cosine back end gets no length normalisation.
     """
     q = len(backend.matrix)
     if model.dim != q:
@@ -89,19 +72,9 @@ def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
 
 
 def phi_of(backend: BackEnd, X: npt.ArrayLike) -> FloatArray:
-    """Apply the chain of a back end to raw vectors, without its scorer.
+    """Apply the chain of a back end to raw vectors (n, d), without its scorer.
 
-    Parameters
-    ----------
-    backend : BackEnd
-        Back end of any kind.
-    X : array-like of shape (n, d)
-        Raw embeddings.
-
-    Returns
-    -------
-    phi : ndarray of shape (n, q)
-        Vectors to which the PLDA model of the back end applies.
+    The result has shape (n, q); the PLDA model of the back end applies to it.
     """
     q = len(backend.matrix)
     chain = replace(
@@ -120,16 +93,10 @@ def phi_of(backend: BackEnd, X: npt.ArrayLike) -> FloatArray:
 class TrialTerms:
     """Scores of enrolled speakers against test vectors in factored form.
 
-    ``score(i, j) = enrol[i] @ test[j] + bias[i]``
-
-    Parameters
-    ----------
-    enrol : ndarray of shape (n, 2 q)
-        Weights of a test vector and of its squares, for each enrolled speaker.
-    bias : ndarray of shape (n,)
-        Common term of all scores of an enrolled speaker.
-    test : ndarray of shape (m, 2 q)
-        Test vectors in the space of the model, followed by their squares.
+    ``score(i, j) = enrol[i] @ test[j] + bias[i]``. The rows of `enrol`, of shape
+    (n, 2 q), are weights of a test vector and of its squares; the rows of `test`, of
+    shape (m, 2 q), are test vectors in the space of the model, followed by their
+    squares.
     """
 
     enrol: FloatArray
@@ -159,28 +126,15 @@ def trial_terms(
 ) -> TrialTerms:
     """Precompute the terms that are shared by many trials.
 
-    Parameters
-    ----------
-    model : PldaModel
-        PLDA model.
-    enrol : array-like of shape (n, d)
-        Mean of the vectors of each enrolled speaker.
-    test : array-like of shape (m, d)
-        Single test vectors.
-    n_enroll : int or array-like of shape (n,), default=1
-        Number of vectors averaged in each row of `enrol`.
-    normalize_length : bool, default=False
-        If True, normalise lengths in the space of the model as Kaldi does.
-
-    Returns
-    -------
-    terms : TrialTerms
-        Factored scores, equal to ``PldaScorer(model).score_matrix(enrol, test,
-        n_enroll=n_enroll)``.
+    `enrol` of shape (n, d) are means of `n_enroll` vectors of each enrolled speaker;
+    `test` of shape (m, d) are single vectors. If `normalize_length`, lengths are
+    normalised in the space of the model as Kaldi does. The scores are equal to
+    ``PldaScorer(model).score_matrix(enrol, test, n_enroll=n_enroll)``.
     """
     owner = "trial_terms"
     rows = as_rows(owner, "enrol", enrol, model.dim)
     counts = as_counts(owner, "n_enroll", n_enroll, len(rows))
+    # shapes: (n, q), (m, q)
     u = project(model, rows, normalize_length=normalize_length, n_examples=counts)
     v = project(
         model,
@@ -206,14 +160,10 @@ def _no_model() -> InvalidParameterError:
 
 @dataclass(frozen=True, eq=False)
 class ModelSpace:
-    """PLDA back end with the space in which its model is diagonal.
+    """Back end of kind "plda" with the space in which its model is diagonal.
 
-    Parameters
-    ----------
-    backend : BackEnd
-        Back end of kind "plda".
-    psi : ndarray of shape (r,)
-        Between-speaker variances; the within-speaker variances are 1.
+    `psi` of shape (r,) are the between-speaker variances; the within-speaker variances
+    are 1.
     """
 
     backend: BackEnd

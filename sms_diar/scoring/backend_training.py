@@ -51,20 +51,9 @@ def train_backend(
     rows: FloatArray = np.asarray(X, dtype=np.float64)
     # Threads are not worthwhile for small matrix products.
     with threadpool_limits(limits=1):
-        return _train(rows, speakers, n_components, shrinkage, n_iter, extractor)
-
-
-def _train(
-    rows: FloatArray,
-    speakers: npt.ArrayLike,
-    n_components: int | float | None,
-    shrinkage: Shrinkage,
-    n_iter: int,
-    extractor: str | None,
-) -> BackEnd:
-    chain = paper_chain(n_components, shrinkage=shrinkage).fit(rows)
-    fitted = fit_plda(chain.transform(rows), speakers, n_iter=n_iter)
-    return build_backend(fold(chain), fitted.model, extractor=extractor)
+        chain = paper_chain(n_components, shrinkage=shrinkage).fit(rows)
+        fitted = fit_plda(chain.transform(rows), speakers, n_iter=n_iter)
+        return build_backend(fold(chain), fitted.model, extractor=extractor)
 
 
 def session_backend(
@@ -115,14 +104,6 @@ def backend_to_model(backend: BackEnd) -> ModelFile:
 
 
 def backend_from_model(model: ModelFile, *, path: str | Path = "model") -> BackEnd:
-    """Convert a model file to a back end.
-
-    Parameters
-    ----------
-    model : ModelFile
-        Result of ``read_model(path, KIND)``.
-    path : str or Path, default="model"
-        Name of the file for error messages.
-    """
+    """Convert ``read_model(path, KIND)`` to a back end."""
     with foreign_errors(path, "a back end that makes no sense"):
         return BackEnd.from_arrays(model.arrays, model.words)

@@ -44,12 +44,8 @@ def diagonalise(
 ) -> tuple[FloatArray, FloatArray]:
     """Find the transform that makes `within` the identity and `between` diagonal.
 
-    Returns
-    -------
-    transform : ndarray of shape (d, d)
-        Transform; the entry of largest magnitude in each row is positive.
-    psi : ndarray of shape (d,)
-        Diagonal of the transformed `between`, in decreasing order.
+    Returns the transform of shape (d, d), in whose rows the entry of largest magnitude
+    is positive, and the diagonal psi of the transformed `between`, in decreasing order.
     """
     try:
         psi, columns = eigh(between, within)

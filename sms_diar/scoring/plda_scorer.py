@@ -78,19 +78,10 @@ class PldaScorer(BilinearScorer):
         return self._dim
 
     def prepare(self, X: npt.ArrayLike, *, n_examples: npt.ArrayLike = 1) -> FloatArray:
-        """Map the rows of `X` to the diagonal space of the model.
+        """Map the rows of `X`, shape (n, d), to the diagonal space of the model.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Vectors.
-        n_examples : int or array-like of shape (n,), default=1
-            Number of vectors averaged in each row; only used for length normalisation.
-
-        Returns
-        -------
-        phi : ndarray of shape (n, k)
-            Input of ``pairwise_terms``.
+        `n_examples` is the number of vectors averaged in each row; it is only used for
+        length normalisation. The result has shape (n, k).
         """
         rows = as_rows(self._name, "X", X, self._dim)
         if self._projection is not None:
@@ -104,19 +95,7 @@ class PldaScorer(BilinearScorer):
         )
 
     def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
-        """Factor the scores of all pairs of prepared vectors.
-
-        Parameters
-        ----------
-        phi : ndarray of shape (n, k)
-            Result of ``prepare``.
-
-        Returns
-        -------
-        terms : PairwiseTerms
-            ``score(i, j) = U[i] @ U[j] + bias[i] + bias[j] + constant``; see the notes
-            of the class.
-        """
+        """Factor the scores of prepared vectors; see the notes of the class."""
         weights = pair_coefficients(self.model.psi)
         return PairwiseTerms(
             U=phi * np.sqrt(weights.cross),
@@ -125,19 +104,10 @@ class PldaScorer(BilinearScorer):
         )
 
     def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against one or several vectors of one speaker.
+        """Score one vector against one vector, or n vectors, of one speaker.
 
-        Parameters
-        ----------
-        enrol : array-like of shape (d,) or (n, d)
-            A vector, or n vectors of one speaker, whose mean is scored accordingly.
-        test : array-like of shape (d,)
-            Vector to compare.
-
-        Returns
-        -------
-        score : float
-            Log-likelihood ratio; positive values favour the same speaker.
+        The result is the log-likelihood ratio; the mean of n vectors is scored
+        accordingly.
         """
         mean, n, probe = self._pair(enrol, test)
         return float(self.score_matrix(mean, probe, n_enroll=n)[0, 0])
@@ -149,7 +119,7 @@ class PldaScorer(BilinearScorer):
         *,
         n_enroll: npt.ArrayLike = 1,
     ) -> FloatArray:
-        """Score all rows of `A` against all rows of `B`.
+        """Score all rows of `A`, shape (n, d), against all rows of `B`, shape (m, d).
 
         Parameters
         ----------
@@ -159,11 +129,6 @@ class PldaScorer(BilinearScorer):
             Single vectors; None scores `A` against itself.
         n_enroll : int or array-like of shape (n,), default=1
             Number of vectors averaged in each row of `A`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, m)
-            Log-likelihood ratios; symmetric if `B` is None and `n_enroll` is 1.
         """
         rows = as_rows(self._name, "A", A, self._dim)
         counts = as_counts(self._name, "n_enroll", n_enroll, len(rows))

@@ -131,11 +131,6 @@ class BilinearScorer(metaclass=ABCMeta):
             length first if longer vectors should not have more weight.
         test : array-like of shape (d,)
             Vector to compare.
-
-        Returns
-        -------
-        score : float
-            Higher scores favour the same speaker.
         """
         mean, _, probe = self._pair(enrol, test)
         return float(self.score_matrix(mean, probe)[0, 0])
@@ -143,19 +138,10 @@ class BilinearScorer(metaclass=ABCMeta):
     def score_matrix(
         self, A: npt.ArrayLike, B: npt.ArrayLike | None = None
     ) -> FloatArray:
-        """Score all rows of `A` against all rows of `B`.
+        """Score all rows of `A`, shape (n, d), against all rows of `B`, shape (m, d).
 
-        Parameters
-        ----------
-        A : array-like of shape (n, d)
-            First set of vectors.
-        B : array-like of shape (m, d) or None, default=None
-            Second set of vectors; None scores `A` against itself.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, m)
-            Scores; use ``score_blocks`` if they do not fit into memory.
+        None for `B` scores `A` against itself. The result has shape (n, m); use
+        ``score_blocks`` if it does not fit into memory.
         """
         first = self.pairwise_terms(self.prepare(A))
         if B is None:
@@ -165,22 +151,10 @@ class BilinearScorer(metaclass=ABCMeta):
     def score_blocks(
         self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
     ) -> Iterator[tuple[slice, slice, FloatArray]]:
-        """Yield the matrix of ``score_matrix`` in tiles.
+        """Yield the matrix of ``score_matrix`` in tiles: rows, columns and scores.
 
-        Parameters
-        ----------
-        A, B : array-like
-            Vectors; see ``score_matrix``.
-        block : int, default=1024
-            Maximum number of rows and columns of a tile, so that at most ``block**2``
-            scores are held in memory.
-
-        Yields
-        ------
-        rows, columns : slice
-            Position of the tile in the matrix.
-        scores : ndarray
-            Scores of the tile.
+        A tile has at most `block` rows and columns, so that at most ``block**2`` scores
+        are held in memory.
         """
         check_count(self._name, "block", block)
         first = self.pairwise_terms(self.prepare(A))

@@ -37,8 +37,7 @@ def test_posteriors_by_hand():
     np.testing.assert_allclose(likelihoods, want, rtol=1e-14)
 
 
-@pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
-@given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 10**6))
+@given(st.booleans(), st.integers(1, 5), st.integers(1, 6), st.integers(0, 10**6))
 def test_densities_are_those_of_explicit_gaussians(full, c, d, seed):
     mixture = draw_mixture(c, d, seed, full=full)
     X = np.random.default_rng(seed + 1).standard_normal((7, d)) * 3
@@ -80,39 +79,17 @@ def test_pruning_keeps_the_likeliest_components_and_the_sum(top, seed):
 @pytest.mark.parametrize(
     ("weights", "means", "covariances", "message"),
     [
-        (
-            [1.0],
-            [0.0, 1.0],
-            [[1.0]],
-            "GaussianMixture: weights, means and covariances must be of shapes (c,), "
-            "(c, d) and (c, d) or (c, d, d), got (1,), (2,) and (1, 1)",
-        ),
-        (
-            [0.7, 0.7],
-            [[0.0], [1.0]],
-            [[1.0], [1.0]],
-            "GaussianMixture: weights must be positive with sum 1, got the minimum "
-            "0.7 and the sum 1.4",
-        ),
-        (
-            [1.0],
-            [[math.nan]],
-            [[1.0]],
-            "GaussianMixture: means must be finite, got NaN or infinity",
-        ),
-        (
-            [1.0],
-            [[0.0, 0.0]],
-            [[1.0, 0.0]],
-            "GaussianMixture: variances must be positive, got 0.0",
-        ),
+        ([1.0], [0.0, 1.0], [[1.0]], "GaussianMixture: weights, means and covariances"),
+        ([0.7, 0.7], [[0.0], [1.0]], [[1.0], [1.0]], "GaussianMixture: weights must"),
+        ([1.0], [[math.nan]], [[1.0]], "GaussianMixture: means must be finite"),
+        ([1.0], [[0.0, 0.0]], [[1.0, 0.0]], "GaussianMixture: variances must be"),
     ],
     ids=["shapes", "weights", "nan", "variances"],
 )
 def test_nonsense_is_refused(weights, means, covariances, message):
     with pytest.raises(InvalidParameterError) as caught:
         GaussianMixture(np.array(weights), np.array(means), np.array(covariances))
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 def test_a_covariance_that_is_none_is_refused():

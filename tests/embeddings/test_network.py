@@ -12,9 +12,8 @@ from sms_diar.embeddings.network import (
     Embedder,
     NetworkEmbedder,
     NetworkInput,
-    embed_segments,
+    load_embedder,
 )
-from sms_diar.embeddings.registry import embedder_names, load_embedder
 from sms_diar.errors import (
     ConfigError,
     DataFormatError,
@@ -24,7 +23,7 @@ from sms_diar.errors import (
 )
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.features.mono import ArraySamples
-from sms_diar.types import Segment
+from sms_diar.types import EmbeddingSet, Segment
 
 RATE = 16000
 
@@ -112,11 +111,8 @@ def test_the_fingerprint_follows_from_weights_and_settings():
 def test_a_back_end_of_another_network_refuses_the_vectors(ramp):
     from sms_diar.scoring.backend_training import train_backend
 
-    places = np.arange(0, 3, 0.1)
-    segments = {f"s{i}": Segment("ramp", a, a + 0.5) for i, a in enumerate(places)}
-    found = embed_segments(embedder(), ramp, segments)
-    assert found.ids[1] == "s1"
-    assert found.extractor == embedder().fingerprint
+    vectors = embedder().embed(ramp, [Segment("ramp", 0.0, 0.5)])
+    found = EmbeddingSet(("s0",), vectors, embedder().fingerprint)
     rng = np.random.default_rng(0)
     vectors, speakers = rng.standard_normal((40, 2)), np.repeat(np.arange(10), 4)
     ours = train_backend(vectors, speakers, extractor=embedder().fingerprint)
@@ -136,7 +132,6 @@ def test_the_filterbank_must_have_the_rate_of_the_network():
 
 
 def test_campplus_has_a_name_and_the_fingerprint_its_back_end_knows(stored_network):
-    assert "campplus" in embedder_names()
     stored_network("campplus")
     found = load_embedder("campplus")
     assert isinstance(found, Embedder)

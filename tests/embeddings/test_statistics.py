@@ -75,18 +75,10 @@ def test_batches_join_to_the_whole():
 
 def test_an_error_in_a_thread_names_the_segment():
     broken = np.array([[0.0, 1.0], [np.inf, 0.0]])
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="collect_statistics: frames of"):
         collect_statistics(PAIR, [*make_segments(), ("bad", broken)], workers=2)
-    assert str(caught.value) == (
-        "collect_statistics: frames of 'bad' must be finite, got NaN or infinity in "
-        "frame 1"
-    )
 
 
 def test_shapes_that_disagree_are_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="Statistics: zeroth and first"):
         Statistics(("a",), np.ones((2, 3)), np.ones((2, 3, 4)))
-    assert str(caught.value) == (
-        "Statistics: zeroth and first must be of shapes (1, c) and (1, c, d), got "
-        "(2, 3) and (2, 3, 4)"
-    )

@@ -75,8 +75,13 @@ def test_one_number_by_hand():
     assert found.log_likelihoods.item() == pytest.approx(3 - np.log(2), abs=1e-14)
 
 
-@pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
-@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 10**6))
+@given(
+    st.booleans(),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(0, 10**6),
+)
 def test_posterior_and_likelihood_are_those_of_the_stacked_gaussian(
     full, c, d, r, seed
 ):
@@ -111,9 +116,14 @@ def test_an_iteration_is_that_of_the_definition(full):
     np.testing.assert_allclose(new.means, means, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("divergence", [False, True])
-@pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
-@given(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(0, 10**6))
+@given(
+    st.booleans(),
+    st.booleans(),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(0, 10**6),
+)
 def test_the_likelihood_never_falls(full, divergence, c, d, r, seed):
     mixture = draw_mixture(c, d, np.random.default_rng(seed), full=full)
     fit = train_total_variability(
@@ -214,33 +224,18 @@ def test_a_component_without_frames_keeps_its_start():
 @pytest.mark.parametrize(
     ("rank", "n", "message"),
     [
-        (
-            7,
-            30,
-            "train_total_variability: rank must be at most 6, the total dimension of "
-            "all means, got 7",
-        ),
-        (
-            5,
-            5,
-            "train_total_variability: statistics must have more segments than the "
-            "rank (5), got 5 segments with frames; lower the rank or cut the "
-            "recordings into more segments",
-        ),
+        (7, 30, "train_total_variability: rank must be at most 6, the total dimension"),
+        (5, 5, "train_total_variability: statistics must have more segments than the"),
     ],
 )
 def test_too_large_a_rank_is_refused(rank, n, message):
     mixture = draw_mixture(3, 2, np.random.default_rng(0), full=False)
     with pytest.raises(InvalidParameterError) as caught:
         train_total_variability(soft_statistics(3, 2, n, 1), mixture, rank)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 def test_statistics_of_another_mixture_are_refused():
     model = draw_model(3, 2, 1, 0)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="TotalVariability: statistics"):
         model.extract(soft_statistics(4, 2, 3, 0))
-    assert str(caught.value) == (
-        "TotalVariability: statistics must have 3 components and 2 dimensions, got "
-        "(4, 2); collect them with the mixture of this model"
-    )

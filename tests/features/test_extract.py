@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.features.cmvn import CmvnStats, sliding_cmvn
+from sms_diar.features.cmvn import CmvnStats, sliding_cmvn_rows
 from sms_diar.features.extract import (
     features_of_segments,
     session_statistics,
@@ -88,7 +88,9 @@ def test_sliding_and_no_normalisation(data):
     for method in ("sliding", "none"):
         config = front_end(method, order=0)
         static = cepstra(data, *PARTS["b2"], config)
-        want = sliding_cmvn(static, 300) if method == "sliding" else static
+        want = static
+        if method == "sliding":
+            want = sliding_cmvn_rows(static, slice(0, len(static)), 300)
         got = dict(features_of_segments(data, config, ids=["b2"]))["b2"]
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-5)
 
@@ -135,11 +137,8 @@ def test_statistics_of_directories_make_one_session(data):
     got = dict(features_of_segments(data, config, stats=sum(parts)))
     for name, frames in want.items():
         np.testing.assert_allclose(got[name], frames, rtol=0, atol=1e-6)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="features_of_segments: stats"):
         list(features_of_segments(data, config, stats=CmvnStats.of(np.zeros((0, 20)))))
-    assert str(caught.value) == (
-        "features_of_segments: stats must contain at least one frame, got none"
-    )
 
 
 def test_workers_do_not_change_a_bit(data):
@@ -207,40 +206,33 @@ def test_broken_recordings_leave_the_others_intact(data):
     assert list(got) == ["a1", "a2", "b1", "b2", "e1"]
     for name, frames in want.items():
         np.testing.assert_array_equal(got[name], frames)
-    folder = data.path
-    assert [str(problem) for problem in problems] == [
-        f"{folder}/segments:5: a segment must satisfy 0 <= start < end, got start=1.0, "
-        f"end=1.0",
-        f"b4: {folder}/b.flac: segment 'b4' ends at 4 s, 1 s after the end of the "
-        f"recording (3 s); correct its times",
-        f"b5: {folder}/b.flac: segment 'b5' of 0.01 s is shorter than a frame of "
-        f"0.025 s; remove it",
-        f"b6: {folder}/b.flac: segment 'b6' starts at 3.5 s, but the recording ends at "
-        f"3 s; correct its times",
-        f"c: {folder}/c.wav: is empty (0 bytes)",
-        f"d: {folder}/d.wav: the WAV header ends before the samples begin; the file is "
-        f"truncated",
-        f"e2: {folder}/e.wav: sample 8100 (1.012 s) is NaN; repair the file",
-        f"f: {folder}/f.wav: has 2 channels; choose one with --channel 1 (channel=1) "
-        f"to 2",
-        f"g1: {folder}/g.wav: no speech was found in segment 'g1'; --vad none "
-        f"(vad.method = 'none') keeps all frames",
-        f"h: {folder}/wav.scp: no audio file 'h.wav' for 'h', neither in the working "
-        f"directory nor in {folder}",
+    named = [problem.segment or problem.recording for problem in problems]
+    assert named == [None, "b4", "b5", "b6", "c", "d", "e2", "f", "g1", "h"]
+    words = [
+        "segments:5: a segment must satisfy 0 <= start < end, got start=1.0, end=1.0",
+        "b.flac: segment 'b4' ends at 4 s, 1 s after the end of the recording (3 s)",
+        "b.flac: segment 'b5' of 0.01 s is shorter than a frame of 0.025 s",
+        "b.flac: segment 'b6' starts at 3.5 s, but the recording ends at 3 s",
+        "c.wav: is empty (0 bytes)",
+        "d.wav: the WAV header ends before the samples begin",
+        "e.wav: sample 8100 (1.012 s) is NaN",
+        "f.wav: has 2 channels",
+        "g.wav: no speech was found in segment 'g1'",
+        "wav.scp: no audio file 'h.wav' for 'h'",
     ]
+    for problem, expected in zip(problems, words, strict=True):
+        assert f"{data.path}/{expected}" in str(problem)
     assert (problems[1].recording, problems[1].segment) == ("b", "b4")
 
 
 def test_without_a_list_the_problems_are_raised_after_the_good_segments(data):
     (data.path / "a.flac").write_bytes(b"")
     got = []
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(
+        DataFormatError, match=r"1 problem.*\n    a: .*a\.flac: is empty"
+    ):
         got.extend(name for name, _ in features_of_segments(data, front_end()))
     assert got == ["b1", "b2"]
-    assert str(caught.value) == (
-        f"{data.path}: 1 problem(s); the other segments are complete:\n"
-        f"    a: {data.path}/a.flac: is empty (0 bytes)"
-    )
 
 
 def test_speech_of_whole_recordings(data):

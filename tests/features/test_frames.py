@@ -5,7 +5,6 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.features import frames as of_recording
 from sms_diar.features.cmvn import CmvnStats
 from sms_diar.features.extract import (
     features_of_segments,
@@ -69,19 +68,8 @@ def test_statistics_of_a_session_can_be_given(data):
     want = dict(features_of_segments(folder, config, segments=SEGMENTS, stats=stats))
     array = ArraySamples(samples, RATE)
     check_same(dict(frames_of(array, SEGMENTS, config, stats=stats)), want)
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="frames_of: stats must contain"):
         frames_of(array, SEGMENTS, config, stats=CmvnStats.none(20))
-    assert str(caught.value) == (
-        "frames_of: stats must contain at least one frame, got none"
-    )
-
-
-def test_more_segments_than_are_kept_are_computed_again(data, monkeypatch):
-    _, samples = data
-    array, config = ArraySamples(samples, RATE), front_end("recording")
-    want = dict(frames_of(array, SEGMENTS, config))
-    monkeypatch.setattr(of_recording, "_KEPT_FRAMES", 1)
-    check_same(dict(frames_of(array, SEGMENTS, config)), want)
 
 
 def test_speech_is_that_of_the_data_directory(data):
@@ -91,16 +79,6 @@ def test_speech_is_that_of_the_data_directory(data):
     assert speech_of(array, recording=name) == want
     [whole] = speech_of(array, VadConfig(method="none"))
     assert whole == Segment("recording", 0.0, 6.0)
-
-
-def test_another_rate_is_resampled(data):
-    folder, samples = data
-    twice = ArraySamples(np.repeat(samples, 2), 2 * RATE)
-    soundfile.write(folder.path / "a.wav", np.repeat(samples, 2), 2 * RATE)
-    want = dict(features_of_segments(folder, segments=SEGMENTS))
-    check_same(dict(frames_of(twice, SEGMENTS)), want)
-    [(_, speech)] = speech_of_recordings(folder)
-    assert speech_of(twice, recording="a") == speech
 
 
 def test_a_bad_segment_leaves_the_others_intact(data):
@@ -115,32 +93,22 @@ def test_a_bad_segment_leaves_the_others_intact(data):
     words = "segment 'w0' starts at 7 s, but the recording ends at 6 s"
     assert problem.text == f"x: {words}; correct its times"
     got = []
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=rf"1 problem\(s\).*\n    w0: x: {words}"):
         got.extend(name for name, _ in frames_of(array, bad, config))
     assert got == ["w1", "w2"]
-    assert str(caught.value) == (
-        f"x: 1 problem(s); the other segments are complete:\n"
-        f"    w0: x: {words}; correct its times"
-    )
 
 
 @pytest.mark.parametrize("function", [frames_of, speech_of])
 def test_a_path_in_place_of_samples_is_refused(function):
-    with pytest.raises(InvalidParameterError) as caught:
+    problem = f"^{function.__name__}: audio must be .* got the path 'call.wav'; open"
+    with pytest.raises(InvalidParameterError, match=problem):
         function("call.wav")
-    assert str(caught.value) == (
-        f"{function.__name__}: audio must be samples of one channel, got the path "
-        f"'call.wav'; open it with sms_diar.io.audio.files.AudioFile"
-    )
 
 
 @pytest.mark.parametrize(
     "function", [features_of_segments, session_statistics, speech_of_recordings]
 )
 def test_a_path_in_place_of_a_data_directory_is_refused(function, tmp_path):
-    with pytest.raises(InvalidParameterError) as caught:
+    problem = f"^{function.__name__}: data must be a DataDir, got the path '{tmp_path}'"
+    with pytest.raises(InvalidParameterError, match=problem):
         list(function(tmp_path))
-    assert str(caught.value) == (
-        f"{function.__name__}: data must be a DataDir, got the path {str(tmp_path)!r}; "
-        f"wrap it: sms_diar.io.kaldi.data_dir.DataDir(path)"
-    )

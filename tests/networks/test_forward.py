@@ -1,162 +1,125 @@
-"""Fast forward passes against plain ones, with weights that nobody trained."""
+"""Fast forward passes against recorded output and slow references.
+
+tiny.npz holds networks with few channels: random weights with the names and layers of
+the originals, in half precision (one array for each network, with the shapes as JSON),
+input, and what `_reference` gave for it in double precision.
+"""
+
+import json
+from math import prod
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.networks import _reference
-from sms_diar.networks._campplus_kernels import (
+from sms_diar.networks.campplus import (
+    _TAPS_TO_TILE,
+    CampPlus,
+    _tiles_of,
     affine_relu,
     bias_relu_means,
     gated_taps,
-    next_tiles,
-    transform_tiles,
 )
-from sms_diar.networks._pyannet_kernels import normalise_leaky, pool_three, tanh
-from sms_diar.networks.campplus import _TAPS_TO_TILE, CampPlus
-from sms_diar.networks.campplus_weights import convert as convert_campplus
-from sms_diar.networks.pyannet import FIELD, STEP, PyanNet
-from sms_diar.networks.pyannet_weights import convert as convert_pyannet
+from sms_diar.networks.conversion import convert_campplus, convert_pyannet
+from sms_diar.networks.pyannet import (
+    FIELD,
+    STEP,
+    PyanNet,
+    _tanh,
+    normalise_leaky,
+    pool_three,
+)
+
+LENGTHS = (3, 20, 201)  # 201 frames: 101 after halving, a part of 100 and one of 1
 
 
 @pytest.fixture(scope="module")
-def campplus_state():
-    rng = np.random.default_rng(0)
-    state = {}
-
-    def weight(name, *shape):
-        scale = (2.0 / np.prod(shape[1:])) ** 0.5
-        state[f"{name}.weight"] = scale * rng.standard_normal(shape)
-
-    def norm(name, size, *, affine=True):
-        state[f"{name}.running_mean"] = 0.1 * rng.standard_normal(size)
-        state[f"{name}.running_var"] = rng.uniform(0.5, 2.0, size)
-        if affine:
-            state[f"{name}.weight"] = rng.uniform(0.5, 1.5, size)
-            state[f"{name}.bias"] = 0.1 * rng.standard_normal(size)
-
-    weight("head.conv1", 32, 1, 3, 3)
-    weight("head.conv2", 32, 32, 3, 3)
-    norm("head.bn1", 32)
-    norm("head.bn2", 32)
-    for name in ("layer1.0", "layer1.1", "layer2.0", "layer2.1"):
-        for i in (1, 2):
-            weight(f"head.{name}.conv{i}", 32, 32, 3, 3)
-            norm(f"head.{name}.bn{i}", 32)
-        if name.endswith("0"):
-            weight(f"head.{name}.shortcut.0", 32, 32, 1, 1)
-            norm(f"head.{name}.shortcut.1", 32)
-    weight("xvector.tdnn.linear", 128, 320, 5)
-    norm("xvector.tdnn.nonlinear.batchnorm", 128)
-    channels = 128
-    for number, n_layers in enumerate((12, 24, 16), 1):
-        for layer in range(1, n_layers + 1):
-            name = f"xvector.block{number}.tdnnd{layer}"
-            norm(f"{name}.nonlinear1.batchnorm", channels)
-            weight(f"{name}.linear1", 128, channels, 1)
-            norm(f"{name}.nonlinear2.batchnorm", 128)
-            weight(f"{name}.cam_layer.linear_local", 32, 128, 3)
-            for i, shape in ((1, (64, 128)), (2, (32, 64))):
-                weight(f"{name}.cam_layer.linear{i}", *shape, 1)
-                bias = 0.1 * rng.standard_normal(shape[0])
-                state[f"{name}.cam_layer.linear{i}.bias"] = bias
-            channels += 32
-        norm(f"xvector.transit{number}.nonlinear.batchnorm", channels)
-        weight(f"xvector.transit{number}.linear", channels // 2, channels, 1)
-        channels //= 2
-    norm("xvector.out_nonlinear.batchnorm", channels)
-    weight("xvector.dense.linear", 192, 2 * channels, 1)
-    norm("xvector.dense.nonlinear.batchnorm", 192, affine=False)
-    return state
+def tiny():
+    with np.load(Path(__file__).with_name("tiny.npz")) as content:
+        return dict(content)
 
 
-@pytest.fixture(scope="module")
-def pyannet_weights():
-    rng = np.random.default_rng(1)
-
-    def draw(*shape, scale=1.0):
-        return scale * rng.standard_normal(shape)
-
-    weights = {
-        "ortshared_1_1_1_1_token_110": np.array([0.8]),
-        "ortshared_1_1_1_0_token_107": np.array([0.1]),
-        "/sincnet/conv1d.0/Concat_2_output_0": draw(80, 1, 251, scale=0.06),
-        "sincnet.conv1d.1.weight": draw(60, 80, 5, scale=0.05),
-        "sincnet.conv1d.2.weight": draw(60, 60, 5, scale=0.06),
-        "sincnet.conv1d.1.bias": draw(60),
-        "sincnet.conv1d.2.bias": draw(60),
-        "onnx::MatMul_915": draw(256, 128, scale=0.2),
-        "onnx::MatMul_916": draw(128, 128, scale=0.2),
-        "onnx::MatMul_917": draw(128, 7, scale=0.2),
-        "linear.0.bias": draw(128),
-        "linear.1.bias": draw(128),
-        "ortshared_1_1_7_0_token_109": draw(7),
+def weights_of(tiny, name):
+    shapes = json.loads(str(tiny[f"{name}_shapes"]))
+    ends = np.cumsum([prod(shape) for shape in shapes.values()])
+    parts = np.split(tiny[name].astype(np.float64), ends[:-1])
+    return {
+        key: part.reshape(shape)
+        for (key, shape), part in zip(shapes.items(), parts, strict=True)
     }
-    for number, size in enumerate((80, 60, 60)):
-        weights[f"sincnet.norm1d.{number}.weight"] = 1.0 + draw(size, scale=0.2)
-        weights[f"sincnet.norm1d.{number}.bias"] = draw(size, scale=0.2)
-    for layer, size in enumerate((60, 256, 256, 256)):
-        first = 783 + 43 * layer
-        weights[f"onnx::LSTM_{first}"] = draw(2, 1024, scale=0.2)
-        weights[f"onnx::LSTM_{first + 1}"] = draw(2, 512, size, scale=0.1)
-        weights[f"onnx::LSTM_{first + 2}"] = draw(2, 512, 128, scale=0.1)
-    return weights
 
 
-# 201 frames are 101 after halving: two parts with a gate each, the second of one frame.
-@pytest.mark.parametrize("n_frames", [3, 20, 201])
-def test_campplus_is_its_reference(campplus_state, n_frames):
-    network = CampPlus(convert_campplus(campplus_state))
-    frames = np.random.default_rng(2).standard_normal((2, n_frames, 80))
-    found = network.embed(frames)
-    assert found.shape == (2, network.dim) == (2, 192)
-    for vector, window in zip(found, frames, strict=True):
-        expected = _reference.campplus(campplus_state, window)
-        error = np.abs(vector - expected).max() / np.linalg.norm(expected)
-        assert error < 1e-5
+@pytest.fixture(scope="module")
+def campplus(tiny):
+    return CampPlus(convert_campplus(weights_of(tiny, "campplus")))
 
 
-def test_a_window_has_the_same_vector_whatever_it_is_computed_with(campplus_state):
-    network = CampPlus(convert_campplus(campplus_state))
-    frames = np.random.default_rng(3).standard_normal((3, 30, 80))
-    together = network.embed(frames)
+@pytest.fixture(scope="module")
+def pyannet(tiny):
+    return PyanNet(convert_pyannet(weights_of(tiny, "segmentation")))
+
+
+@pytest.mark.parametrize("row", range(3))
+def test_campplus_gives_the_recorded_vectors(tiny, campplus, row):
+    frames, expected = tiny["frames"][: LENGTHS[row]], tiny["vectors"][row]
+    vectors = campplus.embed(np.stack([frames, frames]))
+    assert vectors.shape == (2, campplus.dim) == (2, 6)
+    error = np.abs(vectors - expected).max() / np.linalg.norm(expected)
+    assert error < 1e-5
+
+
+def test_the_slow_networks_give_the_recorded_output(tiny):
+    state, weights = weights_of(tiny, "campplus"), weights_of(tiny, "segmentation")
+    for length, expected in zip(LENGTHS, tiny["vectors"], strict=True):
+        vector = _reference.campplus(state, tiny["frames"][:length].astype(float))
+        np.testing.assert_allclose(vector, expected, rtol=1e-9)
+    values = _reference.pyannet(weights, tiny["samples"].astype(float))
+    np.testing.assert_allclose(values, tiny["log_probabilities"], rtol=1e-9)
+
+
+def test_the_vector_of_a_window_does_not_depend_on_the_batch(tiny, campplus):
+    frames = tiny["frames"][:90].reshape(3, 30, 80)
+    together = campplus.embed(frames)
     for row in range(3):
-        alone = network.embed(frames[row : row + 1])[0]
-        np.testing.assert_allclose(alone, together[row], atol=1e-4)
-    assert network.embed(frames[:0]).shape == (0, 192)
+        alone = campplus.embed(frames[row : row + 1])[0]
+        np.testing.assert_allclose(alone, together[row], atol=1e-6)
+    assert campplus.embed(frames[:0]).shape == (0, 6)
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 80), (1, 10, 40), (10, 80)])
-def test_campplus_refuses_other_shapes(campplus_state, shape):
-    network = CampPlus(convert_campplus(campplus_state))
+def test_campplus_refuses_other_shapes(campplus, shape):
     with pytest.raises(InvalidParameterError, match=r"n_frames, 80\) with at least 3"):
-        network.embed(np.zeros(shape))
+        campplus.embed(np.zeros(shape))
 
 
-@pytest.mark.parametrize("n_samples", [FIELD, FIELD + 7 * STEP + 5, 16000])
-def test_pyannet_is_its_reference(pyannet_weights, n_samples):
-    network = PyanNet(convert_pyannet(pyannet_weights))
-    windows = np.random.default_rng(4).standard_normal((3, n_samples))
-    found = network.log_probabilities(windows)
-    assert found.shape == (3, (n_samples - FIELD) // STEP + 1, 7)
-    np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-5)
-    for values, window in zip(found, windows, strict=True):
-        expected = _reference.pyannet(pyannet_weights, window)
-        np.testing.assert_allclose(values, expected, atol=1e-3)
+def test_pyannet_gives_the_recorded_log_probabilities(tiny, pyannet):
+    windows = np.stack([tiny["samples"]] * 3)
+    values = pyannet.log_probabilities(windows)
+    assert values.shape == (3, (5000 - FIELD) // STEP + 1, 7)
+    np.testing.assert_allclose(np.exp(values).sum(axis=2), 1.0, atol=1e-5)
+    for window in values:
+        np.testing.assert_allclose(window, tiny["log_probabilities"], atol=1e-5)
 
 
-def test_pyannet_refuses_less_than_one_frame(pyannet_weights):
-    network = PyanNet(convert_pyannet(pyannet_weights))
+@pytest.mark.parametrize("n_samples", [FIELD, FIELD + 7 * STEP + 5])
+def test_pyannet_is_its_reference(tiny, pyannet, n_samples):
+    samples = tiny["samples"][:n_samples].astype(float)
+    [values] = pyannet.log_probabilities(samples[None])
+    expected = _reference.pyannet(weights_of(tiny, "segmentation"), samples)
+    np.testing.assert_allclose(values, expected, atol=1e-3)
+
+
+def test_pyannet_refuses_less_than_one_frame(pyannet):
     with pytest.raises(InvalidParameterError, match="at least 991 samples"):
-        network.log_probabilities(np.zeros((1, FIELD - 1)))
+        pyannet.log_probabilities(np.zeros((1, FIELD - 1)))
 
 
-@pytest.mark.compiled
 def test_the_tangent_of_the_cells_is_exact_to_32_bits():
     x = np.linspace(-12, 12, 4001).astype(np.float32)
-    found = np.empty_like(x)
-    tanh(x, found)
-    np.testing.assert_allclose(found, np.tanh(x.astype(np.float64)), atol=6.1e-8)
+    values = [_tanh(value) for value in x]
+    np.testing.assert_allclose(values, np.tanh(x.astype(np.float64)), atol=6.1e-8)
 
 
 @pytest.mark.compiled
@@ -208,9 +171,9 @@ def test_products_of_tiles_are_convolutions_over_time(length):
     rest = rng.standard_normal(frames.shape).astype(np.float32)
     bias = rng.standard_normal(c).astype(np.float32)
     taps = rng.standard_normal((c, 3))  # a filter for each channel
-    plain = tiled(frames, n_tiles)
-    tiles = np.zeros((6, rows + 2, c, n_windows * n_tiles), dtype=np.float32)
-    transform_tiles(plain, length, tiles)
+    nothing = np.empty((0, 0, 0, 0), dtype=np.float32)
+    tiles = _tiles_of(nothing, bias, nothing, length, tiled(frames, n_tiles))
+    assert not tiles[:, [0, -1]].any()
     products = np.einsum("pj,cj,prct->prct", _TAPS_TO_TILE, taps, tiles[:, 1:-1])
 
     padded = np.pad(frames, ((0, 0), (0, 0), (0, 0), (1, 1)))
@@ -221,12 +184,11 @@ def test_products_of_tiles_are_convolutions_over_time(length):
             + taps[None, :, None, None, tap] * (padded[..., tap : tap + length])
         )
     expected = np.maximum(expected, 0)
-    found, after = np.empty_like(plain), np.zeros_like(tiles)
-    products = products.astype(np.float32)
-    next_tiles(products, bias, tiled(rest, n_tiles), length, found, after)
-    np.testing.assert_allclose(found, tiled(expected, n_tiles), atol=1e-5)
-    again = np.zeros_like(tiles)
-    transform_tiles(found.copy(), length, again)
+    plain = np.empty_like(tiled(frames, n_tiles))
+    residual = tiled(rest, n_tiles)
+    after = _tiles_of(products.astype(np.float32), bias, residual, length, plain)
+    np.testing.assert_allclose(plain, tiled(expected, n_tiles), atol=1e-5)
+    again = _tiles_of(nothing, bias, nothing, length, plain.copy())
     np.testing.assert_array_equal(after, again)
 
 
@@ -242,8 +204,9 @@ def test_pooling_and_normalisation_are_what_they_say():
         seen = np.abs(frames) if rectify else frames
         assert (pooled == seen[:9].reshape(3, 3, 4).max(axis=1)).all()
     scale, shift = rng.standard_normal((2, 4)).astype(np.float32)
-    out = np.empty_like(frames)
-    normalise_leaky(frames, scale, shift, 0.01, out)
+    out = frames.copy()
+    affine = np.empty((2, 4), dtype=np.float32)
+    normalise_leaky(out, scale, shift, 0.01, np.zeros((2, 4)), affine)
     away = frames - frames.mean(axis=0)
     value = away / np.sqrt(frames.var(axis=0) + 1e-5) * scale + shift
     np.testing.assert_allclose(out, np.maximum(value, 0.01 * value), atol=1e-5)

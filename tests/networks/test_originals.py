@@ -15,7 +15,7 @@ kaldi-native-fbank 1.22.4, onnxruntime 1.31.1). Signals are those of the fixture
 import numpy as np
 import pytest
 
-from sms_diar.embeddings.registry import load_embedder
+from sms_diar.embeddings.network import load_embedder
 from sms_diar.features.filterbank import FilterbankConfig, filterbank
 from sms_diar.features.mono import ArraySamples, MonoAudio
 from sms_diar.features.segmentation import load_segmenter

@@ -107,44 +107,6 @@ def test_wccn_takes_any_labels(speakers):
 
 def test_wccn_says_what_to_do_when_vectors_are_too_few():
     X = np.random.default_rng(0).standard_normal((6, 10))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="Wccn: X must vary within"):
         Wccn(shrinkage=0.0).fit(X, [0, 0, 0, 1, 1, 1])
-    assert str(caught.value) == (
-        "Wccn: X must vary within speakers in all 10 dimensions, got n_samples=6 of 2 "
-        "speakers that do not; raise shrinkage (now 0) or reduce the dimensions with "
-        "Pca"
-    )
     assert Wccn().fit(X, [0, 0, 0, 1, 1, 1]).transform(X).shape == (6, 10)
-
-
-@pytest.mark.parametrize(
-    ("step", "labels", "message"),
-    [
-        (
-            Lda(),
-            [3, 3, 3, 3],
-            "Lda: y must name at least two speakers, got one class (3) for n_samples=4",
-        ),
-        (
-            Lda(),
-            [0, 1, 2, 3],
-            "Lda: y must name some speaker twice, got 4 speakers for n_samples=4; "
-            "without repetition nothing is known about the variation within speakers",
-        ),
-        (
-            Lda(n_components=2),
-            [0, 0, 1, 1],
-            "Lda: n_components must be at most 1 for 2 speakers in 3 dimensions, got 2",
-        ),
-        (
-            Lda(smoothing=2),
-            [0, 0, 1, 1],
-            "Lda: smoothing must be a number in [0, 1], got 2",
-        ),
-    ],
-    ids=["one", "unrepeated", "components", "smoothing"],
-)
-def test_wrong_labels_and_parameters_are_named(step, labels, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        step.fit(np.random.default_rng(0).standard_normal((4, 3)), labels)
-    assert str(caught.value) == message

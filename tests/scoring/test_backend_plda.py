@@ -104,20 +104,13 @@ def test_phi_is_what_the_chain_gives():
 
 def test_a_model_of_other_dimensions_is_refused():
     backend, _ = paper_backend(random_plda(4, 1))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="with_plda: model must have the"):
         with_plda(backend, random_plda(5, 1))
-    assert str(caught.value) == (
-        "with_plda: model must have the 4 dimensions of the output of the back end's "
-        "chain, got 5"
-    )
 
 
 def test_a_cosine_back_end_has_no_model():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="plda_of: backend must score by"):
         plda_of(backend_from_transform(None, None, 6))
-    assert str(caught.value) == (
-        "plda_of: backend must score by PLDA, got one of kind 'cosine'"
-    )
 
 
 @pytest.mark.parametrize(
@@ -131,12 +124,8 @@ def test_a_cosine_back_end_has_no_model():
 )
 def test_numbers_of_no_model_are_refused(changes):
     backend, _ = paper_backend(random_plda(4, 1))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="plda_of: backend must contain"):
         plda_of(replace(backend, **changes))
-    assert str(caught.value) == (
-        "plda_of: backend must contain the values of a PLDA model, got other values; "
-        "it was not made by build_backend"
-    )
 
 
 @pytest.mark.parametrize("normalize_length", [False, True])
@@ -158,6 +147,5 @@ def test_trials_score_as_the_scorer_does(normalize_length):
 
 
 def test_trials_of_other_dimensions_are_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="trial_terms: test must be of"):
         trial_terms(random_plda(6, 5), X, X[:, :3])
-    assert str(caught.value) == "trial_terms: test must be of shape (n, 6), got (25, 3)"

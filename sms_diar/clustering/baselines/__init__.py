@@ -2,10 +2,9 @@
 
 All take raw embeddings and a back end, keep bounds on the number of speakers, and
 label every segment. ``agglomerative.py`` is the customary choice, ``vbx.py`` the
-strongest where a PLDA model exists; ``nme_spectral.py`` and ``spectral.py`` count
-speakers by eigengaps; ``kmeans.py`` and ``hdbscan.py`` are what scikit-learn
-offers. Scores of all pairs are held in memory, which limits the session to 13,000
-to 23,000 segments.
+strongest one with a PLDA model; ``spectral.py`` counts speakers by eigengaps;
+``kmeans.py`` and ``hdbscan.py`` use scikit-learn. Scores of all pairs are held in
+memory, which limits the session to 13,000 to 23,000 segments.
 """
 
 from sms_diar._lazy import lazy_names as _lazy_names
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     from sms_diar.clustering.baselines.agglomerative import AgglomerativeSpeakers
     from sms_diar.clustering.baselines.hdbscan import HdbscanSpeakers
     from sms_diar.clustering.baselines.kmeans import KMeansSpeakers
-    from sms_diar.clustering.baselines.nme_spectral import NmeSpectralSpeakers
-    from sms_diar.clustering.baselines.spectral import SpectralSpeakers
+    from sms_diar.clustering.baselines.spectral import (
+        NmeSpectralSpeakers,
+        SpectralSpeakers,
+    )
     from sms_diar.clustering.baselines.vbx import VbxSpeakers
 else:
     __getattr__, __dir__ = _lazy_names(
@@ -36,7 +37,7 @@ else:
             "AgglomerativeSpeakers": "sms_diar.clustering.baselines.agglomerative",
             "HdbscanSpeakers": "sms_diar.clustering.baselines.hdbscan",
             "KMeansSpeakers": "sms_diar.clustering.baselines.kmeans",
-            "NmeSpectralSpeakers": "sms_diar.clustering.baselines.nme_spectral",
+            "NmeSpectralSpeakers": "sms_diar.clustering.baselines.spectral",
             "SpeakerBaseline": "sms_diar.clustering.baselines._base",
             "SpectralSpeakers": "sms_diar.clustering.baselines.spectral",
             "VbxSpeakers": "sms_diar.clustering.baselines.vbx",

@@ -28,6 +28,31 @@ class SpeakerBaseline(SpeakerEstimator):
 
     Subclasses return labels. This class enforces the bounds on the number of speakers:
     clusters of highest mean score are merged, and the loosest clusters are split.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        Back end that scores pairs; None is cosine scoring with whitening fitted
+        on the session itself (:func:`~sms_diar.scoring.session_backend`).
+    num_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Number of speakers.
+    k_ : int
+        Number of neighbours of a segment; 0 for methods without neighbourhoods.
+    n_steps_ : int
+        Number of steps, whose meaning depends on the method; 0 if there are none.
+    converged_ : bool
+        True unless an iterative method reached its limit.
+    backend_ : BackEnd
+        Back end that was used.
+    n_features_in_ : int
+        Number of columns of the data.
     """
 
     _n_matrices: ClassVar[int]  # of n x n numbers that are held at a time

@@ -26,23 +26,10 @@ _BINS = 4096
 def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
     """Find the score at which two Gaussians fitted to all scores are equally likely.
 
-    Parameters
-    ----------
-    scores : ndarray
-        Scores of at least one pair.
-    n_iter : int, default=20
-        Iterations of EM, which starts one standard deviation below and above the
-        mean.
-
-    Returns
-    -------
-    threshold : float
-        Threshold; minus infinity if all scores are equal or one Gaussian vanishes.
-
-    Notes
-    -----
-    Scores are first sorted into 4096 bins, each represented by the mean of its members,
-    so iterations do not depend on the number of scores.
+    EM starts one standard deviation below and above the mean of the `scores` of at
+    least one pair. The scores are first sorted into 4096 bins, each represented by the
+    mean of its members, so iterations do not depend on their number. The result is
+    minus infinity if all scores are equal or one Gaussian vanishes.
 
     Examples
     --------
@@ -61,7 +48,7 @@ def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
     floor = 1e-6 * variance  # two values only would leave no variance at all
     for _ in range(n_iter):
         logs = np.log(weights) - 0.5 * (values[:, None] - means) ** 2 / variance
-        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))
+        gamma = np.exp(logs - logs.max(axis=1, keepdims=True))  # shape: (bins, 2)
         gamma *= (shares / gamma.sum(axis=1))[:, None]
         weights = gamma.sum(axis=0)
         if weights.min() < 1e-12:
@@ -85,9 +72,6 @@ class AgglomerativeSpeakers(SpeakerBaseline):
 
     Parameters
     ----------
-    backend : BackEnd or None, default=None
-        Back end that scores pairs; None is cosine scoring with whitening fitted
-        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     linkage : {"average", "complete", "single"}, default="average"
         Score of two clusters: mean, lowest or highest of the scores of their
         pairs.
@@ -98,29 +82,19 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         the scores of the session (`two_gaussian_threshold`). It assumes two groups of
         scores even in a session of one speaker, and tends to give too many clusters; a
         threshold tuned on similar sessions is better.
-    num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters; they outrank the threshold.
+    backend, num_speakers, min_speakers, max_speakers
+        As for `SpeakerBaseline`; the bounds outrank the threshold.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_segments,)
-        Speaker of each segment, numbered from 0 by first appearance.
-    n_clusters_ : int
-        Number of speakers found.
     threshold_ : float
-        The threshold used; minus infinity where all scores are alike.
+        Threshold that was used; minus infinity if all scores are equal.
     children_ : ndarray of shape (n_segments - 1, 2)
-        Clusters merged, as scikit-learn numbers them.
+        Clusters that merge, numbered as in scikit-learn.
     merge_scores_ : ndarray of shape (n_segments - 1,)
-        Scores at which they merge, falling.
-    n_steps_ : int
-        Merges done for `labels_`.
-    k_, converged_ : int and bool
-        Always 0 and True.
-    backend_ : BackEnd
-        Back end that was used.
-    n_features_in_ : int
-        Number of columns of the data.
+        Scores at which they merge, decreasing.
+    labels_, n_clusters_, k_, n_steps_, converged_, backend_, n_features_in_
+        As for `SpeakerBaseline`; a step is a merge.
 
     Notes
     -----
@@ -158,18 +132,12 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         self.max_speakers = max_speakers
 
     def labels_at(self, threshold: float) -> IntArray:
-        """Labels that another threshold would have given, without bounds.
-
-        Parameters
-        ----------
-        threshold : float
-            Clusters merge while they score above this.
-        """
+        """Return the labels that another threshold would have given, without bounds."""
         check_is_fitted(self)
         return self._dendrogram.labels_of(self._dendrogram.count_at(threshold))
 
     def labels_with(self, num_speakers: int) -> IntArray:
-        """Labels when merging stops at a number of speakers."""
+        """Return the labels when merging stops at a number of speakers."""
         check_is_fitted(self)
         check_count(self._name, "num_speakers", num_speakers)
         n = len(self.labels_)

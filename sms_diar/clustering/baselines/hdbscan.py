@@ -18,39 +18,25 @@ class HdbscanSpeakers(SpeakerBaseline):
     """HDBSCAN on the distance ``sqrt(highest score - score)``.
 
     For cosine scores that is, up to a factor, the distance of unit vectors.
-    A speaker must be given to every segment, so noise goes to the cluster of
-    highest mean score. Where all is noise, there is one speaker.
+    Every segment needs a speaker, so noise is assigned to the cluster of highest mean
+    score. If all segments are noise, there is one speaker.
 
     Parameters
     ----------
-    backend : BackEnd or None, default=None
-        Back end that scores pairs; None is cosine scoring with whitening fitted
-        on the session itself (:func:`~sms_diar.scoring.session_backend`).
     min_cluster_size : int, default=5
         Minimum number of segments of a cluster.
     min_samples : int or None, default=None
-        Neighbours that make a segment dense, itself among them; None means
+        Number of neighbours, including itself, that make a segment dense; None means
         `min_cluster_size`.
-    num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. HDBSCAN knows none: too many are merged,
-        highest mean score first, and too few are split, the loosest first.
+    backend, num_speakers, min_speakers, max_speakers
+        As for `SpeakerBaseline`.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_segments,)
-        Speaker of each segment, numbered from 0 by first appearance.
-    n_clusters_ : int
-        Number of speakers found.
     noise_ : ndarray of shape (n_segments,)
         True for segments that HDBSCAN labelled as noise.
-    k_ : int
-        Neighbours used.
-    n_steps_, converged_ : int and bool
-        Always 0 and True.
-    backend_ : BackEnd
-        Back end that was used.
-    n_features_in_ : int
-        Number of columns of the data.
+    labels_, n_clusters_, k_, n_steps_, converged_, backend_, n_features_in_
+        As for `SpeakerBaseline`.
 
     Notes
     -----

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from sms_diar._validation import check_count
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines._base import SpeakerBaseline, draw_seed
-from sms_diar.clustering.baselines._partition import partition
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
@@ -21,41 +24,29 @@ _CANDIDATES = 16  # numbers of speakers that are tried at a time
 class KMeansSpeakers(SpeakerBaseline):
     """k-means in the space of the scores.
 
+    Clustered are the vectors whose inner products make up the scores: whitened
+    embeddings for cosine, and weighted speaker features for PLDA.
+
     Parameters
     ----------
-    backend : BackEnd or None, default=None
-        Back end that scores pairs; None is cosine scoring with whitening fitted
-        on the session itself (:func:`~sms_diar.scoring.session_backend`). The
-        vectors whose inner products make up the scores are clustered: whitened
-        embeddings for cosine, and weighted speaker features for PLDA.
     spherical : bool, default=False
-        Scale these vectors to unit length first, so that only angles count. For
-        cosine they have it already; for PLDA, length is information.
+        If True, scale these vectors to unit length first, so that only angles count.
+        For cosine they have unit length already; for PLDA the length is information.
     n_init : int, default=5
-        Starts of k-means for each number of clusters; the best is kept.
-    num_speakers, min_speakers, max_speakers : int or None, default=None
-        Bounds on the number of clusters. Without `max_speakers`, the
-        maximum is a fifth of the number of segments. Silhouettes compare clusters, so
-        one speaker is found only if the bounds require it or all segments are equal.
+        Number of starts of k-means for each number of clusters; the best is kept.
     random_state : int, Generator, RandomState or None, default=None
         Random seed of k-means.
+    backend, num_speakers, min_speakers, max_speakers
+        As for `SpeakerBaseline`. Without `max_speakers`, the maximum is a fifth of the
+        number of segments. Silhouettes compare clusters, so the result is one speaker
+        only if the bounds require it or all segments are equal.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_segments,)
-        Speaker of each segment, numbered from 0 by first appearance.
-    n_clusters_ : int
-        Number of speakers found.
     silhouettes_ : dict from int to float
-        Mean silhouette for the numbers of clusters tried.
-    n_steps_ : int
-        Numbers of clusters tried.
-    k_, converged_ : int and bool
-        Always 0 and True.
-    backend_ : BackEnd
-        Back end that was used.
-    n_features_in_ : int
-        Number of columns of the data.
+        Mean silhouette for the numbers of clusters that were tried.
+    labels_, n_clusters_, k_, n_steps_, converged_, backend_, n_features_in_
+        As for `SpeakerBaseline`; a step is a number of clusters that was tried.
 
     Notes
     -----
@@ -124,7 +115,7 @@ class KMeansSpeakers(SpeakerBaseline):
         return self._best(rows, low, high, seed)
 
     def _best(self, rows: FloatArray, low: int, high: int, seed: int) -> IntArray:
-        """Labels of highest silhouette, the fewest clusters among equals."""
+        """Return the labels of highest silhouette, the fewest clusters among equals."""
         distances = pairwise_distances(rows)
         np.fill_diagonal(distances, 0.0)
         found: dict[int, IntArray] = {}
@@ -150,3 +141,18 @@ def _silhouette(distances: FloatArray, labels: IntArray) -> float:
     if labels.min() == labels.max():  # rows that differ by rounding alone
         return -1.0
     return float(silhouette_score(distances, labels, metric="precomputed"))
+
+
+def partition(rows: FloatArray, n_clusters: int, *, n_init: int, seed: int) -> IntArray:
+    """Cluster `rows` of shape (n, d) by k-means; equal rows share a cluster.
+
+    There are at most as many clusters as different rows. The best of `n_init` starts
+    of k-means++ is kept.
+    """
+    n_different = len(np.unique(rows, axis=0))
+    model = KMeans(min(n_clusters, n_different), n_init=n_init, random_state=seed)
+    with warnings.catch_warnings():
+        # Rows that differ by rounding alone may end in one cluster; callers count.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: IntArray = model.fit(rows).labels_.astype(np.int64)
+    return labels

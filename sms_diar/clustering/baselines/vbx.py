@@ -37,38 +37,34 @@ class VbxSpeakers(SpeakerBaseline):
     Parameters
     ----------
     backend : BackEnd
-        Of kind "plda". None, which means cosine scoring, is refused: the method
-        is about the PLDA model.
+        Back end of kind "plda". None, which means cosine scoring, is an error, because
+        the method is based on the PLDA model.
     Fa : float, default=1.0
         Weight of the data. One is right for segments that do not depend on each
-        other; for windows of 1.44 s every 0.24 s the authors take 0.3.
+        other; for windows of 1.44 s every 0.24 s the authors use 0.3.
     Fb : float, default=1.0
-        Weight of the prior of the speakers: more leaves fewer of them. The
-        authors take 17 with the windows above.
+        Weight of the prior of the speakers; larger values leave fewer speakers. The
+        authors use 17 with the windows above.
     loop_probability : float or None, default=None
         Probability that the next segment has the same speaker, for windows in
-        order of time (the authors take 0.99 with those above). None means that
-        the order is of no account.
+        temporal order (the authors use 0.99 with the windows above). None ignores the
+        order.
     init_threshold : float, default=0.0
         Log-likelihood ratio at which average linkage stops. Speakers can vanish
         later but not appear, so it should rather be too high.
     init_smoothing : float, default=5.0
-        Log odds of the first label of a segment against each other one.
+        Log odds of the first label of a segment against each other label.
     max_iter : int, default=200
         Maximum number of iterations.
     tol : float, default=1e-4
-        Rise of the evidence bound at which to stop.
+        The run ends when the evidence bound rises by less than this.
     num_speakers, min_speakers, max_speakers : int or None, default=None
         Bounds on the number of clusters. Agglomerative clustering starts with
-        `num_speakers`, or at least `min_speakers`. At the end, clusters of highest
-        mean score are merged, or the loosest clusters are split.
+        `num_speakers`, or at least `min_speakers`; the bounds are enforced at the end,
+        as by `SpeakerBaseline`.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_segments,)
-        Speaker of each segment, numbered from 0 by first appearance.
-    n_clusters_ : int
-        Number of speakers found.
     responsibilities_ : ndarray of shape (n_segments, n_kept)
         Probability of each speaker whose prior is not zero. Columns are in the
         order of `labels_` if no bound had to be enforced, followed by speakers that
@@ -78,17 +74,11 @@ class VbxSpeakers(SpeakerBaseline):
     elbo_ : ndarray of shape (n_iter,)
         Bound of the evidence after each iteration; it never falls.
     n_initial_ : int
-        Speakers at the start.
-    n_iter_, n_steps_ : int
-        Iterations.
-    converged_ : bool
-        True if the bound converged.
-    k_ : int
-        0.
-    backend_ : BackEnd
-        Back end that was used.
-    n_features_in_ : int
-        Number of columns of the data.
+        Number of speakers at the start.
+    n_iter_ : int
+        Number of iterations, equal to `n_steps_`.
+    labels_, n_clusters_, k_, n_steps_, converged_, backend_, n_features_in_
+        As for `SpeakerBaseline`.
 
     Notes
     -----
@@ -163,6 +153,7 @@ class VbxSpeakers(SpeakerBaseline):
         psi = plda_of(backend).psi
         # Axes on which speakers do not differ say nothing, and have no gain.
         axes = backend.gain > 0.0
+        # shapes: (n, D), (D,)
         F, psi = terms.U[:, axes] / backend.gain[axes], psi[axes]
         start = self._start(terms)
         self.n_initial_ = int(start.max()) + 1
@@ -177,7 +168,7 @@ class VbxSpeakers(SpeakerBaseline):
             tol=self.tol,
         )
         kept = np.flatnonzero(result.pi > _EMPTY)
-        gamma = result.gamma[:, kept]
+        gamma = result.gamma[:, kept]  # shape: (n, n_kept)
         first_choice = kept[np.argmax(gamma, axis=1)]
         labels = by_first_appearance(first_choice)
         chosen = first_choice[np.unique(labels, return_index=True)[1]]

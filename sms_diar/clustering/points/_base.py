@@ -36,7 +36,6 @@ from sms_diar.clustering.points._grid import MAX_DIMS, Grid
 from sms_diar.clustering.points._kernels import move_plainly, objective
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 from sms_diar.clustering.points.bandwidth import estimate_bandwidth
-from sms_diar.clustering.points.history import Recorder
 from sms_diar.clustering.points.profiles import KERNELS
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import AnyArray, FloatArray, IntArray
@@ -80,19 +79,11 @@ class Setup:
     def mover(self, data: FloatArray, weights: FloatArray | None = None) -> Mover:
         """Return a function that moves points to the means of their neighbours.
 
-        Parameters
-        ----------
-        data : ndarray of shape (d, n)
-            Points that attract.
-        weights : ndarray of shape (n,) or None
-            Weight of each of them; None means equal weights.
-
-        Returns
-        -------
-        move : callable
-            ``move(coords, moving, bandwidths, tol, lengths, resting, n_at_rest)`` with
-            arguments and result as of ``_kernels.move_plainly``. If `coords` is the
-            array `data`, every later move is computed from the changed state.
+        The points of `data`, of shape (d, n), attract with `weights` of shape (n,), or
+        with equal weights if None. The result is called as
+        ``move(coords, moving, bandwidths, tol, lengths, resting, n_at_rest)`` with
+        arguments and result as of ``_kernels.move_plainly``. If `coords` is the array
+        `data`, every later move is computed from the changed state.
         """
         if weights is None:
             weights = np.ones(data.shape[1])
@@ -331,16 +322,9 @@ def climb(
 ) -> tuple[int, int, FloatArray]:
     """Iterate the mean-shift operator on `queries`, in place, against fixed data.
 
-    Each query stops at its first move below the tolerance.
-
-    Returns
-    -------
-    n_iter : int
-        Largest number of moves of a query.
-    n_steps : int
-        Total number of moves of queries.
-    lengths : ndarray of shape (n_queries,)
-        Length of the last move of each query.
+    Each query stops at its first move below the tolerance. Returns the largest number
+    of moves of a query, the number of all moves, and the length of the last move of
+    each query, of shape (n_queries,).
     """
     n = queries.shape[1]
     lengths = np.full(n, np.inf)
@@ -365,3 +349,84 @@ def climb(
             moving = moving[firsts]
     queries[:] = queries[:, leader]
     return iteration + 1, n_steps, lengths[leader]
+
+
+@dataclass(frozen=True)
+class History:
+    """Moments of a run.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (m,)
+        Number of moves before each moment, from 0 to the end of the run.
+    objective : ndarray of shape (m,)
+        L at each moment.
+    states : ndarray of shape (m, n, d) or None
+        Positions of the points; None unless ``record="states"``.
+    """
+
+    steps: IntArray
+    objective: FloatArray
+    states: FloatArray | None
+
+
+class Recorder:
+    """Collect moments for a :class:`History` in bounded memory.
+
+    The number of steps of a run is not known in advance. When there are `limit`
+    moments (at least 2), every second one is dropped and the `interval` of steps
+    between two moments is doubled, so that moments are evenly spaced over a run of any
+    length. `measure` returns the objective of a state given as (d, n) coordinates.
+    """
+
+    def __init__(
+        self,
+        measure: Callable[[FloatArray], float],
+        *,
+        interval: int,
+        limit: int,
+        keep_states: bool,
+    ) -> None:
+        self._measure = measure
+        self._interval = interval
+        self._limit = limit
+        self._keep_states = keep_states
+        self._moments: list[tuple[int, float, FloatArray | None]] = []
+
+    def steps_to_next(self, step: int) -> int:
+        """Return the number of steps from `step` to the next recorded moment."""
+        return self._interval - step % self._interval
+
+    def offer(self, step: int, coords: FloatArray) -> None:
+        """Record this moment if it is due."""
+        if step % self._interval:
+            return
+        if len(self._moments) >= self._limit - 1:  # one is for the end
+            self._moments = self._moments[::2]
+            self._interval *= 2
+            if step % self._interval:
+                return
+        self._keep(step, coords)
+
+    def finish(
+        self,
+        step: int,
+        coords: FloatArray,
+        restore: Callable[[FloatArray], FloatArray],
+    ) -> History:
+        """Add the end of the run and return all moments.
+
+        `restore` converts states, one point per row, into data units.
+        """
+        if not self._moments or self._moments[-1][0] != step:
+            self._keep(step, coords)
+        steps, objective, states = zip(*self._moments, strict=True)
+        return History(
+            np.array(steps, dtype=np.int64),
+            np.array(objective),
+            restore(np.array(states)) if self._keep_states else None,
+        )
+
+    def _keep(self, step: int, coords: FloatArray) -> None:
+        state = coords.T.copy() if self._keep_states else None
+        self._moments.append((step, self._measure(coords), state))

@@ -70,14 +70,9 @@ class _Groups(NamedTuple):
 class Grid:
     """Points in groups.
 
-    Parameters
-    ----------
-    data : ndarray of shape (d, n), d <= 3
-        Whole-numbered coordinates of the points.
-    weights : ndarray of shape (n,)
-        Whole-numbered weight of each point; their sum is below ``2**23`` or all are 1.
-    bandwidth : float
-        Shortest bandwidth of the moves to come.
+    `data` are whole-numbered coordinates of shape (d, n), d <= 3. `weights` of shape
+    (n,) are whole numbers whose sum is below ``2**23``, or all 1. `bandwidth` is the
+    shortest bandwidth of the moves to come.
     """
 
     def __init__(self, data: FloatArray, weights: FloatArray, bandwidth: float) -> None:
@@ -282,16 +277,8 @@ def _move(
     """Move points one after the other until the points have to be sorted again.
 
     Parameters up to `n_at_rest` are as in ``move_plainly``. If `follows`, `coords` are
-    the points of the grid, and the groups are updated after each move.
-
-    Returns
-    -------
-    n_steps : int
-        Number of moves.
-    resting : int
-        Number of points at rest.
-    spent : int
-        Boxes and places that were compared.
+    the points of the grid, and the groups are updated after each move. Returns the
+    number of moves, of points at rest, and of boxes and places that were compared.
     """
     group, place, store, first, end, box, tally, reach, keys, numbers = groups
     n_dims = coords.shape[0]

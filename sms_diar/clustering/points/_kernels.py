@@ -128,29 +128,21 @@ def move_plainly(
         move is computed from the changed state.
     weights : ndarray of shape (n,)
         Whole-numbered weight of each point of `data`; the sum is below ``2**23``.
-    moving : ndarray of shape (n_steps,)
-        Column of `coords` that moves at each step.
-    bandwidths : ndarray of shape (n_steps,)
-        Bandwidth of each step.
-    code : int
-        Position of the kernel in ``KERNELS``.
-    levels : float
-        Kernel weights are rounded to multiples of one over this number.
-    tol : float
-        A point is at rest while its last move was shorter than this.
-    lengths : ndarray of shape (m,)
-        Length of the last move of each point, updated in place.
-    resting : int
-        Number of points at rest, that is, of `lengths` below `tol`.
-    n_at_rest : int
-        The loop ends early when this many points are at rest.
+    moving, bandwidths : ndarray of shape (n_steps,)
+        Column of `coords` that moves at each step, and the bandwidth of the step.
+    code, levels : int, float
+        Position of the kernel in ``KERNELS``; kernel weights are rounded to multiples
+        of one over `levels`.
+    tol, lengths : float, ndarray of shape (m,)
+        A point is at rest while its last move, in `lengths`, was shorter than `tol`.
+        `lengths` is updated in place.
+    resting, n_at_rest : int
+        Number of points at rest; the loop ends early when `n_at_rest` points are.
 
     Returns
     -------
-    n_steps : int
-        Number of moves.
-    resting : int
-        Number of points at rest.
+    n_steps, resting : int
+        Number of moves, and of points at rest.
     """
     n_dims, n = data.shape
     near = np.empty(_BLOCK)

@@ -1,10 +1,11 @@
-"""Mean shift: every point climbs the density of the data, which do not move."""
+"""Mean shift, in which the data stay, and blurring mean shift, in which they move."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sms_diar._validation import check_count
+from sms_diar.clustering._modes import distinct_rows
 from sms_diar.clustering.points._base import (
     Algorithm,
     Bandwidth,
@@ -16,7 +17,38 @@ from sms_diar.clustering.points._base import (
 )
 
 
-class MeanShift(MeanShiftEstimator):
+class _Iterated(MeanShiftEstimator):
+    """Parameters of the algorithms that move all points in every iteration."""
+
+    def __init__(
+        self,
+        *,
+        bandwidth: Bandwidth = "auto",
+        kernel: str = "uniform",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        merge_threshold: float | None = None,
+        record: Record = None,
+        max_records: int = 200,
+        algorithm: Algorithm = "auto",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.merge_threshold = merge_threshold
+        self.record = record
+        self.max_records = max_records
+        self.algorithm = algorithm
+
+    def _check_limits(self) -> None:
+        check_count(self._name, "max_iter", self.max_iter)
+
+    def _remedy(self) -> str:
+        return f"raise max_iter (now {self.max_iter}) or tol"
+
+
+class MeanShift(_Iterated):
     """Cluster by letting each point climb to a mode of the density estimate.
 
     Parameters
@@ -92,35 +124,71 @@ class MeanShift(MeanShiftEstimator):
     array([1])
     """
 
-    def __init__(
-        self,
-        *,
-        bandwidth: Bandwidth = "auto",
-        kernel: str = "uniform",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        merge_threshold: float | None = None,
-        record: Record = None,
-        max_records: int = 200,
-        algorithm: Algorithm = "auto",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.merge_threshold = merge_threshold
-        self.record = record
-        self.max_records = max_records
-        self.algorithm = algorithm
-
-    def _check_limits(self) -> None:
-        check_count(self._name, "max_iter", self.max_iter)
-
-    def _remedy(self) -> str:
-        return f"raise max_iter (now {self.max_iter}) or tol"
-
     def _run(self, setup: Setup) -> Run:
         climbing = setup.coords.copy()
         self.n_iter_, n_steps, lengths = climb(climbing, setup, self.max_iter)
         longest = float(np.max(lengths))
         return Run(climbing, n_steps, longest, longest < setup.tol)
+
+
+class BlurringMeanShift(_Iterated):
+    """Cluster by moving all points at once to the means of their neighbours.
+
+    Parameters
+    ----------
+    bandwidth, kernel, merge_threshold, record, max_records, algorithm
+        As for `MeanShift`.
+    tol : float, default=1e-6
+        The run ends when the longest move is shorter than ``tol`` bandwidths.
+    max_iter : int, default=1000
+        Maximum number of iterations; a warning is issued if points still move.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of iterations.
+    objective_ : float
+        L of the resting points; an iteration never lowers it.
+    labels_, cluster_centers_, resting_points_, n_clusters_, n_steps_
+        As for `MeanShift`.
+    converged_, bandwidth_, history_, n_features_in_
+        As for `MeanShift`.
+
+    See Also
+    --------
+    StochasticMeanShift : One point moves at a time.
+
+    Notes
+    -----
+    The costs are those of `MeanShift`.
+
+    Examples
+    --------
+    >>> from sms_diar.clustering import BlurringMeanShift
+    >>> X = [[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]]
+    >>> BlurringMeanShift(bandwidth=1.0).fit_predict(X)
+    array([0, 0, 1, 1])
+    """
+
+    def _run(self, setup: Setup) -> Run:
+        n = setup.coords.shape[1]
+        state, weights = setup.coords.copy(), np.ones(n)
+        member = np.arange(n)  # shape: (n,), column of `state` for each point
+        lengths = np.full(n, np.inf)
+        bandwidths = np.full(n, setup.bandwidth)
+        for iteration in range(self.max_iter):
+            if setup.recorder is not None:
+                setup.recorder.offer(iteration * n, state[:, member])
+            move = setup.mover(state.copy(), weights)
+            m = len(weights)
+            move(state, np.arange(m), bandwidths[:m], 0.0, lengths, 0, 1)
+            longest = float(np.max(lengths[:m]))
+            if longest < setup.tol:
+                break
+            if setup.joins_after(iteration):
+                numbers, firsts = distinct_rows(state.T)
+                member = numbers[member]
+                weights = np.asarray(np.bincount(numbers, weights), dtype=np.float64)
+                state = np.ascontiguousarray(state[:, firsts])
+        self.n_iter_ = iteration + 1
+        return Run(state[:, member], self.n_iter_ * n, longest, longest < setup.tol)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sms_diar.datasets import voice_backend_path
-from sms_diar.embeddings.registry import load_embedder
+from sms_diar.embeddings.network import load_embedder
 from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import load_segmenter
 from sms_diar.io.model import read_model

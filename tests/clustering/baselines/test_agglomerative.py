@@ -170,37 +170,9 @@ def test_plda_scores_are_calibrated_if_asked_for():
 # --- messages
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        (
-            {"linkage": "ward"},
-            "linkage must be one of 'average', 'complete', 'single', got 'ward'",
-        ),
-        (
-            {"threshold": "zero"},
-            "threshold must be a finite number, 'calibrated' or None, got 'zero'",
-        ),
-        (
-            {"threshold": np.inf},
-            "threshold must be a finite number, 'calibrated' or None, got inf",
-        ),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        AgglomerativeSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value) == f"AgglomerativeSpeakers: {message}"
-
-
 def test_cuts_need_a_fit_and_a_number_of_speakers_that_exist():
     with pytest.raises(NotFittedError):
         AgglomerativeSpeakers().labels_at(0.0)
     model = AgglomerativeSpeakers().fit(np.eye(3))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="AgglomerativeSpeakers:"):
         model.labels_with(4)
-    assert str(caught.value) == (
-        "AgglomerativeSpeakers: num_speakers must be at most the number of segments "
-        "(3), got 4"
-    )

@@ -1,12 +1,10 @@
 """HDBSCAN: noise finds a speaker, and all noise is one."""
 
 import numpy as np
-import pytest
 from sklearn.cluster import HDBSCAN
 
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines import HdbscanSpeakers
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring import build_backend
 
@@ -66,20 +64,3 @@ def test_neighbours_are_min_samples_or_the_smallest_cluster():
     X, _ = session(0.05)
     assert HdbscanSpeakers(min_cluster_size=7).fit(X).k_ == 7
     assert HdbscanSpeakers(min_samples=3).fit(X).k_ == 3
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        (
-            {"min_cluster_size": 1},
-            "min_cluster_size must be a whole number >= 2, got 1",
-        ),
-        ({"min_samples": 0}, "min_samples must be a whole number >= 1, got 0"),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_wrong_parameters_are_named(params, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        HdbscanSpeakers(**params).fit(np.eye(3))
-    assert str(caught.value) == f"HdbscanSpeakers: {message}"

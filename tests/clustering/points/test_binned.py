@@ -3,16 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sms_diar.clustering import BinnedStochasticMeanShift, StochasticMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic.gaussians import PAPER_MEANS, draw_gaussians
-
-
-@parametrize_with_checks([BinnedStochasticMeanShift(random_state=0)])
-def test_follows_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

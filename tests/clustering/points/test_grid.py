@@ -300,12 +300,10 @@ def plain_float64(X, h, seed, max_sweeps=400):
 
 
 def test_partitions_are_those_of_plain_float64_arithmetic():
-    same = 0
-    for seed in range(50):
+    for seed in range(10):
         X, _ = draw_gaussians(PAPER_MEANS, (20, 20, 20), 0.6, seed)
         model = StochasticMeanShift(bandwidth=0.9, random_state=seed).fit(X)
-        same += np.array_equal(model.labels_, plain_float64(X, 0.9, seed))
-    assert same == 50
+        np.testing.assert_array_equal(model.labels_, plain_float64(X, 0.9, seed))
 
 
 def test_wrong_algorithms_are_named():
@@ -316,12 +314,7 @@ def test_wrong_algorithms_are_named():
 @family
 def test_only_the_uniform_kernel_can_be_indexed(model):
     model.set_params(kernel="biweight", algorithm="indexed", bandwidth=1.0)
-    expected = (
-        f"{type(model).__name__}: algorithm must be 'auto' or 'plain' with "
-        "kernel='biweight', got 'indexed'; only the uniform kernel has an index"
-    )
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="algorithm must be 'auto' or"):
         model.fit([[0.0], [1.0]])
-    assert str(caught.value) == expected
     model.set_params(algorithm="auto").fit([[0.0], [1.0]])
     model.set_params(kernel="uniform")

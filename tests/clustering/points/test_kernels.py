@@ -14,7 +14,6 @@ from sms_diar.clustering import (
     StochasticMeanShift,
 )
 from sms_diar.clustering.points import _kernels, _reference
-from sms_diar.clustering.points import stochastic as stochastic_module
 from sms_diar.clustering.points._lattice import Lattice, weight_levels
 
 pytestmark = pytest.mark.compiled
@@ -186,17 +185,6 @@ def test_the_seed_defines_the_stochastic_states(kernel):
     np.testing.assert_array_equal(
         sms.resting_points_, resting(want, points, lattice, X)
     )
-
-
-def test_states_do_not_depend_on_how_draws_are_chunked(monkeypatch):
-    X = np.random.default_rng(23).standard_normal((50, 2))
-    whole = StochasticMeanShift(bandwidth=0.9, random_state=1).fit(X)
-    doubly = DoublyStochasticMeanShift(bandwidth=(0.6, 1.2), random_state=1).fit(X)
-    monkeypatch.setattr(stochastic_module, "_CHUNK", 7)
-    chunked = StochasticMeanShift(bandwidth=0.9, random_state=1).fit(X)
-    np.testing.assert_array_equal(whole.resting_points_, chunked.resting_points_)
-    chunked = DoublyStochasticMeanShift(bandwidth=(0.6, 1.2), random_state=1).fit(X)
-    np.testing.assert_array_equal(doubly.resting_points_, chunked.resting_points_)
 
 
 def test_doubly_stochastic_with_one_bandwidth_is_stochastic():

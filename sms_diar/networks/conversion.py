@@ -1,6 +1,9 @@
-"""Conversion of the original CAM++ weights to the form used by `CampPlus`.
+"""Conversion of the original weights to the form that the forward passes use.
 
-Batch normalisations that follow a product are fused into its weights.
+CAM++: batch normalisations that follow a product are fused into its weights.
+
+PyanNet: biases of convolutions are dropped, because the following normalisation cancels
+them. Sums of gates with a sigmoid are halved; see `pyannet.step_cells`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import numpy as np
 from sms_diar.types import AnyArray, FloatArray
 
 BLOCKS = ((12, 1), (24, 2), (16, 2))
-"""Dense blocks: number of layers, and dilation in frames."""
+"""Dense blocks of CAM++: number of layers, and dilation in frames."""
 
 HEAD = (
     ("layer1.0", True, 2),
@@ -20,12 +23,18 @@ HEAD = (
     ("layer2.0", True, 2),
     ("layer2.1", False, 1),
 )
-"""Residual blocks: name, True if the shortcut has weights, stride in frequency."""
+"""Residual blocks of CAM++: name, if the shortcut has weights, frequency stride."""
+
+LAYERS = 4
+"""Number of recurrent layers of PyanNet."""
+
+CONVOLUTIONS = ((251, 10), (5, 1), (5, 1))
+"""Number of taps and stride of each convolution of PyanNet."""
 
 _EPS = 1e-5
 
 
-def convert(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+def convert_campplus(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Convert the original tensors to weights of `CampPlus`."""
     state = {name: array.astype(np.float64) for name, array in tensors.items()}
     weights: dict[str, AnyArray] = {}
@@ -106,3 +115,41 @@ def _affine(
     if f"{name}.bias" in state:
         shift = shift + state[f"{name}.bias"]
     return scale, shift
+
+
+def convert_pyannet(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Convert the weights of the ONNX file to weights of `PyanNet`."""
+    source = initializers
+    weights: dict[str, AnyArray] = {
+        "wave.scale": source["ortshared_1_1_1_1_token_110"],
+        "wave.shift": source["ortshared_1_1_1_0_token_107"],
+    }
+    names = (
+        "/sincnet/conv1d.0/Concat_2_output_0",
+        "sincnet.conv1d.1.weight",
+        "sincnet.conv1d.2.weight",
+    )
+    for number, name in enumerate(names):
+        _, stride = CONVOLUTIONS[number]
+        kernel = source[name].transpose(2, 1, 0)  # shape: (taps, channels in, out)
+        missing = -len(kernel) % stride
+        padded = np.pad(kernel, ((0, missing), (0, 0), (0, 0)))
+        weights[f"convolution{number}.weight"] = padded.reshape(-1, kernel.shape[2])
+        weights[f"norm{number}.scale"] = source[f"sincnet.norm1d.{number}.weight"]
+        weights[f"norm{number}.shift"] = source[f"sincnet.norm1d.{number}.bias"]
+    for layer in range(LAYERS):
+        first = 783 + 43 * layer  # numbering of the exporter
+        bias = source[f"onnx::LSTM_{first}"]
+        inputs = source[f"onnx::LSTM_{first + 1}"]
+        recurrent = source[f"onnx::LSTM_{first + 2}"]
+        both = bias[:, : bias.shape[1] // 2] + bias[:, bias.shape[1] // 2 :]
+        halves = np.repeat((0.5, 0.5, 0.5, 1.0), both.shape[1] // 4)
+        weights[f"recurrent{layer}.bias"] = (both * halves)[:, None, :]
+        weights[f"recurrent{layer}.inputs"] = inputs.transpose(0, 2, 1) * halves
+        weights[f"recurrent{layer}.weight"] = recurrent.transpose(0, 2, 1) * halves
+    for layer in range(2):
+        weights[f"linear{layer}.weight"] = source[f"onnx::MatMul_{915 + layer}"]
+        weights[f"linear{layer}.bias"] = source[f"linear.{layer}.bias"]
+    weights["classes.weight"] = source["onnx::MatMul_917"]
+    weights["classes.bias"] = source["ortshared_1_1_7_0_token_109"]
+    return {name: array.astype(np.float32) for name, array in weights.items()}
