@@ -70,7 +70,8 @@ class WindowMap:
 
     `points` of shape (n, 2) are the positions. `confidence` of shape (n,) is the
     probability that the label of the window is correct. If there are many, only some of
-    the `n_windows` windows are drawn. `share` is the share of the variance that the plane explains.
+    the `n_windows` windows are drawn. `share` is the share of the variance that the
+    plane explains.
     """
 
     windows: tuple[Segment, ...]
