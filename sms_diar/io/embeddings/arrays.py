@@ -29,7 +29,7 @@ from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable, open_file, open_seekable
 from sms_diar.io._foreign import foreign_errors, opened_archive
-from sms_diar.io.kaldi.binary import narrowed
+from sms_diar.io.kaldi.ark import narrowed
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 

@@ -14,7 +14,6 @@ from sms_diar.errors import (
     MissingFileError,
 )
 from sms_diar.io.audio.recording import AudioSource, Piece, Recording, audio_path
-from sms_diar.io.kaldi.scanned import UNSORTED, scan_table
 from sms_diar.io.kaldi.tables import (
     TO_THE_END,
     invert,
@@ -28,6 +27,7 @@ from sms_diar.io.kaldi.tables import (
     read_utt2spk,
     read_wav_scp,
 )
+from sms_diar.io.kaldi.validate import UNSORTED, scan_table
 from sms_diar.types import Problem, Segment
 
 

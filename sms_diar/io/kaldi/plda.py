@@ -14,7 +14,7 @@ from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.embeddings.arrays import as_doubles
-from sms_diar.io.kaldi.binary import (
+from sms_diar.io.kaldi.ark import (
     BINARY,
     BLANK,
     object_bytes,

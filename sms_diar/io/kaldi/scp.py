@@ -19,9 +19,8 @@ from sms_diar._text import check_id, shown
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
-from sms_diar.io.audio.command import run_command
-from sms_diar.io.kaldi.ark import VectorChecks
-from sms_diar.io.kaldi.binary import read_object
+from sms_diar.io.audio.recording import run_command
+from sms_diar.io.kaldi.ark import VectorChecks, read_object
 from sms_diar.types import AnyArray
 
 _RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")

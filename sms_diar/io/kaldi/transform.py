@@ -31,7 +31,7 @@ from sms_diar.errors import (
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
-from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
+from sms_diar.io.kaldi.ark import BINARY, BLANK, object_bytes, read_object
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, FloatArray
 

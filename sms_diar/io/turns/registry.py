@@ -147,10 +147,10 @@ _ENTRIES = (
         "subtitles.webvtt_text",
         sign=r"WEBVTT(?:\s|$)",
     ),
-    TurnFormat("ctm", "CTM", ".ctm", "ctm.scan_ctm", names_recordings=True),
+    TurnFormat("ctm", "CTM", ".ctm", "rttm.scan_ctm", names_recordings=True),
 )
 
-WORDS = TurnFormat("words", "CTM of words", "", "ctm.refuse_words")
+WORDS = TurnFormat("words", "CTM of words", "", "rttm.refuse_words")
 """A CTM transcript, which is detected in order to be refused."""
 
 TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}

@@ -8,8 +8,13 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
-from sms_diar.io.audio.command import Unpacking, parse_unpacking, run_into
-from sms_diar.io.audio.recording import Piece, open_recording
+from sms_diar.io.audio.recording import (
+    Piece,
+    Unpacking,
+    open_recording,
+    parse_unpacking,
+    run_into,
+)
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.types import Segment
 

@@ -10,8 +10,7 @@ import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
-from sms_diar.io.kaldi.ark import write_ark
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, write_ark
 from sms_diar.types import EmbeddingSet
 
 ROWS = np.array([[0.1, 2.0], [3.0, -4.0]])

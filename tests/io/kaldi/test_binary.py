@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource
-from sms_diar.io.kaldi.binary import BINARY, object_bytes, read_object
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, read_object
 
 
 def read(data, **options):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.ark import BINARY, object_bytes
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.types import PldaModel
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.kaldi.ark import write_ark
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, write_ark
 from sms_diar.io.kaldi.scp import ScpEntry, parse_entry, read_scp
 
 PYTHON = shlex.quote(sys.executable)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi import tables
-from sms_diar.io.turns.vad_lab import read_vad_lab
+from sms_diar.io.turns.uem import read_vad_lab
 from sms_diar.types import Segment
 
 

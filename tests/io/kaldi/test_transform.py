@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
-from sms_diar.io.kaldi.ark import read_ark
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, read_ark
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.transform import (
     Centering,

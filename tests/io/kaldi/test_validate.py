@@ -8,8 +8,7 @@ import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.repair import fix_data_dir
-from sms_diar.io.kaldi.validate import validate_data_dir
+from sms_diar.io.kaldi.validate import fix_data_dir, validate_data_dir
 from sms_diar.types import Problem, Segment
 
 SOUND = {

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.turns.vad_lab import read_vad_lab, write_vad_lab
+from sms_diar.io.turns.uem import read_vad_lab, write_vad_lab
 from sms_diar.types import Segment
 
 
