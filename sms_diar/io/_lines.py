@@ -28,18 +28,10 @@ _FIELD = re.compile(r"[^ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    r"""One line of a file.
+    r"""One line of a file, without line end and byte order mark.
 
-    Parameters
-    ----------
-    number : int
-        1-based line number.
-    text : str
-        Text without line end and byte order mark; invalid bytes become ``\ufffd``.
-    problems : tuple of str
-        Problems of the encoding.
-    is_readable : bool
-        False for blank lines and for bytes that are not UTF-8.
+    Invalid bytes become ``\ufffd``. A line that is blank or not UTF-8 is not
+    readable.
     """
 
     number: int

@@ -79,7 +79,7 @@ def embedding_format(source: ByteSource) -> str:
     suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
     problem = _problem_of_embeddings(head)
     if problem:
-        raise DataFormatError(problem, path=source.name)
+        raise source.fault(problem)
     formats = (f for magic, f in _EMBEDDING_MAGIC.items() if head.startswith(magic))
     format = next(formats, None)
     if format is None and _JSON.match(head):
@@ -92,10 +92,9 @@ def embedding_format(source: ByteSource) -> str:
     if format == "table" and not re.search("[,\t]", line) and len(line.split()) > 1:
         format = "blanks"
     if format is None:
-        raise DataFormatError(
+        raise source.fault(
             "unknown format; expected Kaldi ark or scp, npz, npy, CSV, TSV, "
-            "whitespace-separated columns, JSON lines or Parquet",
-            path=source.name,
+            "whitespace-separated columns, JSON lines or Parquet"
         )
     return format
 

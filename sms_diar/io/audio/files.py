@@ -66,11 +66,9 @@ class Decoder(Protocol):
 
     def read(self, first: int, last: int) -> FloatArray:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
-        ...
 
     def close(self) -> None:
         """Close the file."""
-        ...
 
 
 class Samples(Protocol):
@@ -79,21 +77,17 @@ class Samples(Protocol):
     @property
     def path(self) -> Path:
         """File name for messages."""
-        ...
 
     @property
     def rate(self) -> int:
         """Samples per second."""
-        ...
 
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        ...
 
     def read(self, first: int, last: int) -> FloatArray:
         """Read samples `first` to `last` (exclusive)."""
-        ...
 
 
 class AudioFile:
@@ -209,19 +203,11 @@ class AudioFile:
 def stretch(
     audio: Samples, start: float, end: float | None, *, owner: str
 ) -> tuple[int, int]:
-    """Convert a time span in seconds to sample numbers.
+    """Convert a time span in seconds to sample numbers; an end of None is the end.
 
-    As in Kaldi, an end that exceeds the recording by less than half a second is moved
-    to the last sample, with a warning in the log.
-
-    Parameters
-    ----------
-    audio : Samples
-        Recording.
-    start, end : float
-        Start and end in seconds; an end of None is the end of the recording.
-    owner : str
-        Name of the span in messages, such as ``segment 'a'``.
+    As in Kaldi, an end that exceeds the recording by less than half a second is
+    moved to the last sample, with a warning in the log. `owner` names the span in
+    messages.
     """
     length = audio.n_samples / audio.rate
     first = round(start * audio.rate)
@@ -382,20 +368,7 @@ _LAYOUTS = {
 
 
 def check_whole(stream: BinaryIO, path: Path) -> None:
-    """Refuse a truncated audio file, if its container reveals the truncation.
-
-    Parameters
-    ----------
-    stream : binary file object
-        Seekable audio file.
-    path : Path
-        File name for messages.
-
-    Raises
-    ------
-    DataFormatError
-        If the file ends before its samples do; the message gives the number of bytes.
-    """
+    """Refuse a truncated audio file, if its container reveals the truncation."""
     stream.seek(0)
     start = stream.read(HEAD)
     end = stream.seek(0, 2)

@@ -19,13 +19,7 @@ from sms_diar.io.audio.files import AudioFile
 
 @dataclass(frozen=True, slots=True)
 class AudioSource:
-    """Audio source of one recording, as written in wav.scp.
-
-    Parameters
-    ----------
-    text : str
-        The line after the id, unchanged: a path, ``archive:offset`` or a command.
-    """
+    """The line of wav.scp after the id: a path, ``archive:offset`` or a command."""
 
     text: str
 
@@ -53,16 +47,7 @@ class Piece:
 class Recording:
     """A recording and the segments to read from it.
 
-    Parameters
-    ----------
-    id : str
-        Id of the recording.
-    source : AudioSource
-        Location of the audio.
-    folder : Path
-        Data directory, against which relative paths may be resolved.
-    pieces : tuple of Piece
-        Segments to read.
+    Relative paths may be resolved against `folder`, the data directory.
     """
 
     id: str
@@ -90,17 +75,10 @@ def open_recording(
 ) -> Iterator[AudioFile]:
     """Open the audio of a recording.
 
-    Parameters
-    ----------
-    recording : Recording
-        Its source is a path or a command. Commands that only unpack a file
-        (see `parse_unpacking`) are not run: the file is read directly.
-    channel : int, optional
-        1-based channel to read from files with several channels. A channel that the
-        command selects takes precedence.
-    allow_commands : bool, default=False
-        Run other commands, without a shell, and read their output from a temporary
-        file.
+    Commands that only unpack a file (see `parse_unpacking`) are not run: the file
+    is read directly. Other commands are run if allowed, without a shell, and their
+    output is read from a temporary file. `channel` is 1-based; a channel that the
+    command selects takes precedence.
     """
     table, source = recording.folder / "wav.scp", recording.source
     line = f"{recording.id} {source.text}"

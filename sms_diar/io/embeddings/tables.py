@@ -38,21 +38,8 @@ from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
 ID_COLUMNS = (
-    "id",
-    "utt",
-    "segment",
-    "utt_id",
-    "uttid",
-    "utterance",
-    "utterance_id",
-    "segment_id",
-    "name",
-    "key",
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "audio",
+    *("id", "utt", "segment", "utt_id", "uttid", "utterance", "utterance_id"),
+    *("segment_id", "name", "key", "path", "file", "filename", "file_name", "audio"),
 )
 VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
 SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
@@ -66,19 +53,7 @@ def read_embedding_table(
 ) -> EmbeddingSet:
     """Read a CSV or TSV file; a tab in its first line makes it TSV.
 
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        UTF-8 text.
-    name : str, optional
-        Name of a stream in messages.
-    blanks : bool, default=False
-        Split columns at white space, as written by `numpy.savetxt`.
-
-    Raises
-    ------
-    DataFormatError
-        If a value is invalid; the message gives the line and the column.
+    With `blanks`, columns are split at white space, as written by `numpy.savetxt`.
     """
     with open_seekable(source, name) as (stream, path):
         rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
@@ -108,22 +83,7 @@ def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingS
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a Parquet file, which requires pyarrow.
-
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        Parquet file.
-    name : str, optional
-        Name of a stream in messages.
-
-    Raises
-    ------
-    MissingExtraError
-        If pyarrow is not installed.
-    DataFormatError
-        If a column does not contain numbers, or the file is damaged.
-    """
+    """Read a Parquet file, which requires pyarrow."""
     with open_seekable(source, name) as (stream, path):
         try:
             import_module("pyarrow.parquet")
@@ -162,14 +122,8 @@ def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
 def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
     """Extract ids and vectors from a pandas data frame.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Table with one column per dimension, or with one column of lists. The ids are
-        the id column, an index that does not just count the rows, or a first column of
-        text, in this order of preference.
-    path : str or Path
-        Name of the source, for messages.
+    The ids are the id column, an index that does not just count the rows, or a
+    first column of text, in this order of preference. `path` is for messages.
     """
     names = [str(column) for column in frame.columns]
     lists = [c for c in range(len(names)) if _holds_lists(frame.iloc[:, c])]
@@ -273,17 +227,8 @@ def write_embedding_table(
 ) -> None:
     """Write a header ``id,x0,x1,...`` and one row per vector.
 
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    embeddings : EmbeddingSet
-        Embeddings to write.
-    separator : str, default=","
-        Separator of columns; a tab for TSV.
-    dtype : {'double', 'float'}, default='double'
-        Precision of the numbers, which are written with enough digits to restore them
-        exactly.
+    The numbers, of the precision `dtype` (double or float), have enough digits to
+    be restored exactly.
     """
     with replacing(path) as temporary:
         write_embedding_table_into(
@@ -470,20 +415,7 @@ def _parsed(text: str) -> float | None:
 
 
 def read_json_lines(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a file of JSON lines.
-
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        UTF-8 text with one object per line.
-    name : str, optional
-        Name of a stream in messages.
-
-    Raises
-    ------
-    DataFormatError
-        If a line is invalid; the message gives the line number.
-    """
+    """Read embeddings from JSON lines."""
     ids: list[str | None] = []
     vectors: list[list[float]] = []
     with open_seekable(source, name) as (stream, path):

@@ -40,21 +40,10 @@ _SHAPES = {1: "vector", 2: "matrix"}
 
 
 def read_object(source: ByteSource, owner: str, *, ndim: int | None = None) -> AnyArray:
-    r"""Read one vector or matrix, binary or text, header included.
+    r"""Read one vector or matrix, binary or text, from its ``\0B`` or opening bracket.
 
-    Parameters
-    ----------
-    source : ByteSource
-        Source, positioned at the header (``\0B``) or at the opening bracket.
-    owner : str
-        Name of the object in messages, such as ``vector of 'a'``.
-    ndim : {1, 2}, optional
-        Required number of dimensions.
-
-    Returns
-    -------
-    ndarray
-        ``float32`` or ``float64`` as stored; text gives ``float64``.
+    `owner` is its name in messages and `ndim` its required number of dimensions.
+    Numbers are ``float32`` or ``float64`` as stored; text gives ``float64``.
     """
     if source.peek(2) == BINARY:
         start = source.position
@@ -83,10 +72,9 @@ def read_binary(
     if token in ("CM", "CM2", "CM3"):
         raise _wrong_kind(f"{where} is a compressed matrix ({token})", source, ndim)
     if len(token) != 2 or token[0] not in _WIDTHS or token[1] not in _KINDS:
-        raise DataFormatError(
+        raise source.fault(
             f"{where} has the unknown type {token!r}; vectors are FV or DV, "
-            f"matrices FM or DM",
-            path=source.name,
+            f"matrices FM or DM"
         )
     rank, width = _KINDS[token[1]], _WIDTHS[token[0]]
     shape = tuple(_read_size(source, where) for _ in range(rank))
@@ -99,10 +87,9 @@ def read_binary(
     size = math.prod(shape) * dtype.itemsize
     data = source.read(size)
     if len(data) < size:
-        raise DataFormatError(
+        raise source.fault(
             f"{where} declares {' x '.join(map(str, shape))} {width}s ({size} bytes), "
-            f"but the file ends after {len(data)} of them; it is truncated or damaged",
-            path=source.name,
+            f"but the file ends after {len(data)} of them; it is truncated or damaged"
         )
     return np.frombuffer(data, dtype).reshape(shape)
 
@@ -114,18 +101,14 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
     if source.peek(1) != b"[":
         got = source.peek(20).split()[:1]
         shown = repr(got[0].decode("utf-8", "backslashreplace")) if got else "the end"
-        raise DataFormatError(
-            f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}",
-            path=source.name,
-            line=line,
+        raise source.fault(
+            f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}", line
         )
     source.read(1)
     body = source.until(_BRACKET)
     if source.peek(1) != b"]":
-        raise DataFormatError(
-            f"{owner} has no closing bracket; the file is truncated or damaged",
-            path=source.name,
-            line=line,
+        raise source.fault(
+            f"{owner} has no closing bracket; the file is truncated or damaged", line
         )
     source.read(1)
     rank = 2 if b"\n" in body or b";" in body else 1
@@ -138,11 +121,10 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
         for part in text.split(b";"):
             row = _numbers(part, owner, source, number)
             if rows and len(row) and len(row) != len(rows[0]):
-                raise DataFormatError(
+                raise source.fault(
                     f"{owner}: row {len(rows) + 1} has {len(row)} numbers, the first "
                     f"row has {len(rows[0])}",
-                    path=source.name,
-                    line=number,
+                    number,
                 )
             if len(row):
                 rows.append(row)
@@ -154,16 +136,7 @@ def object_bytes(
 ) -> bytes:
     r"""Format a vector or matrix, without the ``\0B`` at the start of a file.
 
-    Parameters
-    ----------
-    array : array-like of shape (d,) or (n, d)
-        Finite numbers.
-    owner : str
-        Name of the writer in messages.
-    dtype : {'double', 'float'}, default='double'
-        Precision of the numbers.
-    binary : bool, default=True
-        Use Kaldi's binary format, otherwise text.
+    `owner` is the writer in messages and `dtype` the precision, double or float.
     """
     values = narrowed(array, owner=owner, dtype=dtype)
     if binary:
@@ -209,9 +182,7 @@ def _read_size(source: ByteSource, where: str) -> int:
     problem = (
         "ends within its size" if len(raw) < 5 else f"has a damaged size ({raw.hex()})"
     )
-    raise DataFormatError(
-        f"{where} {problem}; the file is truncated or damaged", path=source.name
-    )
+    raise source.fault(f"{where} {problem}; the file is truncated or damaged")
 
 
 def _wrong_kind(
@@ -236,11 +207,7 @@ def _numbers(text: bytes, owner: str, source: ByteSource, line: int) -> AnyArray
     except ValueError:
         wrong = next(word for word in words if not _is_number(word))
         shown = wrong.decode("utf-8", "backslashreplace")
-        raise DataFormatError(
-            f"{owner} contains {shown!r}, not a number",
-            path=source.name,
-            line=line,
-        ) from None
+        raise source.fault(f"{owner} contains {shown!r}, not a number", line) from None
 
 
 def _is_number(word: bytes) -> bool:
@@ -255,13 +222,7 @@ _ID_END = re.compile(rb"\s")
 
 
 class VectorChecks:
-    """Checks on all vectors of one file.
-
-    Parameters
-    ----------
-    path : str or Path
-        File name for messages.
-    """
+    """Checks on all vectors of one file."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = path
@@ -273,16 +234,8 @@ class VectorChecks:
     ) -> None:
         """Raise for a repeated id, a different dimension, NaN or infinity.
 
-        Parameters
-        ----------
-        name : str
-            Id of the vector.
-        vector : ndarray of shape (d,)
-            Vector to check.
-        where : str, optional
-            Position in a binary file, such as ``" at byte 20"``.
-        line : int, optional
-            Line number in a text file.
+        The position is `where` in a binary file, such as ``" at byte 20"``, or
+        a line.
         """
         problem = None
         if name in self._seen:
@@ -419,30 +372,27 @@ def _read_id(source: ByteSource) -> str:
     start, line = source.position, source.line
     raw = source.until(_ID_END, limit=LONGEST_ID)
     if raw.startswith(BINARY):
-        raise DataFormatError(
+        raise source.fault(
             f"the object at byte {start} has no id before it; this is a single Kaldi "
-            f"object (a mean, a transform or a model), not an ark of embeddings",
-            path=source.name,
+            f"object (a mean, a transform or a model), not an ark of embeddings"
         )
     if not start and raw.startswith(BOM_UTF8):
-        raise DataFormatError(BOM, path=source.name, line=1)
+        raise source.fault(BOM, 1)
     if b"\0" in raw or len(raw) > LONGEST_ID:
-        raise DataFormatError(
-            f"no id at byte {start}; the file is damaged or not a Kaldi ark",
-            path=source.name,
+        raise source.fault(
+            f"no id at byte {start}; the file is damaged or not a Kaldi ark"
         )
     try:
         name = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise DataFormatError(
-            f"the id at byte {start} is not UTF-8: {raw[:40]!r}", path=source.name
+        raise source.fault(
+            f"the id at byte {start} is not UTF-8: {raw[:40]!r}"
         ) from None
     source.skip(b" \t")
     if not source.peek(1).strip(b"\r\n"):
-        raise DataFormatError(
+        raise source.fault(
             f"id {name!r} at byte {start} has no vector after it; the file is "
             f"truncated or damaged",
-            path=source.name,
-            line=line,
+            line,
         )
     return name

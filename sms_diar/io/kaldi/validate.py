@@ -181,16 +181,9 @@ class ScannedDir:
 
 @dataclass(frozen=True, slots=True)
 class FoundAudio:
-    """Audio file of a recording.
+    """Audio of a recording: its file and length in seconds, if known.
 
-    Parameters
-    ----------
-    path : Path or None
-        File, if the source is a path of an existing file.
-    duration : float or None
-        Length in seconds from `reco2dur`, or from the header of the file.
-    problem : str or None
-        Reason why the audio cannot be used.
+    `problem` is the reason why it cannot be used.
     """
 
     path: Path | None
@@ -443,23 +436,13 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     """Write a repaired copy of a data directory.
 
     Sorts the tables, keeps the first line of each id, drops lines that cannot be
-    read, recordings without audio and segments outside their recording, keeps
-    only the ids that all tables share, and derives `spk2utt` from `utt2spk`. A segment
+    read, recordings without audio and segments outside their recording, keeps only
+    the ids that all tables share, and derives `spk2utt` from `utt2spk`. A segment
     that ends less than half a second after its recording is shortened. Other tables
     than in :class:`sms_diar.io.kaldi.data_dir.DataDir` are not copied. Audio is not
-    copied either: paths relative to `source` become absolute.
-
-    Parameters
-    ----------
-    source : str or Path
-        Directory to repair, which is not changed.
-    target : str or Path
-        Directory of the copy, which must be empty or not exist.
-
-    Returns
-    -------
-    dropped : list of Problem
-        Dropped and changed entries, with file and line in `source`.
+    copied either: paths relative to `source` become absolute. `target` must be
+    empty or not exist. Returns the dropped and changed entries, with file and line
+    in `source`.
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

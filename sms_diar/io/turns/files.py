@@ -222,13 +222,7 @@ def _listed(path: Path) -> list[Path]:
 
 
 def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
-    """Select a format by name or, without a name, by the suffix of a file.
-
-    Raises
-    ------
-    InvalidParameterError
-        If neither the name nor the suffix is known.
-    """
+    """Select a format by name or, without a name, by the suffix of a file."""
     if format is not None:
         check_choice("write_turns", "format", format, WRITTEN_FORMATS)
         return TURN_FORMATS[format]

@@ -264,15 +264,7 @@ def _rounded(time: float, decimals: int) -> Decimal:
 
 
 def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) -> str:
-    """Format turns as RTTM.
-
-    Parameters
-    ----------
-    turns : iterable of Turn
-        Turns to format.
-    target : str, Path or text stream, optional
-        File or stream to which the text is also written.
-    """
+    """Format turns as RTTM; the text is also written to `target`, if given."""
     listed, text = list(turns), io.StringIO()
     write_rttm(text, listed)
     if target is not None:
@@ -288,14 +280,10 @@ _LONGEST = 255
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words of a text whose lines have equal numbers of words.
+    """Words of an ASCII text whose lines have equal numbers of words.
 
-    Parameters
-    ----------
-    letters : ndarray of uint8, shape (n_bytes,)
-        ASCII text.
-    start, stop : ndarray of shape (n_lines, n_words)
-        Offsets in `letters` at which words begin and end.
+    They begin and end at the offsets `start` and `stop`, of shape (n_lines,
+    n_words).
     """
 
     letters: Letters
@@ -349,15 +337,7 @@ class Words:
 
 
 def runs_of(column: Letters) -> tuple[list[bytes], IntArray]:
-    """Find the runs of equal words in a column.
-
-    Returns
-    -------
-    words : list of bytes
-        Word of each run.
-    run : ndarray of shape (n_lines,)
-        Index of the run of each line.
-    """
+    """Find the word of each run of equal words, and the run of each line."""
     words = column.view(f"S{column.shape[1]}")[:, 0]
     begins = np.ones(len(words), dtype=np.bool_)
     begins[1:] = words[1:] != words[:-1]

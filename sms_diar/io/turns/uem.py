@@ -105,16 +105,9 @@ def _decimal(seconds: float) -> str:
 def read_vad_lab(
     path: str | Path, recording: str, *, label: str | None = "speech"
 ) -> list[Segment]:
-    """Read the speech regions of one recording.
+    """Read the speech regions of one recording, whose name the file does not contain.
 
-    Parameters
-    ----------
-    path : str or Path
-        File to read, which does not name its recording.
-    recording : str
-        Name of the recording.
-    label : str or None, default="speech"
-        Keep the regions with this label; None keeps all.
+    Only regions with the given label are kept; None keeps all.
     """
     check_path("read_vad_lab", "path", path)
     regions = []
