@@ -91,6 +91,17 @@ def strict_lines(path: str | Path) -> Iterator[Line]:
         yield line
 
 
+def read_text(path: str | Path) -> str:
+    """Read a whole text without the byte order mark and CRs of spreadsheets."""
+    lines = []
+    for line in scan_lines(path):
+        if not line.is_readable and BLANK not in line.problems:
+            problem = line.problems[-1]
+            raise DataFormatError(problem, path=path, line=line.number, text=line.text)
+        lines.append(line.text + "\n")
+    return "".join(lines)
+
+
 def split_fields(text: str) -> list[str]:
     """Split a line at spaces and tabs."""
     return _FIELD.findall(text)
