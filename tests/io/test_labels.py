@@ -98,7 +98,7 @@ def test_json_and_csv_hold_names_with_spaces_and_text_refuses_them(tmp_path):
             "x.csv",
             LABELS,
             {"confidence": {"b-1": 1.0}},
-            "but 'a-1' is missing (1 of 2)",
+            "is missing (1 of 2)",
         ),
     ],
 )
