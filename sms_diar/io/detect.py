@@ -162,9 +162,9 @@ def kind_of(path: str | Path) -> str | None:
     except (OSError, DataFormatError):
         return None
     if names is not None:
-        is_transform = {"mean1", "lda", "mean2"} <= names
-        kind = "transform" if is_transform else "embeddings"
-        return "model" if MODEL_MARK in names else kind
+        if MODEL_MARK in names:
+            return "model"
+        return "transform" if {"mean1", "lda", "mean2"} <= names else "embeddings"
     kind = _kind_of_bytes(head)
     if kind is not None or b"\0" in head:
         return kind
