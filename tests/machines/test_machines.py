@@ -1,6 +1,7 @@
 """Work on a real cluster of separate processes, one of which is lost."""
 
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -257,6 +258,23 @@ TABLE = (
     "--set", "speakers=[3]", "--set", "view_speakers=3", "--set", "figures=false",
     "--set", "runs=8", "--set", 'methods=["ms", "sms-paper"]',
 )  # fmt: skip
+
+
+def test_a_recipe_gives_one_table_here_and_on_a_cluster_that_loses_a_worker(
+    run_cli, root, address, cluster, losing, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)  # with a relative folder, as users give it
+    conf = root / "conf" / "speakers-small.toml"
+    words = ("run", root / "recipes" / "speakers", "--conf", conf, *TABLE, "--json")
+    tables = []
+    for name, options in (("one", ()), ("dask", ("--scheduler", address))):
+        if options:
+            losing(4)
+        done = run_cli(*words, "--exp", name, *options)
+        assert done.returncode == 0, done.stderr
+        tables.append(harness.without_times(json.loads(done.stdout)))
+    assert tables[0] == tables[1]
+    assert any(worker.poll() is not None for worker in cluster.workers)
 
 
 def test_one_bad_recording_is_named_by_a_cluster_as_it_is_here(
