@@ -503,14 +503,6 @@ def late(numbers):
     return array
 
 
-def first(numbers, _=None):
-    return numbers
-
-
-def second(_, numbers):
-    return numbers
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
     numbers: np.ndarray
@@ -520,32 +512,23 @@ class Model:
 
 
 @pytest.mark.parametrize(
-    "function",
+    "function_of",
     [
-        lambda numbers: partial(first, numbers),
-        lambda numbers: partial(second, numbers=numbers),
+        lambda numbers: partial(lambda numbers, _: numbers, numbers),
         lambda numbers: Model(numbers).own,
         lambda numbers: partial(Model.own, Model(numbers)),
     ],
-    ids=["partial", "keyword", "method", "object"],
+    ids=["partial", "method", "object"],
 )
-def test_arrays_of_functions_and_items_are_whole_where_they_are_used(function):
+def test_arrays_of_functions_and_items_are_whole_and_copied_once(function_of):
     left = np.random.default_rng(0).standard_normal((83, 2))
-    found, _ = _scheduler.apply(function(late(left)), None, _scheduler.Home())
+    function, home = function_of(late(left)), _scheduler.Home()
+    found, again = (_scheduler.apply(function, n, home)[0] for n in range(2))
     assert found.flags.aligned
+    assert found is again
     assert (found.T @ left).tobytes() == (left.T @ left).tobytes()
-    item, _ = _scheduler.apply(first, [(late(left),)], _scheduler.Home())
-    assert item[0][0].flags.aligned
-
-
-def test_a_function_is_copied_once_for_all_items():
-    model = Model(np.arange(3.0))
-    home = _scheduler.Home()
-    found = [_scheduler.apply(model.own, n, home)[0] for n in range(2)]
-    function = model.own
-    again = [_scheduler.apply(function, n, home)[0] for n in range(3)]
-    assert again[0] is again[1] is again[2] is not model.numbers
-    assert found[0] is not again[0]
+    item, _ = _scheduler.apply(list, [late(left)], home)
+    assert item[0].flags.aligned
 
 
 @pytest.mark.parametrize(

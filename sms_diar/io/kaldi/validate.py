@@ -1,15 +1,17 @@
-"""Validation of data directories.
+"""Validation and repair of data directories; all problems are listed at once.
 
 The checks include all checks of Kaldi's validate_data_dir.sh, which stops at the first
 problem, and checks of the audio files. Requirements of Kaldi that this package does not
-share (a gender for every speaker, no recording without segments) give warnings.
+share (a gender for every speaker, no recording without segments) give warnings. Repair
+is as in Kaldi's fix_data_dir.sh, but never in place: a copy contains the entries that
+are valid in all tables.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -106,12 +108,9 @@ def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
             continue
         if is_sorted and previous is not None and key < previous:
             is_sorted = False
-            table.report(
-                line.number,
-                "error",
-                f"{UNSORTED}, got {key!r} after {previous!r}; sort "
-                f"the file with LC_ALL=C sort",
-            )
+            remedy = "sort the file with LC_ALL=C sort"
+            text = f"{UNSORTED}, got {key!r} after {previous!r}; {remedy}"
+            table.report(line.number, "error", text)
         previous = key
         table.rows[key] = Row(line.number, value)
     for problem, lines in byte_problems.items():
@@ -120,9 +119,8 @@ def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
     if last == 0:
         table.report(None, "error", "the file is empty")
     elif not path.read_bytes().endswith(b"\n"):
-        table.report(
-            last, "warning", "the last line has no line end; Kaldi refuses that"
-        )
+        text = "the last line has no line end; Kaldi refuses that"
+        table.report(last, "warning", text)
     return table
 
 
@@ -159,15 +157,7 @@ class ScannedDir:
     @property
     def tables(self) -> Sequence[ScannedTable[Any]]:
         """Tables in the order of reports."""
-        return (
-            self.wav_scp,
-            self.segments,
-            self.utt2spk,
-            self.spk2utt,
-            self.reco2num_spk,
-            self.spk2gender,
-            self.reco2dur,
-        )
+        return [getattr(self, part.name) for part in fields(self)[1:]]
 
     @property
     def problems(self) -> list[Problem]:
@@ -263,11 +253,11 @@ def validate_data_dir(
 
 def _check_audio(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
     for name, row in scan.wav_scp.rows.items():
-        if row.value.is_command:
-            text = f"the audio of {name!r} is a command, which is not run or checked"
-            scan.wav_scp.report(row.line, "note", text)
-        elif row.value.is_archive:
-            text = f"the audio of {name!r} is in an archive, which is not opened"
+        if row.value.is_command or row.value.is_archive:
+            command = "a command, which is not run or checked"
+            archive = "in an archive, which is not opened"
+            text = f"the audio of {name!r} is "
+            text += command if row.value.is_command else archive
             scan.wav_scp.report(row.line, "note", text)
         problem = audio[name].problem
         if problem is not None:
@@ -284,27 +274,20 @@ def _check_segments(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
             duration = scan.reco2dur.rows[span.recording].value
         if span.end == TO_THE_END:
             severity: Severity = "error" if duration is None else "warning"
-            text = "an end of -1 means the end of the recording"
-            more = (
-                ", whose length is unknown"
-                if duration is None
-                else "; Kaldi's validate_data_dir.sh refuses it"
-            )
-            scan.segments.report(row.line, severity, text + more)
+            unknown = ", whose length is unknown"
+            refusal = "; Kaldi's validate_data_dir.sh refuses it"
+            more = unknown if duration is None else refusal
+            text = f"an end of -1 means the end of the recording{more}"
+            scan.segments.report(row.line, severity, text)
         if duration is None:
             continue
+        late = f"after the end of recording {span.recording!r} at {duration:.6g}"
         if span.start >= duration:
-            text = (
-                f"the segment starts at {span.start!r}, after the end of recording "
-                f"{span.recording!r} at {duration:.6g}"
-            )
+            text = f"the segment starts at {span.start!r}, {late}"
             scan.segments.report(row.line, "error", text)
         elif span.end > duration + ROUNDING:
             too_far = span.end >= duration + MAX_OVERSHOOT
-            text = (
-                f"the segment ends at {span.end!r}, after the end of recording "
-                f"{span.recording!r} at {duration:.6g}"
-            )
+            text = f"the segment ends at {span.end!r}, {late}"
             scan.segments.report(row.line, "error" if too_far else "warning", text)
 
 
