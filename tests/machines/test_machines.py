@@ -267,8 +267,11 @@ def test_a_recipe_gives_one_table_here_and_on_a_cluster_that_loses_a_worker(
     conf = root / "conf" / "speakers-small.toml"
     words = ("run", root / "recipes" / "speakers", "--conf", conf, *TABLE, "--json")
     tables = []
-    for name, options in (("one", ()), ("dask", ("--scheduler", address))):
-        if options:
+    for name, options in {
+        "one": ("--workers", 1),
+        "dask": ("--scheduler", address),
+    }.items():
+        if name == "dask":
             losing(4)
         done = run_cli(*words, "--exp", name, *options)
         assert done.returncode == 0, done.stderr

@@ -10,8 +10,9 @@ digest of the file that it describes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -25,22 +26,21 @@ from sms_diar.io._bytes import Readable, check_readable, open_source
 from sms_diar.io.detect import embedding_format
 from sms_diar.io.embeddings.arrays import read_npy, read_npz, write_npz_into
 from sms_diar.io.embeddings.tables import (
-    read_blank_table,
     read_embedding_table,
     read_json_lines,
     read_parquet,
-    write_embedding_table_into,
+    write_table_into,
 )
 from sms_diar.io.kaldi.ark import iterate_ark, write_ark_into
 from sms_diar.io.kaldi.scp import iterate_scp
 from sms_diar.types import AnyArray, EmbeddingSet
 
-_WHOLE_FILE = {
+_WHOLE_FILE: dict[str, Callable[..., EmbeddingSet]] = {
     "npz": read_npz,
     "npy": read_npy,
     "parquet": read_parquet,
     "table": read_embedding_table,
-    "blanks": read_blank_table,
+    "blanks": partial(read_embedding_table, blanks=True),
     "json lines": read_json_lines,
 }
 
@@ -133,9 +133,7 @@ def write_embeddings(
             write_npz_into(files[0], embeddings, dtype=dtype)
         elif scp is None:
             separator = "," if suffix == ".csv" else "\t"
-            write_embedding_table_into(
-                files[0], embeddings, separator=separator, dtype=dtype
-            )
+            write_table_into(files[0], embeddings, separator=separator, dtype=dtype)
         else:
             listing = write_ark_into(
                 files[0], path, embeddings.ids, embeddings.vectors, dtype=dtype

@@ -27,7 +27,6 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sms_diar._files import replacing
 from sms_diar._text import as_cell, from_cell
 from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io._bytes import Readable, open_seekable
@@ -58,9 +57,7 @@ def read_embedding_table(
     with open_seekable(source, name) as (stream, path):
         rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
         number, first = next(rows, (0, []))
-        while len(first) == 1 and first[0].startswith(
-            "#"
-        ):  # a comment, as written by NumPy
+        while len(first) == 1 and first[0].startswith("#"):  # a comment of NumPy
             number, first = next(rows, (0, []))
         if not first:
             raise DataFormatError("is empty", path=path)
@@ -75,11 +72,6 @@ def read_embedding_table(
     if not parser.vectors:
         raise DataFormatError("contains a header but no rows", path=path)
     return parser.finish()
-
-
-def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a table with whitespace-separated columns; see `read_embedding_table`."""
-    return read_embedding_table(source, name=name, blanks=True)
 
 
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
@@ -218,29 +210,14 @@ def _stacked(
     return as_doubles(rows)
 
 
-def write_embedding_table(
-    path: str | Path,
-    embeddings: EmbeddingSet,
-    *,
-    separator: str = ",",
-    dtype: str = "double",
-) -> None:
-    """Write a header ``id,x0,x1,...`` and one row per vector.
-
-    The numbers, of the precision `dtype` (double or float), have enough digits to
-    be restored exactly.
-    """
-    with replacing(path) as temporary:
-        write_embedding_table_into(
-            temporary, embeddings, separator=separator, dtype=dtype
-        )
-
-
-def write_embedding_table_into(
+def write_table_into(
     file: Path, embeddings: EmbeddingSet, *, separator: str, dtype: str = "double"
 ) -> None:
-    """Write a table to a temporary file; see `write_embedding_table`."""
-    vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
+    """Write a header ``id,x0,x1,...`` and one row per vector to a temporary file.
+
+    Numbers have enough digits to be restored exactly.
+    """
+    vectors = narrowed(embeddings.vectors, owner="write_embeddings", dtype=dtype)
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=separator, lineterminator="\n")
         writer.writerow(["id", *(f"x{column}" for column in range(embeddings.dim))])

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sms_diar.errors import DataFormatError, MissingExtraError
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.embeddings.tables import (
     read_embedding_table,
     read_parquet,
     set_from_frame,
-    write_embedding_table,
 )
 from sms_diar.types import EmbeddingSet
 
@@ -73,19 +73,16 @@ def test_what_is_written_comes_back(tmp_path_factory, vectors, tabs, data):
     word = word.filter(str.strip)  # blank ids are refused
     n = len(vectors)
     ids = tuple(data.draw(st.lists(word, min_size=n, max_size=n, unique=True)))
-    path = tmp_path_factory.mktemp("csv") / "x.csv"
-    write_embedding_table(
-        path, EmbeddingSet(ids, vectors), separator="\t" if tabs else ","
-    )
+    path = tmp_path_factory.mktemp("csv") / ("x.tsv" if tabs else "x.csv")
+    write_embeddings(path, EmbeddingSet(ids, vectors))
     got = read_embedding_table(path)
     assert got.ids == ids
     assert got.vectors.tobytes() == vectors.tobytes()
 
 
 def test_floats_are_written_short(tmp_path):
-    write_embedding_table(
-        tmp_path / "x.csv", EmbeddingSet(("a",), np.array([[0.1, 2.0]])), dtype="float"
-    )
+    embeddings = EmbeddingSet(("a",), np.array([[0.1, 2.0]]))
+    write_embeddings(tmp_path / "x.csv", embeddings, dtype="float")
     assert (tmp_path / "x.csv").read_text() == "id,x0,x1\na,0.1,2.0\n"
 
 
