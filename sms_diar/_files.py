@@ -244,11 +244,6 @@ def native_name(path: Path) -> str | bytes:
     return str(path) if _WINDOWS else os.fsencode(path)
 
 
-def is_unfinished(path: Path) -> bool:
-    """Check whether a name belongs to an unfinished file."""
-    return path.name.startswith(PREFIX)
-
-
 class _Inputs:
     """Input files by device and inode, collected on first use."""
 

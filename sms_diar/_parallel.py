@@ -4,8 +4,7 @@
 the interpreter lock. Results are yielded, and summed by the caller, in the order of the
 input. BLAS itself runs on one thread, because it may split a product differently on
 two. `process_map` is for whole recordings, sessions and repetitions. Inside a
-:func:`sms_diar.scheduler` block both send their items to the workers of the cluster,
-where a `Shelf` keeps items that are needed again.
+:func:`sms_diar.scheduler` block both send their items to the workers of the cluster.
 """
 
 from __future__ import annotations
@@ -25,9 +24,6 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from sms_diar import _scheduler
-from sms_diar._scheduler import Shelf
-
-__all__ = ["Shelf", "ordered_map", "process_map"]
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -36,31 +32,17 @@ _AHEAD = 2  # queued items per worker: keeps threads busy with bounded memory
 
 
 def ordered_map(
-    function: Callable[[A], R],
-    items: Iterable[A],
-    *,
-    workers: int = 1,
-    shelf: Shelf | None = None,
+    function: Callable[[A], R], items: Iterable[A], *, workers: int = 1
 ) -> Iterator[R]:
     """Yield ``function(item)`` for every item, in order, on `workers` threads.
 
-    Items are consumed lazily, so the source may be larger than memory.
-
-    Parameters
-    ----------
-    function : callable
-        Function of an importable module, a method, or a `functools.partial` of one. It
-        must not modify the item.
-    items : iterable
-        Items; with a shelf, they must have an attribute `nbytes`.
-    workers : int, default=1
-        Number of threads.
-    shelf : Shelf, optional
-        Keeps the items on a cluster for later maps over the same items.
+    Items are consumed lazily, so the source may be larger than memory. The function
+    must be importable, a method, or a `functools.partial` of one, and must not modify
+    the item.
     """
     cluster = _scheduler.current()
     if cluster is not None:
-        yield from cluster.map(function, items, shelf=shelf)
+        yield from cluster.map(function, items)
         return
     with threadpool_limits(limits=1, user_api="blas"):
         if workers == 1:
@@ -94,19 +76,10 @@ def process_map(
 ) -> Iterator[R]:
     """Yield ``function(item)`` for every item, on `workers` processes.
 
-    Parameters
-    ----------
-    function : callable
-        Function of an importable module, or a `functools.partial` of one.
-    items : sequence
-        Items, preferably paths rather than their content.
-    workers : int, default=1
-        Number of processes. With one worker or one item, the current process is used.
-    ordered : bool, default=True
-        If True, yield results in the order of the items, otherwise as they finish.
-    held : int, optional
-        Maximum number of results per worker that wait for the caller; unlimited by
-        default.
+    The function must be importable, or a `functools.partial` of such a function; items
+    should be paths rather than their content. With one worker or one item, the current
+    process is used. Results are in the order of the items or, unless `ordered`, as they
+    finish. At most `held` results per worker wait for the caller (None: unlimited).
     """
     cluster = _scheduler.current()
     if cluster is not None:

@@ -2,14 +2,20 @@
 
 `scheduler` connects to an existing cluster. While it is open, the maps of
 :mod:`sms_diar._parallel` send their items there. A function is sent once, with its
-model; items, which are paths or blocks of numbers, are sent with their tasks, or once
-for several maps (`Shelf`). Only Dask tasks are used, so the work of a lost worker is
-repeated by another one. The code that runs on workers is in :mod:`sms_diar._remote`.
+model; items, which are paths or blocks of numbers, are sent with their tasks. Only Dask
+tasks are used, so the work of a lost worker is repeated by another one.
+
+A worker processes one item at a time, independent of its number of threads: the working
+directory, warnings and BLAS threads are shared by the process, and results must not
+depend on other tasks.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
+import functools
 import logging
 import queue
 import re
@@ -20,30 +26,34 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import islice
-from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from sms_diar import _remote
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
 
 A = TypeVar("A")
 R = TypeVar("R")
+Caught: TypeAlias = tuple[type[Warning], Warning | str, str, int]
 
 PATIENCE = 60.0
 """Seconds without any worker after which a run is aborted."""
 
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "distributed")
+"""Packages whose versions may change last digits or the serialisation."""
+
 _CONNECT = 10.0  # seconds for the scheduler to answer
-_LOOK = 1.0  # seconds between two checks of a cluster without results
-_SELDOM = 5.0  # seconds between two checks of a cluster with results
+_LOOK = 1.0  # seconds between two checks of a cluster
 _CLOSE = 0.5  # seconds for closing the connection, also after Ctrl-C
 _AHEAD = 2  # queued items per worker: keeps workers busy with bounded memory
-_SHELF = 1 << 30  # maximum number of bytes kept by workers (and by the scheduler)
 
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/]+:[0-9]{1,5}")
 _INSTALL = "pip install 'sms-diar[dask]'"
 
 _current: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+_turn = threading.Lock()
+_latest: list[Any] = [None, None]  # on a worker: the current function, and its copy
 
 
 def current() -> Cluster | None:
@@ -102,19 +112,7 @@ def scheduler(
 
 
 class Cluster:
-    """Workers of a scheduler.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        Open connection.
-    address : str
-        Address for messages.
-    patience : float
-        Seconds to wait for a worker.
-    say : callable
-        Receiver of messages about the cluster.
-    """
+    """Workers of a scheduler; the parameters are as in `scheduler`."""
 
     def __init__(
         self, client: Any, address: str, patience: float, say: Callable[[str], None]
@@ -123,7 +121,7 @@ class Cluster:
         self._address = address
         self._patience = patience
         self._say = say
-        self._home = _remote.Home()
+        self._home = Home()
         self._shown: dict[Any, Any] = {}  # registry of warnings that were shown
         self._n_workers = 1
         self._looked = 0.0
@@ -135,36 +133,29 @@ class Cluster:
         while self._alone_since is not None:
             time.sleep(min(_LOOK, self._patience))
             self._look()
-        inspect = _remote.inspector(self._home.folder)
+        inspect = inspector(self._home.folder)
         answers = self._client.run(inspect, on_error="return")
         for worker, answer in sorted(answers.items()):
             if isinstance(answer, BaseException):
-                problem: str | None = (
-                    f"cannot load sms_diar ({answer}); install it there: {_INSTALL}"
+                raise SchedulerError(
+                    f"worker {worker} cannot load sms_diar ({answer}); install it "
+                    f"there: {_INSTALL}"
                 )
-            else:
-                versions, has_folder = answer
-                problem = self._home.unlike(versions)
-                if problem is None and not has_folder:
-                    problem = self._home.unshared
+            problem = self._home.problem(*answer)
             if problem:
                 raise SchedulerError(f"worker {worker} {problem}")
         self._say(f"{len(answers)} worker(s) at {self._address}")
 
     def map(
-        self,
-        function: Callable[[A], R],
-        items: Iterable[A],
-        *,
-        ordered: bool = True,
-        shelf: Shelf | None = None,
+        self, function: Callable[[A], R], items: Iterable[A], *, ordered: bool = True
     ) -> Iterator[R]:
         """Yield ``function(item)`` for every item, in order or as they finish.
 
         Items are consumed lazily, a few ahead for each worker.
         """
-        sent = self.hold(function)
-        source = enumerate(items if shelf is None else shelf.draw(items, self))
+        # A task rather than scattered data, which could not be recomputed.
+        sent = self._submit(hold, function)
+        source = enumerate(items)
         arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
         pending: dict[int, Any] = {}
         done: set[int] = set()  # finished, but waiting for an earlier item
@@ -173,9 +164,10 @@ class Cluster:
             while True:
                 room = (1 + _AHEAD) * self._n_workers - len(pending)
                 for index, item in islice(source, max(room, 0)):
-                    future = self._submit(_remote.apply, sent, item, self._home)
-                    pending[index] = future
-                    future.add_done_callback(_Arrival(arrived, index))
+                    pending[index] = self._submit(apply, sent, item, self._home)
+                    pending[index].add_done_callback(
+                        lambda _, index=index: arrived.put(index)
+                    )
                 if not pending:
                     return
                 done.add(self._next(arrived))
@@ -189,11 +181,6 @@ class Cluster:
                 with suppress(Exception):
                     future.release()
 
-    def hold(self, value: object) -> Any:
-        """Send a value once; the returned future represents it in later tasks."""
-        # A task rather than scattered data, which could not be recomputed.
-        return self._submit(_remote.hold, value)
-
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         key = f"sms-diar-{function.__name__}-{uuid.uuid4().hex}"
         try:
@@ -205,12 +192,10 @@ class Cluster:
     def _next(self, arrived: queue.SimpleQueue[int]) -> int:
         """Return the index of the next finished item."""
         while True:
-            if time.monotonic() - self._looked > _SELDOM:
-                self._look()  # for new workers
-            try:
+            if time.monotonic() - self._looked > _LOOK:
+                self._look()  # for new workers, or none
+            with suppress(queue.Empty):
                 return arrived.get(timeout=_LOOK)
-            except queue.Empty:
-                self._look()
 
     def _result(self, future: Any) -> Any:
         """Return the result of a finished task; a lost result is recomputed."""
@@ -235,7 +220,7 @@ class Cluster:
                 self._look()
         for kind, message, path, line in caught:
             warnings.warn_explicit(message, kind, path, line, registry=self._shown)
-        return _remote.aligned_copy(result)
+        return aligned_copy(result)
 
     def _look(self) -> None:
         """Count the workers; raise an error if there are none for too long."""
@@ -269,73 +254,11 @@ class Cluster:
             ) from error
 
 
-class Shelf:
-    """Items that workers keep between several maps.
-
-    To map several functions over the same items, open one shelf and pass it to each
-    map. Every item is then sent to the cluster once, up to a total of one gibibyte;
-    further items are sent again in each map. Items must have an attribute `nbytes`, and
-    must be the same, in the same order, in every map. On one machine a shelf has no
-    effect.
-    """
-
-    def __init__(self) -> None:
-        self._cluster: Cluster | None = None
-        self._futures: list[Any] = []
-        self._room = _SHELF
-        self._is_complete = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._clear()
-
-    def draw(self, items: Iterable[Any], cluster: Cluster) -> Iterator[Any]:
-        """Yield the items in order, or the futures that represent them."""
-        if cluster is not self._cluster:
-            self._clear()
-            self._cluster = cluster
-        yield from tuple(self._futures)
-        if self._is_complete:
-            return
-        for item in islice(items, len(self._futures), None):
-            self._room -= item.nbytes  # stays negative: the first items are kept
-            if self._room < 0:
-                yield item
-            else:
-                self._futures.append(cluster.hold(item))
-                yield self._futures[-1]
-        self._is_complete = self._room >= 0
-
-    def _clear(self) -> None:
-        for future in self._futures:
-            with suppress(Exception):
-                future.release()
-        self._futures, self._room, self._is_complete = [], _SHELF, False
-
-
-class _Arrival:
-    """Callback that reports the index of a finished item."""
-
-    def __init__(self, arrived: queue.SimpleQueue[int], index: int) -> None:
-        self._arrived = arrived
-        self._index = index
-
-    def __call__(self, _: object) -> None:
-        self._arrived.put(self._index)
-
-
 def _raise_of_task(error: BaseException) -> NoReturn:
     """Raise the error of a task, or an error about killed workers."""
     from distributed import KilledWorker  # noqa: PLC0415
 
-    if isinstance(error, _remote.UnfitWorkerError):
+    if isinstance(error, UnfitWorkerError):
         raise SchedulerError(str(error)) from None
     if isinstance(error, KilledWorker):
         raise SchedulerError(
@@ -352,7 +275,6 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         import dask  # noqa: PLC0415
         import distributed  # noqa: PLC0415
-        from distributed.versions import VersionMismatchWarning  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError(
             f"work on a scheduler needs Dask: {_INSTALL}"
@@ -366,14 +288,14 @@ def _connected(address: str) -> Iterator[Any]:
         _check_scheduler(address)
         with warnings.catch_warnings():
             # Version differences are reported later, in one line.
-            warnings.simplefilter("ignore", VersionMismatchWarning)
+            warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
             client = distributed.Client(
                 address, timeout=_CONNECT, set_as_default=False, name="sms-diar"
             )
         try:
             yield client
         finally:
-            _close(client)
+            _aside(lambda: client.close(timeout=_CLOSE), _CLOSE)
 
 
 def _check_scheduler(address: str) -> None:
@@ -381,22 +303,16 @@ def _check_scheduler(address: str) -> None:
     rule = "scheduler must be the address of a Dask scheduler, such as"
     if not _ADDRESS.fullmatch(address):
         raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got {address!r}")
-    kind: object = None
-    with suppress(queue.Empty):
-        kind = _aside(lambda: asyncio.run(_kind_of(address)), 3 * _CONNECT)
-    if isinstance(kind, ValueError | TypeError):
-        raise InvalidParameterError(
-            f"{rule} tcp://10.0.0.1:8786, got {address!r} ({kind})"
-        ) from kind
-    if not isinstance(kind, str):
+    kind = _aside(lambda: asyncio.run(_kind_of(address)), 3 * _CONNECT)
+    if kind != "Scheduler":
+        if isinstance(kind, ValueError | TypeError | str):
+            raise InvalidParameterError(
+                f"{rule} tcp://10.0.0.1:8786, got {address!r} ({kind})"
+            )
         raise SchedulerError(
             f"no Dask scheduler answers at {address}; check that it is running (dask "
             f"scheduler) and that this machine can reach it"
-        ) from (kind if isinstance(kind, Exception) else None)
-    if kind != "Scheduler":
-        raise InvalidParameterError(
-            f"{rule} tcp://10.0.0.1:8786, got the address of a {kind}"
-        )
+        ) from kind
 
 
 async def _kind_of(address: str) -> str:
@@ -410,14 +326,8 @@ async def _kind_of(address: str) -> str:
     return str(identity["type"])
 
 
-def _close(client: Any) -> None:
-    """Close the connection without waiting for an answer."""
-    with suppress(queue.Empty):
-        _aside(lambda: client.close(timeout=_CLOSE), _CLOSE)
-
-
-def _aside(work: Callable[[], object], seconds: float) -> object:
-    """Run a function in a thread, and return its result or exception in time.
+def _aside(work: Callable[[], Any], seconds: float) -> Any:
+    """Run a function in a thread; return its result or exception, or None if late.
 
     Ctrl-C works in the meantime, and notebooks, which have an event loop in this
     thread, can run another one.
@@ -431,20 +341,119 @@ def _aside(work: Callable[[], object], seconds: float) -> object:
             box.put(error)
 
     threading.Thread(target=run, daemon=True, name="aside").start()
-    return box.get(timeout=seconds)
+    with suppress(queue.Empty):
+        return box.get(timeout=seconds)
+    return None
 
 
 @contextmanager
 def _silent(name: str) -> Iterator[None]:
     """Silence the log of a library; relevant problems are raised as errors."""
-    names = [
-        logger for logger in logging.root.manager.loggerDict if logger.startswith(name)
-    ]
-    levels = {logger: logging.getLogger(logger).level for logger in names}
-    for logger in names:
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
+    names = [key for key in logging.root.manager.loggerDict if key.startswith(name)]
+    levels = {logging.getLogger(key): logging.getLogger(key).level for key in names}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
         for logger, level in levels.items():
-            logging.getLogger(logger).setLevel(level)
+            logger.setLevel(level)
+
+
+class UnfitWorkerError(Exception):
+    """A worker does not match the machine that sent the work."""
+
+
+def inspector(folder: str) -> Callable[[], tuple[dict[str, str], bool]]:
+    """Return a function that reports versions, and whether `folder` exists.
+
+    It is a nested function and is therefore sent as code, so that a worker with another
+    version of this package, or without it, can also run it.
+    """
+    packages = PACKAGES
+
+    def inspect() -> tuple[dict[str, str], bool]:
+        import importlib.metadata  # noqa: PLC0415
+        import pathlib  # noqa: PLC0415
+        import platform  # noqa: PLC0415
+
+        import sms_diar  # noqa: PLC0415
+
+        versions = {"sms_diar": sms_diar.__version__}
+        versions["Python"] = ".".join(platform.python_version_tuple()[:2])
+        for name in packages:
+            versions[name] = importlib.metadata.version(name)
+        return versions, pathlib.Path(folder).is_dir()
+
+    return inspect
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the local versions of all packages that results depend on."""
+    return inspector(".")()[0]
+
+
+@dataclass(frozen=True)
+class Home:
+    """Working directory and package versions of the caller."""
+
+    folder: str = field(default_factory=lambda: str(Path.cwd()))
+    versions: dict[str, str] = field(default_factory=versions)
+
+    def problem(self, versions: dict[str, str], has_folder: object) -> str | None:
+        """Describe why a worker cannot be used, or return None."""
+        for name, version in self.versions.items():
+            if versions.get(name) != version:
+                return (
+                    f"has {name} {versions.get(name)} where this machine has "
+                    f"{version}; install the same versions everywhere, because results "
+                    f"depend on them"
+                )
+        if has_folder:
+            return None
+        return (
+            f"has no folder {self.folder}; workers must see the files of this machine "
+            f"under the same names (a shared file system)"
+        )
+
+
+def aligned_copy(value: A) -> A:
+    """Copy a value so that its arrays are aligned as on the local machine.
+
+    A message of Dask is one buffer, and its arrays are views that may begin at any
+    byte. NumPy does not pass such arrays to BLAS but multiplies them in its own loops,
+    whose sums differ in the last bit. Arrays in objects, methods and
+    `functools.partial` are copied; arrays in closures are not.
+    """
+    return copy.deepcopy(value)
+
+
+def hold(value: A) -> A:
+    """Return a function; as a task it can be recomputed if it is lost."""
+    return value
+
+
+def apply(
+    function: Callable[[A], R], item: A, home: Home
+) -> tuple[R, tuple[Caught, ...]]:
+    """Return the result of an item, and the warnings, which the caller shows."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - loads NumPy
+
+    problem = home.problem(versions(), Path(home.folder).is_dir())
+    if problem:
+        raise UnfitWorkerError(f"a worker {problem}")
+    with (
+        _turn,
+        contextlib.chdir(home.folder),
+        threadpool_limits(limits=1, user_api="blas"),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        if _latest[0] is not function:
+            _latest[:] = function, aligned_copy(function)
+        result = _latest[1](aligned_copy(item))
+    return result, tuple(
+        (warning.category, warning.message, warning.filename, warning.lineno)
+        for warning in caught
+    )

@@ -32,8 +32,7 @@ from sms_diar.io.kaldi.tables import (
 )
 from sms_diar.io.turns.files import read_annotation
 from sms_diar.io.turns.rttm import write_rttm
-from sms_diar.io.turns.uem import read_uem
-from sms_diar.io.turns.vad_lab import read_vad_lab
+from sms_diar.io.turns.uem import read_uem, read_vad_lab
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.pipeline.cluster.result import Clustering

@@ -50,8 +50,7 @@ def validate_data(
 
     Example: sms-diar validate-data data/train --fix data/train_fixed
     """
-    from sms_diar.io.kaldi.repair import fix_data_dir
-    from sms_diar.io.kaldi.validate import validate_data_dir
+    from sms_diar.io.kaldi.validate import fix_data_dir, validate_data_dir
 
     require = ["wav.scp"] * audio + ["utt2spk", "spk2utt"] * speakers
     problems = validate_data_dir(directory, require=require)

@@ -23,7 +23,7 @@ class Dominance(StrEnum):
 
 
 class AudioFormat(StrEnum):
-    """Formats of `sms_diar.io.audio.writer`, without its import."""
+    """Formats of `sms_diar.io.audio.files`, without its import."""
 
     WAV = "wav"
     FLAC = "flac"

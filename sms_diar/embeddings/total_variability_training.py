@@ -25,7 +25,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from sms_diar._parallel import Shelf, ordered_map
+from sms_diar._parallel import ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import check_count
 from sms_diar.embeddings.mixture import GaussianMixture
@@ -160,19 +160,18 @@ def train_total_variability(
     else:
         model = TotalVariability(resume.matrix, resume.means, mixture)
         likelihoods += resume.log_likelihoods
-    with Shelf() as shelf:
-        for iteration in range(len(likelihoods), n_iter + 1):
-            sums = _expect(model, statistics, workers=workers, shelf=shelf)
-            likelihoods.append(sums.log_likelihood / float(frames.sum()))
-            if on_iteration is not None:
-                on_iteration(iteration, likelihoods[-1])
-            if iteration < n_iter:
-                model = _maximise(
-                    model, sums, len(statistics), minimum_divergence=minimum_divergence
-                )
-                if on_state is not None:
-                    trace = tuple(likelihoods)
-                    on_state(TotalVariabilityState(model.matrix, model.means, trace))
+    for iteration in range(len(likelihoods), n_iter + 1):
+        sums = _expect(model, statistics, workers=workers)
+        likelihoods.append(sums.log_likelihood / float(frames.sum()))
+        if on_iteration is not None:
+            on_iteration(iteration, likelihoods[-1])
+        if iteration < n_iter:
+            model = _maximise(
+                model, sums, len(statistics), minimum_divergence=minimum_divergence
+            )
+            if on_state is not None:
+                trace = tuple(likelihoods)
+                on_state(TotalVariabilityState(model.matrix, model.means, trace))
     return TotalVariabilityFit(model, np.array(likelihoods))
 
 
@@ -188,12 +187,11 @@ def _expect(
     statistics: Statistics,
     *,
     workers: int,
-    shelf: Shelf | None = None,
 ) -> _Sums:
     model.prepare()
     of_batch = partial(_batch_sums, model)
     batches = statistics.batches(BATCH)
-    parts = ordered_map(of_batch, batches, workers=workers, shelf=shelf)
+    parts = ordered_map(of_batch, batches, workers=workers)
     return reduce(operator.iadd, parts)
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sms_diar._parallel import Shelf, ordered_map
+from sms_diar._parallel import ordered_map
 from sms_diar._random import named_generator
 from sms_diar._validation import (
     check_choice,
@@ -149,34 +149,31 @@ def train_ubm(
             f"list of blocks, got a {type(frames).__name__}, which is empty after the "
             f"first iteration"
         )
-    with Shelf() as shelf:
-        total = _global_moments(
-            frames, full=covariance == "full", workers=workers, shelf=shelf
+    total = _global_moments(frames, full=covariance == "full", workers=workers)
+    n_frames = int(total.counts[0])
+    if n_frames < max(min_frames, 2.0) * n_components:
+        raise InvalidParameterError(
+            f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each "
+            f"of the {n_components} components, got {n_frames} frames; use fewer "
+            f"components or more speech"
         )
-        n_frames = int(total.counts[0])
-        if n_frames < max(min_frames, 2.0) * n_components:
-            raise InvalidParameterError(
-                f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each "
-                f"of the {n_components} components, got {n_frames} frames; use fewer "
-                f"components or more speech"
-            )
-        floor = _Floor(total, variance_floor)
-        mixture = floor.single
-        generator = named_generator(seed, "ubm")
-        steps: list[UbmStep] = []
-        if resume is not None:
-            mixture, steps = resume.mixture, list(resume.steps)
-            generator.bit_generator.state = dict(resume.generator)
-        for size in _plan(n_components, n_iter, split_iter)[len(steps) :]:
-            if size > mixture.n_components:
-                mixture = _split(mixture, size, generator)
-            moments = _moments(mixture, frames, workers=workers, shelf=shelf)
-            mixture, step = _maximise(moments, floor, min_frames, generator)
-            steps.append(step)
-            if on_step is not None:
-                on_step(step)
-            if on_state is not None:
-                on_state(UbmState(mixture, tuple(steps), generator.bit_generator.state))
+    floor = _Floor(total, variance_floor)
+    mixture = floor.single
+    generator = named_generator(seed, "ubm")
+    steps: list[UbmStep] = []
+    if resume is not None:
+        mixture, steps = resume.mixture, list(resume.steps)
+        generator.bit_generator.state = dict(resume.generator)
+    for size in _plan(n_components, n_iter, split_iter)[len(steps) :]:
+        if size > mixture.n_components:
+            mixture = _split(mixture, size, generator)
+        moments = _moments(mixture, frames, workers=workers)
+        mixture, step = _maximise(moments, floor, min_frames, generator)
+        steps.append(step)
+        if on_step is not None:
+            on_step(step)
+        if on_state is not None:
+            on_state(UbmState(mixture, tuple(steps), generator.bit_generator.state))
     return UbmFit(mixture, tuple(steps), n_frames)
 
 
@@ -256,11 +253,10 @@ def _moments(
     frames: Iterable[AnyArray],
     *,
     workers: int,
-    shelf: Shelf,
 ) -> _Moments:
     of_block = partial(_block_moments, mixture, mixture.weights @ mixture.means)
     blocks = cut_blocks(frames)
-    parts = ordered_map(of_block, blocks, workers=workers, shelf=shelf)
+    parts = ordered_map(of_block, blocks, workers=workers)
     return reduce(operator.iadd, parts)
 
 
@@ -275,7 +271,7 @@ def _block_moments(
 
 
 def _global_moments(
-    frames: Iterable[AnyArray], *, full: bool, workers: int, shelf: Shelf
+    frames: Iterable[AnyArray], *, full: bool, workers: int
 ) -> _Moments:
     def checked() -> Iterator[AnyArray]:
         dim = None
@@ -295,7 +291,7 @@ def _global_moments(
     centre = start.astype(np.float64).mean(axis=0)
     of_block = partial(_plain_moments, centre, full=full)
     blocks = cut_blocks(checked())
-    parts = ordered_map(of_block, blocks, workers=workers, shelf=shelf)
+    parts = ordered_map(of_block, blocks, workers=workers)
     return reduce(operator.iadd, parts)
 
 

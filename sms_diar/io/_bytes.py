@@ -32,15 +32,7 @@ _SPECIAL = "is a pipe or device, not a file; store it as a file first"
 
 
 class ByteSource:
-    """A binary stream with look-ahead and a position.
-
-    Parameters
-    ----------
-    stream : binary file object
-        Stream to read, starting at its current position.
-    name : str or Path
-        Name of the stream in messages.
-    """
+    """A binary stream with look-ahead and a position; `name` is for messages."""
 
     def __init__(self, stream: BinaryIO, name: str | Path) -> None:
         self.name = name
@@ -49,6 +41,10 @@ class ByteSource:
         self._buffer = b""
         self._at = 0
         self._base = 0
+
+    def fault(self, problem: str, line: int | None = None) -> DataFormatError:
+        """Return an error about this source, to be raised."""
+        return DataFormatError(problem, path=self.name, line=line)
 
     @property
     def position(self) -> int:
@@ -235,11 +231,8 @@ _LARGEST = 1 << 30
 def unpacked(path: str | Path) -> Iterator[Path]:
     """Provide a plain file for a path: the file itself, or a temporary copy.
 
-    Parameters
-    ----------
-    path : str or Path
-        File, or ``-`` for standard input. A file that ends in ``.gz`` is unpacked to
-        a copy with the same name without ``.gz``.
+    ``-`` is standard input. A file that ends in ``.gz`` is unpacked to a copy with
+    the same name without ``.gz``.
     """
     if str(path) == STANDARD_INPUT:
         with _copy("stdin") as copy:

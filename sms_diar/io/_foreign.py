@@ -20,16 +20,9 @@ _LONGEST = 200  # maximum number of characters quoted from a message
 
 @contextmanager
 def foreign_errors(path: str | Path, problem: str, remedy: str = "") -> Iterator[None]:
-    """Convert any exception to a DataFormatError.
+    """Convert any exception to a DataFormatError about `path`.
 
-    Parameters
-    ----------
-    path : str or Path
-        File name for the message.
-    problem : str
-        Description of the problem; the original message is appended in brackets.
-    remedy : str, default=""
-        Text after the brackets.
+    Its message is `problem`, the original message in brackets, and `remedy`.
     """
     try:
         yield
@@ -45,14 +38,6 @@ def foreign_errors(path: str | Path, problem: str, remedy: str = "") -> Iterator
 def opened_archive(
     stream: BinaryIO, path: str | Path, problem: str, remedy: str = ""
 ) -> Iterator[zipfile.ZipFile]:
-    """Open a zip archive; exceptions while it is open become DataFormatErrors.
-
-    Parameters
-    ----------
-    stream : binary file object
-        Seekable archive.
-    path, problem, remedy
-        As in `foreign_errors`.
-    """
+    """Open a zip archive; see `foreign_errors`."""
     with foreign_errors(path, problem, remedy), zipfile.ZipFile(stream) as archive:
         yield archive

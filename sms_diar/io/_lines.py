@@ -28,18 +28,10 @@ _FIELD = re.compile(r"[^ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    r"""One line of a file.
+    r"""One line of a file, without line end and byte order mark.
 
-    Parameters
-    ----------
-    number : int
-        1-based line number.
-    text : str
-        Text without line end and byte order mark; invalid bytes become ``\ufffd``.
-    problems : tuple of str
-        Problems of the encoding.
-    is_readable : bool
-        False for blank lines and for bytes that are not UTF-8.
+    Invalid bytes become ``\ufffd``. A line that is blank or not UTF-8 is not
+    readable.
     """
 
     number: int
@@ -97,6 +89,17 @@ def strict_lines(path: str | Path) -> Iterator[Line]:
                 line.problems[0], path=path, line=line.number, text=line.text or None
             )
         yield line
+
+
+def read_text(path: str | Path) -> str:
+    """Read a whole text without the byte order mark and CRs of spreadsheets."""
+    lines = []
+    for line in scan_lines(path):
+        if not line.is_readable and BLANK not in line.problems:
+            problem = line.problems[-1]
+            raise DataFormatError(problem, path=path, line=line.number, text=line.text)
+        lines.append(line.text + "\n")
+    return "".join(lines)
 
 
 def split_fields(text: str) -> list[str]:

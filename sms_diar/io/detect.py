@@ -1,8 +1,8 @@
-"""Detection of the kind of a file, for commands that accept several kinds.
+"""Detection of formats and kinds of files, from their first bytes and their suffix.
 
-`kind_of` serves messages about swapped input files; readers do not depend on it.
-`is_label_table` distinguishes tables of labels from files of turns, both of which may
-be text, CSV or JSON.
+`embedding_format` and `turn_format` select the reader of a file. `kind_of` serves
+messages about swapped input files, and `is_label_table` distinguishes tables of labels
+from files of turns, both of which may be text, CSV or JSON.
 """
 
 from __future__ import annotations
@@ -12,19 +12,14 @@ import re
 from pathlib import Path
 
 from sms_diar.errors import DataFormatError
+from sms_diar.io._bytes import ByteSource
 from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
 from sms_diar.io.model import MODEL_MARK
 from sms_diar.io.turns._text import FaultError
-from sms_diar.io.turns.files import format_of_file
 from sms_diar.io.turns.json import holds_turns, loaded
-from sms_diar.io.turns.registry import BY_SUFFIX
-
-_HEAD = 4096
-_AUDIO = (b"RIFF", b"fLaC", b"OggS", b"NIST_1A", b"ID3", b"FORM", b"RF64")
-_ARK = re.compile(rb"[^\s\0]+[ \t]+(\0B|\[)")
-_JSON_LIST = re.compile(rb"\s*\[\s*[{\[]")
-_NUMBER = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+from sms_diar.io.turns.registry import BY_SUFFIX, TURN_FORMATS, WORDS, TurnFormat
+from sms_diar.io.turns.rttm import holds_words
 
 KINDS = {
     "embeddings": "embeddings",
@@ -38,6 +33,124 @@ KINDS = {
 }
 """Kinds of files and their names in messages."""
 
+_HEAD = 4096  # bytes from which a format is detected
+_AUDIO = (b"RIFF", b"fLaC", b"OggS", b"NIST_1A", b"ID3", b"FORM", b"RF64")
+_ARK = re.compile(rb"\s*[^\s\0]+[ \t]+(\0B|\[)")
+_JSON = re.compile(rb"\s*\{\s*\"")
+_JSON_LIST = re.compile(rb"\s*\[\s*[{\[]")
+_TIME = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+.]?\d|[-+]?(nan|inf)", re.IGNORECASE)
+_SCP_TARGET = re.compile(r".*(\||:\d+(\[[^\]]*\])?|\.(ark|vec))")
+_PICKLE = re.compile(
+    rb"PK\x03\x04.{26}[^/\0]*/(data\.pkl|\.format_version|\.data/|byteorder|version)"
+    rb"|\x80[\x02-\x05]",  # a PyTorch archive, or a bare pickle
+    re.DOTALL,
+)
+_EMBEDDING_MAGIC = {
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+}
+_EMBEDDING_SUFFIXES = {
+    ".ark": "ark",
+    ".scp": "scp",
+    ".csv": "table",
+    ".tsv": "table",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+}
+_NO_EMBEDDINGS = {
+    b"\x1f\x8b": "is compressed with gzip; unpack it first",
+    b"\x89HDF": "is HDF5; embeddings are read from ark, scp, npz, npy, CSV, TSV or "
+    "Parquet",
+    b"\0B": "is a single Kaldi object (a mean, a transform or a model), not a set of "
+    "embeddings",
+}
+
+
+def embedding_format(source: ByteSource) -> str:
+    """Detect the format of embeddings; the suffix decides between kinds of text.
+
+    Returns one of ark, scp, npz, npy, parquet, table, blanks and json lines; raises
+    DataFormatError for any other content.
+    """
+    head = source.peek(_HEAD)
+    suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
+    problem = _problem_of_embeddings(head)
+    if problem:
+        raise source.fault(problem)
+    formats = (f for magic, f in _EMBEDDING_MAGIC.items() if head.startswith(magic))
+    format = next(formats, None)
+    if format is None and _JSON.match(head):
+        format = "json lines"
+    if format is None:
+        format = "ark" if _ARK.match(head) else _EMBEDDING_SUFFIXES.get(suffix)
+    line = _first_line(head)
+    if format is None and b"\0" not in head:
+        format = _format_of_row(line)
+    if format == "table" and not re.search("[,\t]", line) and len(line.split()) > 1:
+        format = "blanks"
+    if format is None:
+        raise source.fault(
+            "unknown format; expected Kaldi ark or scp, npz, npy, CSV, TSV, "
+            "whitespace-separated columns, JSON lines or Parquet"
+        )
+    return format
+
+
+def _problem_of_embeddings(head: bytes) -> str | None:
+    """Describe why a file that begins with `head` cannot contain embeddings."""
+    if not head.strip():
+        return "is empty"
+    for magic, problem in _NO_EMBEDDINGS.items():
+        if head.startswith(magic):
+            return problem
+    if _PICKLE.match(head):
+        return (
+            "is a PyTorch file or a pickle, which is not loaded because it can run any "
+            "program; save the vectors as npz where they were computed: "
+            "numpy.savez('x.npz', ids=ids, vectors=tensor.cpu().numpy())"
+        )
+    if _JSON_LIST.match(head):
+        return "is a JSON list; write one object per line (JSON lines)"
+    return None
+
+
+def _format_of_row(line: str) -> str | None:
+    rest = line.strip().split(maxsplit=1)[1:]
+    if rest and _SCP_TARGET.fullmatch(rest[0]):
+        return "scp"
+    if "," in line or "\t" in line:
+        return "table"
+    # "id path" of a whole file, or a row of numbers, with or without an id.
+    if not rest:
+        return None
+    return "blanks" if _NUMBER.match(rest[0]) else "scp"
+
+
+def _first_line(head: bytes) -> str:
+    """Return the first line that is neither blank nor a comment, else the first."""
+    lines = head.decode("utf-8", "replace").strip().split("\n")
+    content = (line for line in lines if line.strip() and not line.startswith("#"))
+    return next(content, lines[0])
+
+
+def turn_format(path: Path) -> TurnFormat:
+    """Detect the format of turns from the start of a file, then from its suffix.
+
+    Any other file is taken for RTTM, whose reader reports the error.
+    """
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    start = head.decode("utf-16" if is_wide else "utf-8-sig", "replace").lstrip()
+    for entry in TURN_FORMATS.values():
+        if entry.matches(start):
+            return entry
+    entry = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
+    return WORDS if entry.name == "ctm" and holds_words(path) else entry
+
 
 def kind_of(path: str | Path) -> str | None:
     """Guess which of `KINDS` a file is from its first bytes; None if unclear."""
@@ -45,16 +158,19 @@ def kind_of(path: str | Path) -> str | None:
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
-    except OSError:
+            names = set(names_in_npz(file, path)) if head.startswith(b"PK") else None
+    except (OSError, DataFormatError):
         return None
-    if head.startswith(b"PK"):
-        return _kind_of_archive(path)
+    if names is not None:
+        if MODEL_MARK in names:
+            return "model"
+        return "transform" if {"mean1", "lda", "mean2"} <= names else "embeddings"
     kind = _kind_of_bytes(head)
     if kind is not None or b"\0" in head:
         return kind
     lines = head.decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
-    return _kind_of_line(first.split(), path.parent)
+    return _kind_of_row(first.split(), path.parent)
 
 
 def _kind_of_bytes(head: bytes) -> str | None:
@@ -69,24 +185,13 @@ def _kind_of_bytes(head: bytes) -> str | None:
     return "embeddings" if _ARK.match(head) else None
 
 
-def _kind_of_archive(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            names = set(names_in_npz(file, path))
-    except (OSError, DataFormatError):
-        return None
-    if MODEL_MARK in names:
-        return "model"
-    return "transform" if {"mean1", "lda", "mean2"} <= names else "embeddings"
-
-
-def _kind_of_line(fields: list[str], folder: Path) -> str | None:
+def _kind_of_row(fields: list[str], folder: Path) -> str | None:
     if fields[:1] == ["SPEAKER"] and len(fields) in (9, 10):
         return "rttm"
-    if len(fields) == 4 and not _NUMBER.fullmatch(fields[1]):
-        is_times = all(_NUMBER.fullmatch(field) for field in fields[2:])
+    if len(fields) == 4 and not _TIME.fullmatch(fields[1]):
+        is_times = all(_TIME.fullmatch(field) for field in fields[2:])
         return "segments" if is_times else None
-    if len(fields) == 2 and not _NUMBER.fullmatch(fields[1]):
+    if len(fields) == 2 and not _TIME.fullmatch(fields[1]):
         name = fields[1]
         is_path = re.search(r"[/\\|:;,{\[]|\.(ark|vec|npy|wav|flac|sph)$", name)
         if is_path or "," in fields[0]:
@@ -112,10 +217,17 @@ def is_label_table(path: str | Path) -> bool:
         return False
     if not path.read_bytes().strip():
         return False
-    format = format_of_file(path).name
+    format = turn_format(path).name
     if format == "json":
         return _is_label_json(path)
     return format in ("rttm", "csv") and _begins_with_label(path)
+
+
+def _is_label_json(path: Path) -> bool:
+    try:
+        return not holds_turns(loaded(path))
+    except FaultError:  # the reader reports the error
+        return path.suffix == ".json"
 
 
 def _begins_with_label(path: Path) -> bool:
@@ -126,10 +238,3 @@ def _begins_with_label(path: Path) -> bool:
             return "start" not in line.text.split(",")
         return len(split_fields(line.text)) == 2
     return False
-
-
-def _is_label_json(path: Path) -> bool:
-    try:
-        return not holds_turns(loaded(path))
-    except FaultError:  # the reader reports the error
-        return path.suffix == ".json"

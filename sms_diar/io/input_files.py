@@ -22,16 +22,9 @@ _OFFSET = re.compile(r"(:[0-9]+)?(\[[^\]]*\])?$")  # and range of a vector in an
 def input_files(sources: Iterable[str | Path | None]) -> Iterator[Path]:
     """Yield all files that may be read for the given paths, possibly a few more.
 
-    Parameters
-    ----------
-    sources : iterable of str, Path or None
-        Files, folders of recordings, data directories, tables, lists of files,
-        patterns and descriptions of networks. None and missing files are skipped.
-
-    Yields
-    ------
-    path : Path
-        File name; any word of a table is included, even if it is not a file.
+    Sources are files, folders of recordings, data directories, tables, lists of
+    files, patterns and descriptions of networks; None and missing files are
+    skipped. Any word of a table is included, even if it is not a file.
     """
     for source in sources:
         if source is None:

@@ -18,7 +18,7 @@ from sms_diar._json import json_text, parse_json
 from sms_diar._text import as_cell, check_id, from_cell
 from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import scan_lines
+from sms_diar.io._lines import read_text, scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
 from sms_diar.timeline.ticks import format_seconds
 from sms_diar.types import Segment
@@ -168,19 +168,8 @@ def _json_text(
     return json_text(content) + "\n"
 
 
-def _text_of(path: Path) -> str:
-    """Read a whole text without the byte order mark and CRs of spreadsheets."""
-    lines = []
-    for line in scan_lines(path):
-        wrong = [problem for problem in line.problems if "is not UTF-8" in problem]
-        if wrong:
-            raise DataFormatError(wrong[0], path=path, line=line.number, text=line.text)
-        lines.append(line.text + "\n")
-    return "".join(lines)
-
-
 def _read_csv(path: Path) -> dict[str, str]:
-    reader = csv.reader(io.StringIO(_text_of(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     labels: dict[str, str] = {}
     header: list[str] | None = None
     try:
@@ -213,8 +202,9 @@ def _read_csv(path: Path) -> dict[str, str]:
 
 
 def _read_json(path: Path) -> dict[str, str]:
+    text = read_text(path)
     try:
-        content = parse_json(_text_of(path), object_pairs_hook=_unique)
+        content = parse_json(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         raise DataFormatError(
             f"not JSON: {error.msg} in column {error.colno}",

@@ -11,13 +11,7 @@ from sms_diar.io._bytes import open_file
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises
-    ------
-    ConfigError
-        If the file is not valid TOML, or nested too deeply.
-    """
+    """Read a TOML file; raises ConfigError if it is not valid."""
     with open_file(path) as file:
         data = file.read()
     return parse_toml(data, str(path))

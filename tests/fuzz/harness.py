@@ -81,8 +81,8 @@ def readers() -> dict[str, Reader]:
     from sms_diar.experiment.config import parse_assignment
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.io import labels
-    from sms_diar.io.audio.command import parse_unpacking, split_command
     from sms_diar.io.audio.files import AudioFile
+    from sms_diar.io.audio.recording import parse_unpacking, split_command
     from sms_diar.io.detect import is_label_table
     from sms_diar.io.embeddings import arrays
     from sms_diar.io.embeddings.files import read_embeddings
@@ -91,7 +91,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.toml import read_toml
-    from sms_diar.io.turns import uem, vad_lab
+    from sms_diar.io.turns import uem
     from sms_diar.io.turns.files import check_annotation, read_annotation
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
@@ -177,7 +177,7 @@ def readers() -> dict[str, Reader]:
         Reader("eaf", ".eaf", turns),
         Reader("audacity", ".txt", turns),
         Reader("uem", ".uem", uem.read_uem),
-        Reader("lab", ".lab", lambda path: vad_lab.read_vad_lab(path, "x")),
+        Reader("lab", ".lab", lambda path: uem.read_vad_lab(path, "x")),
         Reader("segments", "", tables.read_segments),
         Reader("utt2spk", "", tables.read_utt2spk),
         Reader("spk2utt", "", tables.read_spk2utt),

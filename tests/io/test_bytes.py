@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io import _bytes
 from sms_diar.io._bytes import ByteSource, open_seekable, open_source
 
@@ -50,24 +50,8 @@ def test_chunks_do_not_show(data, sizes, chunk):
 
 
 def test_a_text_stream_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="open it with mode 'rb'"):
         ByteSource(io.StringIO("a"), "s").peek(1)
-    assert str(caught.value) == (
-        "s: source must be a binary stream, got one of str; open it with mode 'rb'"
-    )
-
-
-def test_a_missing_file_is_named(tmp_path):
-    path = tmp_path / "no.ark"
-    with pytest.raises(MissingFileError) as caught, open_source(path):
-        pass
-    assert str(caught.value) == f"{path}: no such file"
-
-
-def test_a_folder_is_not_a_file(tmp_path):
-    with pytest.raises(DataFormatError) as caught, open_seekable(tmp_path):
-        pass
-    assert str(caught.value) == f"{tmp_path}: is a folder; name a file inside it"
 
 
 def test_a_stream_of_the_caller_stays_open():
@@ -78,11 +62,8 @@ def test_a_stream_of_the_caller_stays_open():
 
 
 def test_a_device_that_never_ends_is_refused():
-    with pytest.raises(DataFormatError) as caught, open_source("/dev/zero"):
-        pass
-    assert str(caught.value) == (
-        "/dev/zero: is a pipe or device, not a file; store it as a file first"
-    )
+    with pytest.raises(DataFormatError, match="/dev/zero: is a pipe or device"):
+        open_source("/dev/zero").__enter__()
 
 
 def test_a_pipe_and_the_empty_device_are_read(tmp_path):

@@ -1,12 +1,13 @@
 """Label tables as text, CSV and JSON."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.types import Segment
 
@@ -86,76 +87,44 @@ def test_json_and_csv_hold_names_with_spaces_and_text_refuses_them(tmp_path):
         write_labels(tmp_path / "x.txt", labels)
 
 
-def test_bad_arguments_are_refused(tmp_path):
-    with pytest.raises(InvalidParameterError) as caught:
-        write_labels(tmp_path / "x.xlsx", LABELS)
-    assert str(caught.value) == (
-        "write_labels: format must be given for the suffix '.xlsx', one of 'utt2spk', "
-        "'csv', 'json'"
-    )
-    with pytest.raises(InvalidParameterError, match="format must be one of 'utt2spk'"):
-        write_labels(tmp_path / "x", LABELS, format="xml")
-    with pytest.raises(InvalidParameterError) as caught:
-        write_labels(tmp_path / "x", {"a": 0})
-    assert str(caught.value) == (
-        "write_labels: labels must map text to text, got 'a': 0; name the clusters "
-        "with name_speakers"
-    )
-    with pytest.raises(InvalidParameterError) as caught:
-        write_labels(tmp_path / "x.csv", LABELS, segments={"b-1": SEGMENTS["b-1"]})
-    assert str(caught.value) == (
-        "write_labels: segments must contain all ids of labels, but 'a-1' is missing "
-        "(1 of 2)"
-    )
+@pytest.mark.parametrize(
+    ("name", "labels", "options", "problem"),
+    [
+        ("x.xlsx", LABELS, {}, "format must be given for the suffix '.xlsx'"),
+        ("x", LABELS, {"format": "xml"}, "format must be one of 'utt2spk'"),
+        ("x", {"a": 0}, {}, "labels must map text to text, got 'a': 0"),
+        ("x.csv", LABELS, {"segments": {"b-1": SEGMENTS["b-1"]}}, "but 'a-1' is"),
+        (
+            "x.csv",
+            LABELS,
+            {"confidence": {"b-1": 1.0}},
+            "is missing (1 of 2)",
+        ),
+    ],
+)
+def test_bad_arguments_are_refused(tmp_path, name, labels, options, problem):
+    with pytest.raises(InvalidParameterError, match=re.escape(problem)):
+        write_labels(tmp_path / name, labels, **options)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "line", "problem"),
     [
-        ("x.csv", b"", ": the file is empty; expected a header"),
-        (
-            "x.csv",
-            b"id;speaker\na;s\n",
-            ":1: the header must have the columns id and speaker, got 'id;speaker'",
-        ),
-        (
-            "x.csv",
-            b"id,speaker\na\n",
-            ":2: expected 2 fields as in the header, this row has 1",
-        ),
-        ("x.csv", b"id,speaker\na,s\na,t\n", ":3: id 'a' is given twice"),
-        ("x.csv", b"id,speaker\na,\n", ":2: id and speaker must not be empty"),
-        (
-            "x.csv",
-            b"id,speaker\na,\xe9\n",
-            ":2: byte 0xe9 in column 3 is not UTF-8; convert the file with iconv\n"
-            "    a,\ufffd",
-        ),
-        (
-            "x.json",
-            b'{"labels":\n{"a": }}',
-            ":2: not JSON: Expecting value in column 7",
-        ),
-        (
-            "x.json",
-            b'{"a": "s"}',
-            ': expected an object with the key "labels", which maps ids to speakers',
-        ),
-        ("x.json", b'{"labels": {"a": "s", "a": "t"}}', ": id 'a' is given twice"),
-        (
-            "x.json",
-            b'{"labels": {"a": 1}}',
-            ": the speaker of 'a' must be text, got 1",
-        ),
-        ("x.txt", b"a\n", ":1: a utt2spk line has 2 fields, this one has 1\n    a"),
+        ("x.csv", b"", None, "the file is empty"),
+        ("x.csv", b"id;speaker\na;s\n", 1, "got 'id;speaker'"),
+        ("x.csv", b"id,speaker\na\n", 2, "2 fields as in the header, this row has 1"),
+        ("x.csv", b"id,speaker\na,s\na,t\n", 3, "id 'a' is given twice"),
+        ("x.csv", b"id,speaker\na,\n", 2, "id and speaker must not be empty"),
+        ("x.csv", b"id,speaker\na,\xe9\n", 2, "byte 0xe9 in column 3"),
+        ("x.json", b'{"labels":\n{"a": }}', 2, "Expecting value in column 7"),
+        ("x.json", b'{"a": "s"}', None, 'with the key "labels"'),
+        ("x.json", b'{"labels": {"a": "s", "a": "t"}}', None, "'a' is given twice"),
+        ("x.json", b'{"labels": {"a": 1}}', None, "'a' must be text, got 1"),
+        ("x.txt", b"a\n", 1, "2 fields, this one has 1"),
     ],
 )
-def test_broken_files_are_refused(tmp_path, name, content, message):
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(DataFormatError) as caught:
-        read_labels(path)
-    assert str(caught.value) == f"{path}{message}"
+def test_broken_files_are_refused(refused, name, content, line, problem):
+    refused(read_labels, content, problem, line=line, name=name)
 
 
 @pytest.mark.corpus

@@ -21,13 +21,7 @@ pytest.importorskip(
 )
 
 import sms_diar
-from sms_diar import _remote, _scheduler
-from sms_diar.embeddings import (
-    Statistics,
-    collect_statistics,
-    train_total_variability,
-    train_ubm,
-)
+from sms_diar import _scheduler
 from sms_diar.errors import InvalidParameterError, MissingExtraError, SchedulerError
 from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
@@ -77,7 +71,7 @@ def losing(monkeypatch, tmp_path):
     def at(number):
         # Defined here, and so sent as code; the file tells all workers of each other.
         def apply(function, item, home):
-            from sms_diar._remote import apply as real
+            from sms_diar._scheduler import apply as real
 
             with calls.open("a") as file:
                 file.write("x")
@@ -86,7 +80,7 @@ def losing(monkeypatch, tmp_path):
                     os.kill(os.getpid(), signal.SIGKILL)
             return real(function, item, home)
 
-        monkeypatch.setattr(_remote, "apply", apply)
+        monkeypatch.setattr(_scheduler, "apply", apply)
 
     yield at
     if calls.exists():
@@ -172,62 +166,6 @@ def test_arrays_begin_on_a_worker_where_they_begin_here(address):
             items = [("i" * n, np.arange(3.0 + n)) for n in range(4)]
             for _, flags, sums in _scheduler.current().map(function, items):
                 assert (*flags, sums.flags.aligned) == (True, True, True)
-
-
-# --- training: blocks that stay with the workers --------------------------------
-
-
-@pytest.fixture
-def sent(monkeypatch):
-    """What is sent to be kept, and what goes out with single pieces of work."""
-    found = {"hold": [], "apply": []}
-    submit = _scheduler.Cluster._submit
-
-    def counted(self, function, *arguments):
-        value = arguments[-1] if len(arguments) == 1 else arguments[1]
-        found[function.__name__].append(value)
-        return submit(self, function, *arguments)
-
-    monkeypatch.setattr(_scheduler.Cluster, "_submit", counted)
-    return found
-
-
-def test_blocks_of_training_go_out_once_though_a_worker_is_lost_in_a_later_iteration(
-    address, cluster, losing, sent
-):
-    rng = np.random.default_rng(8)
-    frames = rng.standard_normal((5 * 4096 - 7, 3)).astype(np.float32)
-    frames[::3] += 2.0
-
-    def train():
-        ubm = train_ubm([frames], 2, n_iter=2).mixture
-        parts = enumerate(np.array_split(frames, 83))
-        segments = ((f"s{n}", part) for n, part in parts)
-        statistics = collect_statistics(ubm, segments)
-        tv = train_total_variability(statistics, ubm, 2, n_iter=2).model
-        return [ubm.weights, ubm.means, ubm.covariances, tv.means, tv.matrix]
-
-    here = train()
-    # Passes of the background model: moments of all, then 1, 2 and 2 components; each
-    # has 5 blocks, and the third is that of pieces 11 to 15.
-    losing(13)
-    with _scheduler.scheduler(address):
-        there = train()
-        # Nothing is held for ever; Dask's own thread lets go, a moment later.
-        client = _scheduler.current()._client
-        harness.wait_for(lambda: not client.futures)
-    assert [one.tobytes() for one in there] == [one.tobytes() for one in here]
-    assert any(worker.poll() is not None for worker in cluster.workers)
-    functions = [one for one in sent["hold"] if callable(one)]
-    blocks = [one for one in sent["hold"] if isinstance(one, np.ndarray)]
-    batches = [one for one in sent["hold"] if isinstance(one, Statistics)]
-    assert len(functions) == 4 + 1 + 3
-    assert sum(block.nbytes for block in blocks) == frames.nbytes
-    assert [len(batch) for batch in batches] == [64, 19]  # of 83 segments
-    # 4 passes over 5 blocks, one over 83 segments, 3 over 2 batches.
-    assert len(sent["apply"]) == 20 + 83 + 6
-    again = [one for one in sent["apply"] if isinstance(one, np.ndarray | Statistics)]
-    assert again == []
 
 
 # --- commands -----------------------------------------------------------------
@@ -327,6 +265,7 @@ def test_a_recipe_gives_one_table_here_and_on_a_cluster_that_loses_a_worker(
 ):
     monkeypatch.chdir(tmp_path)  # with a relative folder, as users give it
     conf = root / "conf" / "speakers-small.toml"
+    words = ("run", root / "recipes" / "speakers", "--conf", conf, *TABLE, "--json")
     tables = []
     for name, options in {
         "one": ("--workers", 1),
@@ -334,11 +273,10 @@ def test_a_recipe_gives_one_table_here_and_on_a_cluster_that_loses_a_worker(
     }.items():
         if name == "dask":
             losing(4)
-        words = ("run", root / "recipes" / "speakers", "--conf", conf, *TABLE)
-        done = run_cli(*words, "--exp", name, *options, "--json")
+        done = run_cli(*words, "--exp", name, *options)
         assert done.returncode == 0, done.stderr
         tables.append(harness.without_times(json.loads(done.stdout)))
-    assert tables[0] == tables[1]  # two processes: tests/recipes
+    assert tables[0] == tables[1]
     assert any(worker.poll() is not None for worker in cluster.workers)
 
 
@@ -487,8 +425,8 @@ def test_a_worker_with_another_version_is_refused(odd, tmp_path, content, proble
 
 
 def test_workers_that_do_not_see_our_files_are_refused(address, monkeypatch):
-    elsewhere = _remote.Home("/nowhere/at/all")
-    monkeypatch.setattr(_remote, "Home", lambda: elsewhere)
+    elsewhere = _scheduler.Home("/nowhere/at/all")
+    monkeypatch.setattr(_scheduler, "Home", lambda: elsewhere)
     with pytest.raises(SchedulerError, match="has no folder /nowhere/at/all; workers"):
         connect(address)
 
@@ -559,18 +497,6 @@ def test_work_that_ends_every_worker_is_not_tried_for_ever(tmp_path):
 # --- what a worker does, seen from within -------------------------------------
 
 
-def test_a_worker_returns_warnings_with_the_result():
-    def work(number):
-        warnings.warn("careful", RuntimeWarning, stacklevel=1)
-        return number + 1
-
-    result, caught = _remote.apply(work, 1, _remote.Home())
-    assert result == 2
-    assert [(kind, str(message)) for kind, message, *_ in caught] == [
-        (RuntimeWarning, "careful")
-    ]
-
-
 def late(numbers):
     """The same numbers in an array that begins one byte too late."""
     raw = np.zeros(numbers.nbytes + 1, dtype=np.uint8)
@@ -578,14 +504,6 @@ def late(numbers):
     array[...] = numbers
     assert not array.flags.aligned
     return array
-
-
-def first(numbers, _=None):
-    return numbers
-
-
-def second(_, numbers):
-    return numbers
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -597,49 +515,32 @@ class Model:
 
 
 @pytest.mark.parametrize(
-    "function",
+    "function_of",
     [
-        lambda numbers: partial(first, numbers),
-        lambda numbers: partial(second, numbers=numbers),
+        lambda numbers: partial(lambda numbers, _: numbers, numbers),
         lambda numbers: Model(numbers).own,
         lambda numbers: partial(Model.own, Model(numbers)),
     ],
-    ids=["partial", "keyword", "method", "object"],
+    ids=["partial", "method", "object"],
 )
-def test_arrays_of_functions_and_items_are_whole_where_they_are_used(function):
+def test_arrays_of_functions_and_items_are_whole_and_copied_once(function_of):
     left = np.random.default_rng(0).standard_normal((83, 2))
-    found, _ = _remote.apply(function(late(left)), None, _remote.Home())
+    function, home = function_of(late(left)), _scheduler.Home()
+    found, again = (_scheduler.apply(function, n, home)[0] for n in range(2))
     assert found.flags.aligned
+    assert found is again
     assert (found.T @ left).tobytes() == (left.T @ left).tobytes()
-    item, _ = _remote.apply(first, [(late(left),)], _remote.Home())
-    assert item[0][0].flags.aligned
-
-
-def test_a_function_is_copied_once_for_all_items():
-    model = Model(np.arange(3.0))
-    home = _remote.Home()
-    found = [_remote.apply(model.own, n, home)[0] for n in range(2)]
-    function = model.own
-    again = [_remote.apply(function, n, home)[0] for n in range(3)]
-    assert again[0] is again[1] is again[2] is not model.numbers
-    assert found[0] is not again[0]
+    item, _ = _scheduler.apply(list, [late(left)], home)
+    assert item[0].flags.aligned
 
 
 @pytest.mark.parametrize(
     ("home", "problem"),
     [
-        (_remote.Home(versions={"numpy": "0.1"}), "where this machine has 0.1"),
-        (_remote.Home(folder="/no/such"), "a worker has no folder /no/such"),
+        (_scheduler.Home(versions={"numpy": "0.1"}), "where this machine has 0.1"),
+        (_scheduler.Home(folder="/no/such"), "a worker has no folder /no/such"),
     ],
 )
 def test_a_worker_that_came_later_refuses_what_it_cannot_do(home, problem):
-    with pytest.raises(_remote.UnfitWorkerError, match=problem):
-        _remote.apply(square, 2, home)
-
-
-def test_a_function_without_a_module_survives_the_way(odd):
-    odd.add(1)
-    step = 3
-    with _scheduler.scheduler(odd.address):
-        found = _scheduler.current().map(lambda x: x + step, range(3))
-        assert list(found) == [3, 4, 5]
+    with pytest.raises(_scheduler.UnfitWorkerError, match=problem):
+        _scheduler.apply(square, 2, home)

@@ -10,28 +10,31 @@ is refused: NaN, truncated files, several channels if one is needed.
 from __future__ import annotations
 
 import logging
+import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import soundfile
 
-from sms_diar._files import native_name
+from sms_diar._files import native_name, replacing
 from sms_diar._text import shown
-from sms_diar._validation import check_count
-from sms_diar.errors import DataFormatError
+from sms_diar._validation import check_choice, check_count
+from sms_diar.errors import DataFormatError, OutputError
 from sms_diar.io._bytes import open_regular
 from sms_diar.io.audio import ffmpeg
 from sms_diar.io.audio.sphere import MAGIC as SPHERE_MAGIC
 from sms_diar.io.audio.sphere import SphereFile
-from sms_diar.io.audio.truncation import check_whole
 from sms_diar.limits import (
     LARGEST_RATE,
     LEAST_RATE,
     LONGEST_RECORDING,
     MOST_CHANNELS,
+    MOST_CHUNKS,
 )
 from sms_diar.types import FloatArray
 
@@ -63,11 +66,9 @@ class Decoder(Protocol):
 
     def read(self, first: int, last: int) -> FloatArray:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
-        ...
 
     def close(self) -> None:
         """Close the file."""
-        ...
 
 
 class Samples(Protocol):
@@ -76,21 +77,17 @@ class Samples(Protocol):
     @property
     def path(self) -> Path:
         """File name for messages."""
-        ...
 
     @property
     def rate(self) -> int:
         """Samples per second."""
-        ...
 
     @property
     def n_samples(self) -> int:
         """Number of samples."""
-        ...
 
     def read(self, first: int, last: int) -> FloatArray:
         """Read samples `first` to `last` (exclusive)."""
-        ...
 
 
 class AudioFile:
@@ -206,19 +203,11 @@ class AudioFile:
 def stretch(
     audio: Samples, start: float, end: float | None, *, owner: str
 ) -> tuple[int, int]:
-    """Convert a time span in seconds to sample numbers.
+    """Convert a time span in seconds to sample numbers; an end of None is the end.
 
-    As in Kaldi, an end that exceeds the recording by less than half a second is moved
-    to the last sample, with a warning in the log.
-
-    Parameters
-    ----------
-    audio : Samples
-        Recording.
-    start, end : float
-        Start and end in seconds; an end of None is the end of the recording.
-    owner : str
-        Name of the span in messages, such as ``segment 'a'``.
+    As in Kaldi, an end that exceeds the recording by less than half a second is
+    moved to the last sample, with a warning in the log. `owner` names the span in
+    messages.
     """
     length = audio.n_samples / audio.rate
     first = round(start * audio.rate)
@@ -339,3 +328,172 @@ def _open(path: Path) -> Decoder:
         return _SoundFile(path)
     except DataFormatError as problem:
         return _Decoded(path, problem)
+
+
+HEAD = 12
+"""Number of bytes at the start of a file that identify its container."""
+
+_UNKNOWN = {4: 0x7F000000, 8: 1 << 62}
+"""Smallest 4-byte and 8-byte values that are not sizes but placeholders, as of sox."""
+
+_W64_SAMPLES = b"data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a"
+_LARGEST_PAGE = 27 + 255 + 255 * 255
+_LAST_PAGE = 4  # flag of an Ogg page
+_FLV_TAGS = (8, 9, 18)  # sound, picture, description
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A container of chunks, each of which begins with its tag and its size."""
+
+    name: str
+    first: int  # byte at which the first chunk begins
+    head: str  # tag and size of a chunk, as `struct` writes them
+    samples: bytes = b"data"
+    align: int = 2
+    counts_head: bool = False  # if true, a size includes the tag and the size
+
+
+_LAYOUTS = {
+    (b"RIFF", b"WAVE"): _Layout("WAV", 12, "<4sI"),
+    (b"RIFX", b"WAVE"): _Layout("WAV", 12, ">4sI"),
+    (b"RF64", b"WAVE"): _Layout("RF64", 12, "<4sI"),
+    (b"BW64", b"WAVE"): _Layout("BW64", 12, "<4sI"),
+    (b"RIFF", b"AVI "): _Layout("AVI", 0, "<4sI", b"RIFF"),
+    (b"FORM", b"AIFF"): _Layout("AIFF", 12, ">4sI", b"SSND"),
+    (b"FORM", b"AIFC"): _Layout("AIFF", 12, ">4sI", b"SSND"),
+    (b"caff", b""): _Layout("CAF", 8, ">4sq", align=1),
+    (b"riff", b""): _Layout("W64", 40, "<16sQ", _W64_SAMPLES, 8, counts_head=True),
+}
+
+
+def check_whole(stream: BinaryIO, path: Path) -> None:
+    """Refuse a truncated audio file, if its container reveals the truncation."""
+    stream.seek(0)
+    start = stream.read(HEAD)
+    end = stream.seek(0, 2)
+    kind, form = start[:4], start[8:12]
+    layout = _LAYOUTS.get((kind, form)) or _LAYOUTS.get((kind, b""))
+    if len(start) < HEAD and kind == b"RIFF":
+        layout = _LAYOUTS[kind, b"WAVE"]
+    if layout is not None:
+        _check_chunks(stream, end, layout, path)
+    elif kind in (b".snd", b"dns.") and len(start) == HEAD:
+        offset, size = struct.unpack(">II" if kind == b".snd" else "<II", start[4:])
+        _compare("AU", size, 4, end - offset, path)
+    elif kind == b"OggS":
+        _check_ogg(stream, end, path)
+    elif kind[:3] == b"FLV" and len(start) == HEAD:
+        _check_flv(stream, int.from_bytes(start[5:9], "big") + 4, end, path)
+
+
+def _compare(name: str, size: int, width: int, held: int, path: Path) -> None:
+    """Compare the size of the samples in the header with the bytes that follow."""
+    if held < size < _UNKNOWN[width]:
+        raise DataFormatError(
+            f"the {name} header promises {size} bytes of samples, but the file ends "
+            f"after {max(held, 0)} of them; it is truncated, copy it again",
+            path=path,
+        )
+
+
+def _check_chunks(stream: BinaryIO, end: int, layout: _Layout, path: Path) -> None:
+    head = struct.Struct(layout.head)
+    position, long_size = layout.first, None
+    for _ in range(MOST_CHUNKS):
+        if position + head.size > end:
+            raise DataFormatError(
+                f"the {layout.name} header ends before the samples begin; the file is "
+                f"truncated",
+                path=path,
+            )
+        stream.seek(position)
+        tag, size = head.unpack(stream.read(head.size))
+        position += head.size
+        size -= head.size if layout.counts_head else 0
+        if tag == layout.samples:
+            width = head.size - len(tag)
+            if long_size is not None:
+                size, width = long_size, 8
+            _compare(layout.name, size, width, end - position, path)
+            return
+        if tag == b"ds64":  # of RF64: sizes of the file and of its samples
+            long_size = int.from_bytes(stream.read(16)[8:], "little")
+        if size < 0:
+            return  # other damage, which the decoder reports
+        position += size + -size % layout.align
+    raise DataFormatError(
+        f"the {layout.name} header has over {MOST_CHUNKS} parts and no samples yet; "
+        f"the file is damaged",
+        path=path,
+    )
+
+
+def _check_ogg(stream: BinaryIO, end: int, path: Path) -> None:
+    stream.seek(max(0, end - 2 * _LARGEST_PAGE))
+    tail = stream.read()
+    page = tail[max(0, tail.rfind(b"OggS\0")) :]
+    sizes = page[27 : 27 + page[26]] if len(page) > 26 else b""
+    if len(page) < 27 or len(page) < 27 + page[26] + sum(sizes):
+        raise DataFormatError(
+            f"ends after {len(page)} bytes of an Ogg page that is longer, at byte "
+            f"{end}; it is truncated, copy it again",
+            path=path,
+        )
+    if not page[5] & _LAST_PAGE:
+        log.warning(
+            "%s: no page is marked as the last one of the Ogg stream; if more was "
+            "recorded, the file is truncated",
+            path,
+        )
+
+
+def _check_flv(stream: BinaryIO, position: int, end: int, path: Path) -> None:
+    while position < end:
+        stream.seek(position)
+        tag = stream.read(11)
+        if tag[0] not in _FLV_TAGS:
+            return
+        size = len(tag) + int.from_bytes(tag[1:4], "big")
+        if len(tag) < 11 or position + size > end:
+            raise DataFormatError(
+                f"ends after {end - position} of {size} bytes of an FLV tag, at byte "
+                f"{end}; it is truncated, copy it again",
+                path=path,
+            )
+        position += size + 4
+
+
+AUDIO_FORMATS = ("wav", "flac")
+
+
+def write_audio(
+    path: str | Path, blocks: Iterable[npt.NDArray[np.int16]], rate: int
+) -> None:
+    """Write one channel atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write; its suffix, ``.wav`` or ``.flac``, selects the format.
+    blocks : iterable of ndarray of int16, shape (n,)
+        Samples.
+    rate : int
+        Samples per second.
+    """
+    suffix = Path(path).suffix.removeprefix(".")
+    check_choice("write_audio", "suffix", suffix, AUDIO_FORMATS)
+    with replacing(path) as temporary:
+        file = soundfile.SoundFile(
+            native_name(temporary), "w", rate, 1, "PCM_16", format=suffix.upper()
+        )
+        with file:
+            for block in blocks:
+                try:
+                    file.write(block)
+                    file.flush()
+                except (soundfile.SoundFileError, AssertionError) as error:
+                    # An empty message usually means a full disk.
+                    reason = str(error) or "is the disk full?"
+                    message = f"{path}: cannot be written ({reason})"
+                    raise OutputError(message) from error

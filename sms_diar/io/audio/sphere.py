@@ -55,22 +55,9 @@ _TABLES = {"ulaw": ULAW, "alaw": ALAW}
 
 @dataclass(frozen=True, slots=True)
 class SphereHeader:
-    """Header of a SPHERE file.
+    """Header of a SPHERE file; `size` is its size in bytes.
 
-    Parameters
-    ----------
-    rate : int
-        Samples per second.
-    n_channels : int
-        Number of interleaved channels.
-    n_samples : int or None
-        Number of samples per channel; None if missing in the header.
-    coding : {"pcm", "ulaw", "alaw"}
-        Coding of the samples.
-    dtype : str
-        NumPy dtype of a stored sample.
-    size : int
-        Size of the header in bytes.
+    `n_samples` per channel is None if missing; `dtype` is that of a stored sample.
     """
 
     rate: int
@@ -82,13 +69,7 @@ class SphereHeader:
 
 
 class SphereFile:
-    """Samples of a SPHERE file, read on demand.
-
-    Parameters
-    ----------
-    path : Path
-        SPHERE file.
-    """
+    """Samples of a SPHERE file, read on demand."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

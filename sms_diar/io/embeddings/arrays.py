@@ -29,7 +29,7 @@ from sms_diar._files import replacing
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import Readable, open_file, open_seekable
 from sms_diar.io._foreign import foreign_errors, opened_archive
-from sms_diar.io.kaldi.binary import narrowed
+from sms_diar.io.kaldi.ark import narrowed
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
@@ -39,15 +39,7 @@ SPEAKER_KEYS = ("spk", "speakers", "speaker", "labels")
 
 
 def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read the ids and vectors of an npz.
-
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        npz file.
-    name : str, optional
-        Name of a stream in messages.
-    """
+    """Read the ids and vectors of an npz; `name` is that of a stream in messages."""
     with open_seekable(source, name) as (stream, path):
         arrays = load_npz(stream, path)
     if _is_by_id(arrays):
@@ -59,13 +51,7 @@ def read_npz(source: Readable, *, name: str | None = None) -> EmbeddingSet:
 
 
 def read_speakers(path: str | Path) -> dict[str, str]:
-    """Read the speaker of each id from the array ``spk`` of an npz.
-
-    Raises
-    ------
-    DataFormatError
-        If the array is missing or its length differs from the number of ids.
-    """
+    """Read the speaker of each id from the array ``spk`` of an npz."""
     arrays = load_arrays(path)
     key = next((key for key in SPEAKER_KEYS if key in arrays), None)
     if key is None:
@@ -90,18 +76,9 @@ def write_npz(
     dtype: str = "double",
     speakers: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``ids`` and ``vectors``, and ``spk`` if speakers are given.
+    """Write ``ids`` and ``vectors``, and ``spk`` if the speaker of each id is given.
 
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    embeddings : EmbeddingSet
-        Embeddings to write.
-    dtype : {'double', 'float'}, default='double'
-        Precision of the numbers.
-    speakers : mapping of str to str, optional
-        Speaker of every id.
+    The precision, `dtype`, is double or float.
     """
     with replacing(path) as temporary:
         write_npz_into(temporary, embeddings, dtype=dtype, speakers=speakers)
@@ -134,13 +111,6 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read the vectors of an npy, and their ids from a file of the same name.
 
     Without ``<name>.ids`` or ``<name>.txt`` the ids are ``row-00000`` and so on.
-
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        npy file; the vectors of a stream have no ids.
-    name : str, optional
-        Name of a stream in messages.
     """
     with open_seekable(source, name) as (stream, path):
         array = load_npy(stream, path)

@@ -16,8 +16,9 @@ Text is not parsed with pandas, which rarely reports the line of an error.
 from __future__ import annotations
 
 import csv
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import chain
 from numbers import Real
@@ -26,32 +27,18 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sms_diar._files import replacing
 from sms_diar._text import as_cell, from_cell
 from sms_diar.errors import DataFormatError, MissingExtraError
 from sms_diar.io._bytes import Readable, open_seekable
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import VECTOR_KEYS, as_doubles, checked_set, row_ids
-from sms_diar.io.kaldi.binary import narrowed, number_texts
+from sms_diar.io.kaldi.ark import narrowed, number_texts
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
 ID_COLUMNS = (
-    "id",
-    "utt",
-    "segment",
-    "utt_id",
-    "uttid",
-    "utterance",
-    "utterance_id",
-    "segment_id",
-    "name",
-    "key",
-    "path",
-    "file",
-    "filename",
-    "file_name",
-    "audio",
+    *("id", "utt", "segment", "utt_id", "uttid", "utterance", "utterance_id"),
+    *("segment_id", "name", "key", "path", "file", "filename", "file_name", "audio"),
 )
 VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
 SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
@@ -65,26 +52,12 @@ def read_embedding_table(
 ) -> EmbeddingSet:
     """Read a CSV or TSV file; a tab in its first line makes it TSV.
 
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        UTF-8 text.
-    name : str, optional
-        Name of a stream in messages.
-    blanks : bool, default=False
-        Split columns at white space, as written by `numpy.savetxt`.
-
-    Raises
-    ------
-    DataFormatError
-        If a value is invalid; the message gives the line and the column.
+    With `blanks`, columns are split at white space, as written by `numpy.savetxt`.
     """
     with open_seekable(source, name) as (stream, path):
         rows = _blank_rows(stream, path) if blanks else _rows(stream, path)
         number, first = next(rows, (0, []))
-        while len(first) == 1 and first[0].startswith(
-            "#"
-        ):  # a comment, as written by NumPy
+        while len(first) == 1 and first[0].startswith("#"):  # a comment of NumPy
             number, first = next(rows, (0, []))
         if not first:
             raise DataFormatError("is empty", path=path)
@@ -101,28 +74,8 @@ def read_embedding_table(
     return parser.finish()
 
 
-def read_blank_table(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a table with whitespace-separated columns; see `read_embedding_table`."""
-    return read_embedding_table(source, name=name, blanks=True)
-
-
 def read_parquet(source: Readable, *, name: str | None = None) -> EmbeddingSet:
-    """Read a Parquet file, which requires pyarrow.
-
-    Parameters
-    ----------
-    source : str, Path or binary stream
-        Parquet file.
-    name : str, optional
-        Name of a stream in messages.
-
-    Raises
-    ------
-    MissingExtraError
-        If pyarrow is not installed.
-    DataFormatError
-        If a column does not contain numbers, or the file is damaged.
-    """
+    """Read a Parquet file, which requires pyarrow."""
     with open_seekable(source, name) as (stream, path):
         try:
             import_module("pyarrow.parquet")
@@ -161,14 +114,8 @@ def _check_parquet(stream: BinaryIO, path: str | Path) -> None:
 def set_from_frame(frame: Any, path: str | Path) -> EmbeddingSet:
     """Extract ids and vectors from a pandas data frame.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Table with one column per dimension, or with one column of lists. The ids are
-        the id column, an index that does not just count the rows, or a first column of
-        text, in this order of preference.
-    path : str or Path
-        Name of the source, for messages.
+    The ids are the id column, an index that does not just count the rows, or a
+    first column of text, in this order of preference. `path` is for messages.
     """
     names = [str(column) for column in frame.columns]
     lists = [c for c in range(len(names)) if _holds_lists(frame.iloc[:, c])]
@@ -263,38 +210,14 @@ def _stacked(
     return as_doubles(rows)
 
 
-def write_embedding_table(
-    path: str | Path,
-    embeddings: EmbeddingSet,
-    *,
-    separator: str = ",",
-    dtype: str = "double",
-) -> None:
-    """Write a header ``id,x0,x1,...`` and one row per vector.
-
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    embeddings : EmbeddingSet
-        Embeddings to write.
-    separator : str, default=","
-        Separator of columns; a tab for TSV.
-    dtype : {'double', 'float'}, default='double'
-        Precision of the numbers, which are written with enough digits to restore them
-        exactly.
-    """
-    with replacing(path) as temporary:
-        write_embedding_table_into(
-            temporary, embeddings, separator=separator, dtype=dtype
-        )
-
-
-def write_embedding_table_into(
+def write_table_into(
     file: Path, embeddings: EmbeddingSet, *, separator: str, dtype: str = "double"
 ) -> None:
-    """Write a table to a temporary file; see `write_embedding_table`."""
-    vectors = narrowed(embeddings.vectors, owner="write_embedding_table", dtype=dtype)
+    """Write a header ``id,x0,x1,...`` and one row per vector to a temporary file.
+
+    Numbers have enough digits to be restored exactly.
+    """
+    vectors = narrowed(embeddings.vectors, owner="write_embeddings", dtype=dtype)
     with file.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=separator, lineterminator="\n")
         writer.writerow(["id", *(f"x{column}" for column in range(embeddings.dim))])
@@ -466,3 +389,73 @@ def _parsed(text: str) -> float | None:
     except ValueError:
         return None
     return None if "_" in text else value  # only Python reads 1_000 as a number
+
+
+def read_json_lines(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read embeddings from JSON lines."""
+    ids: list[str | None] = []
+    vectors: list[list[float]] = []
+    with open_seekable(source, name) as (stream, path):
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = _json_object(line)
+                vector = _json_vector(row)
+                ids.append(_json_id(row))
+            except ValueError as error:
+                raise DataFormatError(str(error), path=path, line=number) from None
+            if vectors and len(vector) != len(vectors[0]):
+                raise DataFormatError(
+                    f"{len(vector)} numbers, the first vector has {len(vectors[0])}",
+                    path=path,
+                    line=number,
+                )
+            vectors.append(vector)
+    return checked_set(_json_ids(ids, path), np.array(vectors, dtype=np.float64), path)
+
+
+def _json_object(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("not read: values are nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
+    if not isinstance(row, dict):
+        raise ValueError("a line must be an object, such as {...}")
+    return row
+
+
+def _json_vector(row: Mapping[str, Any]) -> list[float]:
+    named = [row[key] for key in VECTOR_COLUMNS if key in row]
+    lists = [value for value in row.values() if isinstance(value, list)]
+    if not named and len(lists) != 1:
+        raise ValueError(f"no vector: one list of numbers is needed, got {len(lists)}")
+    vector = (named or lists)[0]
+    if not isinstance(vector, list) or not all(
+        isinstance(x, int | float) and not isinstance(x, bool) for x in vector
+    ):
+        raise ValueError("the vector must be a list of numbers")
+    try:
+        return [float(x) for x in vector]
+    except OverflowError:
+        raise ValueError("a number of the vector is too large") from None
+
+
+def _json_id(row: Mapping[str, Any]) -> str | None:
+    for key in ID_COLUMNS:
+        if isinstance(row.get(key), str | int):
+            return str(row[key])
+    return None
+
+
+def _json_ids(ids: list[str | None], path: str | Path) -> list[str]:
+    names = [name for name in ids if name is not None]
+    if not names:
+        return row_ids(len(ids))
+    if len(names) != len(ids):
+        raise DataFormatError(
+            f"{len(ids) - len(names)} of {len(ids)} lines have no id", path=path
+        )
+    return names

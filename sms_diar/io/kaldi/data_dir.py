@@ -14,7 +14,6 @@ from sms_diar.errors import (
     MissingFileError,
 )
 from sms_diar.io.audio.recording import AudioSource, Piece, Recording, audio_path
-from sms_diar.io.kaldi.scanned import UNSORTED, scan_table
 from sms_diar.io.kaldi.tables import (
     TO_THE_END,
     invert,
@@ -28,6 +27,7 @@ from sms_diar.io.kaldi.tables import (
     read_utt2spk,
     read_wav_scp,
 )
+from sms_diar.io.kaldi.validate import UNSORTED, scan_table
 from sms_diar.types import Problem, Segment
 
 
@@ -153,28 +153,10 @@ def list_recordings(
 ) -> tuple[list[Recording], list[Problem]]:
     """List the recordings with selected segments, in the order of `wav.scp`.
 
-    Bad lines of the tables are skipped and reported, so that a single bad line or
-    file does not cost the results of all others.
-
-    Parameters
-    ----------
-    data : DataDir
-        Data directory with `wav.scp`. Without a `segments` table every recording is
-        one segment with the recording's id.
-    segments : mapping from str to Segment, optional
-        Segments to use instead of the `segments` table.
-    ids : collection of str, optional
-        Ids of the segments to select; all by default.
-    whole : bool, default=False
-        Treat every recording as one segment, even if there is a `segments` table.
-
-    Returns
-    -------
-    recordings : list of Recording
-        Recordings with at least one segment.
-    problems : list of Problem
-        Lines that could not be read, and segments of recordings that are not
-        in `wav.scp`.
+    The segments are those of the table or of `segments`, or one per recording if
+    there is no table or with `whole`; `ids` selects some of them. Bad lines, and
+    segments of recordings that are not in `wav.scp`, are skipped and returned as
+    problems, so that they do not cost the results of all others.
     """
     table = scan_table(data.path / "wav.scp", parse_audio)
     if not table.exists:

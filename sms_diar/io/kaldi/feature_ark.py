@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kaldiio.compression_header import GlobalHeader, PerColHeader
 
 from sms_diar.io._lines import check_field
-from sms_diar.io.kaldi.binary import BINARY
+from sms_diar.io.kaldi.ark import BINARY
 
 _SPEECH_FEATURE = 2  # Kaldi's one byte per number with quartiles of each column
 _TWO_BYTES = 3  # for matrices too short for quartiles

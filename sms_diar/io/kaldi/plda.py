@@ -14,7 +14,7 @@ from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io.embeddings.arrays import as_doubles
-from sms_diar.io.kaldi.binary import (
+from sms_diar.io.kaldi.ark import (
     BINARY,
     BLANK,
     object_bytes,
@@ -106,10 +106,7 @@ def _expect_start(source: ByteSource) -> None:
         start = f"{_OTHER_OBJECTS[token]} ({token})"
     else:
         start = f"{token!r} at its start" if token else "nothing"
-    raise DataFormatError(
-        f"not a Kaldi PLDA model: expected <Plda>, found {start}",
-        path=source.name,
-    )
+    raise source.fault(f"not a Kaldi PLDA model: expected <Plda>, found {start}")
 
 
 def _expect_end(source: ByteSource) -> None:
@@ -118,13 +115,11 @@ def _expect_end(source: ByteSource) -> None:
     token = read_token(source)
     if token != "</Plda>":  # noqa: S105
         problem = f"found {token!r}" if token else "the file ends"
-        raise DataFormatError(
-            f"{problem} at byte {start}, expected </Plda>; it is truncated or damaged",
-            path=source.name,
+        raise source.fault(
+            f"{problem} at byte {start}, expected </Plda>; it is truncated or damaged"
         )
     source.skip(BLANK)
     if source.peek(1):
-        raise DataFormatError(
-            f"the model ends with </Plda>, but more follows at byte {source.position}",
-            path=source.name,
+        raise source.fault(
+            f"the model ends with </Plda>, but more follows at byte {source.position}"
         )

@@ -19,9 +19,8 @@ from sms_diar._text import check_id, shown
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
-from sms_diar.io.audio.command import run_command
-from sms_diar.io.kaldi.ark import VectorChecks
-from sms_diar.io.kaldi.binary import read_object
+from sms_diar.io.audio.recording import run_command
+from sms_diar.io.kaldi.ark import VectorChecks, read_object
 from sms_diar.types import AnyArray
 
 _RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")
@@ -31,20 +30,9 @@ _SPAN = re.compile(r"([0-9]{1,9}):([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class ScpEntry:
-    """One line of an scp.
+    """One line of an scp: a byte offset in a file, or a command.
 
-    Parameters
-    ----------
-    id : str
-        Id of the vector.
-    path : str
-        File that contains the vector; empty for a command.
-    offset : int
-        Byte offset of the vector.
-    span : tuple of int, optional
-        First and last dimension to keep, both inclusive.
-    command : str, optional
-        Command whose output is the vector.
+    `span` is the first and last dimension to keep, both inclusive.
     """
 
     id: str
@@ -94,23 +82,15 @@ class _Arks:
 
 
 def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
-    """Yield the line number, the text and the entry of each line that is not blank.
-
-    Raises
-    ------
-    DataFormatError
-        If an id is not UTF-8, a line has no path, or a range is not ``[first:last]``.
-    """
+    """Yield the line number, the text and the entry of each line that is not blank."""
     for number, raw in enumerate(source.rest().split(b"\n"), start=1):
         if number == 1 and raw.startswith(BOM_UTF8):
-            raise DataFormatError(BOM, path=source.name, line=1)
+            raise source.fault(BOM, 1)
         text = raw.decode("utf-8", FILE_NAMES).strip()
         try:
             b"".join(raw.split(maxsplit=1)[:1]).decode("utf-8")  # the id
         except UnicodeDecodeError as error:
-            raise DataFormatError(
-                f"not UTF-8 ({error.reason})", path=source.name, line=number
-            ) from None
+            raise source.fault(f"not UTF-8 ({error.reason})", number) from None
         if text:
             try:
                 yield number, text, parse_entry(text)

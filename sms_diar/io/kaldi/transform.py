@@ -31,7 +31,7 @@ from sms_diar.errors import (
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
-from sms_diar.io.kaldi.binary import BINARY, BLANK, object_bytes, read_object
+from sms_diar.io.kaldi.ark import BINARY, BLANK, object_bytes, read_object
 from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, FloatArray
 
@@ -197,16 +197,8 @@ def write_transform(
 ) -> None:
     """Write a transform in the format of its toolkit; a VBx transform as npz.
 
-    Parameters
-    ----------
-    path : str or Path
-        File to write.
-    transform : Centering, LinearTransform or VbxTransform
-        Transform to write. The ``length`` of a VbxTransform is not stored.
-    dtype : {'double', 'float'}, default='double'
-        Precision of the numbers in a Kaldi file; an npz has doubles.
-    binary : bool, default=True
-        Use Kaldi's binary format, otherwise text.
+    The ``length`` of a VbxTransform is not stored. `dtype`, double or float, is the
+    precision of a Kaldi file; an npz has doubles.
     """
     rule, remedy = "a transform", "read it with read_transform"
     refuse_path("write_transform", "transform", transform, rule, remedy)
@@ -226,24 +218,18 @@ def _read_kaldi(source: ByteSource) -> list[AnyArray]:
     if head.startswith(BINARY + b"<") or head.lstrip().startswith(b"<"):
         token = head.removeprefix(BINARY).split()[0].decode("latin-1")
         remedy = "; it is a PLDA model" if token == "<Plda>" else ""  # noqa: S105
-        raise DataFormatError(
-            f"expected a vector or matrix, found {token!r}{remedy}",
-            path=source.name,
-        )
+        raise source.fault(f"expected a vector or matrix, found {token!r}{remedy}")
     if not head.startswith(BINARY) and not head.lstrip().startswith(b"["):
-        raise DataFormatError(
+        raise source.fault(
             "neither a Kaldi vector or matrix nor a VBx transform (npz or HDF5)"
             if head
-            else "is empty",
-            path=source.name,
+            else "is empty"
         )
     array = read_object(source, "the transform")
     source.skip(BLANK)
     if source.peek(1):
-        raise DataFormatError(
-            f"expected one vector or matrix, but more follows at byte "
-            f"{source.position}",
-            path=source.name,
+        raise source.fault(
+            f"expected one vector or matrix, but more follows at byte {source.position}"
         )
     return [array]
 

@@ -37,14 +37,9 @@ def count_trials(path: Path) -> int:
 def read_trials(
     path: Path, enrolled: tuple[str, ...], tested: tuple[str, ...]
 ) -> Trials:
-    """Read a list of trials and look up its ids.
+    """Read a list of trials, and look up its ids among those of the two sides.
 
-    Parameters
-    ----------
-    path : Path
-        File with lines ``enrol test`` or ``enrol test target|nontarget``.
-    enrolled, tested : tuple of str
-        Ids of the two sides, in which the trials are looked up.
+    Lines are ``enrol test`` or ``enrol test target|nontarget``.
     """
     left = {name: row for row, name in enumerate(enrolled)}
     right = {name: row for row, name in enumerate(tested)}

@@ -257,7 +257,7 @@ NO_SPEAKER = (
 )
 
 _SPOKEN = frozenset(
-    {
+    [
         "chunks",
         "results",
         "text",
@@ -266,7 +266,7 @@ _SPOKEN = frozenset(
         "utterances",
         "word",
         "words",
-    }
+    ]
 )
 """Keys and columns in which speech recognisers store words."""
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sms_diar._text import as_cell, from_cell
-from sms_diar.io._lines import scan_lines
+from sms_diar.errors import DataFormatError
+from sms_diar.io._lines import read_text
 from sms_diar.io.turns._text import TABLE, check_name, names_words, plain_seconds
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
@@ -42,7 +43,12 @@ def scan_turn_csv(path: Path, builder: AnnotationBuilder) -> int:
 
     Reading stops at the first invalid row, which may contain an unclosed quote.
     """
-    text = "".join(line.text + "\n" for line in scan_lines(path))
+    try:
+        text = read_text(path)
+    except DataFormatError as error:
+        problem = Problem(error.problem, str(path), error.line, kind="text")
+        builder.problems.append(problem)
+        return builder.close_file(str(path))
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     try:

@@ -18,13 +18,12 @@ from sms_diar._validation import check_choice
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io._bytes import STANDARD_INPUT, STANDARD_INPUT_NAME, unpacked
 from sms_diar.io._lines import scan_lines
+from sms_diar.io.detect import turn_format
 from sms_diar.io.file_names import file_names
 from sms_diar.io.problems import refuse_errors
-from sms_diar.io.turns.ctm import holds_words
 from sms_diar.io.turns.registry import (
     BY_SUFFIX,
     TURN_FORMATS,
-    WORDS,
     WRITTEN_FORMATS,
     TurnFormat,
 )
@@ -44,8 +43,6 @@ SUFFIXES = (*_TABLES, *(s for s in BY_SUFFIX if s not in (*_TABLES, ".json")))
 
 LIST_SUFFIXES = (".lst", ".list", ".scp", ".flist")
 """Suffixes of files that list other files, one per line."""
-
-_HEAD = 4096  # bytes from which a format is detected
 
 
 def read_annotation(
@@ -121,7 +118,7 @@ def _scan_one(path: Path, builder: AnnotationBuilder, format: str | None) -> int
     """Add the turns of a file, unpacked if needed; return the number of its lines."""
     n_before = len(builder.problems)
     with unpacked(path) as plain:
-        chosen = format_of_file(plain) if format is None else TURN_FORMATS[format]
+        chosen = turn_format(plain) if format is None else TURN_FORMATS[format]
         n_lines = chosen.scan(plain, builder)
         if plain != path:
             name = STANDARD_INPUT_NAME if str(path) == STANDARD_INPUT else str(path)
@@ -145,20 +142,7 @@ def unnamed_recording(sources: str | Path | Sequence[str | Path]) -> bool:
     if len(files) != 1:
         return False
     with unpacked(files[0]) as plain:
-        return not format_of_file(plain).names_recordings
-
-
-def format_of_file(path: Path) -> TurnFormat:
-    """Detect the format of a file from its start, then from its suffix."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
-    start = head.decode("utf-16" if is_wide else "utf-8-sig", "replace").lstrip()
-    for entry in TURN_FORMATS.values():
-        if entry.matches(start):
-            return entry
-    entry = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
-    return WORDS if entry.name == "ctm" and holds_words(path) else entry
+        return not turn_format(plain).names_recordings
 
 
 def _check_sources(owner: str, sources: object) -> None:
@@ -238,13 +222,7 @@ def _listed(path: Path) -> list[Path]:
 
 
 def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
-    """Select a format by name or, without a name, by the suffix of a file.
-
-    Raises
-    ------
-    InvalidParameterError
-        If neither the name nor the suffix is known.
-    """
+    """Select a format by name or, without a name, by the suffix of a file."""
     if format is not None:
         check_choice("write_turns", "format", format, WRITTEN_FORMATS)
         return TURN_FORMATS[format]

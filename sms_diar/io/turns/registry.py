@@ -23,29 +23,15 @@ if TYPE_CHECKING:
 class TurnFormat:
     """A file format for turns.
 
-    Parameters
-    ----------
-    name : str
-        Name of the format in options.
-    title : str
-        Name of the format in messages.
-    suffix : str
-        Suffix of file names; compared without regard to case.
-    reader : str
-        Reader as ``module.function``. The function takes a path and an
-        `AnnotationBuilder`, adds the turns of the file and returns their number.
-    writer : str, optional
-        Writer as ``module.function``. The function takes a sequence of turns and
-        returns the text of a file. Formats without one can only be read.
-    sign : str, optional
-        Regular expression that matches the start of files of this format, without
-        byte order marks and blank lines.
-    names_recordings : bool, default=False
-        If true, a file names the recordings of its turns. Files of other formats
-        contain a single recording, named after the file.
-    takes_duration : bool, default=False
-        If true, the writer also takes the length of the recording in seconds (0 if
-        unknown).
+    `name` is used in options, `title` in messages; suffixes are compared without
+    regard to case. The reader, as ``module.function``, takes a path and an
+    `AnnotationBuilder`, adds the turns of the file and returns their number. The
+    writer takes a sequence of turns, and with `takes_duration` the length of the
+    recording in seconds (0 if unknown), and returns the text of a file; formats
+    without one can only be read. `sign` is a regular expression for the start of
+    files of this format, without byte order marks and blank lines. If
+    `names_recordings` is false, files contain a single recording, named after the
+    file.
     """
 
     name: str
@@ -147,10 +133,10 @@ _ENTRIES = (
         "subtitles.webvtt_text",
         sign=r"WEBVTT(?:\s|$)",
     ),
-    TurnFormat("ctm", "CTM", ".ctm", "ctm.scan_ctm", names_recordings=True),
+    TurnFormat("ctm", "CTM", ".ctm", "rttm.scan_ctm", names_recordings=True),
 )
 
-WORDS = TurnFormat("words", "CTM of words", "", "ctm.refuse_words")
+WORDS = TurnFormat("words", "CTM of words", "", "rttm.refuse_words")
 """A CTM transcript, which is detected in order to be refused."""
 
 TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}

@@ -23,10 +23,13 @@ from __future__ import annotations
 
 import io
 import logging
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from statistics import median
 from typing import TextIO
 
 import numpy as np
@@ -36,9 +39,16 @@ from sms_diar._files import write_text
 from sms_diar._text import shown
 from sms_diar._validation import check_path
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io._lines import check_field, check_fields, check_is_file
+from sms_diar.io._lines import (
+    check_field,
+    check_fields,
+    check_is_file,
+    scan_lines,
+    split_fields,
+)
 from sms_diar.io.problems import refuse_errors
 from sms_diar.io.turns._text import (
+    ALIGNED_WORDS,
     STM,
     TABLE,
     TurnFields,
@@ -51,7 +61,7 @@ from sms_diar.timeline.annotation import (
     AnnotationBuilder,
     refuse_turns_path,
 )
-from sms_diar.timeline.ticks import parse_ticks
+from sms_diar.timeline.ticks import TICKS_PER_SECOND, parse_one, parse_ticks
 from sms_diar.types import IntArray, Problem, Turn
 
 log = logging.getLogger(__name__)
@@ -254,15 +264,7 @@ def _rounded(time: float, decimals: int) -> Decimal:
 
 
 def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) -> str:
-    """Format turns as RTTM.
-
-    Parameters
-    ----------
-    turns : iterable of Turn
-        Turns to format.
-    target : str, Path or text stream, optional
-        File or stream to which the text is also written.
-    """
+    """Format turns as RTTM; the text is also written to `target`, if given."""
     listed, text = list(turns), io.StringIO()
     write_rttm(text, listed)
     if target is not None:
@@ -278,14 +280,10 @@ _LONGEST = 255
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Words of a text whose lines have equal numbers of words.
+    """Words of an ASCII text whose lines have equal numbers of words.
 
-    Parameters
-    ----------
-    letters : ndarray of uint8, shape (n_bytes,)
-        ASCII text.
-    start, stop : ndarray of shape (n_lines, n_words)
-        Offsets in `letters` at which words begin and end.
+    They begin and end at the offsets `start` and `stop`, of shape (n_lines,
+    n_words).
     """
 
     letters: Letters
@@ -339,16 +337,79 @@ class Words:
 
 
 def runs_of(column: Letters) -> tuple[list[bytes], IntArray]:
-    """Find the runs of equal words in a column.
-
-    Returns
-    -------
-    words : list of bytes
-        Word of each run.
-    run : ndarray of shape (n_lines,)
-        Index of the run of each line.
-    """
+    """Find the word of each run of equal words, and the run of each line."""
     words = column.view(f"S{column.shape[1]}")[:, 0]
     begins = np.ones(len(words), dtype=np.bool_)
     begins[1:] = words[1:] != words[:-1]
     return words[begins].tolist(), np.cumsum(begins) - 1
+
+
+_CTM_LINE = (
+    "a line has 5 or 6 fields (recording, channel, onset, duration, speaker, perhaps a "
+    "confidence)"
+)
+
+
+def scan_ctm(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the turns of a file to an annotation; return their number."""
+    return scan_turn_lines(path, _ctm_fields, builder)
+
+
+def holds_words(path: Path) -> bool:
+    """Decide whether the fifth column of a CTM contains words or speakers.
+
+    Words are short and most of them differ; speakers recur, and speak for seconds. A
+    file contains words if all of these are true:
+
+    - More than half of the lines are shorter than a second.
+    - Recordings have on average more different names than the square root of their
+      number of lines.
+    - Less than half of the different names have a digit or ``_``, as in ``spk1``.
+
+    The rule fails for a few words that are repeated very often, such as spoken digits,
+    and for short files in which speakers have one or two turns below a second each.
+    """
+    durations: list[int] = []
+    n_lines: Counter[str] = Counter()
+    names: set[tuple[str, str]] = set()
+    for line in scan_lines(path):
+        fields = split_fields(line.text)
+        if len(fields) not in (5, 6) or fields[0][0] in ";#":
+            continue
+        try:
+            durations.append(parse_one("duration", fields[3])[0])
+        except ValueError:  # the reader reports it
+            continue
+        n_lines[fields[0]] += 1
+        names.add((fields[0], fields[4]))
+    if not durations or median(durations) >= TICKS_PER_SECOND:
+        return False
+    different = {name for _, name in names}
+    n_coded = sum(bool(re.search("[0-9_]", name)) for name in different)
+    n_expected = sum(count**0.5 for count in n_lines.values())
+    return len(names) > n_expected and 2 * n_coded < len(different)
+
+
+def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
+    """Report a CTM of words as an error."""
+    problem = Problem(
+        "the fifth column contains words, so this is a transcript and not turns: lines "
+        "are short and names differ; if the names are speakers, convert the file "
+        "with 'sms-diar convert --from ctm'",
+        str(path),
+        kind="transcript",
+    )
+    builder.problems.append(problem)
+    return builder.close_file(str(path))
+
+
+def _ctm_fields(fields: list[str]) -> TurnFields:
+    if is_stm(fields):
+        raise ValueError(STM)
+    if len(fields) not in (5, 6):
+        raise ValueError(
+            f"{_CTM_LINE}, this one has {len(fields)}"
+            + (f"; {ALIGNED_WORDS}" if len(fields) in (7, 8) else "")
+        )
+    check_fields(fields)
+    return TurnFields(*fields[:5])

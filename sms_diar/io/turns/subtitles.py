@@ -93,19 +93,8 @@ def _cue_text(
 ) -> str:
     """Format turns of one recording, which may overlap, as cues.
 
-    Parameters
-    ----------
-    format : str
-        Title of the format, for messages.
-    turns : sequence of Turn
-        Turns to format.
-    payload : callable
-        Returns the cue text for a speaker name, or raises if the format cannot
-        represent the name.
-    mark : str
-        Separator between seconds and milliseconds.
-    numbered : bool
-        If true, cues are numbered.
+    `payload` returns the text of a cue for a speaker, and raises if the format
+    cannot represent the name. `mark` separates seconds and milliseconds.
     """
     blocks = []
     for number, turn in enumerate(one_recording(format, turns), start=1):

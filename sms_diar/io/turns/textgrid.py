@@ -38,13 +38,7 @@ _TOKEN = re.compile(
 def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
     """Format turns of one recording as a TextGrid in the long format.
 
-    Parameters
-    ----------
-    turns : sequence of Turn
-        Turns; the turns of each speaker must not overlap.
-    duration : float, default=0.0
-        Length of the recording in seconds, 0 if unknown. The grid ends there, or
-        with the last turn if that is later.
+    The grid ends at `duration` in seconds, or with the last turn if that is later.
     """
     speakers = tiers(_TITLE, turns)
     last = max([duration, *(turn.segment.end for turn in turns)], default=0.0)

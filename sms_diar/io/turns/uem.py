@@ -11,11 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from sms_diar._files import write_text
-from sms_diar._validation import check_path
-from sms_diar.io._lines import check_fields, scan_lines, split_fields
+from sms_diar._validation import check_path, refuse_path
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._lines import (
+    check_field,
+    check_fields,
+    scan_lines,
+    split_fields,
+    strict_lines,
+)
+from sms_diar.io.kaldi.tables import exactly
 from sms_diar.io.problems import refuse_errors
 from sms_diar.timeline.regions import Uem
-from sms_diar.timeline.ticks import parse_one
+from sms_diar.timeline.ticks import format_seconds, parse_one, parse_seconds
 from sms_diar.types import Problem, Segment
 
 
@@ -92,3 +100,59 @@ def _region(fields: list[str]) -> tuple[str, str, int, int]:
 def _decimal(seconds: float) -> str:
     """Format a time with all digits and without an exponent."""
     return np.format_float_positional(seconds, trim="0")
+
+
+def read_vad_lab(
+    path: str | Path, recording: str, *, label: str | None = "speech"
+) -> list[Segment]:
+    """Read the speech regions of one recording, whose name the file does not contain.
+
+    Only regions with the given label are kept; None keeps all.
+    """
+    check_path("read_vad_lab", "path", path)
+    regions = []
+    others: dict[str, None] = {}
+    for line in strict_lines(path):
+        try:
+            start, end, name = exactly(split_fields(line.text), 3, "vad.lab")
+            region = Segment(
+                recording,
+                float(parse_seconds("start", start)),
+                float(parse_seconds("end", end)),
+            )
+        except ValueError as error:  # also raised by Segment
+            raise DataFormatError(
+                str(error), path=path, line=line.number, text=line.text
+            ) from error
+        if label is None or name == label:
+            regions.append(region)
+        else:
+            others[name] = None
+    if others and not regions:
+        listed = ", ".join(repr(other) for other in others)
+        raise DataFormatError(
+            f"no region is labelled {label!r}, the labels are {listed}; choose the one "
+            f"for speech",
+            path=path,
+        )
+    return regions
+
+
+def write_vad_lab(
+    path: str | Path, regions: Iterable[Segment], *, label: str = "speech"
+) -> None:
+    """Write the speech regions of one recording, sorted by time."""
+    rule, remedy = "an iterable of Segment", "read it with read_vad_lab"
+    refuse_path("write_vad_lab", "regions", regions, rule, remedy)
+    regions = sorted(regions)
+    names = sorted({region.recording for region in regions})
+    if len(names) > 1:
+        raise InvalidParameterError(
+            f"write_vad_lab: regions must be of one recording, got {', '.join(names)}"
+        )
+    check_field("write_vad_lab", "label", label, format="vad.lab")
+    lines = (
+        f"{format_seconds(region.start)} {format_seconds(region.end)} {label}\n"
+        for region in regions
+    )
+    write_text(path, "".join(lines))

@@ -16,9 +16,13 @@ import numpy.typing as npt
 from sms_diar._text import id_of_file
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.features.mono import ArraySamples, MonoAudio
-from sms_diar.io.audio.command import parse_unpacking
 from sms_diar.io.audio.files import AUDIO_SUFFIXES, AudioFile, Samples
-from sms_diar.io.audio.recording import AudioSource, Recording, open_recording
+from sms_diar.io.audio.recording import (
+    AudioSource,
+    Recording,
+    open_recording,
+    parse_unpacking,
+)
 from sms_diar.io.kaldi.tables import read_wav_scp
 from sms_diar.pipeline.context import RunContext
 from sms_diar.timeline.regions import Uem, regions_of

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from sms_diar._files import protecting
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio.files import BLOCK, Samples
-from sms_diar.io.audio.writer import write_audio
+from sms_diar.io.audio.files import BLOCK, Samples, write_audio
 from sms_diar.io.file_names import file_names
 from sms_diar.io.input_files import input_files
 from sms_diar.pipeline.audio.inputs import (

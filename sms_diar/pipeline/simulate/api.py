@@ -26,7 +26,7 @@ from sms_diar._random import named_generator
 from sms_diar._validation import check_choice, check_count, check_path, check_positive
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.vad import METHODS, VadConfig
-from sms_diar.io.audio.writer import AUDIO_FORMATS, write_audio
+from sms_diar.io.audio.files import AUDIO_FORMATS, write_audio
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.simulate.passages import AudioShelf, SpeakerPassages, open_noises

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.audio.files import AudioFile, blocks, stretch
 
 RATE = 8000
@@ -65,40 +65,16 @@ def test_channels_count_from_one(tmp_path, channel):
 
 def test_stereo_needs_a_choice(tmp_path):
     path = write(tmp_path / "a.wav", np.stack([SIGNAL, SIGNAL], axis=1))
-    assert refusal(path) == (
-        f"{path}: has 2 channels; choose one with --channel 1 (channel=1) to 2"
-    )
-    assert refusal(path, channel=3) == (
-        f"{path}: has 2 channel(s), channel 3 does not exist"
-    )
-    assert refusal(path, InvalidParameterError, channel=0) == (
-        "AudioFile: channel must be a whole number >= 1, got 0"
-    )
+    assert "has 2 channels; choose one" in refusal(path)
+    assert "channel 3 does not exist" in refusal(path, channel=3)
+    assert "got 0" in refusal(path, InvalidParameterError, channel=0)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    path = tmp_path / "a.wav"
-    assert refusal(path, MissingFileError) == f"{path}: no such file"
-
-
-def test_an_empty_file_is_refused(tmp_path):
-    path = tmp_path / "a.wav"
-    path.touch()
-    assert refusal(path) == f"{path}: is empty (0 bytes)"
-
-
-def test_a_file_without_samples_is_refused(tmp_path):
-    path = write(tmp_path / "a.wav", np.zeros(0))
-    assert refusal(path) == f"{path}: contains no samples"
-
-
-def test_what_is_no_audio_is_refused(tmp_path):
-    path = tmp_path / "a.wav"
-    path.write_text("hello, this is no audio at all")
-    assert refusal(path).startswith(
-        f"{path}: cannot be read as audio (Format not recognised); expected WAV, FLAC, "
-        f"OGG, Opus, MP3 and NIST SPHERE"
-    )
+def test_files_without_audio_are_refused(tmp_path, refused):
+    refused(AudioFile, b"", "is empty")
+    refused(AudioFile, b"hello, this is no audio at all", "cannot be read as audio")
+    write(tmp_path / "a.wav", np.zeros(0))
+    refused(AudioFile, None, "contains no samples", name="a.wav")
 
 
 @pytest.mark.parametrize("size", [4, 11, 12, 30, 40])
@@ -175,31 +151,15 @@ def test_a_small_overshoot_is_cut_with_a_warning(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("start", "end", "problem"),
     [
-        (
-            0.1,
-            1.0,
-            "segment 'a' ends at 1 s, 0.5 s after the end of the recording (0.5 s); "
-            "correct its times",
-        ),
-        (
-            0.5,
-            0.6,
-            "segment 'a' starts at 0.5 s, but the recording ends at 0.5 s; correct its "
-            "times",
-        ),
-        (
-            0.1,
-            0.10001,
-            "segment 'a' from 0.1 s to 0.10001 s contains no samples at 8000 Hz; "
-            "remove it",
-        ),
+        (0.1, 1.0, "ends at 1 s, 0.5 s after the end of the recording"),
+        (0.5, 0.6, "starts at 0.5 s, but the recording ends at 0.5 s"),
+        (0.1, 0.10001, "contains no samples at 8000 Hz"),
     ],
 )
 def test_segments_outside_the_recording_are_refused(tmp_path, start, end, problem):
     path = write(tmp_path / "a.wav")
-    with AudioFile(path) as audio, pytest.raises(DataFormatError) as caught:
+    with AudioFile(path) as audio, pytest.raises(DataFormatError, match=problem):
         stretch(audio, start, end, owner="segment 'a'")
-    assert str(caught.value) == f"{path}: {problem}"
 
 
 @pytest.mark.corpus

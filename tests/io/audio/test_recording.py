@@ -8,8 +8,12 @@ import pytest
 import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
-from sms_diar.io.audio.command import Unpacking, parse_unpacking, run_into
-from sms_diar.io.audio.recording import Piece, open_recording
+from sms_diar.io.audio.recording import (
+    Piece,
+    Unpacking,
+    open_recording,
+    parse_unpacking,
+)
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.types import Segment
 
@@ -68,26 +72,22 @@ def test_bad_lines_are_listed_and_the_others_kept(folder):
     (folder / "segments").write_text("a1 a 0 0.5\na2 a 0.5 0.5\nx1 x 0 1\nb1 b 0 1\n")
     recordings, problems = list_recordings(DataDir(folder))
     assert [piece.id for r in recordings for piece in r.pieces] == ["a1", "b1"]
-    assert [str(problem) for problem in problems] == [
-        f"{folder / 'segments'}:2: a segment must satisfy 0 <= start < end, got "
-        f"start=0.5, end=0.5",
-        f"{folder / 'segments'}:3: recording 'x' of segment 'x1' is not in wav.scp",
+    where = str(folder / "segments")
+    assert [(problem.path, problem.line) for problem in problems] == [
+        (where, 2),
+        (where, 3),
     ]
 
 
 def test_ids_that_are_not_there_are_refused(folder):
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="got 'zz'"):
         list_recordings(DataDir(folder), ids=["a1", "zz"])
-    assert str(caught.value) == (
-        f"{folder}: ids must be segments of the data directory, got 'zz'"
-    )
 
 
 def test_a_directory_without_wav_scp_is_refused(folder):
     (folder / "wav.scp").unlink()
-    with pytest.raises(MissingFileError) as caught:
+    with pytest.raises(MissingFileError, match=r"wav\.scp: no such file"):
         list_recordings(DataDir(folder))
-    assert str(caught.value) == f"{folder / 'wav.scp'}: no such file"
 
 
 @pytest.mark.parametrize(
@@ -123,14 +123,8 @@ def test_sph2pipe_lines_are_read_without_running_anything(folder):
 
 
 def test_other_commands_need_permission(folder):
-    line = f"a {PYTHON} -c 'import pathlib' |"
-    (folder / "wav.scp").write_text(line + "\n")
-    assert refusal(folder) == (
-        f"{folder / 'wav.scp'}: the audio of 'a' is a command; a table from elsewhere "
-        f"can run any program, so commands need --allow-commands "
-        f"(allow_commands=True)\n"
-        f"    {line}"
-    )
+    (folder / "wav.scp").write_text(f"a {PYTHON} -c 'import pathlib' |\n")
+    assert "need --allow-commands" in refusal(folder)
 
 
 def test_permitted_commands_are_run_without_a_shell(folder):
@@ -144,45 +138,12 @@ def test_permitted_commands_are_run_without_a_shell(folder):
 
 def test_commands_that_fail_say_why(folder):
     program = 'import sys; print("out of paper", file=sys.stderr); sys.exit(3)'
-    line = f"a {PYTHON} -c '{program}' |"
-    (folder / "wav.scp").write_text(line + "\n")
-    assert refusal(folder, allow_commands=True) == (
-        f"{folder / 'wav.scp'}: the command ended with status 3: out of paper\n"
-        f"    {line}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        (
-            "sox a.wav - | cat",
-            "commands run without a shell, which '|' needs; put them "
-            "into a script, or run them first and list the files that they "
-            "write",
-        ),
-        (
-            "no-such-program-here",
-            "cannot run 'no-such-program-here' (No such file or directory)",
-        ),
-        ("", "expected a command before '|'"),
-        ("cat 'x", "the command cannot be split (No closing quotation)"),
-    ],
-)
-def test_commands_that_cannot_run(tmp_path, command, problem):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        run_into(command, tmp_path / "out")
-    assert str(caught.value) == problem
+    (folder / "wav.scp").write_text(f"a {PYTHON} -c '{program}' |\n")
+    assert "status 3: out of paper" in refusal(folder, allow_commands=True)
 
 
 def test_audio_that_is_not_there(folder):
     (folder / "wav.scp").write_text("a gone.wav\n")
-    assert refusal(folder, MissingFileError) == (
-        f"{folder / 'wav.scp'}: no audio file 'gone.wav' for 'a', neither in the "
-        f"working directory nor in {folder}"
-    )
+    assert "no audio file 'gone.wav' for 'a'" in refusal(folder, MissingFileError)
     (folder / "wav.scp").write_text("a wav.ark:123\n")
-    assert refusal(folder) == (
-        f"{folder / 'wav.scp'}: the audio of 'a' is an offset in an archive, which "
-        f"is not supported; store the audio as separate files\n    a wav.ark:123"
-    )
+    assert "'a' is an offset in an archive" in refusal(folder)

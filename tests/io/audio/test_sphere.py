@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError
 from sms_diar.io.audio.sphere import SphereFile
 
 
@@ -27,12 +26,6 @@ def header(size=1024, **fields):
 def write(path, data=b"", **fields):
     path.write_bytes(header(**fields) + data)
     return path
-
-
-def refusal(path):
-    with pytest.raises(DataFormatError) as caught:
-        SphereFile(path)
-    return str(caught.value)
 
 
 def decoded(path):
@@ -119,57 +112,29 @@ def test_without_a_count_the_file_says_how_long_it_is(tmp_path):
     file.close()
 
 
+@pytest.mark.parametrize("coding", ["ulaw", "pcm"])
+def test_shortened_files_name_the_tool_to_unpack_with(refused, coding):
+    data = header(sample_coding=f"{coding},embedded-shorten-v2.00")
+    refused(SphereFile, data, "sph2pipe -p -f wav a.sph a.wav", name="a.sph")
+
+
 @pytest.mark.parametrize(
-    "fields",
+    ("data", "problem"),
     [
-        {"sample_coding": "ulaw,embedded-shorten-v2.00"},
-        {"sample_coding": "pcm,embedded-shorten-v2.00"},
+        (
+            header(sample_count=100) + bytes(14),
+            "but the file ends after 7",
+        ),
+        (header()[:40], "does not end with 'end_head' within its 1024 bytes"),
+        (b"NIST_1A\n  ", "no valid size in its second line"),
+        (
+            header(sample_rate=None) + bytes(2),
+            "sample_rate as a whole number",
+        ),
+        (header(sample_rate="many") + bytes(2), "got 'many'"),
+        (header(sample_rate=0) + bytes(2), "got '0'"),
+        (header(sample_n_bytes=4) + bytes(8), "samples of 4 bytes, coding 'pcm'"),
     ],
 )
-def test_shortened_files_name_the_tool_to_unpack_with(tmp_path, fields):
-    path = write(tmp_path / "a.sph", **fields)
-    assert refusal(path) == (
-        f"{path}: the samples are compressed (embedded-shorten-v2.00); unpack them "
-        f"first with 'sph2pipe -p -f wav a.sph a.wav' or 'sox a.sph a.wav'"
-    )
-
-
-def test_truncated_data_is_refused_with_both_counts(tmp_path):
-    path = write(tmp_path / "a.sph", bytes(14), sample_count=100)
-    assert refusal(path) == (
-        f"{path}: the header promises 100 samples, but the file ends after 7 of them; "
-        f"it is truncated, copy it again"
-    )
-
-
-def test_truncated_headers_are_refused(tmp_path):
-    path = tmp_path / "a.sph"
-    path.write_bytes(header()[:40])
-    assert refusal(path) == (
-        f"{path}: the SPHERE header does not end with 'end_head' within its 1024 "
-        f"bytes; the file is truncated or damaged"
-    )
-    path.write_bytes(b"NIST_1A\n  ")
-    assert refusal(path) == (
-        f"{path}: the SPHERE header has no valid size in its second line; the file is "
-        f"truncated or damaged"
-    )
-
-
-@pytest.mark.parametrize("value", [None, "many", 0])
-def test_a_header_without_a_rate_is_refused(tmp_path, value):
-    path = write(tmp_path / "a.sph", bytes(2), sample_rate=value)
-    shown = None if value is None else str(value)
-    assert refusal(path) == (
-        f"{path}: the SPHERE header must give sample_rate as a whole number >= 1, got "
-        f"{shown!r}"
-    )
-
-
-def test_other_codings_are_refused(tmp_path):
-    path = write(tmp_path / "a.sph", bytes(8), sample_n_bytes=4)
-    assert refusal(path) == (
-        f"{path}: samples of 4 bytes, coding 'pcm' and byte order '01' cannot be read; "
-        f"16-bit PCM (order '01' or '10'), mu-law and A-law can. Convert the file with "
-        f"'sox a.sph a.wav'"
-    )
+def test_damaged_and_unknown_files_are_refused(refused, data, problem):
+    refused(SphereFile, data, problem)

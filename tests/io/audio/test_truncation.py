@@ -109,7 +109,7 @@ def test_what_was_written_to_a_pipe_is_read_without_a_warning(tmp_path, caplog, 
     [
         ("a.au", b".snd\0\0\0\x18", b"\xff\xff\xff\xff"),
         ("a.aiff", b"SSND", b"\x7f\x00\x00\x00"),
-        ("a.caf", b"data", b"\xff" * 8),
+        pytest.param("a.caf", b"data", b"\xff" * 8, marks=needs_ffmpeg),
     ],
 )
 def test_sizes_that_stand_for_unknown_are_not_a_cut(tmp_path, name, before, size):
@@ -134,16 +134,10 @@ def test_an_ogg_stream_without_a_last_page_is_read_with_a_warning(tmp_path, capl
     ]
 
 
-def test_the_message_says_how_much_is_there(tmp_path):
-    path = tmp_path / "a.au"
-    soundfile.write(path, SIGNAL, RATE)
-    path.write_bytes(path.read_bytes()[:1024])
-    with pytest.raises(DataFormatError) as caught:
-        AudioFile(path)
-    assert str(caught.value) == (
-        f"{path}: the AU header promises 64000 bytes of samples, but the file ends "
-        f"after 1000 of them; it is truncated, copy it again"
-    )
+def test_the_message_says_how_much_is_there(refused, tmp_path):
+    soundfile.write(tmp_path / "a.au", SIGNAL, RATE)
+    data = (tmp_path / "a.au").read_bytes()[:1024]
+    refused(AudioFile, data, "promises 64000 bytes of samples, but the file ends after")
 
 
 def test_a_riff_file_that_holds_no_sound_is_not_called_a_wav(tmp_path):

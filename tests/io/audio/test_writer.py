@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.audio.writer import write_audio
+from sms_diar.io.audio.files import write_audio
 
 SAMPLES = np.array([0, 1, -1, 32767, -32768, 5], dtype=np.int16)
 

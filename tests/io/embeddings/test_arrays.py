@@ -9,18 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.arrays import read_npy, read_npz, read_speakers, write_npz
 from sms_diar.types import EmbeddingSet
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.0]])
 IDS = np.array(["a", "bc"])
-
-
-def refusal(path, read=read_npz):
-    with pytest.raises(DataFormatError) as caught:
-        read(path)
-    return str(caught.value).removeprefix(f"{path}: ")
 
 
 @pytest.mark.parametrize(
@@ -116,11 +110,8 @@ def test_speakers_travel_along(tmp_path):
     )
     assert read_speakers(path) == {"a": "s1", "bc": "s2"}
     assert np.load(path)["vectors"].dtype == np.float32
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="'bc' is missing"):
         write_npz(path, embeddings, speakers={"a": "s1"})
-    assert str(caught.value) == (
-        "write_npz: speakers must contain every id, but 'bc' is missing"
-    )
 
 
 @pytest.mark.corpus
@@ -133,125 +124,62 @@ def test_real_embeddings_have_the_speakers_of_utt2spk(corpus_data):
     assert read_speakers(path) == dict(line.split() for line in lines)
 
 
-def test_keys_are_listed_when_none_fits(tmp_path):
-    path = tmp_path / "x.npz"
-    np.savez(path, a=ROWS, b=ROWS)
-    assert refusal(path) == (
-        "no array of vectors (named vectors or x, or the only 2-D one) among "
-        "a float64(2, 2), b float64(2, 2)"
-    )
-    np.savez(path, x=ROWS, foo=np.array([1.0, 2.0]))
-    assert refusal(path) == (
-        "no array of ids (named ids or utt, or the only one of strings) among "
-        "x float64(2, 2), foo float64(2,), and no file x.ids in the same folder"
-    )
-    assert refusal(path, read_speakers) == (
-        "no array of speakers (spk or speakers or speaker or labels) among "
-        "x float64(2, 2), foo float64(2,)"
-    )
-    np.savez(path)
-    assert refusal(path).endswith("among no arrays at all")
-
-
-def test_objects_are_never_loaded(tmp_path):
-    np.savez(tmp_path / "x.npz", utt=np.array(["a", "bc"], dtype=object), x=ROWS)
-    remedy = (
-        "contains Python objects, which are not loaded (a pickle can run any program); "
-        "save strings as np.array(ids, dtype=str)"
-    )
-    assert refusal(tmp_path / "x.npz") == f"array 'utt' {remedy}"
-    np.save(tmp_path / "x.npy", np.array([["a"]], dtype=object))
-    assert refusal(tmp_path / "x.npy", read_npy) == f"the array {remedy}"
+BAD = np.array([[1.0, 2.0], [np.nan, 1.0]])
 
 
 @pytest.mark.parametrize(
-    ("arrays", "problem"),
+    ("read", "arrays", "problem"),
     [
-        (
-            {"ids": IDS, "vectors": ROWS[0]},
-            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
-            "got float64 of shape (2,)",
-        ),
-        (
-            {"ids": IDS, "vectors": ROWS + 1j},
-            "array 'vectors' must contain numbers of shape (n, d), one vector per row, "
-            "got complex128 of shape (2, 2)",
-        ),
-        (
-            {"ids": ROWS, "vectors": ROWS},
-            "array 'ids' must be a list of strings, got float64 of shape (2, 2)",
-        ),
-        (
-            {"ids": np.array([b"\xff", b"a"]), "vectors": ROWS},
-            "array 'ids' is not UTF-8 (invalid start byte)",
-        ),
-        (
-            {"ids": IDS[:1], "vectors": ROWS},
-            "vectors must be one row for each of the 1 ids, got shape (2, 2)",
-        ),
-        (
-            {"ids": np.array(["a", "a"]), "vectors": ROWS},
-            "ids must be unique, got 'a' 2 times",
-        ),
-        (
-            {"ids": IDS, "vectors": np.array([[1.0, 2.0], [np.nan, 1.0]])},
-            "vectors must be finite, got NaN in the vector of 'bc' (1 of 2 vectors are "
-            "affected); remove or repair them",
-        ),
-        (
-            {"ids": IDS, "vectors": np.empty((2, 0))},
-            "the vectors have no dimensions",
-        ),
+        (read_npz, {"a": ROWS, "b": ROWS}, "among a float64(2, 2), b float64(2, 2)"),
+        (read_npz, {"x": ROWS, "foo": ROWS[0]}, "and no file x.ids"),
+        (read_npz, {}, "among no arrays at all"),
+        (read_npz, {"ids": IDS, "vectors": ROWS[0]}, "got float64 of shape (2,)"),
+        (read_npz, {"ids": IDS, "vectors": ROWS + 1j}, "complex128 of shape (2, 2)"),
+        (read_npz, {"ids": ROWS, "vectors": ROWS}, "'ids' must be a list of strings"),
+        (read_npz, {"ids": np.array([b"\xff", b"a"]), "x": ROWS}, "is not UTF-8"),
+        (read_npz, {"ids": IDS[:1], "vectors": ROWS}, "the 1 ids, got shape (2, 2)"),
+        (read_npz, {"ids": np.array(["a", "a"]), "x": ROWS}, "got 'a' 2 times"),
+        (read_npz, {"ids": IDS, "vectors": BAD}, "NaN in the vector of 'bc'"),
+        (read_npz, {"ids": IDS, "vectors": np.empty((2, 0))}, "no dimensions"),
+        (read_npz, {"utt": IDS.astype(object), "x": ROWS}, "'utt' contains Python"),
+        (read_speakers, {"x": ROWS, "foo": ROWS[0]}, "(spk or speakers"),
+        (read_speakers, {"ids": IDS, "spk": IDS[:1]}, "2 ids, but 1 speakers"),
     ],
 )
-def test_arrays_that_are_no_embeddings_are_refused(tmp_path, arrays, problem):
+def test_arrays_that_are_no_embeddings_are_refused(
+    refused, tmp_path, read, arrays, problem
+):
     np.savez(tmp_path / "x.npz", **arrays)
-    assert refusal(tmp_path / "x.npz") == problem
+    refused(read, None, problem, name="x.npz")
 
 
-def test_speakers_must_fit_the_ids(tmp_path):
-    np.savez(tmp_path / "x.npz", ids=IDS, vectors=ROWS, spk=np.array(["s"]))
-    assert refusal(tmp_path / "x.npz", read_speakers) == (
-        "2 ids, but 1 speakers in 'spk'"
-    )
+def test_python_objects_of_an_npy_are_never_loaded(refused, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([["a"]], dtype=object))
+    refused(read_npy, None, "a pickle can run any program", name="x.npy")
 
 
-def test_truncated_files_are_refused(tmp_path):
+def test_truncated_and_damaged_files_are_refused(refused, tmp_path):
     np.savez(tmp_path / "x.npz", ids=IDS, vectors=ROWS)
     np.save(tmp_path / "x.npy", ROWS)
+    header = (tmp_path / "x.npy").read_bytes().replace(b"(2, 2), }", b"(2, 2,   ")
     for name, read in (("x.npz", read_npz), ("x.npy", read_npy)):
-        path = tmp_path / name
-        path.write_bytes(path.read_bytes()[:-9])
-        message = refusal(path, read)
-        assert message.startswith("not a whole NumPy file (")
-        assert message.endswith("); it is truncated or damaged")
+        data = (tmp_path / name).read_bytes()[:-9]
+        refused(read, data, "not a whole NumPy file (", name=name)
+    refused(read_npy, header, "not a whole NumPy file (")
 
 
-def test_a_zip_of_other_files_is_refused(tmp_path):
-    path = tmp_path / "x.npz"
-    with zipfile.ZipFile(path, "w") as archive:
+def test_a_zip_of_other_files_is_refused(refused, tmp_path):
+    with zipfile.ZipFile(tmp_path / "x", "w") as archive:
         archive.writestr("notes.txt", "no array")
-    assert refusal(path).endswith("among no arrays at all")
+    refused(read_npz, None, "among no arrays at all")
 
 
-def test_a_damaged_header_is_refused(tmp_path):
-    path = tmp_path / "x.npy"
-    np.save(path, ROWS)
-    path.write_bytes(path.read_bytes().replace(b"(2, 2), }", b"(2, 2,   "))
-    assert refusal(path, read_npy).startswith("not a whole NumPy file (")
-
-
-def test_a_list_of_ids_must_fit(tmp_path):
-    path = tmp_path / "x.npy"
-    np.save(path, ROWS)
+def test_a_list_of_ids_must_fit(refused, tmp_path):
+    np.save(tmp_path / "x.npy", ROWS)
     beside = tmp_path / "x.ids"
     beside.write_text("a\n")
-    assert refusal(path, read_npy) == f"2 vectors, but 1 ids in {beside}"
+    refused(read_npy, None, f"2 vectors, but 1 ids in {beside}", name="x.npy")
     beside.write_text("a\n\nb\n")
-    with pytest.raises(DataFormatError) as caught:
-        read_npy(path)
-    assert str(caught.value) == f"{beside}:2: blank line in a list of ids"
+    refused(read_npy, None, "blank line", line=2, name="x.npy", at=beside)
     beside.write_bytes(b"\xff\n")
-    with pytest.raises(DataFormatError) as caught:
-        read_npy(path)
-    assert str(caught.value) == f"{beside}: not UTF-8 (invalid start byte)"
+    refused(read_npy, None, "not UTF-8", name="x.npy", at=beside)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.errors import DataFormatError
+from sms_diar.io.kaldi.ark import BINARY, object_bytes
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.types import PldaModel
 
@@ -19,13 +19,6 @@ TEXT = "<Plda>  [ 1.0 -2.0 ]\n [\n  1.0 0.5 \n  0.0 2.0 ]\n [ 1.0 1.0 ]\n</Plda>
 
 def part(values, **options):
     return object_bytes(values, owner="test", **options)
-
-
-def refusal(path, data):
-    path.write_bytes(data)
-    with pytest.raises(DataFormatError) as caught:
-        read_plda(path)
-    return str(caught.value).removeprefix(str(path))
 
 
 def same(one, other):
@@ -106,82 +99,41 @@ def test_a_cut_file_is_refused(tmp_path_factory, cut):
         read_plda(path)
 
 
-def test_a_missing_model_is_named(tmp_path):
-    with pytest.raises(MissingFileError) as caught:
-        read_plda(tmp_path / "plda")
-    assert str(caught.value) == f"{tmp_path / 'plda'}: no such file"
+# header 2 + "<Plda> " 7 + mean 24 + transform 13 + 32 + psi 24 = 102
+@pytest.mark.parametrize(
+    ("size", "problem"),
+    [
+        (60, "the transform at byte 33 declares 2 x 2 doubles (32 bytes), but"),
+        (102, "ends at byte 102, expected </Plda>"),
+        (105, "found '</P' at byte 102, expected </Plda>"),
+    ],
+)
+def test_truncated_models_name_the_part(refused, tmp_path, size, problem):
+    write_plda(tmp_path / "x", MODEL)
+    refused(read_plda, (tmp_path / "x").read_bytes()[:size], problem)
+
+
+def model_bytes(mean, transform, psi):
+    parts = b"".join(part(values) for values in (mean, transform, psi))
+    return BINARY + b"<Plda> " + parts + b"</Plda> "
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "problem"),
     [
-        (BINARY + part([1.0]), "a plain vector (DV)"),
-        (BINARY + part([[1.0]], dtype="float"), "a plain matrix (FM)"),
-        (b" [ 1 2 ]\n", "a plain vector or matrix ([)"),
-        (BINARY + b"<Nnet3> \n", "'<Nnet3>' at its start"),
-        (b"\x89HDF\r\n", "'\\x89HDF' at its start"),
-        (b"a " + BINARY + part([1.0]), "'a' at its start"),
-        (b"", "nothing"),
+        (BINARY + part([1.0]), "found a plain vector (DV)"),
+        (BINARY + part([[1.0]], dtype="float"), "found a plain matrix (FM)"),
+        (b" [ 1 2 ]\n", "found a plain vector or matrix ([)"),
+        (BINARY + b"<Nnet3> \n", "found '<Nnet3>' at its start"),
+        (b"\x89HDF\r\n", "found '\\x89HDF' at its start"),
+        (b"a " + BINARY + part([1.0]), "found 'a' at its start"),
+        (b"", "found nothing"),
+        (model_bytes([1.0], [[1.0]], [1.0]) + b"\0", "more follows at byte 70"),
+        (model_bytes([1.0], np.eye(2), [1.0]), "got (1,), (2, 2) and (1,)"),
+        (model_bytes([1.0], [[1.0]], [-1.0]), "psi must not be negative"),
+        (model_bytes([1.0], [1.0], [1.0]), "the transform at byte 25 is a vector"),
+        (TEXT.replace("-2.0", "nan").encode(), "mean must be finite"),
     ],
 )
-def test_other_objects_are_named(tmp_path, data, found):
-    assert refusal(tmp_path / "plda", data) == (
-        f": not a Kaldi PLDA model: expected <Plda>, found {found}"
-    )
-
-
-def test_truncated_models_name_the_part(tmp_path):
-    write_plda(tmp_path / "plda", MODEL)
-    whole = (tmp_path / "plda").read_bytes()
-    # header 2 + "<Plda> " 7 + mean 24 + transform 13 + 32 + psi 24 = 102
-    assert refusal(tmp_path / "plda", whole[:60]) == (
-        ": the transform at byte 33 declares 2 x 2 doubles (32 bytes), but the file "
-        "ends after 14 of them; it is truncated or damaged"
-    )
-    assert refusal(tmp_path / "plda", whole[:102]) == (
-        ": the file ends at byte 102, expected </Plda>; it is truncated or damaged"
-    )
-    assert refusal(tmp_path / "plda", whole[:105]) == (
-        ": found '</P' at byte 102, expected </Plda>; it is truncated or damaged"
-    )
-
-
-def test_trailing_bytes_are_refused(tmp_path):
-    write_plda(tmp_path / "plda", MODEL)
-    whole = (tmp_path / "plda").read_bytes()
-    assert refusal(tmp_path / "plda", whole + b"\0") == (
-        ": the model ends with </Plda>, but more follows at byte 110"
-    )
-
-
-@pytest.mark.parametrize(
-    ("mean", "transform", "psi", "problem"),
-    [
-        (
-            [1.0],
-            [[1.0, 0.0], [0.0, 1.0]],
-            [1.0],
-            "PldaModel: mean, transform and psi must be of shapes (d,), (d, d) and "
-            "(d,), got (1,), (2, 2) and (1,)",
-        ),
-        ([1.0], [[1.0]], [-1.0], "PldaModel: psi must not be negative, got "),
-    ],
-)
-def test_parts_that_do_not_fit_are_refused(tmp_path, mean, transform, psi, problem):
-    data = b"".join(part(values) for values in (mean, transform, psi))
-    message = refusal(tmp_path / "plda", BINARY + b"<Plda> " + data + b"</Plda> ")
-    assert message.startswith(f": {problem}")
-
-
-def test_a_vector_cannot_take_the_place_of_the_transform(tmp_path):
-    data = part([1.0]) + part([1.0]) + part([1.0])
-    assert refusal(tmp_path / "plda", BINARY + b"<Plda> " + data + b"</Plda> ") == (
-        ": the transform at byte 25 is a vector (DV, 1); expected a matrix"
-    )
-
-
-def test_nan_is_refused(tmp_path):
-    text = TEXT.replace("-2.0", "nan").encode()
-    assert refusal(tmp_path / "plda", text) == (
-        ": PldaModel: mean must be finite, got NaN or infinity"
-    )
+def test_what_is_no_model_is_refused(refused, data, problem):
+    refused(read_plda, data, problem)

@@ -3,14 +3,14 @@
 import io
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError, MissingFileError
-from sms_diar.io.kaldi.ark import write_ark
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.errors import MissingFileError
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, write_ark
 from sms_diar.io.kaldi.scp import ScpEntry, parse_entry, read_scp
 
 PYTHON = shlex.quote(sys.executable)
@@ -28,13 +28,6 @@ def here(tmp_path, monkeypatch):
 def write(text, path="list.scp"):
     Path(path).write_text(text, encoding="utf-8", newline="")
     return path
-
-
-def refusal(text, error=DataFormatError, **options):
-    path = write(text)
-    with pytest.raises(error) as caught:
-        list(read_scp(path, **options))
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -95,79 +88,38 @@ def test_a_stream_is_read_too(here):
 
 
 def test_files_that_are_nowhere_are_named(here):
-    assert refusal("a x.ark:2\nb no.ark:3\n", MissingFileError) == (
-        "list.scp:2: no such file: no.ark"
-    )
     (here / "sub").mkdir()
-    write("b no.ark:3\n", "sub/list.scp")
-    with pytest.raises(MissingFileError) as caught:
-        list(read_scp("sub/list.scp"))
-    assert str(caught.value) == ("sub/list.scp:1: no such file: no.ark nor sub/no.ark")
+    for path, names in (("l.scp", "no.ark"), ("sub/l.scp", "no.ark nor sub/no.ark")):
+        write("a x.ark:2\nb no.ark:3\n", path)
+        with pytest.raises(MissingFileError) as caught:
+            list(read_scp(path))
+        assert str(caught.value) == f"{path}:2: no such file: {names}"
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a", "a line is 'id path', 'id path:offset' or 'id command |'"),
-        (
-            "a x.ark:2[2:1]",
-            "a range of a vector is [first:last], both inclusive and from 0, got [2:1]",
-        ),
-        (
-            "a x.ark:2[0:1,0:1]",
-            "a range of a vector is [first:last], both inclusive and from 0, got "
-            "[0:1,0:1]",
-        ),
-        (
-            "a x.ark:2[1:3]",
-            "range [1:3] exceeds the 3 dimensions of the vector of 'a'",
-        ),
-        (
-            "a x.ark:5",
-            "x.ark: vector of 'a' at byte 5 has the unknown type '\\x04'; vectors "
-            "are FV or DV, matrices FM or DM",
-        ),
-        (
-            "a x.ark:9999",
-            "x.ark:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got the "
-            "end",
-        ),
-        (
-            "a x.ark",
-            "x.ark:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got 'a'",
-        ),
+        ("a", "a line is 'id path'"),
+        ("a x.ark:2[2:1]", "got [2:1]"),
+        ("a x.ark:2[0:1,0:1]", "got [0:1,0:1]"),
+        ("a x.ark:2[1:3]", "range [1:3] exceeds the 3 dimensions"),
+        ("a x.ark:37", "x.ark:1: vector of 'a' must be in brackets"),
+        ("a x.ark:9999", "got the end"),
+        ("a x.ark", "x.ark:1: vector of 'a' must be in brackets"),
+        ("b x.ark:2", "id 'b' occurs a second time"),
+        ("a x.ark:2[0:1]", "'a' has 2 dimensions, previous vectors have 3"),
     ],
 )
-def test_lines_that_lead_nowhere_are_shown(here, text, problem):
-    if "unknown type" in problem:
-        (here / "x.ark").write_bytes(bytes(5) + BINARY + b"\x04 \x01")
-    assert refusal(f"b x.ark:38\n{text}\n" if ":5" not in text else f"\n{text}\n") == (
-        f"list.scp:2: {problem}\n    {text}"
-    )
+def test_lines_that_lead_nowhere_are_refused(here, refused, text, problem):
+    refused(read_scp, f"b x.ark:38\n{text}\n", problem, line=2)
 
 
-def test_vectors_must_fit_together(here):
-    assert refusal("a x.ark:2\na x.ark:38\n") == (
-        "list.scp:2: id 'a' occurs a second time; ids must be unique"
-    )
-    assert refusal("a x.ark:2\nb x.ark:38[0:1]\n") == (
-        "list.scp:2: vector of 'b' has 2 dimensions, previous vectors have 3"
-    )
+def test_a_list_that_is_not_utf8_is_refused(here, refused):
+    refused(read_scp, b"a x.ark:2\nb\xff x.ark:38\n", "not UTF-8", line=2)
 
 
-def test_a_list_that_is_not_utf8_is_refused(here):
-    (here / "l.scp").write_bytes(b"a x.ark:2\nb\xff x.ark:38\n")
-    with pytest.raises(DataFormatError) as caught:
-        list(read_scp("l.scp"))
-    assert str(caught.value) == "l.scp:2: not UTF-8 (invalid start byte)"
-
-
-def test_commands_do_not_run_unless_allowed(here):
-    assert refusal("a touch ran |") == (
-        "list.scp:1: this line is a command; an scp from elsewhere can run any "
-        "program, so commands need --allow-commands (allow_commands=True)\n"
-        "    a touch ran |"
-    )
+def test_commands_do_not_run_unless_allowed(here, refused):
+    refused(read_scp, "a touch ran |", "--allow-commands", line=1)
     assert not (here / "ran").exists()
 
 
@@ -190,13 +142,9 @@ def test_allowed_commands_give_vectors(here):
         ("cat `touch ran`", "`"),
     ],
 )
-def test_what_needs_a_shell_is_refused(here, command, special):
-    assert refusal(f"a {command} |", allow_commands=True) == (
-        f"list.scp:1: commands run without a shell, which {special!r} needs; put them "
-        f"into a script, or run them first and list the files that they "
-        f"write\n"
-        f"    a {command} |"
-    )
+def test_what_needs_a_shell_is_refused(here, refused, command, special):
+    read = partial(read_scp, allow_commands=True)
+    refused(read, f"a {command} |", f"without a shell, which {special!r} needs", line=1)
     assert not (here / "ran").exists()
 
 
@@ -204,24 +152,13 @@ def test_what_needs_a_shell_is_refused(here, command, special):
     ("command", "problem"),
     [
         ("no-such-program", "cannot run 'no-such-program' (No such file or directory)"),
-        ("cat 'x", "the command cannot be split (No closing quotation)"),
-        (
-            f"{PYTHON} -c 'import sys; sys.exit(\"out of luck\")'",
-            "the command ended with status 1: out of luck",
-        ),
-        ("false", "the command ended with status 1"),
-        (
-            "true",
-            "true:1: vector of 'a' must be in brackets, as in '[ 1 2 3 ]', got the end",
-        ),
+        ("cat 'x", "cannot be split (No closing quotation)"),
+        (f"{PYTHON} -c 'import sys; sys.exit(\"no luck\")'", "with status 1: no luck"),
+        ("false", "ended with status 1"),
+        ("true", "got the end"),
+        ("", "expected a command before '|'"),
     ],
 )
-def test_commands_that_fail_say_why(here, command, problem):
-    message = refusal(f"a {command} |", allow_commands=True)
-    assert message == f"list.scp:1: {problem}\n    a {command} |"
-
-
-def test_a_pipe_without_a_command_is_refused(here):
-    assert refusal("a |", allow_commands=True).startswith(
-        "list.scp:1: expected a command before '|'"
-    )
+def test_commands_that_fail_say_why(here, refused, command, problem):
+    read = partial(read_scp, allow_commands=True)
+    refused(read, f"a {command} |", problem, line=1)

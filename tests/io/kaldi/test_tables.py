@@ -1,35 +1,27 @@
 """Kaldi's text tables."""
 
-import re
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi import tables
-from sms_diar.io.turns.vad_lab import read_vad_lab
+from sms_diar.io.turns.uem import read_vad_lab
 from sms_diar.types import Segment
 
 
 @pytest.fixture
 def file(tmp_path):
-    """Write bytes or text to a file and give its path."""
+    """Write text to a file and give its path."""
 
-    def write(content, name="table"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
+    def write(content):
+        (tmp_path / "table").write_text(content)
+        return tmp_path / "table"
 
     return write
-
-
-def fails(read, path, message):
-    """Whether reading fails with exactly this message after ``path``."""
-    with pytest.raises(DataFormatError) as caught:
-        read(path)
-    assert str(caught.value) == f"{path}{message}"
 
 
 def test_segments_keep_order_and_times(file):
@@ -40,23 +32,13 @@ def test_segments_keep_order_and_times(file):
     ]
 
 
-def test_an_end_of_minus_one_is_the_end_of_the_recording_if_its_length_is_known(file):
-    path = file("a rec 3.0 -1\n")
-    assert tables.read_segments(path, durations={"rec": 10.5}) == {
-        "a": Segment("rec", 3.0, 10.5)
-    }
-    fails(
-        tables.read_segments,
-        path,
-        ":1: an end of -1 means the end of recording 'rec', whose length is unknown; "
-        "add it to reco2dur or write the end in seconds\n    a rec 3.0 -1",
-    )
-    fails(
-        lambda path: tables.read_segments(path, durations={"rec": 2.0}),
-        path,
-        ":1: the segment starts at 3.0, after the end of recording 'rec' at 2.0\n"
-        "    a rec 3.0 -1",
-    )
+def test_an_end_of_minus_one_is_the_end_of_the_recording(file, refused):
+    text = "a rec 3.0 -1\n"
+    segments = tables.read_segments(file(text), durations={"rec": 10.5})
+    assert segments == {"a": Segment("rec", 3.0, 10.5)}
+    refused(tables.read_segments, text, "'rec', whose length is unknown", line=1)
+    read = partial(tables.read_segments, durations={"rec": 2.0})
+    refused(read, text, "starts at 3.0, after the end", line=1)
 
 
 def test_wav_scp_values_are_opaque_text(file):
@@ -82,128 +64,51 @@ def test_the_other_tables_are_dictionaries_by_id(file):
     assert tables.read_reco2dur(file("r 3.25\n")) == {"r": 3.25}
 
 
-def test_an_empty_table_is_an_empty_dictionary(file):
-    assert tables.read_utt2spk(file("")) == {}
-
-
 def test_ids_may_hold_any_letters_but_white_space(file):
     path = file("žluťoučký/|kůň,1 \U0001f40e\n")
     assert tables.read_utt2spk(path) == {"žluťoučký/|kůň,1": "\U0001f40e"}
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "line", "problem"),
     [
-        (
-            b"a s\nb\xe9 s\n",
-            ":2: byte 0xe9 in column 2 is not UTF-8; convert the file with iconv\n"
-            "    b\ufffd s",
-        ),
-        (
-            b"a s\r\nb s\r\n",
-            ":1: the line ends in CR LF, and Kaldi would read the CR as part of the "
-            "last field; convert the file with dos2unix\n    a s",
-        ),
-        (
-            b"\xef\xbb\xbfa s\n",
-            ":1: the file begins with a byte order mark; save it as UTF-8 without one\n"
-            "    a s",
-        ),
-        (b"a s\n\nb s\n", ":2: the line is blank; remove it"),
-        (b"a s\n \t\nb s\n", ":2: the line is blank; remove it\n    "),
-        (b"a s\nb s\na t\n", ":3: id 'a' is given twice, first on line 1\n    a t"),
-        (b"a\n", ":1: a utt2spk line has 2 fields, this one has 1\n    a"),
-        (b"a s t\n", ":1: a utt2spk line has 2 fields, this one has 3\n    a s t"),
-        (
-            b"a\xc2\xa0b s\n",
-            ":1: 'a\\xa0b' contains white space other than spaces and tabs; remove it\n"
-            "    a\xa0b s",
-        ),
+        (b"a s\nb\xe9 s\n", 2, "byte 0xe9 in column 2 is not UTF-8"),
+        (b"a s\r\nb s\r\n", 1, "CR LF"),
+        (b"\xef\xbb\xbfa s\n", 1, "byte order mark"),
+        (b"a s\n\nb s\n", 2, "blank"),
+        (b"a s\n \t\nb s\n", 2, "blank"),
+        (b"a s\nb s\na t\n", 3, "'a' is given twice, first on line 1"),
+        (b"a\n", 1, "2 fields, this one has 1"),
+        (b"a s t\n", 1, "2 fields, this one has 3"),
+        (b"a\xc2\xa0b s\n", 1, "white space other than spaces and tabs"),
     ],
-    ids=["latin1", "crlf", "bom", "blank", "spaces", "twice", "few", "many", "nbsp"],
 )
-def test_broken_lines_are_refused_with_their_place(file, content, message):
-    fails(tables.read_utt2spk, file(content), message)
+def test_broken_lines_are_refused_with_their_place(refused, content, line, problem):
+    refused(tables.read_utt2spk, content, problem, line=line)
 
 
 @pytest.mark.parametrize(
-    ("read", "line", "problem"),
+    ("table", "text", "problem"),
     [
-        (
-            tables.read_segments,
-            "a r 1.0",
-            "a segments line has 4 fields, this one has 3",
-        ),
-        (
-            tables.read_segments,
-            "a r 1 2 1",
-            "a segments line has 4 fields, this one has 5; a channel in the fifth is "
-            "not supported, store one file per channel",
-        ),
-        (
-            tables.read_segments,
-            "a r 0,5 2",
-            "start must be a number of seconds, got '0,5'",
-        ),
-        (
-            tables.read_segments,
-            "a r 0 nan",
-            "end must be a number of seconds, got 'nan'",
-        ),
-        (
-            tables.read_segments,
-            "a r 0 1e999",
-            "end must be a finite number of seconds, got '1e999'",
-        ),
-        (
-            tables.read_segments,
-            "a r 2 1.5",
-            "a segment must satisfy 0 <= start < end, got start=2.0, end=1.5",
-        ),
-        (
-            tables.read_segments,
-            "a r -1 1.5",
-            "a segment must satisfy 0 <= start < end, got start=-1.0, end=1.5",
-        ),
-        (
-            tables.read_spk2utt,
-            "s",
-            "a spk2utt line has a speaker and at least one id, got no id",
-        ),
-        (
-            tables.read_reco2num_spk,
-            "r 0",
-            "number of speakers must be whole and >= 1, got '0'",
-        ),
-        (
-            tables.read_reco2num_spk,
-            "r 2.0",
-            "number of speakers must be whole and >= 1, got '2.0'",
-        ),
-        (tables.read_spk2gender, "s x", "gender must be 'f' or 'm', got 'x'"),
-        (tables.read_reco2dur, "r 0", "duration must be > 0 seconds, got '0'"),
-        (
-            tables.read_wav_scp,
-            "r ",
-            "a wav.scp line has an id and a path or command, got no path",
-        ),
+        ("segments", "a r 1.0", "4 fields, this one has 3"),
+        ("segments", "a r 1 2 1", "a channel in the fifth is not supported"),
+        ("segments", "a r 0,5 2", "start must be a number of seconds, got '0,5'"),
+        ("segments", "a r 0 nan", "end must be a number of seconds, got 'nan'"),
+        ("segments", "a r 0 1e999", "finite number of seconds, got '1e999'"),
+        ("segments", "a r 2 1.5", "0 <= start < end, got start=2.0, end=1.5"),
+        ("segments", "a r -1 1.5", "0 <= start < end, got start=-1.0, end=1.5"),
+        ("spk2utt", "s", "at least one id"),
+        ("spk2utt", "s a b\nt b", "'b' is listed twice, first for speaker 's'"),
+        ("reco2num_spk", "r 0", "got '0'"),
+        ("reco2num_spk", "r 2.0", "got '2.0'"),
+        ("spk2gender", "s x", "got 'x'"),
+        ("reco2dur", "r 0", "got '0'"),
+        ("wav_scp", "r ", "got no path"),
     ],
 )
-def test_values_are_checked(file, read, line, problem):
-    fails(read, file(line + "\n"), f":1: {problem}\n    {line.rstrip()}")
-
-
-def test_spk2utt_gives_no_id_two_speakers(file):
-    path = file("s a b\nt b\n")
-    message = ":2: id 'b' is listed twice, first for speaker 's'\n    t b"
-    fails(tables.read_spk2utt, path, message)
-
-
-def test_a_missing_table_is_a_missing_file(tmp_path):
-    with pytest.raises(MissingFileError, match="segments: no such file"):
-        tables.read_segments(tmp_path / "segments")
-    with pytest.raises(MissingFileError, match="is not a file"):
-        tables.read_segments(tmp_path)
+def test_values_are_checked(refused, table, text, problem):
+    read = getattr(tables, f"read_{table}")
+    refused(read, text + "\n", problem, line=text.count("\n") + 1)
 
 
 def test_writers_sort_in_c_locale_order(tmp_path):
@@ -239,11 +144,7 @@ def test_segments_round_trip_to_the_last_bit(tmp_path_factory, spans):
 
 @pytest.mark.parametrize("name", ["", "a b", "a\tb", "a\nb", "a\xa0b"])
 def test_writers_refuse_ids_that_would_shift_the_fields(tmp_path, name):
-    message = (
-        f"write_utt2spk: id must be a name without white space, which separates the "
-        f"fields of utt2spk, got {name!r}; rename it"
-    )
-    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(InvalidParameterError, match="write_utt2spk: id must be"):
         tables.write_utt2spk(tmp_path / "utt2spk", {name: "s"})
     with pytest.raises(InvalidParameterError, match="write_utt2spk: speaker must be"):
         tables.write_utt2spk(tmp_path / "utt2spk", {"a": name})
@@ -255,33 +156,6 @@ def test_writers_refuse_ids_that_would_shift_the_fields(tmp_path, name):
     ):
         tables.write_segments(tmp_path / "segments", segments)
     assert list(tmp_path.iterdir()) == []
-
-
-SPEAKERS = ("speakers", "read_utt2spk")
-
-
-@pytest.mark.parametrize(
-    ("table", "argument", "reader"),
-    [
-        ("segments", "segments", "read_segments"),
-        ("utt2spk", *SPEAKERS),
-        ("spk2utt", *SPEAKERS),
-        ("reco2num_spk", "counts", "read_reco2num_spk"),
-        ("spk2gender", "genders", "read_spk2gender"),
-        ("reco2dur", "durations", "read_reco2dur"),
-        ("wav_scp", "sources", "read_wav_scp"),
-    ],
-)
-def test_paths_and_values_are_not_confused(tmp_path, table, argument, reader):
-    message = (
-        f"write_{table}: {argument} must be a mapping, got the path 'x'; read it with "
-        f"{reader}"
-    )
-    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
-        getattr(tables, f"write_{table}")(tmp_path / "y", "x")
-    message = f"read_{table}: path must be the path of a file, got a value of type dict"
-    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
-        getattr(tables, f"read_{table}")({"a": "b"})
 
 
 def test_writers_refuse_what_does_not_fit_a_line(tmp_path):

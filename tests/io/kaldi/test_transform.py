@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
-from sms_diar.io.kaldi.ark import read_ark
-from sms_diar.io.kaldi.binary import BINARY, object_bytes
+from sms_diar.errors import InvalidParameterError, MissingExtraError
+from sms_diar.io.kaldi.ark import BINARY, object_bytes, read_ark
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.transform import (
     Centering,
@@ -21,14 +20,6 @@ from sms_diar.io.kaldi.transform import (
     read_transform,
     write_transform,
 )
-
-
-def refusal(path, data=None):
-    if data is not None:
-        path.write_bytes(data)
-    with pytest.raises(DataFormatError) as caught:
-        read_transform(path)
-    return str(caught.value).removeprefix(str(path))
 
 
 def test_centering_by_hand():
@@ -111,23 +102,18 @@ def test_hdf5_without_h5py_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     path = tmp_path / "transform.h5"
     path.write_bytes(b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(MissingExtraError) as caught:
+    with pytest.raises(MissingExtraError, match=r"sms-diar\[h5\]"):
         read_transform(path)
-    assert str(caught.value) == (
-        f"{path}: reading HDF5 needs h5py; pip install 'sms-diar[h5]', or save the "
-        f"arrays with numpy.savez"
-    )
 
 
-def test_hdf5_is_read_and_damage_noticed(tmp_path):
+def test_hdf5_is_read_and_damage_noticed(tmp_path, refused):
     h5py = pytest.importorskip("h5py")
-    path = tmp_path / "transform.h5"
+    path = tmp_path / "x"
     with h5py.File(path, "w") as file:
         for name in ("mean1", "lda", "mean2"):
             file[name] = getattr(VBX, name)
     np.testing.assert_array_equal(read_transform(path).lda, VBX.lda)
-    message = refusal(path, path.read_bytes()[:500])
-    assert message.startswith(": not a whole HDF5 file (")
+    refused(read_transform, path.read_bytes()[:500], "not a whole HDF5 file (")
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -148,74 +134,51 @@ def test_what_is_written_comes_back(tmp_path, transform, dtype, binary):
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "problem"),
     [
-        (b"", ": is empty"),
-        (b"a [ 1 2 ]\n", ": neither a Kaldi vector or matrix nor a VBx transform (npz "
-         "or HDF5)"),
-        (BINARY + b"<Plda> DV ", ": expected a vector or matrix, found '<Plda>'; "
-         "it is a PLDA model"),
-        (b"<Nnet> x", ": expected a vector or matrix, found '<Nnet>'"),
-        (b"[ 1 2 ]\n[ 3 ]\n",
-         ": expected one vector or matrix, but more follows at byte 8"),
-        (b"[ 1 nan ]", ": Centering: mean must be finite, got NaN or infinity"),
-        (b"[ ]", ": Centering: mean must be a vector, got shape (0,)"),
-        (BINARY + b"CM2 x", ": the transform at byte 0 is a compressed matrix (CM2); "
-         "expand it with Kaldi's copy-matrix first"),
-        (BINARY + object_bytes([1.0], owner="t")[:-1],
-         ": the transform at byte 0 declares 1 doubles (8 bytes), but the file ends "
-         "after 7 of them; it is truncated or damaged"),
+        (b"", "is empty"),
+        (b"a [ 1 2 ]\n", "neither a Kaldi vector or matrix nor a VBx transform"),
+        (BINARY + b"<Plda> DV ", "found '<Plda>'; it is a PLDA model"),
+        (b"<Nnet> x", "found '<Nnet>'"),
+        (b"[ 1 2 ]\n[ 3 ]\n", "more follows at byte 8"),
+        (b"[ 1 nan ]", "mean must be finite"),
+        (b"[ ]", "mean must be a vector, got shape (0,)"),
+        (BINARY + b"CM2 x", "compressed matrix (CM2)"),
+        (BINARY + object_bytes([1.0], owner="t")[:-1], "the file ends after 7 of"),
     ],
-)  # fmt: skip
-def test_files_of_other_things_are_refused(tmp_path, data, message):
-    assert refusal(tmp_path / "t", data) == message
-
-
-def test_an_npz_must_have_all_parts(tmp_path):
-    path = tmp_path / "t.npz"
-    np.savez(path, mean1=VBX.mean1, mu=VBX.mean2)
-    assert refusal(path) == (
-        ": a VBx transform has mean1, lda and mean2, but lda and mean2 is not among "
-        "mean1, mu"
-    )
-    np.savez(path, mean1=VBX.mean1, lda=VBX.lda.T, mean2=VBX.mean2)
-    assert refusal(path) == (
-        ": VbxTransform: lda must have shape (len(mean1), len(mean2)), got lda, "
-        "mean1, mean2 of shapes (1, 2), (2,) and (1,)"
-    )
-    np.savez(path, mean1=np.array(["x"]), lda=VBX.lda, mean2=VBX.mean2)
-    assert refusal(path).startswith(": could not convert string to float")
+)
+def test_files_of_other_things_are_refused(refused, data, problem):
+    refused(read_transform, data, problem)
 
 
 @pytest.mark.parametrize(
-    ("transform", "rule"),
+    ("arrays", "problem"),
     [
-        (Centering(np.ones(3)), "(n, 3)"),
-        (LinearTransform(np.ones((2, 3))), "(n, 3) or (n, 2)"),
-        (VBX, "(n, 2)"),
+        ({"mean1": VBX.mean1, "mu": VBX.mean2}, "lda and mean2 is not among mean1, mu"),
+        (vars(VBX) | {"lda": VBX.lda.T}, "shapes (1, 2), (2,) and (1,)"),
+        (vars(VBX) | {"mean1": np.array(["x"])}, "could not convert string to float"),
     ],
 )
-def test_vectors_must_have_the_dimension(transform, rule):
-    owner = type(transform).__name__
-    with pytest.raises(InvalidParameterError) as caught:
-        transform.apply(np.ones((1, 4)))
-    assert str(caught.value) == f"{owner}: vectors must have shape {rule}, got (1, 4)"
-    with pytest.raises(InvalidParameterError):
-        transform.apply(np.ones(2))
+def test_an_npz_must_have_all_parts(refused, tmp_path, arrays, problem):
+    with (tmp_path / "x").open("wb") as file:
+        np.savez(file, **arrays)
+    refused(read_transform, None, problem)
 
 
-def test_a_vector_without_direction_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
-        VBX.apply([[0.0, 0.0], [1.0, 1.0]])
-    assert str(caught.value) == (
-        "VbxTransform: vectors must differ from the mean, got row 1 equal to it, which "
-        "has no direction"
-    )
+@pytest.mark.parametrize(
+    ("transform", "vectors", "problem"),
+    [
+        (Centering(np.ones(3)), np.ones((1, 4)), r"\(n, 3\), got \(1, 4\)"),
+        (LinearTransform(np.ones((2, 3))), np.ones((1, 4)), r"\(n, 3\) or \(n, 2\)"),
+        (VBX, np.ones(2), r"\(n, 2\), got \(2,\)"),
+        (VBX, [[0.0, 0.0], [1.0, 1.0]], "row 1 equal to it, which has no direction"),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused(transform, vectors, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        transform.apply(vectors)
 
 
 def test_an_unknown_length_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="length must be one of"):
         replace(VBX, length="sqrt")
-    assert str(caught.value) == (
-        "VbxTransform: length must be one of 'unit', 'sqrt-dim', got 'sqrt'"
-    )

@@ -1,7 +1,6 @@
 """Turns of any file format, with the numbers of their lines."""
 
 import os
-import re
 
 import pytest
 
@@ -58,16 +57,6 @@ def test_uniform_and_odd_lines_are_read_alike(tmp_path):
     assert [row[4] for row in rows(read_annotation(odd))] == [5, 6, 7]
 
 
-def test_lines_of_nine_and_eleven_fields_do_not_pass_for_ten(tmp_path):
-    path = tmp_path / "x.rttm"
-    path.write_text(
-        "SPEAKER r 1 0 1 <NA> <NA> s <NA>\n"
-        "SPEAKER SPEAKER 1 0 1 <NA> <NA> my speaker <NA> <NA>\n"
-    )
-    with pytest.raises(DataFormatError, match=r"x.rttm:2: a SPEAKER line has 9 or 10"):
-        read_annotation(path)
-
-
 def test_times_are_exact_to_twelve_decimals(tmp_path):
     path = tmp_path / "x.rttm"
     path.write_text(LINE.format("r", "0.100000000001", "0.2", "s"))
@@ -92,21 +81,34 @@ def test_names_beyond_ascii_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"),
+    ("name", "text", "line", "problem"),
     [
-        ("SPEAKER r 1 x 1 <NA> <NA> s <NA> <NA>", "onset must be a number of seconds"),
-        ("SPEAKER r 1 0 nan <NA> <NA> s <NA> <NA>", "duration must be a number"),
-        ("SPEAKER r 1 -1 2 <NA> <NA> s <NA> <NA>", "onset must not be negative"),
-        ("SPEAKER r 1 2e6 1 <NA> <NA> s <NA> <NA>", "onset must be below 1000000"),
-        ("LEXEMES r 1 0 1 <NA> <NA> s <NA> <NA>", "RTTM has no lines of type"),
-        ("SPEAKER r 1 0 1", "a SPEAKER line has 9 or 10 fields, this one has 5"),
+        ("x.rttm", "SPEAKER r 1 x 1 <NA> <NA> s <NA> <NA>", 1, "seconds, got 'x'"),
+        ("x.rttm", "SPEAKER r 1 0 nan <NA> <NA> s <NA> <NA>", 1, "duration must be"),
+        ("x.rttm", "SPEAKER r 1 -1 2 <NA> <NA> s <NA> <NA>", 1, "must not be negative"),
+        ("x.rttm", "SPEAKER r 1 2e6 1 <NA> <NA> s <NA> <NA>", 1, "below 1000000"),
+        ("x.rttm", "SPEAKER r 1 0 1e6 <NA> <NA> s <NA> <NA>", 1, "got 1e6"),
+        ("x.rttm", "SPEAKER r 1 0 <NA> <NA> <NA> s <NA> <NA>", 1, "got '<NA>'"),
+        ("x.rttm", "LEXEMES r 1 0 1 <NA> <NA> s <NA> <NA>", 1, "type 'LEXEMES'"),
+        ("x.rttm", "; comment\nseg1 rec 0.0 1.5", 2, "type 'seg1'"),
+        ("x.rttm", "SPEAKER r 1 0 1", 1, "9 or 10 fields, this one has 5"),
+        ("x.rttm", "SPEAKER my call 1 0 1 <NA> <NA> s <NA> <NA>", 1, "contain spaces"),
+        (
+            "x.rttm",
+            "SPEAKER r 1 0 1 <NA> <NA> s <NA>\n"  # nine and eleven are twice ten
+            "SPEAKER SPEAKER 1 0 1 <NA> <NA> my speaker <NA> <NA>\n",
+            2,
+            "9 or 10 fields, this one has 11",
+        ),
+        ("x.rttm", b"SPEAKER r 1 0 1 <NA> <NA> \xe9 <NA> <NA>\n", 1, "byte 0xe9"),
+        ("x.csv", "id,speaker\nu,s\n", 1, "the header must have"),
+        ("x.csv", "recording,start,end,speaker\nr,0,1\n", 2, "this row has 3"),
+        ("x.csv", "recording,start,duration,speaker\nr,-1,3,s\n", 2, "negative"),
+        ("x.ctm", "r 1 0.5\n", 1, "5 or 6 fields"),
     ],
 )
-def test_bad_lines_are_named(tmp_path, line, problem):
-    path = tmp_path / "x.rttm"
-    path.write_text(LINE.format("r", "0", "1", "s") + line + "\n")
-    with pytest.raises(DataFormatError, match=re.escape(f"{path}:2: {problem}")):
-        read_annotation(path)
+def test_bad_lines_are_named(refused, name, text, line, problem):
+    refused(read_annotation, text, problem, line=line, name=name)
 
 
 def test_all_problems_are_listed_at_once(tmp_path):
@@ -170,32 +172,12 @@ def test_ctm_like_tables_and_csv(tmp_path):
     want = [("r", 0.5, 1.75, "s"), ("r", 2.0, 3.0, "t")]
     assert [row[:4] for row in rows(read_annotation(ctm))] == want
     assert [row[:4] for row in rows(read_annotation(table))] == want
-    table.write_text("id,speaker\nu,s\n")
-    with pytest.raises(DataFormatError, match=r"x.csv:1: the header must have"):
-        read_annotation(table)
-    ctm.write_text("r 1 0.5\n")
-    with pytest.raises(DataFormatError, match=r"x.ctm:1: a line has 5 or 6 fields"):
-        read_annotation(ctm)
-
-
-def test_a_row_of_csv_is_as_strict_as_a_line(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("recording,start,duration,speaker\nr,0,1,s\nr,-1,3,s\n")
-    with pytest.raises(DataFormatError, match=r"x.csv:3: start must not be negative"):
-        read_annotation(path)
 
 
 def test_turns_in_place_of_paths_are_refused():
     turn = Turn(Segment("r", 0.0, 1.0), "s")
-    for value, kind in (
-        ([turn], "list"),
-        (Annotation.from_turns([turn]), "Annotation"),
-    ):
-        message = (
-            f"read_annotation: sources must be the paths of files, folders or "
-            f"patterns, got a value of type {kind}; turns in memory need no reading"
-        )
-        with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+    for value in ([turn], Annotation.from_turns([turn])):
+        with pytest.raises(InvalidParameterError, match="sources must be the paths"):
             read_annotation(value)
 
 
@@ -233,9 +215,6 @@ def test_a_pipe_is_refused_without_waiting_for_it(tmp_path, source):
     folder.mkdir()
     (folder / "a.rttm").write_text(LINE.format("r", 0, 1, "s"))
     os.mkfifo(folder / "b.rttm")
-    with pytest.raises(DataFormatError) as error:
+    with pytest.raises(DataFormatError, match="a pipe, a device or a folder") as caught:
         read_annotation(tmp_path / source)
-    assert str(error.value) == (
-        f"{folder / 'b.rttm'}: is not a regular file but a pipe, a device or a folder; "
-        f"store the turns in a file, or pass them to standard input (-)"
-    )
+    assert caught.value.path == folder / "b.rttm"

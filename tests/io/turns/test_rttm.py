@@ -1,14 +1,13 @@
 """NIST RTTM in and out."""
 
 import io
-import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.turns.files import read_annotation
 from sms_diar.io.turns.rttm import Words, read_rttm, runs_of, write_rttm
 from sms_diar.timeline.annotation import Annotation
@@ -109,82 +108,10 @@ def test_what_is_read_is_a_value(tmp_path):
     assert list(read_rttm(tmp_path / "y.rttm")) == sorted(turns)
 
 
-def test_paths_and_values_are_not_confused(tmp_path):
-    with pytest.raises(
-        InvalidParameterError,
-        match=re.escape(
-            "write_rttm: turns must be an iterable of Turn, got the path 'turns.rttm'; "
-            "read it with read_rttm"
-        ),
-    ):
-        write_rttm(tmp_path / "x.rttm", "turns.rttm")
-    with pytest.raises(
-        InvalidParameterError,
-        match=r"^read_rttm: path must be the path of a file, got a value of type list$",
-    ):
-        read_rttm([turn(0.0, 1.0)])
-
-
 def test_byte_order_mark_and_crlf_hide_no_turn(tmp_path):
     path = tmp_path / "x.rttm"
     path.write_bytes(b"\xef\xbb\xbfSPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\r\n")
     assert list(read_rttm(path)) == [turn(0.0, 1.0)]
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (
-            "SPEAKER r 1 0.0 1.0 <NA>",
-            "a SPEAKER line has 9 or 10 fields, this one has 6",
-        ),
-        (
-            "SPEAKER my call 1 0 1 <NA> <NA> s <NA> <NA>",
-            "a SPEAKER line has 9 or 10 fields, this one has 11; names must not "
-            "contain spaces",
-        ),
-        (
-            "SPEAKER r 1 x 1 <NA> <NA> s <NA> <NA>",
-            "onset must be a number of seconds, got 'x'",
-        ),
-        (
-            "SPEAKER r 1 0 <NA> <NA> <NA> s <NA> <NA>",
-            "duration must be a number of seconds, got '<NA>'",
-        ),
-        (
-            "SPEAKER r 1 -1 1 <NA> <NA> s <NA> <NA>",
-            "onset must not be negative, got -1",
-        ),
-        (
-            "SPEAKER r 1 0 1e6 <NA> <NA> s <NA> <NA>",
-            "duration must be below 1000000 seconds, got 1e6",
-        ),
-        (
-            "seg1 rec 0.0 1.5",
-            "RTTM has no lines of type 'seg1'; a turn begins with SPEAKER",
-        ),
-    ],
-)
-def test_errors_have_a_line(tmp_path, line, problem):
-    path = tmp_path / "x.rttm"
-    path.write_text(f";; comment\n{line}\n")
-    with pytest.raises(DataFormatError) as caught:
-        list(read_rttm(path))
-    assert str(caught.value) == f"{path}:2: {problem}\n    {line}"
-
-
-def test_bytes_that_are_not_utf8_have_a_line(tmp_path):
-    path = tmp_path / "x.rttm"
-    path.write_bytes(b"SPEAKER r 1 0 1 <NA> <NA> Andr\xe9 <NA> <NA>\n")
-    with pytest.raises(
-        DataFormatError, match=r":1: byte 0xe9 in column 31 is not UTF-8"
-    ):
-        list(read_rttm(path))
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(MissingFileError, match=r"none\.rttm: no such file"):
-        list(read_rttm(tmp_path / "none.rttm"))
 
 
 def test_writes_ten_fields_sorted_by_recording_and_start():
@@ -221,26 +148,17 @@ def test_rounding_leaves_touching_turns_touching(tmp_path):
     assert first.segment.end == second.segment.start == 1.001
 
 
-def test_no_turns_make_an_empty_file(tmp_path):
-    write_rttm(tmp_path / "x.rttm", [])
-    assert list(read_rttm(tmp_path / "x.rttm")) == []
-
-
 @pytest.mark.parametrize(
-    ("bad", "which", "name"),
+    ("bad", "parameter"),
     [
-        (turn(0, 1, "s", "my call"), "recording", "my call"),
-        (turn(0, 1, "Ann Lee"), "speaker", "Ann Lee"),
-        (turn(0, 1, "a\u3000b"), "speaker", "a\u3000b"),
-        (turn(0, 1, ""), "speaker", ""),
+        (turn(0, 1, "s", "my call"), "recording"),
+        (turn(0, 1, "Ann Lee"), "speaker"),
+        (turn(0, 1, "a\u3000b"), "speaker"),
+        (turn(0, 1, ""), "speaker"),
     ],
 )
-def test_names_with_white_space_are_refused(tmp_path, bad, which, name):
-    message = (
-        f"write_rttm: {which} must be a name without white space, which separates the "
-        f"fields of RTTM, got {name!r}; rename it"
-    )
-    with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
+def test_names_with_white_space_are_refused(tmp_path, bad, parameter):
+    with pytest.raises(InvalidParameterError, match=f"{parameter} must be a name"):
         write_rttm(tmp_path / "x.rttm", [turn(0, 1), bad])
     assert list(tmp_path.iterdir()) == []
 

@@ -1,11 +1,17 @@
-"""Regions to be scored."""
+"""Regions to be scored, and regions of speech."""
 
-import re
+from functools import partial
 
 import pytest
 
-from sms_diar.errors import DataFormatError
-from sms_diar.io.turns.uem import read_uem, scan_uem, write_uem
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.turns.uem import (
+    read_uem,
+    read_vad_lab,
+    scan_uem,
+    write_uem,
+    write_vad_lab,
+)
 from sms_diar.timeline.regions import regions_of
 from sms_diar.timeline.ticks import ticks_of
 from sms_diar.types import Segment
@@ -23,20 +29,17 @@ def test_regions_are_read_in_file_order(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"),
+    ("text", "problem"),
     [
         ("a 1 5", "a region has 4 fields"),
-        ("a 1 5 5", "a region must satisfy 0 <= start < end, got 5 and 5"),
-        ("a 1 -1 5", "a region must satisfy"),
+        ("a 1 5 5", "0 <= start < end, got 5 and 5"),
+        ("a 1 -1 5", "0 <= start < end"),
         ("a 1 x 5", "start must be a number of seconds, got 'x'"),
     ],
 )
-def test_bad_lines_are_named(tmp_path, line, problem):
-    path = tmp_path / "x.uem"
-    path.write_text(f"a 1 0 1\n{line}\n")
-    with pytest.raises(DataFormatError, match=re.escape(f"{path}:2: {problem}")):
-        read_uem(path)
-    assert [remark.line for remark in scan_uem(path).problems] == [2]
+def test_bad_lines_are_named(refused, tmp_path, text, problem):
+    refused(read_uem, f"a 1 0 1\n{text}\n", problem, line=2)
+    assert [remark.line for remark in scan_uem(tmp_path / "x").problems] == [2]
 
 
 def test_regions_survive_a_round_trip(tmp_path):
@@ -45,3 +48,25 @@ def test_regions_survive_a_round_trip(tmp_path):
     write_uem(path, regions)
     assert path.read_text().splitlines()[0] == "a 1 0.0 0.00001"
     assert regions_of(read_uem(path), "a") == regions
+
+
+def test_labels_select_regions_of_speech(tmp_path, refused):
+    path = tmp_path / "x"
+    path.write_text("0.5 1 speech\n1 2 noise\n2.5 3 speech\n")
+    speech = [Segment("r", 0.5, 1.0), Segment("r", 2.5, 3.0)]
+    assert read_vad_lab(path, "r") == speech
+    assert len(read_vad_lab(path, "r", label=None)) == 3
+    other = partial(read_vad_lab, recording="r", label="sp")
+    refused(other, None, "'sp', the labels are 'speech', 'noise'")
+    read = partial(read_vad_lab, recording="r")
+    refused(read, "0.5 1 speech\n2 1 speech\n", "got start=2.0, end=1.0", line=2)
+
+
+def test_labels_that_are_written_read_back(tmp_path):
+    path = tmp_path / "x.lab"
+    regions = [Segment("r", 2.0, 3.0), Segment("r", 0.25, 1.0)]
+    write_vad_lab(path, regions)
+    assert path.read_text() == "0.25 1.0 speech\n2.0 3.0 speech\n"
+    assert read_vad_lab(path, "r") == sorted(regions)
+    with pytest.raises(InvalidParameterError, match="one recording, got a, b"):
+        write_vad_lab(path, [Segment("a", 0, 1), Segment("b", 0, 1)])

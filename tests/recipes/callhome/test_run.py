@@ -20,7 +20,7 @@ from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
-from sms_diar.io.turns.vad_lab import write_vad_lab
+from sms_diar.io.turns.uem import write_vad_lab
 from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.pipeline.train.models import read_backend
 from sms_diar.synthetic.voices import Voice, converse
