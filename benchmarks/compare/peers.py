@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sms_diar.clustering.baselines import AgglomerativeSpeakers, SpeakerBaseline
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.synthetic import PldaWorld

@@ -20,6 +20,7 @@ __all__ = [
     "MeanShift",
     "SpeakerBlurringMeanShift",
     "SpeakerEvidenceMeanShift",
+    "SpeakerFragmentMeanShift",
     "SpeakerMeanShift",
     "SpeakerStochasticMeanShift",
     "StochasticMeanShift",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         StochasticMeanShift,
     )
     from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+    from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift
     from sms_diar.clustering.speakers.mean_shift import (
         SpeakerBlurringMeanShift,
         SpeakerMeanShift,
@@ -55,6 +57,7 @@ else:
             "MeanShift": "sms_diar.clustering.points.mean_shift",
             "SpeakerBlurringMeanShift": "sms_diar.clustering.speakers.mean_shift",
             "SpeakerEvidenceMeanShift": "sms_diar.clustering.speakers.evidence",
+            "SpeakerFragmentMeanShift": "sms_diar.clustering.speakers.fragments",
             "SpeakerMeanShift": "sms_diar.clustering.speakers.mean_shift",
             "SpeakerStochasticMeanShift": "sms_diar.clustering.speakers.mean_shift",
             "StochasticMeanShift": "sms_diar.clustering.points.stochastic",

@@ -46,6 +46,8 @@ class Method:
         each step; 0 draws nothing.
     needs_plda : bool, default=False
         True if the method requires a back end with a PLDA model.
+    with_plda : str, optional
+        Class of the estimator for back ends with a PLDA model, if it is another one.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Method:
     options: tuple[str, ...] = ()
     spread: float = 0.0
     needs_plda: bool = False
+    with_plda: str = ""
 
     @property
     def line(self) -> str:
@@ -65,9 +68,11 @@ class Method:
         low, high = (round((1.0 + sign * self.spread) * k) for sign in (-1, 1))
         return max(1, low), max(1, high)
 
-    def load(self) -> type[Any]:
-        """Import the estimator."""
-        module, _, name = self.estimator.partition(":")
+    def load(self, backend: BackEnd | None = None) -> type[Any]:
+        """Import the estimator for a back end."""
+        has_plda = backend is not None and backend.kind == "plda"
+        path = self.with_plda if has_plda and self.with_plda else self.estimator
+        module, _, name = path.partition(":")
         loaded = importlib.import_module(f"sms_diar.clustering.{module}")
         estimator: type[Any] = getattr(loaded, name)
         return estimator
@@ -117,9 +122,10 @@ _DRAWN = (*_SHIFT, "max_steps")
 _ENTRIES = (
     Method(
         "sms",
-        "speakers.evidence:SpeakerEvidenceMeanShift",
-        "the default, needs no settings; runs of stochastic mean shift propose, the "
-        "evidence decides",
+        "speakers.fragments:SpeakerFragmentMeanShift",
+        "the default, without settings: fragments by stochastic mean shift that are "
+        "merged, or, with a PLDA model, the partition of highest evidence",
+        with_plda="speakers.evidence:SpeakerEvidenceMeanShift",
     ),
     Method(
         "sms-paper",
@@ -245,7 +251,7 @@ def build_method(
     chosen = MethodOptions() if options is None else options
     check_options(name, chosen)
     method = METHODS[name]
-    model: SpeakerEstimator = method.load()(
+    model: SpeakerEstimator = method.load(backend)(
         backend=backend,
         num_speakers=num_speakers,
         min_speakers=min_speakers,

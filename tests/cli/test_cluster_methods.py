@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sms_diar.clustering.methods import METHODS as REGISTRY
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.tables import write_segments

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from sms_diar._validation import check_rows_finite
+from sms_diar._validation import check_rows_finite, check_share
 from sms_diar.clustering._found import FoundMixin
 from sms_diar.clustering.speakers.bounds import check_bounds
+from sms_diar.clustering.speakers.rows import RowTimes, row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_training import session_backend
@@ -88,8 +90,17 @@ class SpeakerEstimator(
         self : object
             The fitted estimator.
         """
+        rows = self._checked_rows(X)
+        with self._prepared(rows):
+            self._fit_rows(rows)
+        return self
+
+    def _checked_rows(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the rows as an array, after all checks of rows and parameters."""
         self._check_parameters()
-        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        rows: FloatArray = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite=False
+        )
         check_rows_finite(self._name, rows)
         if self.backend is not None and self.backend.dim != rows.shape[1]:
             raise InvalidParameterError(
@@ -97,12 +108,18 @@ class SpeakerEstimator(
                 f"back end, got {rows.shape[1]}"
             )
         self._check_counts(len(rows))
-        # Use one thread: the split of a matrix product among threads can change its
-        # last bit, and labels must not depend on the load of the machine.
+        return rows
+
+    @contextmanager
+    def _prepared(self, rows: FloatArray) -> Iterator[None]:
+        """Set ``backend_``, and use one thread.
+
+        The split of a matrix product among threads can change its last bit, and labels
+        must not depend on the load of the machine.
+        """
         with threadpool_limits(limits=1):
             self.backend_ = self.backend or self._default_backend(rows)
-            self._fit_rows(rows)
-        return self
+            yield
 
     def fit_timed(
         self, X: npt.ArrayLike, segments: Sequence[Segment] | None = None
@@ -189,3 +206,77 @@ class SpeakerEstimator(
                     f"{self._name}: {name} must be at most the number of segments "
                     f"({n}), got {value}"
                 )
+
+
+class TimedEstimator(SpeakerEstimator):
+    """Base class with a weight per row and optional times; see its subclasses."""
+
+    takes_times: ClassVar[bool] = True
+    row_weight: float | Literal["auto"]
+
+    @abstractmethod
+    def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:
+        """Label the rows, with ``backend_`` and ``row_weight_``."""
+
+    @abstractmethod
+    def _estimated_row_weight(self, X: FloatArray) -> float:
+        """Estimate the number of observations per row without times."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: Any = None,
+        segments: Sequence[Segment] | None = None,
+    ) -> Self:
+        """Cluster the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_segments, n_features)
+            Raw embeddings, one per segment; in order of time if they overlap.
+        y : Ignored
+            Not used, present for API consistency by convention.
+        segments : sequence of Segment, optional
+            Time of each row. It shows which windows overlap, and consecutive windows
+            show how a speaker varies.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        rows = self._checked_rows(X)
+        if segments is not None and len(segments) != len(rows):
+            raise InvalidParameterError(
+                f"{self._name}: segments must be one for each of the {len(rows)} rows, "
+                f"got {len(segments)}"
+            )
+        with self._prepared(rows):
+            self._fit_session(rows, segments)
+        return self
+
+    def _fit_rows(self, X: FloatArray) -> None:
+        self._fit_session(X, None)
+
+    def _fit_session(self, X: FloatArray, segments: Sequence[Segment] | None) -> None:
+        if not isinstance(self.row_weight, str):
+            self.row_weight_ = float(self.row_weight)
+        elif segments is not None:
+            self.row_weight_ = row_weight_of(segments)
+        else:
+            self.row_weight_ = self._estimated_row_weight(X)
+        times = None
+        if segments is not None:
+            times = RowTimes.of_segments(segments)
+        elif self.row_weight_ < 1.0:
+            times = RowTimes.of_steps(len(X), self.row_weight_)
+        self._fit_in_time(X, times)
+        self._tell(1.0)
+
+    def estimates(self) -> dict[str, float]:
+        """Return the number of observations per row."""
+        return {"row_weight": self.row_weight_}
+
+    def _check_limits(self) -> None:
+        if self.row_weight != "auto":
+            check_share(self._name, "row_weight", self.row_weight)

@@ -20,7 +20,7 @@ from sms_diar.clustering.many.across import (
     estimate_memory,
 )
 from sms_diar.clustering.many.nearest import EXACT, load_faiss
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.context import RunContext

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -128,7 +129,8 @@ def cluster(
     >>> result.labels_[[0, 39]]
     array([0, 1])
     """
-    estimator = build_method(
+    build = partial(
+        build_method,
         method,
         options=MethodOptions(k=k, tol=tol, threshold=threshold),
         seed=seed,
@@ -136,11 +138,12 @@ def cluster(
         min_speakers=min_speakers,
         max_speakers=max_speakers,
     )
+    build()  # checks the options before any file is read
     context = RunContext.of(max_memory=max_memory, progress=progress)
     vectors = _embeddings(embeddings, allow_commands=allow_commands)
     _refuse_empty(vectors)
     times = None if segments is None else _segments(segments, vectors, context.progress)
-    estimator.set_params(backend=choose_backend(vectors, plda, transform))
+    estimator = build(choose_backend(vectors, plda, transform))
     recording_of = None
     if per_recording is False or recordings is not None:
         recording_of = recordings_of(vectors, times, recordings)

@@ -17,7 +17,7 @@ from sms_diar import _scheduler
 from sms_diar._progress import Progress, hundredths
 from sms_diar.clustering.rival import find_rival
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.report.tables import Table
 from sms_diar.scoring.backend_plda import phi_of

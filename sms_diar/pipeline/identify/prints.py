@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sms_diar._validation import is_real
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring.same_voice import VoiceComparison
 from sms_diar.types import BoolArray, FloatArray, Segment, Turn

@@ -14,7 +14,7 @@ from recipes.callhome.steps import (
 )
 from sms_diar._random import named_generator
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
-from sms_diar.clustering.speakers.row_weight import row_weight_of
+from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings.files import read_embeddings

@@ -1,0 +1,318 @@
+"""Default clustering without a trained model.
+
+Stochastic mean shift proposes pure fragments in a space that is learnt from the session
+(`space`), and fragments are merged while two are more likely one speaker than not
+(`merging`). ``DEFAULT.md`` explains the steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
+
+from sms_diar._random import as_generator
+from sms_diar.clustering._modes import by_first_appearance
+from sms_diar.clustering.speakers.base import TimedEstimator
+from sms_diar.clustering.speakers.bounds import reach_bounds
+from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
+from sms_diar.clustering.speakers.merging import Merged, merge_fragments
+from sms_diar.clustering.speakers.rows import (
+    RowTimes,
+    estimate_row_weight,
+    find_representatives,
+)
+from sms_diar.clustering.speakers.space import SessionSpace, learn_space
+from sms_diar.preprocessing import FoldedChain, scale_rows
+from sms_diar.scoring.backend import BackEnd, build_backend
+from sms_diar.scoring.backend_plda import phi_of
+from sms_diar.types import FloatArray, IntArray, RandomState
+
+NEIGHBOURS = 8
+"""Neighbours of a row in the run that proposes fragments."""
+
+MAX_NEIGHBOUR_SHARE = 0.15
+"""Maximum number of neighbours, as a share of the rows."""
+
+GATE = 0.6
+"""Minimum score of a neighbour, as a share of the score of the row with itself."""
+
+ALWAYS_NEIGHBOURS = 2
+"""Best neighbours that pass the gate in any case."""
+
+MIN_ROWS = 4
+"""Distinct rows below which a session is one speaker."""
+
+TRUST = (0.99, 1.29, 0.37)
+"""Log odds that a label is right: constant, weight of `nearness`, and weight of the log
+odds of the number of speakers; estimated by `scripts/fit-merging`."""
+
+TEMPERATURE = 1.0
+"""Power of the odds of merges in the probability of the number of speakers."""
+
+_BLOCK = 5_000  # Rows of long sessions in which fragments are proposed together.
+
+
+class SpeakerFragmentMeanShift(TimedEstimator):
+    """Mean-shift fragments, merged while they are probably one speaker.
+
+    It needs neither a trained model nor settings: the space in which rows are compared
+    is learnt from the session.
+
+    Parameters
+    ----------
+    backend : BackEnd or None, default=None
+        A cosine back end transforms the rows first; None uses their directions.
+    row_weight : float or "auto", default="auto"
+        Number of independent observations per row, below 1 for windows that overlap.
+        "auto" computes it from the times given to ``fit``, or estimates it from rows in
+        order of time.
+    num_speakers, min_speakers, max_speakers : int or None, default=None
+        Bounds on the number of clusters.
+    random_state : int, Generator, RandomState or None, default=None
+        Random seed. An int makes the labels reproducible.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_segments,)
+        Speaker of each segment, numbered from 0 by first appearance.
+    n_clusters_ : int
+        Number of speakers found.
+    backend_ : BackEnd
+        Back end that was used.
+    confidence_ : ndarray of shape (n_segments,)
+        Probability that the label of each segment is right.
+    count_posterior_ : dict from int to float
+        Probability of each number of speakers; numbers far off may be missing.
+    row_weight_ : float
+        Number of independent observations per row.
+    k_ : int
+        Number of neighbours; 0 if there were too few rows.
+    n_steps_ : int
+        Number of moves of single segments.
+    converged_ : bool
+        Always True: fragments need not be at rest.
+    n_features_in_ : int
+        Number of columns of the data.
+
+    See Also
+    --------
+    SpeakerEvidenceMeanShift : The default if there is a trained PLDA model.
+
+    Notes
+    -----
+    Time and memory grow linearly above 5,000 rows. With g fragments, merging costs
+    O(g^3) operations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sms_diar.clustering import SpeakerFragmentMeanShift
+    >>> rng = np.random.default_rng(0)
+    >>> speakers = np.repeat(rng.standard_normal((4, 20)), [30, 20, 10, 5], axis=0)
+    >>> X = speakers + 0.3 * rng.standard_normal((65, 20))
+    >>> SpeakerFragmentMeanShift(random_state=0).fit(X).n_clusters_
+    4
+    """
+
+    without_backend: ClassVar[str] = "no model: space and noise learnt from the session"
+
+    def __init__(
+        self,
+        *,
+        backend: BackEnd | None = None,
+        row_weight: float | Literal["auto"] = "auto",
+        num_speakers: int | None = None,
+        min_speakers: int | None = None,
+        max_speakers: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.backend = backend
+        self.row_weight = row_weight
+        self.num_speakers = num_speakers
+        self.min_speakers = min_speakers
+        self.max_speakers = max_speakers
+        self.random_state = random_state
+
+    def _default_backend(self, X: FloatArray) -> BackEnd:
+        """Use the directions of the rows."""
+        d = X.shape[1]
+        return build_backend(FoldedChain(np.eye(d), np.zeros(d), in_length=1.0))
+
+    def _estimated_row_weight(self, X: FloatArray) -> float:
+        return estimate_row_weight(scale_rows(phi_of(self.backend_, X)))
+
+    def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:
+        n = len(X)
+        low, high = self._bounds(n)
+        vectors = phi_of(self.backend_, X)
+        directions = scale_rows(vectors)  # shape: (n, d)
+        chosen = find_representatives(directions, times, self.row_weight_)
+        self._space: SessionSpace | None = None
+        self.k_, self.n_steps_, self.converged_ = 0, 0, True
+        if len(chosen.rows) < MIN_ROWS:
+            labels = np.zeros(n, dtype=np.int64)
+            posterior = {1: 1.0} if n == 1 else {1: 0.5, 2: 0.5}
+            confidence = np.full(n, posterior[1])
+        else:
+            kept_times = None if times is None else times.take(chosen.rows)
+            kept = directions[chosen.rows]  # shape: (m, d)
+            self._space = learn_space(kept, kept_times)
+            self._tell(0.1)
+            places = self._space.project(kept)  # shape: (m, q)
+            fragments = self._fragments(
+                vectors[chosen.rows], kept, places, chosen.new_speech
+            )
+            merged = merge_fragments(
+                places, kept, fragments, low, high, lambda x: self._tell(0.7 + 0.3 * x)
+            )
+            posterior = count_posterior(merged)
+            trust = _confidence(nearness(places, merged.labels), posterior)
+            labels, confidence = merged.labels[chosen.of], trust[chosen.of]
+        terms = self.backend_.features(self.backend_.prepare(X))
+        self.labels_ = by_first_appearance(reach_bounds(terms, labels, low, high))
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.confidence_ = confidence
+        self.count_posterior_ = _within_bounds(posterior, low, high, self.n_clusters_)
+        self._means = _means(self._project(directions), self.labels_)
+
+    def _fragments(
+        self,
+        vectors: FloatArray,
+        directions: FloatArray,
+        places: FloatArray,
+        new_speech: float,
+    ) -> IntArray:
+        """Propose fragments; long sessions in blocks, whose clusters are fragments."""
+        rng = as_generator(self.random_state)
+        n = len(vectors)
+        fragments = np.empty(n, dtype=np.int64)
+        n_found = 0
+        blocks = np.array_split(np.arange(n), max(1, round(n / _BLOCK)))
+        for number, block in enumerate(blocks, start=1):
+            labels = self._shift(vectors[block], new_speech, rng)
+            if len(blocks) > 1:
+                labels = merge_fragments(
+                    places[block], directions[block], labels, 1, len(block)
+                ).labels
+            fragments[block] = n_found + labels
+            n_found += int(labels.max()) + 1
+            self._tell(0.1 + 0.6 * number / len(blocks))
+        return fragments
+
+    def _shift(
+        self, vectors: FloatArray, new_speech: float, rng: np.random.Generator
+    ) -> IntArray:
+        """Run gated stochastic mean shift in the space of the session.
+
+        The nearest neighbours of overlapping windows share their speech, so numbers of
+        neighbours are divided by the share of new speech.
+        """
+        n = len(vectors)
+        limit = max(2, int(MAX_NEIGHBOUR_SHARE * n))
+        k = min(round(NEIGHBOURS / new_speech), limit)
+        run = SpeakerStochasticMeanShift(
+            backend=None if self._space is None else self._space.backend(),
+            k=k,
+            gate=GATE,
+            gate_least=min(round(ALWAYS_NEIGHBOURS / new_speech), max(2, k // 2)),
+            tol=1e-2,
+            max_steps=15 * n,
+            random_state=rng.spawn(1)[0],
+        )
+        with warnings.catch_warnings():
+            # Fragments need not be quite at rest.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            labels: IntArray = run.fit(vectors).labels_
+        self.n_steps_ += run.n_steps_
+        self.k_ = max(self.k_, k)
+        return labels
+
+    def _project(self, directions: FloatArray) -> FloatArray:
+        return directions if self._space is None else self._space.project(directions)
+
+    def _assign(self, X: FloatArray) -> IntArray:
+        """Assign each row to the speaker with the nearest mean."""
+        places = self._project(scale_rows(phi_of(self.backend_, X)))
+        # Row by row, so that the result does not depend on other rows.
+        nearest = [
+            int(np.argmin(np.sum((self._means - place) ** 2, axis=1)))
+            for place in places
+        ]
+        return np.array(nearest, dtype=np.int64)
+
+
+def count_posterior(merged: Merged) -> dict[int, float]:
+    """Return the probability of each number of speakers.
+
+    One speaker fewer means that the next merge should have been made, at its odds; one
+    more, that the least probable merge should not have been.
+    """
+    n_found = int(merged.labels.max()) + 1
+    weights = {n_found: 1.0}
+    fewer = more = 1.0
+    for step, probability in enumerate(merged.refused, start=1):
+        fewer *= _odds(probability)
+        weights[n_found - step] = fewer
+    for step, probability in enumerate(sorted(merged.taken)[:10], start=1):
+        more *= _odds(1.0 - probability)
+        weights[n_found + step] = more
+    total = sum(weights.values())
+    return {number: weights[number] / total for number in sorted(weights)}
+
+
+def _odds(probability: float) -> float:
+    return float((probability / max(1.0 - probability, 1e-12)) ** TEMPERATURE)
+
+
+def _within_bounds(
+    posterior: Mapping[int, float], low: int, high: int, n_found: int
+) -> dict[int, float]:
+    """Restrict a posterior to numbers between the bounds."""
+    kept = {n: p for n, p in posterior.items() if low <= n <= high}
+    total = sum(kept.values())
+    if n_found not in kept or total <= 0.0:
+        return {n_found: 1.0}
+    return {n: p / total for n, p in kept.items()}
+
+
+def _means(places: FloatArray, labels: IntArray) -> FloatArray:
+    sizes = np.bincount(labels)
+    means = np.zeros((len(sizes), places.shape[1]))
+    np.add.at(means, labels, places)
+    return means / sizes[:, None]
+
+
+def nearness(places: FloatArray, labels: IntArray) -> FloatArray:
+    """Compare the distances of rows to their own speaker and to the next one.
+
+    Returns the log ratio of squared distances, shape (n,): positive if the own speaker
+    is nearer. A row is excluded from the mean of its own speaker; alone, its ratio is
+    1. With one speaker, the result is 1 for all rows.
+    """
+    sizes = np.bincount(labels).astype(np.float64)
+    if len(sizes) == 1:
+        return np.ones(len(places))
+    means = _means(places, labels)
+    energy = np.sum(means**2, axis=1)
+    distances = np.sum(places**2, axis=1)[:, None] + energy - 2.0 * places @ means.T
+    rows, n_others = np.arange(len(places)), sizes[labels] - 1.0
+    # The mean of the others is farther away than the mean of all by n / (n - 1).
+    scale = ((n_others + 1.0) / np.maximum(n_others, 1.0)) ** 2
+    to_own = distances[rows, labels] * scale
+    distances[rows, labels] = np.inf
+    to_next = np.maximum(distances.min(axis=1), 1e-12)
+    log = np.log(np.clip(to_next / np.maximum(to_own, 1e-12), 1e-3, 1e3))
+    log[n_others == 0.0] = 0.0
+    return np.asarray(log)
+
+
+def _confidence(near: FloatArray, posterior: Mapping[int, float]) -> FloatArray:
+    """Return the probability that each label is right."""
+    certainty = logit(np.clip(max(posterior.values()), 0.01, 0.99))
+    constant, of_nearness, of_certainty = TRUST
+    return np.asarray(expit(constant + of_nearness * near + of_certainty * certainty))

@@ -1,0 +1,299 @@
+"""Merge fragments while two of them are more likely one speaker than not.
+
+The log odds that two clusters are one speaker are a linear function of seven
+measurements without units, so that they mean the same for any extractor:
+
+* distance: log distance of the means in the space of the session, in standard
+  deviations within a cluster, without the part that sampling explains;
+* similarity: cosine of the mean embeddings as the extractor gave them, corrected for
+  sampling;
+* direction: cosine of the means in the space of the session, seen from its centre;
+* smaller, larger: log numbers of rows;
+* crowd: log number of clusters, because the more there are, the more pairs are similar
+  by chance;
+* width: log variance of the wider cluster relative to the others, because a cluster of
+  several speakers must not attract more.
+
+Distance and similarity of a few rows are mostly chance, so their weights grow with the
+log size of the smaller cluster. `scripts/fit-merging` estimates the weights from
+sessions of the development corpora.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from sms_diar.types import FloatArray, IntArray
+
+MEASUREMENTS = (
+    "distance",
+    "similarity",
+    "direction",
+    "smaller",
+    "larger",
+    "crowd",
+    "width",
+)
+
+GROWING = ("distance", "similarity")
+"""Measurements whose weight grows with the log size of the smaller cluster."""
+
+POOLED_ROWS = 10.0
+"""Rows that the common variance counts as, against the variance of one cluster."""
+
+_AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
+_MAX_REFUSED = 10  # Refused merges that are recorded for the number of speakers.
+
+
+class Weights(NamedTuple):
+    """Weights of the log odds; ``growing_...`` are multiplied by "smaller"."""
+
+    distance: float
+    similarity: float
+    direction: float
+    smaller: float
+    larger: float
+    crowd: float
+    width: float
+    growing_distance: float
+    growing_similarity: float
+    constant: float
+
+
+WEIGHTS = Weights(
+    distance=-0.592,
+    similarity=1.631,
+    direction=1.78,
+    smaller=-2.606,
+    larger=0.815,
+    crowd=-0.605,
+    width=-3.762,
+    growing_distance=-1.872,
+    growing_similarity=6.674,
+    constant=0.942,
+)
+
+
+@dataclass(eq=False)
+class Clusters:
+    """Sums over clusters, which suffice to measure and to merge any two of them.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (g,)
+        Number of rows in each cluster.
+    means, raw_means : ndarray of shape (g, q) and (g, d)
+        Means in the space of the session, and of the rows of unit length.
+    spreads, raw_spreads : ndarray of shape (g,)
+        Summed squared distances from these means.
+    """
+
+    sizes: FloatArray
+    means: FloatArray
+    raw_means: FloatArray
+    spreads: FloatArray
+    raw_spreads: FloatArray
+
+    @classmethod
+    def of(
+        cls, places: FloatArray, directions: FloatArray, labels: IntArray
+    ) -> Clusters:
+        """Sum over clusters 0, 1, ... of rows."""
+        sizes = np.bincount(labels).astype(np.float64)
+        means, spreads = _moments(places, labels, sizes)
+        raw_means, raw_spreads = _moments(directions, labels, sizes)
+        return cls(sizes, means, raw_means, spreads, raw_spreads)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def merge(self, kept: int, gone: int) -> None:
+        """Merge two clusters; indices above `gone` decrease by one."""
+        a, b = self.sizes[kept], self.sizes[gone]
+        share = b / (a + b)
+        for means, spreads in (
+            (self.means, self.spreads),
+            (self.raw_means, self.raw_spreads),
+        ):
+            difference = means[gone] - means[kept]
+            spreads[kept] += spreads[gone] + a * share * float(difference @ difference)
+            means[kept] += share * difference
+        self.sizes[kept] = a + b
+        remaining = np.arange(len(self)) != gone
+        for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
+            setattr(self, name, getattr(self, name)[remaining])
+
+    def measurements(self) -> dict[str, FloatArray]:
+        """Measure all pairs of clusters.
+
+        Returns
+        -------
+        measurements : dict from str to ndarray of shape (g, g)
+            Symmetric matrices by the names of `MEASUREMENTS`; diagonals are undefined.
+        """
+        n, q = self.sizes, self.means.shape[1]
+        n_free = max(float(n.sum()) - len(n), 1.0)
+        noise = max(float(self.spreads.sum()) / n_free, 1e-12)
+        variances = _shrunk(self.spreads, n, noise)
+        sampling = variances / n  # variance of a mean, shape: (g,)
+        energy = np.sum(self.means**2, axis=1)
+        squared = energy[:, None] + energy - 2.0 * self.means @ self.means.T
+        squared = np.maximum(squared - sampling[:, None] - sampling, 1e-9)
+        centred = self.means - n @ self.means / n.sum()
+        lengths = np.sum(centred**2, axis=1) - sampling
+        direction = _cosines(centred, np.maximum(lengths, 0.2 * sampling + 1e-12))
+        raw_noise = float(self.raw_spreads.sum()) / n_free
+        raw_sampling = _shrunk(self.raw_spreads, n, raw_noise) / n
+        raw_lengths = np.sum(self.raw_means**2, axis=1) - raw_sampling
+        similarity = _cosines(self.raw_means, np.maximum(raw_lengths, 1e-6))
+        widths = np.log(variances / _weighted_median(variances, np.sqrt(n)))
+        return {
+            "distance": np.log(np.sqrt(squared * q / noise) + 0.1),
+            "similarity": np.clip(similarity, -0.5, 1.2),
+            "direction": np.clip(direction, -1.0, 1.2),
+            "smaller": np.log(np.minimum(n[:, None], n)),
+            "larger": np.log(np.maximum(n[:, None], n)),
+            "crowd": np.full_like(squared, np.log(len(n))),
+            "width": np.maximum(widths[:, None], widths),
+        }
+
+    def log_odds(self, weights: Weights = WEIGHTS) -> FloatArray:
+        """Return the log odds that two clusters are one speaker.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (g, g)
+            Negative infinity on the diagonal.
+        """
+        measured = self.measurements()
+        odds = np.full((len(self), len(self)), weights.constant)
+        for name in MEASUREMENTS:
+            odds += getattr(weights, name) * measured[name]
+        for name in GROWING:
+            weight = getattr(weights, f"growing_{name}")
+            odds += weight * measured[name] * measured["smaller"]
+        np.fill_diagonal(odds, -np.inf)
+        return odds
+
+
+class Merged(NamedTuple):
+    """Result of merging.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Clusters 0, 1, ...
+    taken : list of float
+        Probabilities of the merges, in order.
+    refused : list of float
+        Probabilities of the merges that would have come next.
+    """
+
+    labels: IntArray
+    taken: list[float]
+    refused: list[float]
+
+
+def merge_fragments(
+    places: FloatArray,
+    directions: FloatArray,
+    labels: IntArray,
+    low: int,
+    high: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Merged:
+    """Merge the most probable pair of clusters while its odds are above even.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, q)
+        Rows in the space of the session.
+    directions : ndarray of shape (n, d)
+        Rows of unit length, as the extractor gave them.
+    labels : ndarray of shape (n,)
+        Fragments 0, 1, ..., each of one speaker.
+    low, high : int
+        Bounds on the number of clusters. If there are fewer fragments than `low`, they
+        are not merged.
+    progress : callable, optional
+        Called with the share of merges made.
+    """
+    labels = labels.copy()
+    clusters = Clusters.of(places, directions, labels)
+    n_fragments, fewest = len(clusters), max(low, 1)
+    taken: list[float] = []
+    while len(clusters) > fewest:
+        odds = clusters.log_odds()
+        pairs = _best_pairs(odds, len(clusters) - fewest)
+        pairs = [p for p in pairs if odds[p] > 0.0] or pairs[:1]
+        if odds[pairs[0]] <= 0.0 and len(clusters) <= high:
+            break
+        # In descending order, so that the indices of the other pairs stay valid.
+        for kept, gone in sorted(pairs, key=lambda pair: -pair[1]):
+            taken.append(float(expit(odds[kept, gone])))
+            labels[labels == gone] = kept
+            labels[labels > gone] -= 1
+            clusters.merge(kept, gone)
+        progress(1.0 - len(clusters) / n_fragments)
+    return Merged(labels, taken, _refused(clusters, fewest))
+
+
+def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:
+    """Return the best pair; of very many clusters, all mutually best pairs."""
+    if len(odds) <= _AT_ONCE:
+        one, other = np.unravel_index(int(np.argmax(odds)), odds.shape)
+        return [(int(min(one, other)), int(max(one, other)))]
+    best = np.argmax(odds, axis=1)
+    mutual = np.flatnonzero(best[best] == np.arange(len(best)))
+    pairs = [(int(i), int(best[i])) for i in mutual if i < best[i]]
+    pairs.sort(key=lambda pair: -odds[pair])
+    return pairs[: max(1, n_spare)]
+
+
+def _refused(clusters: Clusters, fewest: int) -> list[float]:
+    """Return the probabilities of the next merges."""
+    trial = copy.deepcopy(clusters)
+    refused: list[float] = []
+    while len(trial) > fewest and len(refused) < _MAX_REFUSED:
+        odds = trial.log_odds()
+        [(kept, gone)] = _best_pairs(odds, 1)
+        refused.append(float(expit(odds[kept, gone])))
+        trial.merge(kept, gone)
+    return refused
+
+
+def _moments(
+    rows: FloatArray, labels: IntArray, sizes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return means, and summed squared distances from them."""
+    means = np.zeros((len(sizes), rows.shape[1]))
+    np.add.at(means, labels, rows)
+    means /= sizes[:, None]
+    squared = np.sum((rows - means[labels]) ** 2, axis=1)
+    return means, np.bincount(labels, squared).astype(np.float64)
+
+
+def _shrunk(spreads: FloatArray, sizes: FloatArray, common: float) -> FloatArray:
+    """Return the variance of each cluster, shrunk towards the common one."""
+    variances: FloatArray = (spreads + POOLED_ROWS * common) / (
+        sizes - 1.0 + POOLED_ROWS
+    )
+    return variances
+
+
+def _cosines(vectors: FloatArray, squared_lengths: FloatArray) -> FloatArray:
+    cosines: FloatArray = vectors @ vectors.T
+    cosines /= np.sqrt(squared_lengths[:, None] * squared_lengths)
+    return cosines
+
+
+def _weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    order = np.argsort(values, kind="stable")
+    summed = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(summed, summed[-1] / 2.0)])

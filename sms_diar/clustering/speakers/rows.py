@@ -1,0 +1,307 @@
+"""Rows of a session: their times, how far they overlap, and which are evidence.
+
+Windows that overlap share speech, and equal or repeated passages bring none. Rows that
+add nothing are represented by another row and get its label at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sms_diar.types import FloatArray, IntArray, Segment
+
+_APART = 1e7  # Seconds between recordings, so that nothing overlaps across them.
+_MAX_OVERLAP_STEPS = 50  # Maximum number of rows that share speech with one row.
+_BLOCK = 256  # Rows compared at once when repeated passages are removed.
+_MAX_DISTANCES = 1 << 24  # Maximum number of distances in memory (128 MiB).
+
+MIN_NEW_SPEECH = 0.5
+"""Share of new speech in a window below which windows are thinned out."""
+
+COPY_OF_HALF = 0.8
+"""A window repeats another one if it is closer than this share of the distance between
+windows that share half of their speech."""
+
+COPY_OF_RANK = 0.5
+"""Without times, a row repeats another one if its nearest neighbour is closer than this
+share of the distance of its fifth neighbour: in many dimensions these are nearly equal
+(0.9 for four extractors) unless passages repeat."""
+
+_RECURRING = 0.25  # Share of rows with a repetition at which passages are removed.
+_COPY_RADIUS = 0.35  # Share of the typical distance within which rows are copies.
+_NEW_IN_COPIES = 0.25  # Share of new speech per window that is left after removal.
+_RANK = 5
+_PROBES = 1000  # Rows examined for repetitions.
+_MIN_HALVES = 20  # Minimum number of half-overlapping windows for `COPY_OF_HALF`.
+_MIN_DIM = 8  # With fewer dimensions, neighbours are close by chance.
+
+
+@dataclass(frozen=True, eq=False)
+class RowTimes:
+    """Start and end of each row in seconds, on one axis for all recordings."""
+
+    start: FloatArray
+    end: FloatArray
+
+    @classmethod
+    def of_segments(cls, segments: Sequence[Segment]) -> RowTimes:
+        """Return the times of segments, one for each row."""
+        names = [segment.recording for segment in segments]
+        offsets = np.unique(names, return_inverse=True)[1] * _APART
+        start = np.array([segment.start for segment in segments]) + offsets
+        end = np.array([segment.end for segment in segments]) + offsets
+        return cls(start, end)
+
+    @classmethod
+    def of_steps(cls, n: int, row_weight: float) -> RowTimes:
+        """Return times of n windows of length 1, each with `row_weight` new speech."""
+        start = row_weight * np.arange(n, dtype=np.float64)
+        return cls(start, start + 1.0)
+
+    def take(self, rows: IntArray) -> RowTimes:
+        """Return the times of some rows."""
+        return RowTimes(self.start[rows], self.end[rows])
+
+    def successors(self, gap: float) -> tuple[IntArray, IntArray]:
+        """Return pairs of rows that follow each other within `gap` seconds."""
+        order = np.argsort(self.start, kind="stable")
+        position = np.searchsorted(self.start[order], self.end - 1e-6)
+        before = np.flatnonzero(position < len(order))
+        after = order[position[before]]
+        near = self.start[after] - self.end[before] < gap
+        return before[near], after[near]
+
+    def overlapping(self) -> tuple[IntArray, IntArray]:
+        """Return pairs of rows next to each other in time that overlap or touch."""
+        order = np.argsort(self.start, kind="stable")
+        before, after = order[:-1], order[1:]
+        meet = self.start[after] < self.end[before] + 0.05
+        return before[meet], after[meet]
+
+
+def row_weight_of(segments: Sequence[Segment]) -> float:
+    """Return the time covered by segments as a share of their summed durations.
+
+    Examples
+    --------
+    >>> windows = [Segment("a", 0.5 * i, 0.5 * i + 1.0) for i in range(99)]
+    >>> round(row_weight_of(windows), 3)  # 50 of 99 seconds
+    0.505
+    """
+    covered, summed = 0.0, 0.0
+    recording, end = None, 0.0
+    for segment in sorted(segments):
+        if segment.recording != recording:
+            recording, end = segment.recording, 0.0
+        covered += max(0.0, segment.end - max(segment.start, end))
+        end = max(end, segment.end)
+        summed += segment.duration
+    return covered / summed if summed > 0.0 else 1.0
+
+
+def estimate_row_weight(rows: FloatArray) -> float:
+    """Estimate the share of new speech per row from vectors in order of time.
+
+    The squared difference of rows at distance l grows in proportion to l while windows
+    overlap, and is constant beyond. The lower quartile of the differences excludes
+    changes of speaker. The result is 1 if rows do not overlap, or are too few.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        Vectors in a space in which all directions have the same weight.
+    """
+    longest = min(_MAX_OVERLAP_STEPS, len(rows) // 4)
+    if longest < 3:
+        return 1.0
+    differences = np.array(
+        [
+            np.quantile(np.sum((rows[lag:] - rows[:-lag]) ** 2, axis=1), 0.25)
+            for lag in range(1, longest + 1)
+        ]
+    )
+    first = differences[0]
+    # Extrapolated to lag 0, the difference of overlapping rows vanishes.
+    if first <= 0.0 or 2.0 * first - differences[1] > 0.5 * first:
+        return 1.0
+    grows = np.diff(differences) >= 0.5 * first
+    steps = longest if grows.all() else int(np.argmin(grows)) + 1
+    return 1.0 / steps
+
+
+class Representatives(NamedTuple):
+    """Rows that are evidence.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m,)
+        Indices of the representatives.
+    of : ndarray of shape (n,)
+        For each row, the index in `rows` of its representative.
+    new_speech : float
+        Mean share of a representative that no other one contains.
+    """
+
+    rows: IntArray
+    of: IntArray
+    new_speech: float
+
+
+def find_representatives(
+    directions: FloatArray, times: RowTimes | None, row_weight: float
+) -> Representatives:
+    """Select the rows that are evidence.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n, d)
+        Rows of unit length.
+    times : RowTimes or None
+        Times of the rows, if known.
+    row_weight : float
+        Mean share of new speech in a row.
+    """
+    n = len(directions)
+    new_speech = max(row_weight, MIN_NEW_SPEECH)
+    chosen = Representatives(np.arange(n), np.arange(n), new_speech)
+    if times is not None and row_weight < 0.9 * MIN_NEW_SPEECH:
+        chosen = _compose(chosen, *_thin(times))
+    chosen = _compose(chosen, *_distinct(directions[chosen.rows]))
+    kept = directions[chosen.rows]
+    radius2 = _copy_radius2(kept, None if times is None else times.take(chosen.rows))
+    if radius2 is not None:
+        chosen = _compose(chosen, *_leaders(kept, radius2))
+        new_speech = _NEW_IN_COPIES if times is not None else new_speech
+    return chosen._replace(new_speech=new_speech)
+
+
+def _compose(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
+    """Select representatives of representatives."""
+    return first._replace(rows=first.rows[rows], of=of[first.of])
+
+
+def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:
+    """Keep windows that overlap by at most half; others go to the nearest in time."""
+    kept: list[int] = []
+    free = -np.inf
+    for row in np.argsort(times.start, kind="stable"):
+        if times.start[row] >= free - 1e-6:
+            kept.append(int(row))
+            length = times.end[row] - times.start[row]
+            free = times.start[row] + MIN_NEW_SPEECH * length
+    middles = (times.start + times.end) / 2.0
+    kept_middles = middles[kept]  # increasing, because starts are
+    right = np.clip(np.searchsorted(kept_middles, middles), 1, max(1, len(kept) - 1))
+    right = np.minimum(right, len(kept) - 1)
+    left = np.maximum(right - 1, 0)
+    left_distance = np.abs(middles - kept_middles[left])
+    is_left = left_distance <= np.abs(kept_middles[right] - middles)
+    return _in_order(np.array(kept, dtype=np.int64), np.where(is_left, left, right))
+
+
+def _distinct(directions: FloatArray) -> tuple[IntArray, IntArray]:
+    """Keep the first of all rows that are equal."""
+    _, first, of = np.unique(
+        np.round(directions, 9), axis=0, return_index=True, return_inverse=True
+    )
+    return _in_order(first, of.ravel())
+
+
+def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
+    """Sort representatives, and renumber references to them."""
+    order = np.argsort(rows)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rows[order], rank[of]
+
+
+def _copy_radius2(directions: FloatArray, times: RowTimes | None) -> float | None:
+    """Return the squared distance of copies; None if passages do not repeat."""
+    n, d = directions.shape
+    if d < _MIN_DIM or n <= _RANK:
+        return None
+    near = _nearest(directions, times)  # shape: (n_probes, _RANK)
+    half2 = None if times is None else _half_distance2(directions, times)
+    if half2 is not None:
+        radius2 = half2
+        copied = near[:, 0] < COPY_OF_HALF**2 * half2
+    else:
+        spread = 2.0 * max(1.0 - float(np.sum(directions.mean(axis=0) ** 2)), 0.0)
+        radius2 = _COPY_RADIUS**2 * spread
+        complete = near[np.isfinite(near[:, -1])]
+        copied = complete[:, 0] < COPY_OF_RANK**2 * complete[:, -1]
+    return radius2 if len(copied) and copied.mean() > _RECURRING else None
+
+
+def _nearest(directions: FloatArray, times: RowTimes | None) -> FloatArray:
+    """Return squared distances of some rows to the nearest rows elsewhere in time."""
+    n = len(directions)
+    probes = np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))
+    nearest = [
+        np.sort(np.partition(distances, _RANK - 1, axis=1)[:, :_RANK], axis=1)
+        for _, distances in distance_blocks(directions, times, probes)
+    ]
+    return np.maximum(np.concatenate(nearest), 1e-18)
+
+
+def _half_distance2(directions: FloatArray, times: RowTimes) -> float | None:
+    """Return the median squared distance of windows that share half of their speech."""
+    before, after = times.overlapping()
+    shared = np.minimum(times.end[before], times.end[after]) - times.start[after]
+    share = shared / (times.end[before] - times.start[before])
+    half = np.abs(share - 0.5) < 0.1
+    if np.count_nonzero(half) < _MIN_HALVES:
+        return None
+    differences = directions[before[half]] - directions[after[half]]
+    return float(np.median(np.sum(differences**2, axis=1)))
+
+
+def _leaders(directions: FloatArray, radius2: float) -> tuple[IntArray, IntArray]:
+    """Keep rows that are farther than the radius from all rows kept before them."""
+    n = len(directions)
+    kept: list[int] = []
+    of = np.empty(n, dtype=np.int64)
+    for first in range(0, n, _BLOCK):
+        block = directions[first : first + _BLOCK]
+        nearest = np.full(len(block), np.inf)
+        if kept:
+            distances = 2.0 - 2.0 * block @ directions[kept].T
+            of[first : first + len(block)] = np.argmin(distances, axis=1)
+            nearest = distances.min(axis=1)
+        within = 2.0 - 2.0 * block @ block.T
+        new: list[int] = []
+        for i in np.flatnonzero(nearest > radius2):
+            if new and within[i, new].min() <= radius2:
+                of[first + i] = len(kept) + int(np.argmin(within[i, new]))
+            else:
+                of[first + i] = len(kept) + len(new)
+                new.append(int(i))
+        kept += [first + i for i in new]
+    return np.array(kept, dtype=np.int64), of
+
+
+def distance_blocks(
+    rows: FloatArray, times: RowTimes | None, queries: IntArray
+) -> Iterator[tuple[int, FloatArray]]:
+    """Yield squared distances of blocks of queries to all rows.
+
+    Yields the position of the first query of a block, and distances of shape
+    (n_block, n). A row has an infinite distance to itself and to rows that overlap it
+    in time.
+    """
+    energy = np.sum(rows**2, axis=1)
+    size = max(1, min(2 * _BLOCK, _MAX_DISTANCES // len(rows)))
+    for first in range(0, len(queries), size):
+        block = queries[first : first + size]
+        distances = energy[block, None] + energy
+        distances -= 2.0 * rows[block] @ rows.T  # in place, to save memory
+        distances[np.arange(len(block)), block] = np.inf
+        if times is not None:
+            begins = times.start < times.end[block, None] - 1e-6
+            goes_on = times.end > times.start[block, None] + 1e-6
+            distances[begins & goes_on] = np.inf
+        yield first, distances

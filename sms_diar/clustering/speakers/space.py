@@ -1,0 +1,200 @@
+"""A space in which speakers are separated, learnt from a session without labels.
+
+Nearest neighbours mostly belong to one speaker, and so do consecutive windows. The
+covariance of their differences therefore has the shape of the covariance *within*
+speakers, whatever the extractor. In its units, speakers show as directions of large
+variance. Neighbours and metric depend on each other and are estimated in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sms_diar.clustering.speakers.rows import RowTimes, distance_blocks
+from sms_diar.preprocessing import FoldedChain
+from sms_diar.scoring.backend import BackEnd, build_backend
+from sms_diar.scoring.backend_plda import with_plda
+from sms_diar.types import FloatArray, IntArray, PldaModel
+
+ROUNDS = 3
+"""Number of estimates of metric and neighbours."""
+
+NEIGHBOURS = 2
+"""Neighbours per row whose differences are used, or 1 % of the rows if that is more."""
+
+SHRINKAGE = 0.5
+"""Weight of equal variance in all directions in the covariance within speakers."""
+
+SELECTION_BIAS = 1.2
+"""Variance within speakers, divided by the variance between nearest neighbours."""
+
+CALM = 0.5
+"""Share of consecutive windows that are used: those with the smallest differences. The
+speaker may change between the others."""
+
+_GAP = 0.5  # Maximum pause between consecutive windows in seconds.
+_EQUAL_WEIGHT = 20.0  # Consecutive pairs at which they weigh as much as neighbours.
+_MIN_PAIRS = 10
+_MIN_PSI = 0.1  # Minimum variance between speakers, in units of the noise.
+_MAX_PAIRS = 40_000  # Maximum number of neighbours; some rows of long sessions.
+_MAX_DIFFERENCES = 8192  # Differences in memory at once.
+_WIDE = 512  # Dimensions above which fewer rows are rotated into their span.
+
+
+@dataclass(frozen=True, eq=False)
+class SessionSpace:
+    """Axes of a session in units of the noise.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (d,)
+        Mean of the directions of the session.
+    axes : ndarray of shape (d, q)
+        One axis per column; the noise along each has about unit variance.
+    psi : ndarray of shape (q,)
+        Variance between speakers along the axes.
+    """
+
+    mean: FloatArray
+    axes: FloatArray
+    psi: FloatArray
+
+    def project(self, directions: FloatArray) -> FloatArray:
+        """Project rows of unit length; reliable axes have more weight."""
+        weights = np.sqrt(self.psi / (1.0 + self.psi))
+        projected: FloatArray = (directions - self.mean) @ (self.axes * weights)
+        return projected
+
+    def backend(self) -> BackEnd:
+        """Return a back end that scores raw rows by a PLDA model of this space."""
+        q = len(self.psi)
+        chain = FoldedChain(self.axes.T, -(self.mean @ self.axes), in_length=1.0)
+        model = PldaModel(np.zeros(q), np.eye(q), self.psi)
+        return with_plda(replace(build_backend(chain), out_length=0.0), model)
+
+
+def learn_space(directions: FloatArray, times: RowTimes | None) -> SessionSpace:
+    """Learn the space of a session.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n, d)
+        Distinct rows of unit length.
+    times : RowTimes or None
+        Times of the rows; windows that overlap are not neighbours.
+    """
+    n, d = directions.shape
+    mean = directions.mean(axis=0)
+    centred = directions - mean
+    basis = None
+    if d > max(n, _WIDE):
+        # The rows span all differences, so the axes are the same, with matrices of
+        # shape (n, n) instead of (d, d).
+        basis = np.linalg.qr(centred.T)[0]  # shape: (d, n)
+        centred = centred @ basis
+    whiten = _inverse_root(_within(centred, times, d))
+    white = centred @ whiten
+    variances, vectors = np.linalg.eigh(white.T @ white / n)
+    most = max(1, min(n - 1, d))
+    variances, vectors = variances[::-1][:most], vectors[:, ::-1][:, :most]
+    noise = _noise(white @ vectors, variances, times)
+    q = max(1, int(np.count_nonzero(variances > noise)))
+    axes = whiten @ vectors[:, :q] / np.sqrt(noise)
+    if basis is not None:
+        axes = basis @ axes
+    return SessionSpace(mean, axes, np.maximum(variances[:q] / noise - 1.0, _MIN_PSI))
+
+
+def _noise(places: FloatArray, variances: FloatArray, times: RowTimes | None) -> float:
+    """Estimate the variance within speakers along an axis.
+
+    It is the median over axes if speakers are few compared with the dimension. A crowd
+    varies along all axes; the variance between nearest neighbours is then smaller.
+
+    Parameters
+    ----------
+    places : ndarray of shape (n, m)
+        Rows in whitened coordinates.
+    variances : ndarray of shape (m,)
+        Variance of the rows along each axis.
+    times : RowTimes or None
+        Times of the rows.
+    """
+    one, other = _neighbours(places, 1, times, 1000)
+    pairs = np.inf
+    if len(one):
+        differences = places[one] - places[other]  # shape: (n_pairs, m)
+        pairs = SELECTION_BIAS * float(np.mean(differences**2)) / 2.0
+    return max(min(float(np.median(variances)), pairs), 1e-12)
+
+
+def _within(centred: FloatArray, times: RowTimes | None, dim: int) -> FloatArray:
+    """Estimate the covariance within speakers up to its scale, and shrink it.
+
+    `dim` is the dimension of the vectors, of which the rows may span less.
+    """
+    n, d = centred.shape
+    k = min(max(NEIGHBOURS, n // 100), n - 1)
+    within = np.eye(d)
+    for _ in range(ROUNDS):
+        metric = centred @ _inverse_root(within)
+        one, other = _neighbours(metric, k, times, max(_MAX_PAIRS // k, 1))
+        covariance = _covariance(centred, one, other)
+        if times is not None:
+            covariance = _with_successors(covariance, centred, metric, times)
+        level = max(float(np.trace(covariance)) / dim, 1e-12)
+        within = (1.0 - SHRINKAGE) * covariance / level + SHRINKAGE * np.eye(d)
+    return within
+
+
+def _neighbours(
+    rows: FloatArray, k: int, times: RowTimes | None, max_queries: int
+) -> tuple[IntArray, IntArray]:
+    """Return pairs of evenly spaced rows and their k nearest neighbours."""
+    n = len(rows)
+    queries = np.unique(np.linspace(0, n - 1, min(n, max_queries)).astype(np.int64))
+    one, other = [], []
+    for first, distances in distance_blocks(rows, times, queries):
+        nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
+        exists = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
+        block = queries[first : first + len(distances)]
+        one.append(np.repeat(block, k)[exists.ravel()])
+        other.append(nearest[exists])
+    return np.concatenate(one), np.concatenate(other)
+
+
+def _with_successors(
+    covariance: FloatArray, centred: FloatArray, metric: FloatArray, times: RowTimes
+) -> FloatArray:
+    """Add the differences of consecutive windows, without the larger ones."""
+    before, after = times.successors(_GAP)
+    if len(before) < _MIN_PAIRS:
+        return covariance
+    moved = np.sum((metric[before] - metric[after]) ** 2, axis=1)
+    calm = moved <= np.quantile(moved, CALM)
+    consecutive = _covariance(centred, before[calm], after[calm])
+    n_calm = np.count_nonzero(calm)
+    weight = n_calm / (n_calm + _EQUAL_WEIGHT)
+    scale = float(np.trace(consecutive)) / max(float(np.trace(covariance)), 1e-12)
+    mixed: FloatArray = (1.0 - weight) * scale * covariance + weight * consecutive
+    return mixed
+
+
+def _covariance(rows: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
+    """Return half the covariance of the differences of pairs of rows."""
+    covariance: FloatArray = np.zeros((rows.shape[1], rows.shape[1]))
+    for first in range(0, len(one), _MAX_DIFFERENCES):
+        part = slice(first, first + _MAX_DIFFERENCES)
+        differences = rows[one[part]] - rows[other[part]]
+        covariance += differences.T @ differences
+    covariance /= max(2 * len(one), 1)
+    return covariance
+
+
+def _inverse_root(covariance: FloatArray) -> FloatArray:
+    """Return a matrix whose columns whiten."""
+    values, vectors = np.linalg.eigh(covariance)
+    whitening: FloatArray = vectors / np.sqrt(np.maximum(values, 1e-12))
+    return whitening
