@@ -2,7 +2,7 @@
 
 Stochastic mean shift proposes pure fragments in a space that is learnt from the session
 (`space`), and fragments are merged while two are more likely one speaker than not
-(`merging`). ``DEFAULT.md`` explains the steps.
+(`merging`). ``docs/how/default.md`` explains the steps.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class DiarizeSettings:
     share : float, default=0.4
         Minimum fraction of the expected number of speakers in a frame that is rounded
         up, for networks.
-    voice_weight : float, default=3.0
+    voice_weight : float, default=5.0
         Weight of the cosines between a frame and the voices, relative to the local
         activities, which range from 0 to 1, for networks.
     min_turn, max_gap : float, default=0.2
@@ -76,7 +76,7 @@ class DiarizeSettings:
     cmvn: str = "recording"
     step: float = 2.0
     share: float = 0.4
-    voice_weight: float = 3.0
+    voice_weight: float = 5.0
     min_turn: float = MIN_TURN
     max_gap: float = MAX_GAP
     channel: int | str | None = None

@@ -228,8 +228,11 @@ def common_time(
 # Local speakers without a voice are the only trace of that person. Traces in several
 # windows are joined if they speak at the same time, and count if enough windows agree.
 
-ALONE = 0.3
-"""Seconds, as a mean over windows, that a person must speak alone to count."""
+MIN_SOLO = 0.3
+"""Minimum solo speech of an unassigned speaker in seconds, as a mean over windows."""
+
+MIN_SOLO_SHARE = 0.02
+"""The same as a share of all speech, since errors add up in long recordings."""
 
 _SEEN = 0.3  # share of the windows that must see a person in a frame
 _LEAST = 0.25  # minimum seconds alone of a local speaker that is a trace
@@ -268,6 +271,8 @@ def left_over(
     """
     traces = _traces(local, voices)
     single, seen = expected < 1.5, local.seen()
+    speech = float(np.count_nonzero(expected > 0.5)) * local.frames.step
+    least = max(MIN_SOLO, MIN_SOLO_SHARE * speech)
     found = []
     for group in _joined(traces):
         first = min(traces[member].first for member in group)
@@ -282,7 +287,7 @@ def left_over(
             ].speaking
         share = total / seen[first:last] * single[first:last]
         seconds = float(share.sum()) * local.frames.step
-        if seconds >= ALONE:
+        if seconds >= least:
             found.append(LeftOver(first, share > _SEEN, seconds))
     return sorted(found, key=lambda person: (-person.seconds, person.first))
 
