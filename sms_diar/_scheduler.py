@@ -378,25 +378,28 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _check_scheduler(address: str) -> None:
     """Check that a Dask scheduler answers, because the client would wait forever."""
-    rule = "scheduler must be the address of a Dask scheduler, such as"
     if not _ADDRESS.fullmatch(address):
-        raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got {address!r}")
+        raise _no_address(repr(address))
     kind: object = None
     with suppress(queue.Empty):
         kind = _aside(lambda: asyncio.run(_kind_of(address)), 3 * _CONNECT)
     if isinstance(kind, ValueError | TypeError):
-        raise InvalidParameterError(
-            f"{rule} tcp://10.0.0.1:8786, got {address!r} ({kind})"
-        ) from kind
+        raise _no_address(f"{address!r} ({kind})") from kind
     if not isinstance(kind, str):
         raise SchedulerError(
             f"no Dask scheduler answers at {address}; check that it is running (dask "
             f"scheduler) and that this machine can reach it"
         ) from (kind if isinstance(kind, Exception) else None)
     if kind != "Scheduler":
-        raise InvalidParameterError(
-            f"{rule} tcp://10.0.0.1:8786, got the address of a {kind}"
-        )
+        raise _no_address(f"the address of a {kind}")
+
+
+def _no_address(value: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"must be the address of a Dask scheduler, such as tcp://10.0.0.1:8786, got "
+        f"{value}",
+        parameter="scheduler",
+    )
 
 
 async def _kind_of(address: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sms_diar.cli.errors import options_of, problem_text
 from sms_diar.cli.front_end import VadMethod
 from sms_diar.cli.methods import (
     KOption,
@@ -40,7 +41,6 @@ from sms_diar.cli.turn_output import (
     TurnFormatOption,
     TurnOutput,
 )
-from sms_diar.cli.wording import in_options, written
 from sms_diar.clustering.methods import DEFAULT_METHOD
 
 
@@ -241,8 +241,8 @@ def diarize(
     names = () if result.naming is None else result.naming.notes
     note_each(result.notes[: len(result.notes) - len(names)])
     note_each(names, most=None)
-    words = written(context.command)
-    note_each([in_options(str(problem), words) for problem in result.problems])
+    options = options_of(context.command)
+    note_each([problem_text(problem, options) for problem in result.problems])
     if result.recordings:
         files = []
         if rttm is not None:

@@ -36,8 +36,8 @@ from sms_diar.cli import (
     score,
     simulate,
     validate_rttm,
-    wording,
 )
+from sms_diar.cli.errors import error_text, options_of
 from sms_diar.cli.output import echo, note
 from sms_diar.errors import SmsDiarError
 
@@ -108,7 +108,7 @@ def main() -> None:
         try:
             app()
         except SmsDiarError as error:
-            _fail(_worded(str(error)))
+            _fail(_worded(error))
         except SystemExit as end:
             # click exits with 1 if the output pipe is closed.
             if end.code == 1 and isinstance(end.__context__, BrokenPipeError):
@@ -140,10 +140,10 @@ def _open_closed_streams() -> None:
             setattr(sys, name, null)
 
 
-def _worded(text: str) -> str:
-    """Replace parameter names by the options of the current command."""
+def _worded(error: SmsDiarError) -> str:
+    """Return a message with the options of the current command."""
     command = typer.main.get_command(_COMMANDS)
-    return wording.in_options(text, wording.options_of(command, sys.argv[1:]))
+    return error_text(error, options_of(command, sys.argv[1:]))
 
 
 def _flush() -> None:

@@ -132,7 +132,7 @@ def check_statistics(owner: str, stats: CmvnStats | None) -> None:
     """Raise an error if the statistics contain no frames."""
     if stats is not None and not stats.count:
         raise InvalidParameterError(
-            f"{owner}: stats must contain at least one frame, got none"
+            "must contain at least one frame, got none", owner=owner, parameter="stats"
         )
 
 

@@ -58,8 +58,10 @@ class Center(AffineTransformer):
             prior = np.asarray(self.prior_mean, dtype=np.float64)
             if prior.shape != (rows.shape[1],) or not np.isfinite(prior).all():
                 raise InvalidParameterError(
-                    f"{self._name}: prior_mean must be {rows.shape[1]} finite numbers, "
-                    f"got an array of shape {prior.shape}"
+                    f"must be {rows.shape[1]} finite numbers, got an array of shape "
+                    f"{prior.shape}",
+                    owner=self._name,
+                    parameter="prior_mean",
                 )
         weight = len(rows) / (len(rows) + shrink)
         self.mean_ = weight * rows.mean(axis=0) + (1.0 - weight) * prior

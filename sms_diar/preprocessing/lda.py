@@ -80,9 +80,10 @@ class Lda(AffineTransformer):
             n_components = check_count(self._name, "n_components", self.n_components)
             if n_components > maximum:
                 raise InvalidParameterError(
-                    f"{self._name}: n_components must be at most {maximum} for "
-                    f"{stats.n_speakers} speakers in {rows.shape[1]} dimensions, "
-                    f"got {n_components}"
+                    f"must be at most {maximum} for {stats.n_speakers} speakers in "
+                    f"{rows.shape[1]} dimensions, got {n_components}",
+                    owner=self._name,
+                    parameter="n_components",
                 )
         between = stats.between()
         normaliser = inverse_root(stats.within() + smoothing * between, floor)
@@ -120,6 +121,8 @@ def inverse_root(covariance: FloatArray, floor: float) -> FloatArray:
 def _check_smoothing(owner: str, value: object) -> float:
     if not is_real(value) or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
         raise InvalidParameterError(
-            f"{owner}: smoothing must be a number in [0, 1], got {value!r}"
+            f"must be a number in [0, 1], got {value!r}",
+            owner=owner,
+            parameter="smoothing",
         )
     return float(value)  # type: ignore[arg-type]

@@ -90,6 +90,8 @@ class Pca(AffineTransformer):
         elif is_real(value) and 0.0 < value < 1.0:
             return
         raise InvalidParameterError(
-            f"{self._name}: n_components must be a whole number from 1 to the {dim} "
-            f"dimensions of X, a share in (0, 1) or None, got {value!r}"
+            f"must be a whole number from 1 to the {dim} dimensions of X, a share in "
+            f"(0, 1) or None, got {value!r}",
+            owner=self._name,
+            parameter="n_components",
         )

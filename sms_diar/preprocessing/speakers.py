@@ -74,8 +74,10 @@ def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if there are fewer than two speakers."""
     if stats.n_speakers < 2:
         raise InvalidParameterError(
-            f"{owner}: {name} must name at least two speakers, got one class "
-            f"({stats.names[0]}) for n_samples={stats.n_vectors}"
+            f"must name at least two speakers, got one class ({stats.names[0]}) for "
+            f"n_samples={stats.n_vectors}",
+            owner=owner,
+            parameter=name,
         )
     check_repeated(owner, stats, name=name)
 
@@ -84,7 +86,9 @@ def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if no speaker has two vectors."""
     if stats.n_vectors == stats.n_speakers:
         raise InvalidParameterError(
-            f"{owner}: {name} must name some speaker twice, got {stats.n_speakers} "
-            f"speakers for n_samples={stats.n_vectors}; without repetition nothing "
-            f"is known about the variation within speakers"
+            f"must name some speaker twice, got {stats.n_speakers} speakers for "
+            f"n_samples={stats.n_vectors}; without repetition nothing is known about "
+            f"the variation within speakers",
+            owner=owner,
+            parameter=name,
         )

@@ -72,10 +72,12 @@ class Wccn(AffineTransformer):
         spread = np.linalg.eigvalsh(smoothed)
         if spread[0] <= spread[-1] * dim * np.finfo(np.float64).eps:
             raise InvalidParameterError(
-                f"{self._name}: X must vary within speakers in all {dim} dimensions, "
-                f"got n_samples={len(rows)} of {stats.n_speakers} speakers that do "
-                f"not; raise shrinkage (now {self.shrinkage_:g}) or reduce the "
-                f"dimensions with Pca"
+                f"must vary within speakers in all {dim} dimensions, got "
+                f"n_samples={len(rows)} of {stats.n_speakers} speakers that do not; "
+                f"raise shrinkage (now {self.shrinkage_:g}) or reduce the dimensions "
+                f"with Pca",
+                owner=self._name,
+                parameter="X",
             )
         self.mean_ = np.zeros(dim)
         self.components_ = np.linalg.cholesky(np.linalg.inv(smoothed)).T

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,14 @@ from typer.testing import CliRunner
 
 from sms_diar import __version__
 from sms_diar.cli import main as main_module
+from sms_diar.cli.errors import error_text, problem_text
 from sms_diar.cli.main import app
-from sms_diar.cli.wording import in_options
-from sms_diar.errors import InvalidParameterError
+from sms_diar.errors import (
+    DataFormatError,
+    InvalidParameterError,
+    MissingFileError,
+)
+from sms_diar.types import Problem
 
 runner = CliRunner()
 
@@ -190,19 +196,22 @@ def test_options_are_grouped(command, groups):
 
 
 def test_errors_speak_of_options():
-    options = {"num_speakers": "--num-speakers", "k": "-k", "recordings": "recordings"}
-    for text, wanted in (
-        ("Foo: num_speakers must be 3", "--num-speakers must be 3"),
-        ("call: Foo: num_speakers must be 3", "call: --num-speakers must be 3"),
-        ("cluster: k must be small", "-k must be small"),
+    options = {"k": "-k", "force": "--force", "names": "names"}
+    wrong = partial(InvalidParameterError, "must be 3", owner="Foo")
+    for error, expected in (
+        (wrong(parameter="k"), "-k must be 3"),
+        (wrong(parameter="names"), "names must be 3"),
+        (wrong(parameter="other"), "Foo: other must be 3"),
+        (wrong(owner="x.ark", parameter="k"), "x.ark: -k must be 3"),
+        (MissingFileError("k: no such file"), "k: no such file"),
         (
-            "find: recordings must differ, got 'k: a'",
-            "recordings must differ, got 'k: a'",
+            DataFormatError("needs k=3, force=True", path="k", mentions=("k", "force")),
+            "k: needs -k 3, --force",
         ),
-        ("x.ark: no such file", "x.ark: no such file"),
-        ("Foo: other must be 3", "Foo: other must be 3"),
     ):
-        assert in_options(text, options) == wanted
+        assert error_text(error, options) == expected
+    problem = Problem.of(wrong(parameter="k"), recording="call")
+    assert problem_text(problem, options) == "call: -k must be 3"
 
 
 def test_a_missing_extra_is_found_before_the_work(run_cli, tmp_path, monkeypatch):

@@ -174,7 +174,9 @@ def write_ark_into(
     for name in ids:
         if not is_name(name) or name.split() != [name]:
             raise InvalidParameterError(
-                f"write_ark: ids must be words without blanks, got {name!r}"
+                f"must be words without blanks, got {name!r}",
+                owner="write_ark",
+                parameter="ids",
             )
     rows = EmbeddingSet(
         tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"

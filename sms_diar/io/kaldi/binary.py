@@ -185,7 +185,9 @@ def narrowed(array: npt.ArrayLike, *, owner: str, dtype: str) -> AnyArray:
         worst = wide.flat[int(np.argmin(np.isfinite(values)))]
         remedy = "; store doubles" if np.isfinite(worst) else ""
         raise InvalidParameterError(
-            f"{owner}: numbers must be finite as {dtype}s, got {float(worst)!r}{remedy}"
+            f"must be finite as {dtype}s, got {float(worst)!r}{remedy}",
+            owner=owner,
+            parameter="numbers",
         )
     return values
 

@@ -65,7 +65,9 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidParameterError(
-            f"fix_data_dir: target must be a new or empty directory, got {target}"
+            f"must be a new or empty directory, got {target}",
+            owner="fix_data_dir",
+            parameter="target",
         )
     scan = ScannedDir.of(source)
     labelled = _labels(scan)

@@ -52,8 +52,9 @@ def validate_data_dir(
     for name in require:
         if name not in names:
             raise InvalidParameterError(
-                f"validate_data_dir: require must be some of {', '.join(names)}, got "
-                f"{name!r}"
+                f"must be some of {', '.join(names)}, got {name!r}",
+                owner="validate_data_dir",
+                parameter="require",
             )
     for table in scan.tables:
         if table.path.name in require and not table.exists:

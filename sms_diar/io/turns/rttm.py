@@ -221,8 +221,10 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
         onset, end = (_rounded(t, decimals) for t in (segment.start, segment.end))
         if onset == end:
             raise InvalidParameterError(
-                f"write_rttm: turns must be longer than {10.0**-MOST_DECIMALS:g} "
-                f"seconds, got {segment!r}"
+                f"must be longer than {10.0**-MOST_DECIMALS:g} seconds, got "
+                f"{segment!r}",
+                owner="write_rttm",
+                parameter="turns",
             )
         text.write(
             f"SPEAKER {segment.recording} 1 {onset:f} {end - onset:f} "

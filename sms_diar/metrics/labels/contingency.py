@@ -80,18 +80,23 @@ def contingency_table(
     truth, clusters = np.asarray(truth), np.asarray(clusters)
     if truth.ndim != 1 or clusters.ndim != 1 or len(truth) != len(clusters):
         raise InvalidParameterError(
-            f"contingency_table: truth and clusters must be two lists of equal "
-            f"length, got shapes {truth.shape} and {clusters.shape}"
+            f"truth and clusters must be two lists of equal length, got shapes "
+            f"{truth.shape} and {clusters.shape}",
+            owner="contingency_table",
         )
     if not len(truth):
         raise InvalidParameterError(
-            "contingency_table: truth must have at least one point, got none"
+            "must have at least one point, got none",
+            owner="contingency_table",
+            parameter="truth",
         )
     for name, values in (("truth", truth), ("clusters", clusters)):
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise InvalidParameterError(
-                f"contingency_table: {name} must be labels, got NaN at position "
-                f"{int(np.argmax(np.isnan(values)))}"
+                f"must be labels, got NaN at position "
+                f"{int(np.argmax(np.isnan(values)))}",
+                owner="contingency_table",
+                parameter=name,
             )
     label_names, label = np.unique(truth, return_inverse=True)
     cluster_names, cluster = np.unique(clusters, return_inverse=True)

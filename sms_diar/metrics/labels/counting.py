@@ -70,8 +70,9 @@ class DetectedSpeakers:
     def __post_init__(self) -> None:
         if not self.found or len(self.found) != len(self.true):
             raise InvalidParameterError(
-                f"DetectedSpeakers: found and true must be two lists of equal length, "
-                f"at least 1, got {len(self.found)} and {len(self.true)} numbers"
+                f"found and true must be two lists of equal length, at least 1, got "
+                f"{len(self.found)} and {len(self.true)} numbers",
+                owner="DetectedSpeakers",
             )
 
     @classmethod

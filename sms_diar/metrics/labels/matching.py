@@ -27,14 +27,17 @@ def score_labels(
     for name, side in (("truth", truth), ("labels", labels)):
         if not isinstance(side, Mapping):
             raise InvalidParameterError(
-                f"score_labels: {name} must be a mapping from id to speaker, got "
-                f"{side!r}; sms_diar.score_labels takes paths"
+                f"must be a mapping from id to speaker, got {side!r}; "
+                f"sms_diar.score_labels takes paths",
+                owner="score_labels",
+                parameter=name,
             )
     shared = [name for name in truth if name in labels]
     if not shared:
         raise InvalidParameterError(
-            f"score_labels: truth and labels must share ids, got {len(truth)} and "
-            f"{len(labels)} ids and none in both"
+            f"truth and labels must share ids, got {len(truth)} and {len(labels)} ids "
+            f"and none in both",
+            owner="score_labels",
         )
     # Importing scikit-learn takes longer than scoring.
     from sklearn import metrics  # noqa: PLC0415

@@ -80,8 +80,10 @@ def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
     detects = isinstance(model, Networks) or word == NEURAL or word.endswith(".toml")
     if detects and vad is not None:
         raise InvalidParameterError(
-            f"diarize: vad must be omitted with neural networks, which detect speech "
-            f"themselves, got {vad!r}; --model embedded has detectors"
+            f"must be omitted with neural networks, which detect speech themselves, "
+            f"got {vad!r}; --model embedded has detectors",
+            owner="diarize",
+            parameter="vad",
         )
     if isinstance(model, Networks):
         return ChosenModel(model, NEURAL)

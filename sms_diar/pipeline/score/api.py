@@ -228,8 +228,10 @@ def score_systems(
     """
     if not isinstance(hypotheses, Mapping) or not hypotheses:
         raise InvalidParameterError(
-            f"score_systems: hypotheses must map names of systems to their turns, at "
-            f"least one, got {hypotheses!r}"
+            f"must map names of systems to their turns, at least one, got "
+            f"{hypotheses!r}",
+            owner="score_systems",
+            parameter="hypotheses",
         )
     resampling = Resampling(measure, bootstrap, method, level, seed)
     side = _one_side(collar, collar_total)
@@ -329,13 +331,17 @@ def _one_side(collar: float, collar_total: float | None) -> float:
         return collar
     if collar:
         raise InvalidParameterError(
-            f"score: collar_total must be given without collar, got "
-            f"collar_total={collar_total!r} and collar={collar!r}"
+            f"must be given without collar, got collar_total={collar_total!r} and "
+            f"collar={collar!r}",
+            owner="score",
+            parameter="collar_total",
+            mentions=("collar_total", "collar"),
         )
     if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
         raise InvalidParameterError(
-            f"score: collar_total must be at most {2 * MAX_SECONDS} seconds, got "
-            f"{collar_total!r}"
+            f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}",
+            owner="score",
+            parameter="collar_total",
         )
     return collar_total / 2.0
 

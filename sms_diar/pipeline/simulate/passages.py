@@ -245,14 +245,17 @@ def open_noises(
     """Open all recordings of a data directory with noise."""
     if isinstance(noise, str | Path) and not Path(noise).is_dir():
         raise InvalidParameterError(
-            f"simulate: noise must be 'white', 'pink' or a data directory, got "
-            f"{str(noise)!r}"
+            f"must be 'white', 'pink' or a data directory, got {str(noise)!r}",
+            owner="simulate",
+            parameter="noise",
         )
     data = open_data(noise, "noise")
     recordings, problems = list_recordings(data, whole=True)
     refuse_errors(problems)
     if not recordings:
         raise InvalidParameterError(
-            f"simulate: noise must have recordings, got none in {data.path}"
+            f"must have recordings, got none in {data.path}",
+            owner="simulate",
+            parameter="noise",
         )
     return AudioShelf(recordings, rate=rate, allow_commands=allow_commands)

@@ -47,9 +47,11 @@ class IvectorModel:
             self.extractor.fingerprint,
         ):
             raise InvalidParameterError(
-                f"IvectorModel: backend must be for {self.extractor.dim} dimensions of "
-                f"extractor {self.extractor.fingerprint}, got one for "
-                f"{self.backend.dim} dimensions of {made_for}"
+                f"must be for {self.extractor.dim} dimensions of extractor "
+                f"{self.extractor.fingerprint}, got one for {self.backend.dim} "
+                f"dimensions of {made_for}",
+                owner="IvectorModel",
+                parameter="backend",
             )
 
     @property

@@ -1,0 +1,77 @@
+"""Errors of the package in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sms_diar._text import shown_lines
+from sms_diar.errors import SmsDiarError
+
+if TYPE_CHECKING:
+    from sms_diar.types import Problem
+
+
+def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
+    """Return the message of an error, with options instead of parameters.
+
+    Parameters
+    ----------
+    error : SmsDiarError
+        Error that may name parameters of the package.
+    options : mapping from str to str
+        Command-line option of each parameter, see `options_of`.
+
+    Examples
+    --------
+    >>> from sms_diar.errors import InvalidParameterError
+    >>> error = InvalidParameterError(
+    ...     "must be below high=5", owner="Foo", parameter="low", mentions=("high",)
+    ... )
+    >>> error_text(error, {"low": "--low", "high": "--high"})
+    '--low must be below --high 5'
+    """
+    # Only the problem is translated; paths and lines of files stay as they are.
+    original = shown_lines(getattr(error, "problem", str(error)))
+    problem = original
+    for name in error.mentions:
+        if name in options:
+            option = options[name]
+            problem = re.sub(rf"(?<![\w-]){name}=True\b", option, problem)
+            problem = re.sub(rf"(?<![\w-]){name}=", f"{option} ", problem)
+            problem = re.sub(rf"(?<![\w-]){name}\b", option, problem)
+    parameter = getattr(error, "parameter", None) or ""
+    if parameter in options:
+        # An owner that is no name in the code is a file or a format: keep it.
+        owner = shown_lines(getattr(error, "owner", None) or "")
+        where = f"{owner}: " if owner and not owner.isidentifier() else ""
+        return f"{where}{options[parameter]} {problem}"
+    return str(error).replace(original, problem)
+
+
+def problem_text(problem: Problem, options: Mapping[str, str]) -> str:
+    """Return a problem with its location, with options instead of parameters."""
+    if problem.error is None:
+        return str(problem)
+    text = error_text(problem.error, options)
+    return text if problem.where is None else f"{problem.where}: {text}"
+
+
+def options_of(command: Any, words: Sequence[str] = ()) -> dict[str, str]:
+    """Map parameters of a click command to their long options or argument names.
+
+    The first of the `words` may choose a command of a group, as on the command line.
+    """
+    rest = list(words)
+    while rest and (inner := getattr(command, "commands", {}).get(rest[0])):
+        command, rest = inner, rest[1:]
+    return {
+        parameter.name: (
+            max(parameter.opts, key=len)
+            if parameter.opts[0].startswith("-")
+            else parameter.name
+        )
+        for parameter in command.params
+        if parameter.name
+    }
