@@ -258,7 +258,7 @@ class Cluster:
             raise SchedulerError(
                 f"the scheduler at {self._address} has had no worker for "
                 f"{self._patience:g} s; start some (dask worker {self._address} "
-                f"--nthreads 1) and run the command again"
+                f"--nthreads 1) and run it again"
             )
 
     def _check_connection(self, error: BaseException | None) -> None:
@@ -340,8 +340,8 @@ def _raise_of_task(error: BaseException) -> NoReturn:
     if isinstance(error, KilledWorker):
         raise SchedulerError(
             f"{error.allowed_failures + 1} workers were killed by the same item, "
-            f"probably out of memory; give workers more memory (--memory-limit), "
-            f"or start fewer on a machine"
+            f"probably out of memory; give workers more memory, or start fewer on "
+            f"a machine"
         ) from None
     raise error
 

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from sms_diar._text import shown_lines
+from sms_diar.cli.terminal.output import note_each
 from sms_diar.errors import SmsDiarError
 
 if TYPE_CHECKING:
@@ -14,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
-    """Return the message of an error, with options instead of parameters.
-
-    Parameters
-    ----------
-    error : SmsDiarError
-        Error that may name parameters of the package.
-    options : mapping from str to str
-        Command-line option of each parameter, see `options_of`.
+    """Return the message of an error, with `options` instead of parameters.
 
     Examples
     --------
@@ -37,10 +33,7 @@ def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
     problem = original
     for name in error.mentions:
         if name in options:
-            option = options[name]
-            problem = re.sub(rf"(?<![\w-]){name}=True\b", option, problem)
-            problem = re.sub(rf"(?<![\w-]){name}=", f"{option} ", problem)
-            problem = re.sub(rf"(?<![\w-]){name}\b", option, problem)
+            problem = _with_option(problem, name, options[name])
     parameter = getattr(error, "parameter", None) or ""
     if parameter in options:
         # An owner that is no name in the code is a file or a format: keep it.
@@ -50,12 +43,29 @@ def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
     return str(error).replace(original, problem)
 
 
+def _with_option(text: str, name: str, option: str) -> str:
+    """Replace ``name=True``, ``name='value'``, ``name=value`` and ``name``."""
+    start = rf"(?<![\w-]){re.escape(name)}"
+    text = re.sub(rf"{start}=True\b", option, text)
+    text = re.sub(rf"{start}='([^']*)'", rf"{option} \1", text)
+    text = re.sub(rf"{start}=", f"{option} ", text)
+    return re.sub(rf"{start}\b", option, text)
+
+
 def problem_text(problem: Problem, options: Mapping[str, str]) -> str:
     """Return a problem with its location, with options instead of parameters."""
     if problem.error is None:
         return str(problem)
     text = error_text(problem.error, options)
     return text if problem.where is None else f"{problem.where}: {text}"
+
+
+def note_problems(
+    context: typer.Context, problems: Sequence[Problem], most: int | None = 10
+) -> None:
+    """Print problems to standard error, with the options of the running command."""
+    options = options_of(context.command)
+    note_each([problem_text(problem, options) for problem in problems], most)
 
 
 def options_of(command: Any, words: Sequence[str] = ()) -> dict[str, str]:

@@ -319,9 +319,9 @@ def cepstra_of(
         is_speech = speech_mask(speech, n_frames, front_end.grid, piece.start)
         if not is_speech.any():
             raise DataFormatError(
-                f"no speech was found in {owner}; --vad none (vad.method = "
-                f"'none') keeps all frames",
+                f"no speech was found in {owner}; vad='none' keeps all frames",
                 path=audio.path,
+                mentions=("vad",),
             )
     frames = np.empty((n_frames, settings.dim))
     row = 0

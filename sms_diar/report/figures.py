@@ -47,7 +47,7 @@ __all__ = [
 
 _MISSING = (
     "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without figures "
-    "(--set figures=false)"
+    "(figures=false in the settings)"
 )
 
 

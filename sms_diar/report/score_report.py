@@ -101,6 +101,8 @@ class ReportStyle:
         and `mapping`.
     explain : bool
         List all scoring rules below the tables instead of the main ones.
+    explain_hint : str
+        How to get the complete list, shown with the main rules.
     width : int or None, default=80
         Maximum number of characters per line. It limits the columns of a plain table,
         or folds the table if `everything` is set. None does not limit tables.
@@ -112,6 +114,7 @@ class ReportStyle:
     mapping: bool = False
     details: bool = False
     explain: bool = False
+    explain_hint: str = ""
     width: int | None = TERMINAL_WIDTH
 
     def __post_init__(self) -> None:
@@ -338,7 +341,8 @@ def _rules(report: ScoreReport, style: ReportStyle) -> str:
     """Format the main scoring rules in one line, or list all of them."""
     if not style.explain:
         name, summary = report.settings.convention.name, report.settings.summary()
-        return style.line(f"{name} rules (--explain): {summary}")
+        hint = f" ({style.explain_hint})" if style.explain_hint else ""
+        return style.line(f"{name} rules{hint}: {summary}")
     dash = "" if style.mark else "- "
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"

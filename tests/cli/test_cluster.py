@@ -218,7 +218,7 @@ def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli
 
 
 def test_suffixes_of_labels_are_those_of_the_writer():
-    from sms_diar.cli.cluster import LABEL_SUFFIXES
+    from sms_diar.cli.commands.cluster import LABEL_SUFFIXES
     from sms_diar.io.labels import _SUFFIXES
 
     assert set(LABEL_SUFFIXES) == set(_SUFFIXES)

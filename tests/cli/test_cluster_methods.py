@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from sms_diar.cli.options.methods import SWITCHES, method_table
 from sms_diar.clustering.methods import METHODS as REGISTRY
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.io.embeddings.files import write_embeddings
@@ -166,3 +167,14 @@ def test_memory_is_told_where_it_is_known(folder, run_cli):
     assert note("nme-sc") == f"sms-diar: {fitted}\n"
     learnt = "no model: space and noise learnt from the session: about 0 MiB"
     assert learnt in note("sms")
+
+
+def test_the_page_about_embeddings_has_the_table_of_the_registry(root):
+    page = root / "docs" / "use" / "embeddings.md"
+    assert method_table() in page.read_text(encoding="utf-8")
+
+
+def test_the_command_has_a_switch_for_some_options_only():
+    offered = {name for method in REGISTRY.values() for name in method.options}
+    assert set(SWITCHES) <= offered
+    assert offered - set(SWITCHES) == {"merge_threshold", "max_steps"}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.cli.convert import ReadFormatName
-from sms_diar.cli.turn_output import TurnFormatName
+from sms_diar.cli.commands.convert import ReadFormatName
+from sms_diar.cli.options.turns import TurnFormatName
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn

@@ -6,23 +6,14 @@ import kaldiio
 import numpy as np
 import pytest
 import soundfile
-import typer
 from typer.testing import CliRunner
 
-from sms_diar.cli.features import register
+from sms_diar.cli.main import app
 from sms_diar.errors import ConfigError, OutputError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.pipeline.train.features import write_features
-
-app = typer.Typer()
-register(app)
-
-
-@app.callback()
-def _root() -> None:
-    """Keep the command a command, as in the real application."""
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sms_diar.cli.front_end import CmvnMethod, VadMethod, read_front_end
+from sms_diar.cli.options.recordings import CmvnMethod, VadMethod, read_front_end
 from sms_diar.errors import MissingFileError
 from sms_diar.features import cmvn, vad
 

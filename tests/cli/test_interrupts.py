@@ -8,7 +8,8 @@ import pytest
 CODE = """
 import os, signal, typer
 signal.signal(signal.SIGINT, signal.{before})
-from sms_diar.cli import interrupts, main
+from sms_diar.cli import main
+from sms_diar.cli.terminal import interrupts
 def work():
     {work}
 main.app.registered_commands.clear()

@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from sms_diar.cli import ivectors
+from sms_diar.cli.main import app
 from sms_diar.errors import (
     ExperimentError,
     MissingFileError,
@@ -18,13 +17,7 @@ from sms_diar.pipeline.train import models
 
 SMALL = ("--components", "2", "--rank", "4", "--iterations", "3", "--workers", "1")
 
-app = typer.Typer()
-ivectors.register(app)
-
-
-@app.callback()
-def _group():
-    """Make the commands a group, as they are in the real application."""
+runner = CliRunner()
 
 
 def run(*arguments):

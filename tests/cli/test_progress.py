@@ -6,9 +6,8 @@ import threading
 import pytest
 from rich.console import Console
 
-from sms_diar.cli import progress as progress_module
-from sms_diar.cli.estimate import Estimate
-from sms_diar.cli.progress import TerminalProgress
+from sms_diar.cli.terminal import progress as progress_module
+from sms_diar.cli.terminal.progress import Estimate, TerminalProgress
 
 
 class Clock:

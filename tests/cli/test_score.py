@@ -8,19 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from sms_diar.cli import score, validate_rttm
+from sms_diar.cli.commands import score
+from sms_diar.cli.main import app
 from sms_diar.errors import DataFormatError
 from sms_diar.io.turns.files import write_turns
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline.score.api import score as python_score
 from sms_diar.pipeline.score.api import score_systems
 
-app = typer.Typer()
-score.register(app)
-validate_rttm.register(app)
 runner = CliRunner()
 
 LINE = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"

@@ -118,7 +118,7 @@ def test_an_assignment_needs_a_key_and_a_value(text):
     with pytest.raises(ConfigError) as caught:
         parse_assignment(text)
     assert str(caught.value) == (
-        f"--set {text}: must look like key=value, for instance runs=5"
+        f"assignments: {text!r} must look like key=value, for instance runs=5"
     )
 
 
@@ -127,25 +127,25 @@ def test_an_assignment_needs_a_key_and_a_value(text):
     [
         (
             "rnus=5",
-            "--set: unknown key 'rnus'; did you mean 'runs'? Valid keys: fast, inner, "
-            "name, ratio, runs",
+            "assignments: unknown key 'rnus'; did you mean 'runs'? Valid keys: fast, "
+            "inner, name, ratio, runs",
         ),
         (
             "inner.sdt=5",
-            "--set: unknown key 'inner.sdt'; did you mean 'inner.std'? Valid keys: "
-            "names, std",
+            "assignments: unknown key 'inner.sdt'; did you mean 'inner.std'? Valid "
+            "keys: names, std",
         ),
-        ("runs=1.5", "--set: 'runs' must be a whole number, got 1.5"),
-        ("runs=true", "--set: 'runs' must be a whole number, got True"),
-        ("ratio=high", "--set: 'ratio' must be a number, got 'high'"),
-        ("fast=1", "--set: 'fast' must be true or false, got 1"),
-        ("name=3", "--set: 'name' must be a text, got 3"),
-        ("inner=3", "--set: 'inner' must be a table [inner], got 3"),
+        ("runs=1.5", "assignments: 'runs' must be a whole number, got 1.5"),
+        ("runs=true", "assignments: 'runs' must be a whole number, got True"),
+        ("ratio=high", "assignments: 'ratio' must be a number, got 'high'"),
+        ("fast=1", "assignments: 'fast' must be true or false, got 1"),
+        ("name=3", "assignments: 'name' must be a text, got 3"),
+        ("inner=3", "assignments: 'inner' must be a table [inner], got 3"),
         (
             "inner.names=3",
-            "--set: 'inner.names' must be a list, each entry a text, got 3",
+            "assignments: 'inner.names' must be a list, each entry a text, got 3",
         ),
-        ("inner.names=[3]", "--set: 'inner.names[0]' must be a text, got 3"),
+        ("inner.names=[3]", "assignments: 'inner.names[0]' must be a text, got 3"),
     ],
 )
 def test_wrong_settings_are_named(conf, assignment, message):

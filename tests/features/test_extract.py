@@ -221,10 +221,9 @@ def test_broken_recordings_leave_the_others_intact(data):
         f"d: {folder}/d.wav: the WAV header ends before the samples begin; the file is "
         f"truncated",
         f"e2: {folder}/e.wav: sample 8100 (1.012 s) is NaN; repair the file",
-        f"f: {folder}/f.wav: has 2 channels; choose one with --channel 1 (channel=1) "
-        f"to 2",
-        f"g1: {folder}/g.wav: no speech was found in segment 'g1'; --vad none "
-        f"(vad.method = 'none') keeps all frames",
+        f"f: {folder}/f.wav: has 2 channels; choose channel=1 to 2",
+        f"g1: {folder}/g.wav: no speech was found in segment 'g1'; vad='none' keeps "
+        f"all frames",
         f"h: {folder}/wav.scp: no audio file 'h.wav' for 'h', neither in the working "
         f"directory nor in {folder}",
     ]

@@ -74,8 +74,8 @@ def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
     """Report a CTM of words as an error."""
     problem = Problem(
         "the fifth column contains words, so this is a transcript and not turns: lines "
-        "are short and names differ; if the names are speakers, convert the file "
-        "with 'sms-diar convert --from ctm'",
+        "are short and names differ; if the names are speakers, convert the file with "
+        "'sms-diar convert' and name the format ctm",
         str(path),
         kind="transcript",
     )

@@ -65,9 +65,7 @@ def test_channels_count_from_one(tmp_path, channel):
 
 def test_stereo_needs_a_choice(tmp_path):
     path = write(tmp_path / "a.wav", np.stack([SIGNAL, SIGNAL], axis=1))
-    assert refusal(path) == (
-        f"{path}: has 2 channels; choose one with --channel 1 (channel=1) to 2"
-    )
+    assert refusal(path) == (f"{path}: has 2 channels; choose channel=1 to 2")
     assert refusal(path, channel=3) == (
         f"{path}: has 2 channel(s), channel 3 does not exist"
     )

@@ -165,7 +165,7 @@ def test_a_list_that_is_not_utf8_is_refused(here):
 def test_commands_do_not_run_unless_allowed(here):
     assert refusal("a touch ran |") == (
         "list.scp:1: this line is a command; an scp from elsewhere can run any "
-        "program, so commands need --allow-commands (allow_commands=True)\n"
+        "program, so commands need allow_commands=True\n"
         "    a touch ran |"
     )
     assert not (here / "ran").exists()

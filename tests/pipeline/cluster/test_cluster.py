@@ -353,7 +353,7 @@ def test_remarks_about_the_input_go_to_progress():
          "of type sms_diar.Segment, got (0, 1)"),
         (np.zeros((2, 3)), {"per_recording": True}, "cluster_embeddings: "
          "per_recording needs segments, got none"),
-        (np.zeros((2, 3)), {"k": 3}, "method sms: -k (k) must be left out, got 3; it "
+        (np.zeros((2, 3)), {"k": 3}, "method sms: k must be left out, got 3; it "
          "is for sms-paper, ms, bms, dsms"),
     ],
 )  # fmt: skip

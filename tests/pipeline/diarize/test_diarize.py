@@ -181,7 +181,7 @@ def test_the_result_can_be_written_and_read(one_voice, tmp_path):
         ({"channel": 0}, "diarize: channel must be a whole number >= 1, got 0"),
         ({"workers": 0}, "diarize: workers must be a whole number >= 1, got 0"),
         ({"max_gap": -1}, "diarize: max_gap must be a finite number >= 0, got -1"),
-        ({"threshold": 1.0}, "method sms: --threshold must be left out, got 1.0; it "
+        ({"threshold": 1.0}, "method sms: threshold must be left out, got 1.0; it "
          "is for ahc"),
     ],
 )  # fmt: skip
