@@ -35,8 +35,8 @@ class SmsDiarError(Exception):
     *args : object
         Message.
     mentions : tuple of str
-        Parameters that the message names, alone or as ``name=value``; the command line
-        shows them as its options.
+        Parts of the message that name parameters, as ``name`` or ``name=value``; the
+        command line shows its options instead.
     """
 
     def __init__(self, *args: object, mentions: tuple[str, ...] = ()) -> None:
@@ -53,13 +53,13 @@ class InvalidParameterError(SmsDiarError, ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong, such as ``"must be positive, got 0"``.
+        Problem, such as ``"must be positive, got 0"``.
     owner : str, optional
         Function or class that was called.
     parameter : str, optional
         Name of the argument, as the owner declares it.
     mentions : tuple of str
-        Other parameters that the problem names.
+        Other parameters that the problem names, see `SmsDiarError`.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class DataFormatError(SmsDiarError, ValueError):
     text : str, optional
         Offending line.
     mentions : tuple of str
-        Parameters that the problem names.
+        Parameters that the problem names, see `SmsDiarError`.
     """
 
     def __init__(

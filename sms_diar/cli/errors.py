@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
     --------
     >>> from sms_diar.errors import InvalidParameterError
     >>> error = InvalidParameterError(
-    ...     "must be below high=5", owner="Foo", parameter="low", mentions=("high",)
+    ...     "must be below high=5", owner="Foo", parameter="low", mentions=("high=5",)
     ... )
     >>> error_text(error, {"low": "--low", "high": "--high"})
     '--low must be below --high 5'
@@ -31,25 +30,18 @@ def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
     # Only the problem is translated; paths and lines of files stay as they are.
     original = shown_lines(getattr(error, "problem", str(error)))
     problem = original
-    for name in error.mentions:
+    for mention in error.mentions:
+        name, _, value = mention.partition("=")
         if name in options:
-            problem = _with_option(problem, name, options[name])
+            value = "" if value == "True" else value.strip("'")
+            problem = problem.replace(mention, f"{options[name]} {value}".rstrip(), 1)
     parameter = getattr(error, "parameter", None) or ""
     if parameter in options:
-        # An owner that is no name in the code is a file or a format: keep it.
+        # Functions and classes are dropped; files and formats are kept.
         owner = shown_lines(getattr(error, "owner", None) or "")
         where = f"{owner}: " if owner and not owner.isidentifier() else ""
         return f"{where}{options[parameter]} {problem}"
     return str(error).replace(original, problem)
-
-
-def _with_option(text: str, name: str, option: str) -> str:
-    """Replace ``name=True``, ``name='value'``, ``name=value`` and ``name``."""
-    start = rf"(?<![\w-]){re.escape(name)}"
-    text = re.sub(rf"{start}=True\b", option, text)
-    text = re.sub(rf"{start}='([^']*)'", rf"{option} \1", text)
-    text = re.sub(rf"{start}=", f"{option} ", text)
-    return re.sub(rf"{start}\b", option, text)
 
 
 def problem_text(problem: Problem, options: Mapping[str, str]) -> str:

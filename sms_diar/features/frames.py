@@ -321,7 +321,7 @@ def cepstra_of(
             raise DataFormatError(
                 f"no speech was found in {owner}; vad='none' keeps all frames",
                 path=audio.path,
-                mentions=("vad",),
+                mentions=("vad='none'",),
             )
     frames = np.empty((n_frames, settings.dim))
     row = 0

@@ -82,7 +82,7 @@ def plan_conversation(
             f"speakers",
             owner="simulate",
             parameter="duration",
-            mentions=("turn_min", "speakers"),
+            mentions=("turn_min",),
         )
     planner.run()
     return Conversation(

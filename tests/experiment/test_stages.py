@@ -132,10 +132,7 @@ def test_two_runs_do_not_share_a_folder(recorder, tmp_path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(ExperimentError) as caught:
             run_stages(recorder.stages(), tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: another run is using this folder; wait for it or choose another "
-        f"one with --exp"
-    )
+    assert str(caught.value).startswith(f"{tmp_path}: another run is using this")
     assert recorder.ran == []
 
 

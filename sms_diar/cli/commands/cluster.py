@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.options import output_option
+from sms_diar.cli.options import MaxMemory, memory_budget, output_option
 from sms_diar.cli.options.methods import (
     KOption,
     MaxGap,
@@ -25,15 +25,7 @@ from sms_diar.cli.options.recordings import (
     SchedulerOption,
     on_scheduler,
 )
-from sms_diar.cli.terminal.output import (
-    MaxMemory,
-    check_outputs,
-    echo,
-    echo_json,
-    memory_budget,
-    note,
-    note_each,
-)
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note, note_each
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
 LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")

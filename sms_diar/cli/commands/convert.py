@@ -1,4 +1,4 @@
-"""``sms-diar convert``: convert turns between formats, rename and merge speakers."""
+"""``sms-diar convert`` and ``validate-rttm``: convert and check files of turns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, BadParameter, Option
 
+from sms_diar.cli.options import JsonOption
 from sms_diar.cli.options.recordings import AllowCommands
 from sms_diar.cli.options.turns import SUFFIXES, TurnFormatName
 from sms_diar.cli.terminal.output import (
-    JsonOption,
     check_outputs,
     echo,
     echo_json,

@@ -10,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from sms_diar.cli.errors import note_problems
+from sms_diar.cli.options import JsonOption
 from sms_diar.cli.options.recordings import (
     AllowCommands,
     Channel,
@@ -24,7 +25,6 @@ from sms_diar.cli.options.recordings import (
     read_front_end,
 )
 from sms_diar.cli.terminal.output import (
-    JsonOption,
     check_outputs,
     echo,
     echo_json,

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from sms_diar.cli.errors import note_problems
-from sms_diar.cli.options import output_option
+from sms_diar.cli.options import MaxMemory, memory_budget, output_option
 from sms_diar.cli.options.methods import (
     KOption,
     MaxSpeakers,
@@ -36,12 +36,10 @@ from sms_diar.cli.options.turns import (
     TurnOutput,
 )
 from sms_diar.cli.terminal.output import (
-    MaxMemory,
     check_outputs,
     echo,
     echo_json,
     exit_code,
-    memory_budget,
     note_each,
     note_written,
     with_standard_input,

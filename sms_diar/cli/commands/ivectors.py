@@ -10,6 +10,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from sms_diar.cli.errors import note_problems
+from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget
 from sms_diar.cli.options.recordings import (
     ALL_CORES,
     AllowCommands,
@@ -25,14 +26,11 @@ from sms_diar.cli.options.recordings import (
     read_front_end,
 )
 from sms_diar.cli.terminal.output import (
-    JsonOption,
-    MaxMemory,
     check_outputs,
     echo,
     echo_json,
     echo_rows,
     exit_code,
-    memory_budget,
 )
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.terminal.output import JsonOption, echo, echo_json
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.terminal.output import echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.networks.store import Stored

@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
+from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget
 from sms_diar.cli.options.recordings import AllowScpCommands
-from sms_diar.cli.terminal.output import (
-    JsonOption,
-    MaxMemory,
-    check_outputs,
-    echo,
-    echo_json,
-    echo_rows,
-    memory_budget,
-)
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, echo_rows
 
 if TYPE_CHECKING:
     from sms_diar.preprocessing.axes import Shrinkage

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from sms_diar.cli.options import JsonOption
 from sms_diar.cli.options.recordings import (
     ALL_CORES,
     SchedulerOption,
     Workers,
     on_scheduler,
 )
-from sms_diar.cli.terminal.output import (
-    JsonOption,
-    check_outputs,
-    echo,
-    echo_json,
-    echo_rows,
-)
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, echo_rows
 
 if TYPE_CHECKING:
     from sms_diar.experiment.recipe import Recipe

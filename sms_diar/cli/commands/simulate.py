@@ -8,9 +8,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from sms_diar.cli.options import JsonOption
 from sms_diar.cli.options.methods import Seed
 from sms_diar.cli.options.recordings import AllowCommands, Channel, VadMethod
-from sms_diar.cli.terminal.output import JsonOption, echo, echo_json, note_each
+from sms_diar.cli.terminal.output import echo, echo_json, note_each
 
 Dominance = StrEnum("Dominance", ["EVEN", "UNEVEN", "ZIPF"])
 """Choices of `sms_diar.synthetic.conversation`, without its import."""

@@ -1,4 +1,4 @@
-"""Options shared by commands that read recordings."""
+"""Options of commands that read recordings: front end, workers, scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared output functions: path checks, JSON and messages."""
+"""Path checks, JSON and messages, and standard input as a file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from typer import BadParameter, Option
+from typer import BadParameter
 
 from sms_diar._text import shown_lines
 
@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
 SOME_FAILED = 3
 """Exit code if some recordings were skipped and the others succeeded."""
-
-JsonOption = Annotated[bool, Option("--json", help="Print JSON.")]
-MaxMemory = Annotated[
-    str | None,
-    Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory limit, such as 2G or 500M (powers of 1024); work that may need "
-        "more is refused before it starts. Does not affect results.",
-        show_default="no limit",
-    ),
-]
 
 _NAMED = 10  # maximum number of messages shown; the rest is only counted
 
@@ -77,15 +65,6 @@ def problem_report(problems: Sequence[Problem], *more: str) -> dict[str, Any]:
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
     """Return exit code 0 without problems, 3 after some failures, 1 if all failed."""
     return (SOME_FAILED if any_good else 1) if problems else 0
-
-
-def memory_budget(size: str | None) -> int | None:
-    """Parse the value of ``--max-memory`` to bytes."""
-    if size is None:
-        return None
-    from sms_diar.pipeline.memory import parse_size  # slow import
-
-    return parse_size(size)
 
 
 def echo(text: object, *, nl: bool = True, err: bool = False) -> None:

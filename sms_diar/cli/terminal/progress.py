@@ -1,4 +1,8 @@
-"""Estimate of the remaining time of a task."""
+"""Progress bars on a terminal, or occasional log lines elsewhere.
+
+A separate thread starts the display and writes the lines, so that progress is also
+shown while a long item is being processed.
+"""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class AudioFile:
         problem = self._problem(channel)
         if problem:
             self.close()
-            raise DataFormatError(problem, path=self.path, mentions=("channel",))
+            raise DataFormatError(problem, path=self.path, mentions=("channel=1",))
         self._column = (channel or 1) - 1
 
     def _problem(self, channel: int | None) -> str | None:

@@ -112,7 +112,7 @@ def open_recording(
                     f"allow_commands=True",
                     path=table,
                     text=line,
-                    mentions=("allow_commands",),
+                    mentions=("allow_commands=True",),
                 )
             with tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
                 output = Path(folder) / "audio"

@@ -200,7 +200,7 @@ def iterate_scp(
                     path=source.name,
                     line=number,
                     text=text,
-                    mentions=("allow_commands",),
+                    mentions=("allow_commands=True",),
                 ) from error
             checks.check(entry.id, vector, line=number)
             yield entry.id, vector

@@ -335,7 +335,7 @@ def _one_side(collar: float, collar_total: float | None) -> float:
             f"collar={collar!r}",
             owner="score",
             parameter="collar_total",
-            mentions=("collar_total", "collar"),
+            mentions=(f"collar_total={collar_total!r}", f"collar={collar!r}"),
         )
     if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
         raise InvalidParameterError(
