@@ -5,6 +5,7 @@ in one diff. ``python tests/test_messages.py`` writes the file again.
 """
 
 import ast
+import functools
 from collections import defaultdict
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def flat(text):
     return " ".join((text or "").split())
 
 
+@functools.cache
 def collected():
     """Return the content of the golden file."""
     from sms_diar.cli.main import app

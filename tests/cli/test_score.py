@@ -294,9 +294,9 @@ def test_a_single_recording_of_another_name_is_matched_and_named(tmp_path):
 
 def test_a_collar_in_milliseconds_is_questioned(files):
     result = run(*files, "--collar", "250")
-    assert (result.exit_code, "milliseconds" in result.stderr) == (0, True)
+    assert (result.exit_code, "meant in milliseconds" in result.stderr) == (0, True)
     assert run(*files, "--collar", "250", "--strict").exit_code == 1
-    assert "milliseconds" not in run(*files, "--collar", "5").stderr
+    assert "meant in milliseconds" not in run(*files, "--collar", "5").stderr
 
 
 @pytest.mark.parametrize("suffix", [".rttm", ".json", ".csv", ".srt", ".vtt", ".eaf"])
