@@ -96,7 +96,7 @@ def test_options_that_are_not_understood_are_usage_errors(run_cli, call, options
     assert run_cli("convert", call, "-", *options).returncode == 2
 
 
-def test_the_input_is_not_overwritten_in_its_folder(run_cli, tmp_path, call):
+def test_the_input_is_not_overwritten(run_cli, tmp_path, call):
     before = call.read_bytes()
     result = run_cli("convert", call, tmp_path, "--to", "rttm", "--rename", "ann=x")
     assert result.returncode == 1

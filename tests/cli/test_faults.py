@@ -252,3 +252,15 @@ def test_a_worker_that_is_ended_is_told_in_one_line(run_cli, vectors, monkeypatc
     assert result.returncode == 1
     assert result.stderr.startswith("sms-diar: a worker was killed")
     assert result.stderr.count("\n") == 1
+
+
+def test_a_description_of_other_vectors_is_noticed(tmp_path):
+    path = tmp_path / "x.ark"
+    old = EmbeddingSet(("a", "b"), np.eye(2), extractor="old")
+    write_embeddings(path, old)
+    before = path.read_bytes()
+    write_embeddings(path, EmbeddingSet(("c", "d"), 2 * np.eye(2), extractor="new"))
+    assert read_embeddings(path).extractor == "new"
+    path.write_bytes(before)  # as a kill between the two renames would leave it
+    with pytest.raises(ValueError, match="does not match x"):
+        read_embeddings(path)

@@ -127,8 +127,7 @@ def test_other_commands_need_permission(folder):
     (folder / "wav.scp").write_text(line + "\n")
     assert refusal(folder) == (
         f"{folder / 'wav.scp'}: the audio of 'a' is a command; a table from elsewhere "
-        f"can run any program, so commands need --allow-commands "
-        f"(allow_commands=True)\n"
+        f"can run any program, so commands need allow_commands=True\n"
         f"    {line}"
     )
 

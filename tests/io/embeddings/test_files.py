@@ -132,9 +132,9 @@ def test_commands_of_an_scp_need_permission(tmp_path):
     (tmp_path / "v").write_text("[ 1 2 ]")
     path = tmp_path / "x.scp"
     line = f"a cat '{tmp_path / 'v'}' |\n".encode()
-    assert "commands need --allow-commands" in refusal(path, line)
+    assert "commands need allow_commands=True" in refusal(path, line)
     assert read_embeddings(path, allow_commands=True).vectors.tolist() == [[1.0, 2.0]]
-    assert "commands need --allow-commands" in refusal(tmp_path / "bare", line)
+    assert "commands need allow_commands=True" in refusal(tmp_path / "bare", line)
 
 
 @pytest.mark.corpus

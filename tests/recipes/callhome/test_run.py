@@ -279,7 +279,7 @@ def test_a_broken_recording_leaves_the_others_intact(
     [
         ("truncated", "the WAV header promises"),
         ("nan", "is NaN; repair the file"),
-        ("stereo", "has 2 channels; choose one"),
+        ("stereo", "has 2 channels; choose channel=1"),
         ("short", "but the recording ends at 20 s"),
         ("missing", "no audio file"),
     ],
