@@ -97,7 +97,9 @@ def _inverse(owner: str, backend: BackEnd) -> FloatArray:
     square = backend.matrix.shape[0] == backend.matrix.shape[1]
     if not square or backend.offset.any():
         raise InvalidParameterError(
-            f"{owner}: backend must keep all dimensions and add nothing, got one that "
-            f"maps {backend.matrix.shape[1]} to {backend.matrix.shape[0]}"
+            f"must keep all dimensions and add nothing, got one that maps "
+            f"{backend.matrix.shape[1]} to {backend.matrix.shape[0]}",
+            owner=owner,
+            parameter="backend",
         )
     return np.asarray(np.linalg.inv(backend.matrix), dtype=np.float64)

@@ -44,9 +44,9 @@ OURS_NAME = "sms-diar (all measures)"
 
 OURS = """
 import typer
-from sms_diar.cli import score
+from sms_diar.cli.commands import score
 app = typer.Typer()
-score.register(app)
+app.command(cls=score.ManyValues)(score.score)
 app()
 """
 

@@ -74,13 +74,15 @@ def choose_components(
     tried = tuple(sorted({q for q in candidates if 1 <= q <= X.shape[1]}))
     if not tried:
         raise InvalidParameterError(
-            f"choose_components: candidates must hold a number in 1 .. {X.shape[1]}, "
-            f"got {list(candidates)!r}"
+            f"must hold a number in 1 .. {X.shape[1]}, got {list(candidates)!r}",
+            owner="choose_components",
+            parameter="candidates",
         )
     if len(names) < 2 * n_folds:
         raise InvalidParameterError(
-            f"choose_components: speakers must be at least two per fold, got "
-            f"{len(names)} for {n_folds} folds"
+            f"must be at least two per fold, got {len(names)} for {n_folds} folds",
+            owner="choose_components",
+            parameter="speakers",
         )
     corpora = np.zeros(len(X), np.int64) if groups is None else groups
     rates: dict[int, list[float]] = {q: [] for q in tried}

@@ -163,8 +163,9 @@ def draw_session(
     names = np.unique(corpus.speakers)
     if n_speakers > len(names):
         raise InvalidParameterError(
-            f"draw_session: speakers must be at most the {len(names)} of the corpus, "
-            f"got {n_speakers}"
+            f"must be at most the {len(names)} of the corpus, got {n_speakers}",
+            owner="draw_session",
+            parameter="speakers",
         )
     chosen = rng.choice(names, size=n_speakers, replace=False)
     rows = []

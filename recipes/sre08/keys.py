@@ -154,8 +154,9 @@ def select_sides(
     """
     if condition not in range(1, N_CONDITIONS + 1):
         raise InvalidParameterError(
-            f"select_sides: condition must be a whole number in 1 .. {N_CONDITIONS}, "
-            f"got {condition!r}"
+            f"must be a whole number in 1 .. {N_CONDITIONS}, got {condition!r}",
+            owner="select_sides",
+            parameter="condition",
         )
     check_choice("select_sides", "gender", gender, ("m", "f"))
     check_choice("select_sides", "sides", sides, SIDES)
@@ -179,8 +180,9 @@ def select_sides(
 def _assign(speakers: dict[Side, str], side: Side, speaker: str) -> None:
     if speakers.setdefault(side, speaker) != speaker:
         raise InvalidParameterError(
-            f"select_sides: a side must have one speaker, got {speakers[side]!r} and "
-            f"{speaker!r} for {side.id}; the keys contradict each other"
+            f"a side must have one speaker, got {speakers[side]!r} and {speaker!r} "
+            f"for {side.id}; the keys contradict each other",
+            owner="select_sides",
         )
 
 

@@ -213,8 +213,9 @@ class SpeakerEvidenceMeanShift(SpeakerEstimator):
         segments = self._segments
         if segments is not None and len(segments) != n:
             raise InvalidParameterError(
-                f"{self._name}: segments must be one for each of the {n} rows, got "
-                f"{len(segments)}"
+                f"must be one for each of the {n} rows, got {len(segments)}",
+                owner=self._name,
+                parameter="segments",
             )
         trained = self.backend_.kind == "plda"
         self._space = model_space(self.backend_) if trained else None

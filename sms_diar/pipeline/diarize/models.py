@@ -106,8 +106,11 @@ def _named_model(name: str, vad: str | None) -> ChosenModel:
 def _refuse_detector(vad: str | None) -> None:
     if vad is not None:
         raise InvalidParameterError(
-            f"diarize: vad must be omitted with neural networks, which detect speech "
-            f"themselves, got {vad!r}; model='embedded' has detectors"
+            f"must be omitted with neural networks, which detect speech themselves, "
+            f"got {vad!r}; model='embedded' has detectors",
+            owner="diarize",
+            parameter="vad",
+            mentions=("model='embedded'",),
         )
 
 

@@ -279,7 +279,7 @@ def test_a_broken_recording_leaves_the_others_intact(
     [
         ("truncated", "the WAV header promises"),
         ("nan", "is NaN; repair the file"),
-        ("stereo", "has 2 channels; choose one"),
+        ("stereo", "has 2 channels; choose channel=1"),
         ("short", "but the recording ends at 20 s"),
         ("missing", "no audio file"),
     ],
@@ -391,7 +391,7 @@ def test_settings_that_the_method_does_not_have_are_refused(root, given, tmp_pat
     with pytest.raises(InvalidParameterError) as caught:
         run(root, tmp_path / "exp", *given, "method=sms", "k=5")
     assert str(caught.value) == (
-        "method sms: -k (k) must be left out, got 5; it is for sms-paper, ms, bms, dsms"
+        "method sms: k must be left out, got 5; it is for sms-paper, ms, bms, dsms"
     )
 
 

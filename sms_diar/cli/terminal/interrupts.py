@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from sms_diar.cli.output import echo
+from sms_diar.cli.terminal.output import echo
 
 SIGNALLED = 128
 """Conventional exit code after a signal is this plus the number of the signal."""
@@ -45,10 +45,7 @@ def _record(number: int, frame: FrameType | None) -> None:
 def interruptible(advice: str = "") -> Iterator[None]:
     """Convert Ctrl-C or SIGTERM, and later errors, to a message and an exit code.
 
-    Parameters
-    ----------
-    advice : str
-        Hint on how to continue.
+    `advice` says how to continue.
     """
     global _told  # noqa: PLW0603
     try:

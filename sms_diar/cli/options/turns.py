@@ -8,15 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import BadParameter
 
+from sms_diar.cli.options import output_option
 from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarize.result import Diarization
-
-PANEL = "Output"
-
 
 TurnFormatName = StrEnum("TurnFormatName", WRITTEN_FORMATS)  # type: ignore[misc]
 """Formats that can be written."""
@@ -29,71 +27,54 @@ SUFFIXES = ", ".join(
 
 TurnFiles = Annotated[
     list[Path] | None,
-    typer.Option(
+    output_option(
         "-o",
         "--output",
         metavar="PATH",
         help=f"File whose suffix selects the format ({SUFFIXES}), or an existing "
         f"folder for one file per recording. Repeatable.",
-        rich_help_panel=PANEL,
     ),
 ]
 TurnFormatOption = Annotated[
     TurnFormatName | None,
-    typer.Option(
+    output_option(
         "--format",
         help="Format for folders, files with other suffixes, and standard output.",
         show_default="rttm",
-        rich_help_panel=PANEL,
     ),
 ]
 MinTurn = Annotated[
     float | None,
-    typer.Option(
+    output_option(
         min=0.0,
         help="Minimum turn length in seconds; shorter turns are merged into adjacent "
         "turns.",
         show_default="0.2, in subtitles 0.5",
-        rich_help_panel=PANEL,
     ),
 ]
 MaxTurnGap = Annotated[
     float | None,
-    typer.Option(
+    output_option(
         min=0.0,
         help="Longest pause of a speaker to bridge, in seconds.",
         show_default="0.2, in subtitles 0.5",
-        rich_help_panel=PANEL,
     ),
 ]
 SplitFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--split",
-        metavar="DIR",
-        help="Write one WAV file per speaker to this folder.",
-        rich_help_panel=PANEL,
+    output_option(
+        "--split", metavar="DIR", help="Write one WAV file per speaker to this folder."
     ),
 ]
 
 
 @dataclass(frozen=True)
 class TurnOutput:
-    """Requested output of turns, checked before any work.
+    """Requested output of turns, checked before any work."""
 
-    Parameters
-    ----------
-    files : list of Path
-        Output files and existing folders.
-    format : TurnFormatName, optional
-        Value of ``--format``.
-    split : Path, optional
-        Folder for the audio files of speakers.
-    """
-
-    files: Sequence[Path]
+    files: Sequence[Path]  # files and existing folders
     format: TurnFormatName | None
-    split: Path | None
+    split: Path | None  # folder for the audio of speakers
 
     @property
     def new_paths(self) -> list[Path]:
@@ -104,12 +85,8 @@ class TurnOutput:
     def check(self, recordings: Sequence[Path], others: Sequence[Path | None]) -> None:
         """Refuse outputs that cannot be written, before any work.
 
-        Parameters
-        ----------
-        recordings : sequence of Path
-            Input files, which `check_outputs` has checked with `new_paths`.
-        others : sequence of Path or None
-            Other outputs of the command.
+        `check_outputs` has checked the recordings and `new_paths`; `others` are further
+        outputs of the command.
         """
         from sms_diar._files import (
             PREFIX,
@@ -123,7 +100,7 @@ class TurnOutput:
 
         if self.split is not None and self.split.is_dir():
             if any(path.is_dir() and path.samefile(self.split) for path in recordings):
-                raise typer.BadParameter(
+                raise BadParameter(
                     f"{self.split} is the folder of the input recordings; specify "
                     f"another folder",
                     param_hint="--split",
@@ -148,7 +125,7 @@ class TurnOutput:
         check_different(path for path in written if path is not None)
         if single is not None and len(names) > 1:
             option, where = single
-            raise typer.BadParameter(
+            raise BadParameter(
                 f"{where}: this format holds one recording per file, got "
                 f"{len(names)}; specify an existing folder with -o, and --format",
                 param_hint=option,
@@ -167,7 +144,7 @@ class TurnOutput:
             try:
                 chosen = format_to_write(path, self.format and self.format.value)
             except InvalidParameterError as error:
-                raise typer.BadParameter(str(error), param_hint="--output") from None
+                raise BadParameter(str(error), param_hint="--output") from None
             if not chosen.names_recordings:
                 return "--output", str(path)
         return None

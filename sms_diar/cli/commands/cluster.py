@@ -6,9 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.methods import (
+from sms_diar.cli.options import MaxMemory, memory_budget, output_option
+from sms_diar.cli.options.methods import (
     KOption,
     MaxGap,
     MaxSpeakers,
@@ -19,32 +20,22 @@ from sms_diar.cli.methods import (
     ThresholdOption,
     check_usage,
 )
-from sms_diar.cli.output import (
-    MaxMemory,
-    check_outputs,
-    echo,
-    echo_json,
-    memory_budget,
-    note,
-    note_each,
+from sms_diar.cli.options.recordings import (
+    AllowScpCommands,
+    SchedulerOption,
+    on_scheduler,
 )
-from sms_diar.cli.places import check_places
-from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note, note_each
 from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS
 
 LABEL_SUFFIXES = ("", ".txt", ".utt2spk", ".csv", ".json")
 """Suffixes of label files, as in `sms_diar.io.labels`."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file to the application."""
-    app.command()(cluster)
-
-
 def cluster(
     embeddings: Annotated[
         str,
-        typer.Argument(
+        Argument(
             help="Kaldi ark or scp, npz, npy, CSV, TSV, whitespace-separated, JSON "
             "lines or Parquet; - for standard input. The format is detected from "
             "the content."
@@ -52,23 +43,22 @@ def cluster(
     ],
     *,
     segments: Annotated[
-        Path | None,
-        typer.Option(help="Kaldi segments file: id, recording, start, end."),
+        Path | None, Option(help="Kaldi segments file: id, recording, start, end.")
     ] = None,
     plda: Annotated[
         Path | None,
-        typer.Option(help="Kaldi PLDA file, or model from 'plda train' or 'ivectors'."),
+        Option(help="Kaldi PLDA file, or model from 'plda train' or 'ivectors'."),
     ] = None,
     transform: Annotated[
         Path | None,
-        typer.Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
+        Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
     ] = None,
     method: MethodOption = DEFAULT_METHOD,
     k: KOption = None,
     threshold: ThresholdOption = None,
     per_recording: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--per-recording/--across",
             help="Cluster each recording separately, or all together: up to millions "
             "of vectors (more than 50,000 need the extra 'index').",
@@ -77,7 +67,7 @@ def cluster(
     ] = None,
     utt2rec: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Recording of each id, for --across; each line has an id and a "
             "recording."
         ),
@@ -88,7 +78,7 @@ def cluster(
     seed: Seed = 0,
     tol: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="Convergence tolerance: smaller moves count as stationary (methods "
             "with -k).",
             show_default="0.001",
@@ -98,30 +88,17 @@ def cluster(
     scheduler: SchedulerOption = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        output_option(
             "-o",
             "--output",
             help="Labels file: .txt or no suffix (utt2spk), .csv or .json.",
-            rich_help_panel="Output",
         ),
     ] = None,
-    rttm: Annotated[
-        Path | None, typer.Option(help="RTTM file to write.", rich_help_panel="Output")
-    ] = None,
-    allow_commands: Annotated[
-        bool,
-        typer.Option(
-            "--allow-commands", help="Run commands in entries of an scp file."
-        ),
-    ] = False,
+    rttm: Annotated[Path | None, output_option(help="RTTM file to write.")] = None,
+    allow_commands: AllowScpCommands = False,
     max_memory: MaxMemory = None,
     as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json",
-            help="Print labels and summary as JSON.",
-            rich_help_panel="Output",
-        ),
+        bool, output_option("--json", help="Print labels and summary as JSON.")
     ] = False,
 ) -> None:
     """Cluster embeddings into speakers.
@@ -136,7 +113,7 @@ def cluster(
     Example: sms-diar cluster xvectors.ark --segments segments --plda plda
     --transform transform.npz --rttm out.rttm
     """
-    from sms_diar.cli.progress import NotingProgress
+    from sms_diar.cli.terminal.progress import NotingProgress
 
     check_usage(
         method,
@@ -151,12 +128,12 @@ def cluster(
     inputs = (embeddings, segments, plda, transform, utt2rec)
     check_outputs(output, rttm, inputs=inputs)
     if output is not None and output.suffix not in LABEL_SUFFIXES:
-        raise typer.BadParameter(
+        raise BadParameter(
             f"{output}: unknown suffix; use .txt (or none), .utt2spk, .csv or .json",
             param_hint="--output",
         )
     if utt2rec is not None and per_recording is not False:
-        raise typer.BadParameter("requires --across", param_hint="--utt2rec")
+        raise BadParameter("requires --across", param_hint="--utt2rec")
     progress = NotingProgress()
     with progress.stage("loading"):
         import sms_diar
@@ -222,17 +199,53 @@ def _check_files(
 ) -> None:
     """Refuse options that need a missing file."""
     if rttm is not None and segments is None:
-        raise typer.BadParameter(
-            "needs the times of the segments; add --segments",
-            param_hint="--rttm",
+        raise BadParameter(
+            "needs the times of the segments; add --segments", param_hint="--rttm"
         )
     if per_recording and segments is None:
-        raise typer.BadParameter(
+        raise BadParameter(
             "needs the recording of each segment; add --segments",
             param_hint="--per-recording",
         )
     sidecar = Path(f"{embeddings}.json")  # may name an extractor with a back end
     if METHODS[method].needs_plda and plda is None and not sidecar.is_file():
-        raise typer.BadParameter(
+        raise BadParameter(
             f"{method} needs a PLDA model; add --plda", param_hint="--method"
         )
+
+
+_OPTIONS = {
+    "plda": "--plda",
+    "model": "--plda",
+    "transform": "--transform",
+    "segments": "--segments",
+}
+
+
+def check_places(
+    embeddings: str, plda: Path | None, transform: Path | None, segments: Path | None
+) -> None:
+    """Refuse files whose content does not fit their option."""
+    if embeddings != "-":
+        _check(Path(embeddings), "embeddings", ("embeddings",))
+    _check(plda, "a PLDA model", ("plda", "model"))
+    _check(transform, "a transform", ("transform",))
+    _check(segments, "a segments table", ("segments",))
+
+
+def _check(path: Path | None, expected: str, kinds: tuple[str, ...]) -> None:
+    if path is None or not path.is_file():
+        return
+    from sms_diar.errors import DataFormatError
+    from sms_diar.io.detect import KINDS, kind_of
+
+    kind = kind_of(path)
+    if kind is None or kind in kinds:
+        return
+    if kind in _OPTIONS:
+        remedy = f"this is {KINDS[kind]}: {_OPTIONS[kind]}"
+    elif kind == "audio":
+        remedy = "this is a recording: sms-diar diarize"
+    else:
+        remedy = f"this looks like {KINDS[kind]}"
+    raise DataFormatError(f"{remedy} (expected here: {expected})", path=path)

@@ -6,38 +6,24 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from sms_diar.cli.front_end import VadMethod
-from sms_diar.cli.methods import Seed
-from sms_diar.cli.output import echo, echo_json, note_each
-from sms_diar.cli.recordings import AllowCommands, Channel
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.options.methods import Seed
+from sms_diar.cli.options.recordings import AllowCommands, Channel, VadMethod
+from sms_diar.cli.terminal.output import echo, echo_json, note_each
 
+Dominance = StrEnum("Dominance", ["EVEN", "UNEVEN", "ZIPF"])
+"""Choices of `sms_diar.synthetic.conversation`, without its import."""
 
-class Dominance(StrEnum):
-    """Choices of `sms_diar.synthetic.conversation`, without its import."""
-
-    EVEN = "even"
-    UNEVEN = "uneven"
-    ZIPF = "zipf"
-
-
-class AudioFormat(StrEnum):
-    """Formats of `sms_diar.io.audio.files`, without its import."""
-
-    WAV = "wav"
-    FLAC = "flac"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file to the application."""
-    app.command()(simulate)
+AudioFormat = StrEnum("AudioFormat", ["WAV", "FLAC"])
+"""Formats of `sms_diar.io.audio.files`, without its import."""
 
 
 def simulate(
     directory: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="DATA_DIR",
             help="Kaldi data directory with wav.scp, utt2spk and optionally segments.",
         ),
@@ -45,7 +31,7 @@ def simulate(
     *,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="OUT_DIR",
@@ -53,85 +39,75 @@ def simulate(
         ),
     ],
     speakers: Annotated[
-        int, typer.Option(min=1, help="Number of speakers per conversation.")
+        int, Option(min=1, help="Number of speakers per conversation.")
     ] = 2,
     duration: Annotated[
-        float, typer.Option(help="Length of each conversation in seconds.")
+        float, Option(help="Length of each conversation in seconds.")
     ] = 120.0,
-    conversations: Annotated[
-        int, typer.Option(min=1, help="Number of conversations.")
-    ] = 1,
+    conversations: Annotated[int, Option(min=1, help="Number of conversations.")] = 1,
     turn_mean: Annotated[
-        float | None,
-        typer.Option(help="Mean turn length in seconds.", show_default="4.0"),
+        float | None, Option(help="Mean turn length in seconds.", show_default="4.0")
     ] = None,
     turn_min: Annotated[
-        float | None,
-        typer.Option(help="Minimum turn length in seconds.", show_default="1.0"),
+        float | None, Option(help="Minimum turn length in seconds.", show_default="1.0")
     ] = None,
     turn_segments: Annotated[
         tuple[int, int] | None,
-        typer.Option(
+        Option(
             metavar="MIN MAX",
             help="Number of whole segments per turn, instead of a turn length.",
         ),
     ] = None,
     pause_mean: Annotated[
-        float, typer.Option(help="Mean pause between turns in seconds.")
+        float, Option(help="Mean pause between turns in seconds.")
     ] = 0.5,
     overlap: Annotated[
-        float,
-        typer.Option(help="Proportion of overlapped speech, 0 to 0.9."),
+        float, Option(help="Proportion of overlapped speech, 0 to 0.9.")
     ] = 0.0,
     dominance: Annotated[
         Dominance,
-        typer.Option(
-            help="Proportions of speaking time: equal, random, or 1, 1/2, 1/3, ..."
-        ),
+        Option(help="Proportions of speaking time: equal, random, or 1, 1/2, 1/3, ..."),
     ] = Dominance.EVEN,
     level: Annotated[
         float | None,
-        typer.Option(
-            help="Speech level in dB relative to full scale.",
-            show_default="unchanged",
+        Option(
+            help="Speech level in dB relative to full scale.", show_default="unchanged"
         ),
     ] = None,
     level_spread: Annotated[
-        float,
-        typer.Option(help="Standard deviation of the level over speakers, in dB."),
+        float, Option(help="Standard deviation of the level over speakers, in dB.")
     ] = 0.0,
     rt60: Annotated[
         float | None,
-        typer.Option(help="Reverberation time, in seconds.", show_default="no room"),
+        Option(help="Reverberation time, in seconds.", show_default="no room"),
     ] = None,
     snr: Annotated[
         float | None,
-        typer.Option(help="Signal-to-noise ratio in dB.", show_default="no noise"),
+        Option(help="Signal-to-noise ratio in dB.", show_default="no noise"),
     ] = None,
     noise: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="white|pink|DIR",
             help="Noise type, or a data directory with recordings of noise.",
         ),
     ] = "white",
     telephone: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--telephone", help="Simulate a telephone: limited band, 8 kHz, mu-law."
         ),
     ] = False,
     rate: Annotated[
-        int | None,
-        typer.Option(help="Sampling rate in Hz.", show_default="unchanged"),
+        int | None, Option(help="Sampling rate in Hz.", show_default="unchanged")
     ] = None,
     format: Annotated[
-        AudioFormat, typer.Option(help="Audio format (16 bits).")
+        AudioFormat, Option(help="Audio format (16 bits).")
     ] = AudioFormat.WAV,
-    prefix: Annotated[str, typer.Option(help="Prefix of recording names.")] = "sim",
+    prefix: Annotated[str, Option(help="Prefix of recording names.")] = "sim",
     vad: Annotated[
         VadMethod,
-        typer.Option(
+        Option(
             help="Speech detector that removes pauses from the segments; with none, "
             "pauses remain and count as speech in the reference."
         ),
@@ -139,9 +115,7 @@ def simulate(
     channel: Channel = None,
     seed: Seed = 0,
     allow_commands: AllowCommands = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a summary as JSON.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make conversations with reference turns from speech of single speakers.
 
@@ -153,7 +127,7 @@ def simulate(
 
     Example: sms-diar simulate data/train -o data/sim --speakers 4 --overlap 0.15
     """
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.progress import TerminalProgress
 
     progress = TerminalProgress()
     with progress.stage("loading"):

@@ -2,109 +2,86 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.front_end import (
-    CONFIG_HELP,
+from sms_diar.cli.errors import note_problems
+from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget
+from sms_diar.cli.options.recordings import (
+    ALL_CORES,
+    AllowCommands,
+    Channel,
     CmvnMethod,
+    ConfigOption,
+    SchedulerOption,
+    Strict,
     VadMethod,
+    Workers,
     changed_front_end,
+    on_scheduler,
     read_front_end,
 )
-from sms_diar.cli.output import (
-    JsonOption,
-    MaxMemory,
+from sms_diar.cli.terminal.output import (
     check_outputs,
     echo,
     echo_json,
+    echo_rows,
     exit_code,
-    memory_budget,
-    note_each,
 )
-from sms_diar.cli.recordings import AllowCommands, Strict
-from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
 
-class Covariance(StrEnum):
-    """Covariance types of the background model."""
-
-    DIAGONAL = "diagonal"
-    FULL = "full"
+app = typer.Typer(
+    name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
+)
 
 
-_Channel = Annotated[
-    int | None,
-    typer.Option(
-        "-c", "--channel", min=1, help="Channel of multi-channel files, from 1."
-    ),
-]
-_Workers = Annotated[
-    int,
-    typer.Option(
-        min=1, help="Number of processes and threads; does not affect results."
-    ),
-]
-_ALL_CORES = max(1, os.cpu_count() or 1)
+Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
+"""Covariance types of the background model."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the application."""
-    group = typer.Typer(
-        name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
-    )
-    group.command()(train)
-    group.command()(extract)
-    group.command()(info)
-    app.add_typer(group)
-
-
+@app.command()
 def train(
+    context: typer.Context,
     directories: Annotated[
-        list[Path],
-        typer.Argument(metavar="DATA_DIR...", help="Kaldi data directories."),
+        list[Path], Argument(metavar="DATA_DIR...", help="Kaldi data directories.")
     ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="MODEL", help="Model to write.")
+        Path, Option("-o", "--output", metavar="MODEL", help="Model to write.")
     ],
     components: Annotated[
-        int, typer.Option(min=1, help="Number of Gaussians in the background model.")
+        int, Option(min=1, help="Number of Gaussians in the background model.")
     ] = 128,
-    rank: Annotated[int, typer.Option(min=1, help="Dimension of i-vectors.")] = 100,
+    rank: Annotated[int, Option(min=1, help="Dimension of i-vectors.")] = 100,
     iterations: Annotated[
-        int, typer.Option(min=1, help="Iterations for the total variability matrix.")
+        int, Option(min=1, help="Iterations for the total variability matrix.")
     ] = 10,
     ubm_iterations: Annotated[
-        int, typer.Option(min=1, help="Iterations for the complete background model.")
+        int, Option(min=1, help="Iterations for the complete background model.")
     ] = 10,
     covariance: Annotated[
-        Covariance, typer.Option(help="Covariance type of the background model.")
+        Covariance, Option(help="Covariance type of the background model.")
     ] = Covariance.DIAGONAL,
     top: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1, help="Number of best Gaussians used per frame.", show_default="all"
         ),
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(help=CONFIG_HELP),
-    ] = None,
+    config: ConfigOption = None,
     vad: Annotated[
-        VadMethod | None,
-        typer.Option(help="Speech detector.", show_default="energy"),
+        VadMethod | None, Option(help="Speech detector.", show_default="energy")
     ] = None,
     cmvn: Annotated[
         CmvnMethod | None,
-        typer.Option(
+        Option(
             help="Scope of cepstral normalisation; a session is a data directory. "
             "Normalising single short segments removes speaker information.",
             show_default="session",
@@ -112,23 +89,22 @@ def train(
     ] = None,
     backend: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--backend/--no-backend",
             help="Also train a PLDA back end with the speakers of utt2spk and store it "
             "in the model.",
         ),
     ] = False,
     double: Annotated[
-        bool, typer.Option("--double", help="Store numbers in 8 bytes instead of 4.")
+        bool, Option("--double", help="Store numbers in 8 bytes instead of 4.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
     fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Ignore an existing checkpoint and start over."),
+        bool, Option("--fresh", help="Ignore an existing checkpoint and start over.")
     ] = False,
     max_memory: MaxMemory = None,
-    channel: _Channel = None,
-    workers: _Workers = _ALL_CORES,
+    channel: Channel = None,
+    workers: Workers = ALL_CORES,
     scheduler: SchedulerOption = None,
     allow_commands: AllowCommands = False,
     strict: Strict = False,
@@ -142,8 +118,8 @@ def train(
 
     Example: sms-diar ivectors train data/train -o model.npz --backend
     """
-    from sms_diar.cli.interrupts import interruptible
-    from sms_diar.cli.progress import NotingProgress
+    from sms_diar.cli.terminal.interrupts import interruptible
+    from sms_diar.cli.terminal.progress import NotingProgress
 
     progress = NotingProgress()
     with progress.stage("loading"):  # slow imports
@@ -190,7 +166,7 @@ def train(
             checkpoint=checkpoint,
             max_memory=budget,
         )
-    note_each(problems)
+    note_problems(context, problems)
     fingerprint = write_ivector_model(output, model)
     remove_checkpoint(checkpoint)
     if as_json:
@@ -207,34 +183,31 @@ def train(
     raise typer.Exit(exit_code(problems))
 
 
+@app.command()
 def extract(
+    context: typer.Context,
     directory: Annotated[
-        Path, typer.Argument(metavar="DATA_DIR", help="Kaldi data directory.")
+        Path, Argument(metavar="DATA_DIR", help="Kaldi data directory.")
     ],
     *,
     output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv."),
+        Path, Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv.")
     ],
     model: Annotated[
         Path | None,
-        typer.Option(
-            help="Model from 'sms-diar ivectors train'.",
-            show_default="embedded model",
+        Option(
+            help="Model from 'sms-diar ivectors train'.", show_default="embedded model"
         ),
     ] = None,
     vad: Annotated[
-        VadMethod | None,
-        typer.Option(help="Speech detector.", show_default="from the model"),
+        VadMethod | None, Option(help="Speech detector.", show_default="from the model")
     ] = None,
     cmvn: Annotated[
         CmvnMethod | None,
-        typer.Option(
-            help="Scope of cepstral normalisation.", show_default="from the model"
-        ),
+        Option(help="Scope of cepstral normalisation.", show_default="from the model"),
     ] = None,
-    channel: _Channel = None,
-    workers: _Workers = _ALL_CORES,
+    channel: Channel = None,
+    workers: Workers = ALL_CORES,
     scheduler: SchedulerOption = None,
     allow_commands: AllowCommands = False,
     strict: Strict = False,
@@ -248,7 +221,7 @@ def extract(
 
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.progress import TerminalProgress
 
     progress = TerminalProgress()
     with progress.stage("loading"):
@@ -262,7 +235,7 @@ def extract(
         )
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
-        raise typer.BadParameter(
+        raise BadParameter(
             f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
         )
     check_outputs(*embedding_files(output), inputs=(directory, model))
@@ -282,7 +255,7 @@ def extract(
                 progress=progress,
             )
     finally:
-        note_each(problems)
+        note_problems(context, problems)
     write_embeddings(output, vectors)
     if as_json:
         record = {
@@ -299,10 +272,10 @@ def extract(
     raise typer.Exit(exit_code(problems))
 
 
+@app.command()
 def info(
     model: Annotated[
-        Path | None,
-        typer.Argument(metavar="[MODEL]", show_default="embedded model"),
+        Path | None, Argument(metavar="[MODEL]", show_default="embedded model")
     ] = None,
     *,
     as_json: JsonOption = False,
@@ -315,17 +288,15 @@ def info(
     if as_json:
         echo_json(record)
         return
-    width = max(len(name) for name in record)
-    for name, value in record.items():
-        shown = "none" if value is None else value
-        if isinstance(value, dict):
-            shown = ", ".join(f"{key} {_text(entry)}" for key, entry in value.items())
-        echo(f"{name.ljust(width)}  {shown}")
+    echo_rows([(name, _text(value)) for name, value in record.items()])
 
 
-def _text(value: object) -> str:
+def _text(value: object, *, inside: bool = False) -> str:
     if isinstance(value, dict):
-        return "(" + ", ".join(f"{key} {_text(v)}" for key, v in value.items()) + ")"
+        text = ", ".join(f"{key} {_text(v, inside=True)}" for key, v in value.items())
+        return f"({text})" if inside else text
     if isinstance(value, list):
         return " ".join(map(str, value))
+    if value is None and not inside:
+        return "none"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

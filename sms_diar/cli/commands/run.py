@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from sms_diar.cli.output import JsonOption, check_outputs, echo, echo_json
-from sms_diar.cli.scheduler import SchedulerOption, on_scheduler
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.options.recordings import (
+    ALL_CORES,
+    SchedulerOption,
+    Workers,
+    on_scheduler,
+)
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, echo_rows
 
 if TYPE_CHECKING:
     from sms_diar.experiment.recipe import Recipe
@@ -18,22 +23,15 @@ if TYPE_CHECKING:
 WIDTH = 88
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file to the application."""
-    app.command()(run)
-    app.command()(recipes)
-
-
 def run(
-    recipe: Annotated[str, typer.Argument(help="Name, folder or run.py of a recipe.")],
+    recipe: Annotated[str, Argument(help="Name, folder or run.py of a recipe.")],
     *,
     exp: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the experiment.", show_default="exp/RECIPE"),
+        Path | None, Option(help="Folder of the experiment.", show_default="exp/RECIPE")
     ] = None,
     conf: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="TOML file that overrides settings, or the name of an included file "
             "such as small.",
@@ -41,7 +39,7 @@ def run(
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="KEY=VALUE",
             help="Override one setting; 'sms-diar recipes RECIPE' lists them.",
@@ -49,27 +47,24 @@ def run(
     ] = None,
     first: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="STAGE",
             help="Repeat this stage and its dependents, even if up to date.",
         ),
     ] = None,
-    workers: Annotated[
-        int,
-        typer.Option(min=1, help="Number of processes; does not affect results."),
-    ] = max(1, os.cpu_count() or 1),
+    workers: Workers = ALL_CORES,
     scheduler: SchedulerOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print results.json instead of a table.")
+        bool, Option("--json", help="Print results.json instead of a table.")
     ] = False,
 ) -> None:
     """Run a recipe; stages that are up to date are not repeated.
 
     Example: sms-diar run synthetic --set runs=5 --workers 2
     """
-    from sms_diar.cli.interrupts import interruptible
-    from sms_diar.cli.progress import TerminalProgress
+    from sms_diar.cli.terminal.interrupts import interruptible
+    from sms_diar.cli.terminal.progress import TerminalProgress
 
     progress = TerminalProgress()
     with progress.stage("loading"):
@@ -100,8 +95,7 @@ def run(
 
 def recipes(
     recipe: Annotated[
-        str | None,
-        typer.Argument(help="Name, folder or run.py of the recipe to describe."),
+        str | None, Argument(help="Name, folder or run.py of the recipe to describe.")
     ] = None,
     *,
     as_json: JsonOption = False,
@@ -119,9 +113,7 @@ def recipes(
     if as_json:
         echo_json([_facts(entry) for entry in listed])
         return
-    width = max((len(entry.name) for entry in listed), default=0)
-    for entry in listed:
-        echo(f"{entry.name.ljust(width)}  {entry.summary}")
+    echo_rows([(entry.name, entry.summary) for entry in listed])
 
 
 def _facts(recipe: Recipe) -> dict[str, Any]:

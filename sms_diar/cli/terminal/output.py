@@ -1,33 +1,24 @@
-"""Shared output functions: path checks, JSON and messages."""
+"""Path checks, JSON and messages, and standard input as a file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer import BadParameter
 
 from sms_diar._text import shown_lines
 
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
+
 SOME_FAILED = 3
 """Exit code if some recordings were skipped and the others succeeded."""
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory limit, such as 2G or 500M (powers of 1024); work that may need "
-        "more is refused before it starts. Does not affect results.",
-        show_default="no limit",
-    ),
-]
 
 _NAMED = 10  # maximum number of messages shown; the rest is only counted
 
@@ -37,13 +28,8 @@ def check_outputs(
 ) -> None:
     """Refuse outputs that cannot be written or would overwrite an input.
 
-    Parameters
-    ----------
-    *paths : Path or None
-        Files to write, which must differ from each other and from the inputs.
-    inputs : iterable of str, Path or None
-        Files that are read; see `sms_diar.io.input_files`. They are protected
-        against overwriting until the command ends.
+    The paths must also differ from each other. The inputs (see
+    `sms_diar.io.input_files`) are protected until the command ends.
     """
     from sms_diar._files import check_different, check_writable, protect
     from sms_diar.io.input_files import input_files
@@ -64,18 +50,21 @@ def severity_counts(problems: Sequence[Problem]) -> str:
     )
 
 
+def problem_report(problems: Sequence[Problem], *more: str) -> dict[str, Any]:
+    """Convert problems to a JSON record; `more` are further fields of each."""
+    count = Counter(problem.severity for problem in problems)
+    fields = ("path", "line", "severity", *more, "text")
+    return {
+        "errors": count["error"],
+        "warnings": count["warning"],
+        "notes": count["note"],
+        "problems": [{n: getattr(p, n) for n in fields} for p in problems],
+    }
+
+
 def exit_code(problems: Sequence[object], *, any_good: bool = True) -> int:
     """Return exit code 0 without problems, 3 after some failures, 1 if all failed."""
     return (SOME_FAILED if any_good else 1) if problems else 0
-
-
-def memory_budget(size: str | None) -> int | None:
-    """Parse the value of ``--max-memory`` to bytes."""
-    if size is None:
-        return None
-    from sms_diar.pipeline.memory import parse_size  # slow import
-
-    return parse_size(size)
 
 
 def echo(text: object, *, nl: bool = True, err: bool = False) -> None:
@@ -91,6 +80,13 @@ def echo_json(value: Any) -> None:
     from sms_diar._json import json_text
 
     echo(json_text(value))
+
+
+def echo_rows(rows: Sequence[tuple[str, object]], indent: str = "") -> None:
+    """Print names and values in two columns."""
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        echo(f"{indent}{name.ljust(width)}  {value}")
 
 
 def note(message: str) -> None:
@@ -115,3 +111,21 @@ def _size(n_bytes: int) -> str:
     if n_bytes >= 1e6:
         return f"{n_bytes / 1e6:.1f} MB"
     return f"{n_bytes / 1e3:.1f} kB"
+
+
+@contextmanager
+def with_standard_input(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yield the paths with ``-`` replaced by a copy of standard input."""
+    if paths.count(Path("-")) > 1:
+        raise BadParameter("- (standard input) is given twice")
+    if Path("-") not in paths:
+        yield list(paths)
+        return
+    from tempfile import TemporaryDirectory
+
+    from sms_diar.io._bytes import spool_standard_input
+
+    with TemporaryDirectory(prefix="sms-diar-") as folder:
+        spooled = Path(folder) / "stdin"
+        spool_standard_input(spooled)
+        yield [spooled if path == Path("-") else path for path in paths]

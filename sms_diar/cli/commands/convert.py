@@ -1,4 +1,4 @@
-"""``sms-diar convert``: convert turns between formats, rename and merge speakers."""
+"""``sms-diar convert`` and ``validate-rttm``: convert and check files of turns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.output import check_outputs, echo, note, note_each, note_written
-from sms_diar.cli.recordings import AllowCommands
-from sms_diar.cli.turn_output import SUFFIXES, TurnFormatName
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.options.recordings import AllowCommands
+from sms_diar.cli.options.turns import SUFFIXES, TurnFormatName
+from sms_diar.cli.terminal.output import (
+    check_outputs,
+    echo,
+    echo_json,
+    note,
+    note_each,
+    note_written,
+    problem_report,
+    severity_counts,
+)
 from sms_diar.io.turns.registry import TURN_FORMATS
 
 if TYPE_CHECKING:
@@ -23,15 +34,10 @@ ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[
 """Formats that can be read."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file to the application."""
-    app.command()(convert)
-
-
 def convert(
     source: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="IN",
             help="Turns: a file of any supported format, a folder, a quoted pattern, "
             "or - for standard input.",
@@ -39,7 +45,7 @@ def convert(
     ],
     target: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="OUT",
             help=f"File whose suffix selects the format ({SUFFIXES}), an existing "
             f"folder for one file per recording, or - for standard output.",
@@ -48,7 +54,7 @@ def convert(
     *,
     read_format: Annotated[
         ReadFormatName | None,
-        typer.Option(
+        Option(
             "--from",
             help="Format of IN.",
             show_default="detected from content and suffix",
@@ -56,17 +62,15 @@ def convert(
     ] = None,
     write_format: Annotated[
         TurnFormatName | None,
-        typer.Option("--to", help="Format of OUT.", show_default="the suffix of OUT"),
+        Option("--to", help="Format of OUT.", show_default="the suffix of OUT"),
     ] = None,
     rename: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="OLD=NEW", help="Rename a speaker, after merging. Repeatable."
-        ),
+        Option(metavar="OLD=NEW", help="Rename a speaker, after merging. Repeatable."),
     ] = None,
     merge: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="A,B",
             help="Merge these speakers under the first name and join their overlapping "
             "turns. Repeatable.",
@@ -74,7 +78,7 @@ def convert(
     ] = None,
     split: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(
+        Option(
             metavar="AUDIO DIR",
             help="Also write one WAV file per speaker of this recording (or folder, "
             "or wav.scp) into DIR.",
@@ -124,7 +128,7 @@ def convert(
 def _names(text: str) -> list[str]:
     names = text.split(",")
     if not all(names):
-        raise typer.BadParameter(f"must be A,B, got {text!r}", param_hint="--merge")
+        raise BadParameter(f"must be A,B, got {text!r}", param_hint="--merge")
     return names
 
 
@@ -133,7 +137,7 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         old, _, new = text.partition("=")
         if not old or not new or old in names:
-            raise typer.BadParameter(
+            raise BadParameter(
                 f"must be OLD=NEW, once for each OLD, got {text!r}",
                 param_hint="--rename",
             )
@@ -173,9 +177,7 @@ def _check_holds(turns: Sequence[Turn], target: Path, format: str | None) -> Non
 
     if target.is_dir():
         if format is None:
-            raise typer.BadParameter(
-                f"{target} is a folder; specify a format with --to"
-            )
+            raise BadParameter(f"{target} is a folder; specify a format with --to")
         return
     to_screen = str(target) == "-"
     chosen = format_to_write(target, (format or "rttm") if to_screen else format)
@@ -207,3 +209,46 @@ def _split(
         name = recordings[0].id
         turns = [replace(t, segment=replace(t.segment, recording=name)) for t in turns]
     split_speakers(turns, audio, folder, allow_commands=allow_commands)
+
+
+def validate_rttm(
+    files: Annotated[
+        list[str],
+        Argument(
+            metavar="FILE...",
+            help="RTTM, CTM, CSV, UEM, JSON, Audacity label, TextGrid, EAF, SRT or "
+            "WebVTT files, folders or patterns.",
+        ),
+    ],
+    *,
+    read_format: Annotated[
+        ReadFormatName | None,
+        Option(
+            "--format",
+            help="Format of all files.",
+            show_default="detected from content and suffix",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List all problems in files of turns; exit with code 1 if there are errors.
+
+    Example: sms-diar validate-rttm ref/*.rttm all.uem
+    """
+    from sms_diar.io.turns.files import check_annotation
+    from sms_diar.io.turns.uem import scan_uem
+
+    problems: list[Problem] = []
+    for name in files:
+        if Path(name).suffix == ".uem":
+            problems += scan_uem(name).problems
+        else:
+            problems += check_annotation(name, read_format and read_format.value)
+    if as_json:
+        echo_json(problem_report(problems, "kind"))
+    else:
+        for problem in problems:
+            echo(problem.with_severity())
+        echo(severity_counts(problems))
+    if any(problem.severity == "error" for problem in problems):
+        raise typer.Exit(1)
