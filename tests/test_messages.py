@@ -40,10 +40,13 @@ def messages(source):
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             assigned[node.targets[0].id].append(template(node.value))
+    raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     for node in ast.walk(tree):
         kind = getattr(getattr(node, "func", None), "id", None)
         kind = kind or getattr(getattr(node, "func", None), "attr", None)
-        if kind not in RAISED or not node.args:
+        # Functions that make errors, such as ``raise source.fault(...)``, count too.
+        is_maker = node in raised and kind and not kind.strip("_")[0].isupper()
+        if not (kind in RAISED or is_maker) or not node.args:
             continue
         message = node.args[0]
         data = {keyword.arg: template(keyword.value) for keyword in node.keywords}
@@ -116,12 +119,14 @@ warnings.warn(f"value {x:.2f} of {y}", stacklevel=2)
 raise InvalidParameterError("must be " + rule, owner="f", parameter=name)
 raise errors.ConfigError(TEXT) from None
 raise TypeError("not ours")
+raise source.fault("damaged", 3)
 raise DataFormatError(str(error), path=path)
 """
     assert list(messages(source)) == [
         ("warn", "value {} of {}"),
         ("InvalidParameterError", "f: {} must be {}"),
         ("ConfigError", "constant"),
+        ("fault", "damaged"),
     ]
 
 
