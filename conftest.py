@@ -32,7 +32,7 @@ hypothesis.settings.load_profile("test")
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 PYTHON = sys.executable  # tests may pretend that it is another one
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent
 
 
 def pytest_addoption(parser):
