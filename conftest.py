@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shlex
@@ -111,8 +112,16 @@ class CliResult:
     stderr: str
 
 
+@pytest.fixture(scope="session")
+def build_command():
+    """Typer's `get_command`, which takes longer than most commands, called once."""
+    from typer.main import get_command
+
+    return functools.cache(get_command)
+
+
 @pytest.fixture
-def run_cli(monkeypatch):
+def run_cli(monkeypatch, build_command):
     """Run the command line within this process: quick, and seen by coverage."""
     from sms_diar.cli.main import main
 
@@ -120,6 +129,7 @@ def run_cli(monkeypatch):
         out, err = io.StringIO(), io.StringIO()
         code = 0
         with monkeypatch.context() as patch:
+            patch.setattr("typer.main.get_command", build_command)
             patch.setattr(sys, "argv", ["sms-diar", *map(str, arguments)])
             if stdin is not None:
                 patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -1,10 +1,11 @@
-"""From sessions of speakers to tables, curves and pictures."""
+"""Stages of the paper's table of speakers that follow "prepare", and their files."""
 
 from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,26 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.errors import DataFormatError
-from sms_diar.experiment.stages import StageRun
+from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report import figures
 from sms_diar.report.provenance import stamp
 from sms_diar.report.styles import AXES, match_labels
 
-from . import speaker_tables, speaker_text
+from . import speaker_text
 from .paper import SPEAKER_METHODS, paper_name
-from .prepared import read_record
-from .sessions import ShiftSettings, draw_session, load_backend
-from .speaker_tables import RIVALS
+from .sessions import (
+    CORPUS,
+    ShiftSettings,
+    backend_path,
+    check_speakers,
+    draw_session,
+    load_backend,
+    read_record,
+    session_repetition,
+)
+from .settings import SpeakerTable
+from .speaker_text import RIVALS
 from .statistics import count_wins, sign_test, summarise
 
 SUMMARY = "summary.json"
@@ -153,8 +163,8 @@ def write_report(
         "total_at": _total_at(groups),
     }
     write_json(run.folder / "results.json", results)
-    write_text(run.folder / "table.csv", speaker_tables.tidy(groups).csv())
-    write_text(run.folder / "table.tex", speaker_tables.measured(groups).latex())
+    write_text(run.folder / "table.csv", speaker_text.tidy_table(groups).csv())
+    write_text(run.folder / "table.tex", speaker_text.measured_table(groups).latex())
     write_text(run.folder / "report.md", speaker_text.markdown(results))
     write_text(run.folder / "summary.txt", speaker_text.terminal(results, run.folder))
     if settings["figures"]:
@@ -229,3 +239,88 @@ def _draw_curves(folder: Path, groups: Mapping[str, Any]) -> None:
         panel.grid(visible=True, alpha=0.25)
         panel.legend(fontsize=8)
     figures.save_figure(figure, folder, "curves")
+
+
+Law = tuple[float, float] | None
+"""Mean and spread of the number of segments of a speaker; None for all there are."""
+
+
+def table_stages(
+    config: SpeakerTable,
+    printed: Path,
+    report: Callable[[StageRun], None],
+    *,
+    law: Law = None,
+    world: Mapping[str, Any] | None = None,
+    reads: tuple[str, ...] = (),
+) -> list[Stage]:
+    """Declare the stages "sessions", "view" and "report".
+
+    Parameters
+    ----------
+    config : SpeakerTable
+        Settings of the recipe, all of them.
+    printed : Path
+        The paper's rows.
+    report : callable
+        Writes the report.
+    law : (float, float), optional
+        Draws the number of segments of a speaker of a corpus.
+    world : mapping, optional
+        Arguments of the simulated world that sessions are drawn from, in place of
+        the corpus that is prepared.
+    reads : tuple of str
+        Stages that the report reads besides these and "prepare".
+    """
+
+    def sessions(run: StageRun) -> None:
+        folder = run.before["prepare"]
+        check_speakers(config.speakers, read_record(folder))
+        shared = {
+            "source": source(folder),
+            "backend": backend_path(folder),
+            **clustered,
+        }
+        tasks = {
+            f"{n}/{number}": {"n_speakers": n, "run": number, **shared}
+            for n in config.speakers
+            for number in range(config.runs)
+        }
+        write_sessions(run, run.map(session_repetition, tasks))
+
+    def view(run: StageRun) -> None:
+        if config.figures:
+            folder = run.before["prepare"]
+            available = read_record(folder).get("corpus_speakers", config.view_speakers)
+            draw_view(
+                run,
+                min(config.view_speakers, available),
+                source(folder),
+                backend_path(folder),
+                config.shift,
+                config.seed,
+            )
+
+    def source(folder: Path) -> dict[str, Any]:
+        if world is not None:
+            return {"world": dict(world)}
+        return {"corpus": str(folder / CORPUS), "law": list(law or ())}
+
+    clustered = {
+        "methods": config.methods,
+        "shift": config.shift,
+        "merge_thresholds": config.merge_thresholds,
+        "seed": config.seed,
+    }
+    counts = {"speakers": config.speakers, "runs": config.runs, "law": law}
+    drawn = {"law": law, "figures": config.figures, "n_speakers": config.view_speakers}
+    return [
+        Stage("sessions", sessions, {**counts, **clustered}, after=("prepare",)),
+        Stage("view", view, {**drawn, **clustered}, after=("prepare",)),
+        Stage(
+            "report",
+            report,
+            {"config": asdict(config), "printed": printed.read_text(encoding="utf-8")},
+            after=(*reads, "prepare", "sessions", "view"),
+        ),
+    ]

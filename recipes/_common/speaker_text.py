@@ -1,18 +1,187 @@
-"""Text of the report of the speaker experiment, in Markdown and on a terminal."""
+"""Tables and text of the report on the speaker experiment."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sms_diar.clustering.methods import METHODS
 from sms_diar.report.provenance import describe
+from sms_diar.report.tables import Table
 
-from . import speaker_tables
-from .paper import SPEAKER_METHODS
-from .speaker_tables import RIVALS
+from .paper import SPEAKER_METHODS, paper_name
+
+HEADS = {
+    "acp": "ACP",
+    "alp": "ASP",
+    "k": "K",
+    "g": "G",
+    "n_clusters": "ANDS",
+    "n_solid": "≥5 seg.",
+}
+"""Measures and their column heads; the last counts clusters of 5 segments and more."""
+
+RIVALS = ("sms-paper", "ms")
+"""The paper's own method and the one it is measured against."""
+
+COUNTS = ("n_clusters", "n_solid")
+_OUTCOMES = (f"{RIVALS[0]} wins", "ties", f"{RIVALS[1]} wins")
+
+Groups = Mapping[str, Mapping[str, Any]]
+"""From the number of speakers to runs, session, methods, printed, wins."""
+
+
+def spread(measure: str, figure: Mapping[str, float]) -> str:
+    """Write mean(std) as the paper does: ``.86(.08)``, ``6.9(3.1)``."""
+    mean, std = figure["mean"], figure["std"]
+    if measure in COUNTS:
+        return f"{mean:.1f}({std:.1f})"
+    return f"{_share(mean)}({_share(std)})"
+
+
+def measured_table(groups: Groups) -> Table:
+    """One row per number of speakers and method."""
+    body = [
+        (
+            speakers,
+            method,
+            *(spread(name, figures[name]) for name in HEADS),
+            f"{figures['seconds']['mean']:.2f}",
+        )
+        for speakers, group in groups.items()
+        for method, figures in group["methods"].items()
+    ]
+    heads = ("speakers", "method", *HEADS.values(), "CPU s")
+    return Table(heads, tuple(body), n_left=2)
+
+
+def printed_table(groups: Groups) -> Table:
+    """The paper's rows in the same layout, under the paper's names."""
+    names = [name for name in HEADS if name not in ("g", "n_solid")]
+    body = [
+        (speakers, paper_name(method), *(spread(n, figures[n]) for n in names))
+        for speakers, group in groups.items()
+        for method, figures in group["printed"].items()
+    ]
+    heads = ("speakers", "method", *(HEADS[name] for name in names))
+    return Table(heads, tuple(body), n_left=2)
+
+
+def contests_table(groups: Groups, total: Mapping[str, Any]) -> Table:
+    """Sessions won, tied and lost, with the sign test."""
+    body = [
+        (speakers, *_contest(group["wins"]))
+        for speakers, group in groups.items()
+        if group["wins"]
+    ]
+    body.append(("all", *_contest(total)))
+    heads = ("speakers", *_OUTCOMES, "p", "paper: wins of 20")
+    return Table(heads, tuple(body), n_left=1)
+
+
+def sessions_table(groups: Groups) -> Table:
+    """Size and difficulty of the sessions."""
+    body = [
+        (
+            speakers,
+            str(group["runs"]),
+            f"{group['session']['n_segments']['mean']:.0f}",
+            f"{100 * group['session']['eer']['mean']:.1f}"
+            f"({100 * group['session']['eer']['std']:.1f})",
+        )
+        for speakers, group in groups.items()
+    ]
+    heads = ("speakers", "runs", "segments", "EER %")
+    return Table(heads, tuple(body), n_left=0)
+
+
+def thresholds_table(groups: Groups, values: Sequence[float]) -> Table:
+    """K/G at other merging thresholds."""
+    body = [
+        (
+            speakers,
+            method,
+            *(
+                "/".join(_share(figures[f"{m}@{value:g}"]["mean"]) for m in "kg")
+                for value in values
+            ),
+        )
+        for speakers, group in groups.items()
+        for method, figures in group["methods"].items()
+        if all(f"k@{value:g}" in figures for value in values)  # has resting points
+    ]
+    heads = ("speakers", "method", *(f"{value:g}" for value in values))
+    return Table(heads, tuple(body), n_left=2)
+
+
+def contests_at_table(
+    totals: Mapping[str, Mapping[str, Any]], values: Sequence[float]
+) -> Table:
+    """Sessions won, tied and lost at each merging threshold, in K and in G."""
+    body = [
+        (head, f"{value:g}", *_contest(totals[f"{measure}@{value:g}"])[:-1])
+        for measure, head in (("k", "K"), ("g", "G"))
+        for value in values
+    ]
+    heads = ("measure", "threshold", *_OUTCOMES, "p")
+    return Table(heads, tuple(body), n_left=2)
+
+
+def components_table(choice: Mapping[str, Any]) -> Table:
+    """Error rates by cross-validation, the chosen dimension marked."""
+    body = [
+        (
+            f"{q}{' *' if q == choice['best'] else ''}",
+            f"{100 * mean:.2f}({100 * s:.2f})",
+        )
+        for q, mean, s in zip(
+            choice["candidates"], choice["mean"], choice["std"], strict=True
+        )
+    ]
+    return Table(("dimensions", "EER %"), tuple(body))
+
+
+def tidy_table(groups: Groups) -> Table:
+    """One line per figure, for further processing."""
+    parts = ("mean", "std", "low", "median", "high")
+    body = []
+    for speakers, group in groups.items():
+        for method, figures in group["methods"].items():
+            for measure, figure in figures.items():
+                paper = group["printed"].get(method, {}).get(measure, {})
+                body.append(
+                    (
+                        speakers,
+                        method,
+                        measure,
+                        *(repr(figure[part]) for part in parts),
+                        str(group["runs"]),
+                        str(paper.get("mean", "")),
+                        str(paper.get("std", "")),
+                    )
+                )
+    heads = ("speakers", "method", "measure", *parts, "runs", "printed", "printed_std")
+    return Table(heads, tuple(body), n_left=3)
+
+
+def _contest(wins: Mapping[str, Any]) -> tuple[str, ...]:
+    p, paper = wins["p"], wins["printed"]
+    return (
+        *(str(wins[name]) for name in ("wins", "ties", "losses")),
+        "-" if p is None else _probability(p),
+        "" if paper is None else str(paper),
+    )
+
+
+def _probability(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
+
 
 OURS, OTHER = RIVALS
 
@@ -98,7 +267,7 @@ def markdown(results: Mapping[str, Any]) -> str:
         f"clusters found; the column "
         f"≥5 seg. counts those of at least 5 segments: K alone flatters clusterings "
         f"with many crumbs. CPU seconds are per session on one core.\n",
-        speaker_tables.measured(groups).markdown(),
+        measured_table(groups).markdown(),
         f"{_unrested(groups)}\n",
     ]
     if any(group["wins"] for group in groups.values()):
@@ -106,17 +275,17 @@ def markdown(results: Mapping[str, Any]) -> str:
             f"## {OURS} against {OTHER}\n",
             f"Sessions in which K of {OURS} is above that of {OTHER}; p is that of a "
             f"two-sided sign test without the ties.{_repeated_words(groups)}\n",
-            speaker_tables.contests(groups, results["total"]).markdown(),
+            contests_table(groups, results["total"]).markdown(),
         ]
     parts += [
         "## The paper's rows\n",
         f"{record.get('comparison', NOT_COMPARABLE)} {_names()}\n",
     ]
-    parts.append(speaker_tables.printed(groups).markdown())
+    parts.append(printed_table(groups).markdown())
     parts += [
         "## The sessions\n",
         "Equal error rate of all pairs of a session under the back end:\n",
-        speaker_tables.sessions(groups).markdown(),
+        sessions_table(groups).markdown(),
     ]
     thresholds = settings["merge_thresholds"]
     if thresholds:
@@ -127,13 +296,13 @@ def markdown(results: Mapping[str, Any]) -> str:
             f"other distances, from the same resting points. K weighs all clusters "
             f"alike, so it may rise while most speakers flow together in one cluster; "
             f"G falls then.\n",
-            speaker_tables.thresholds(groups, thresholds).markdown(),
+            thresholds_table(groups, thresholds).markdown(),
         ]
     if results["total_at"]:
         parts += [
             f"{OURS} against {OTHER} over all sessions, both merged at that "
             f"distance:\n",
-            speaker_tables.contests_at(results["total_at"], thresholds).markdown(),
+            contests_at_table(results["total_at"], thresholds).markdown(),
         ]
     if "choice" in record:
         parts += [
@@ -142,7 +311,7 @@ def markdown(results: Mapping[str, Any]) -> str:
             f"{settings['training']['folds']} folds in each of "
             f"{settings['training']['rounds']} random splits; EER of the speakers held "
             f"out, mean(std) over folds:\n",
-            speaker_tables.components(record["choice"]).markdown(),
+            components_table(record["choice"]).markdown(),
         ]
     return "\n".join(parts)
 
@@ -176,14 +345,14 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
     lines = [
         *textwrap.wrap(_source_words(results["prepare"], settings), 88),
         "",
-        speaker_tables.measured(groups).plain(),
+        measured_table(groups).plain(),
         f"Printed in the paper (NIST SRE 2008, {kinship}):",
         "",
-        speaker_tables.printed(groups).plain(),
+        printed_table(groups).plain(),
     ]
     if any(group["wins"] for group in groups.values()):
         lines += [f"K of {OURS} against {OTHER}, session by session:", ""]
-        lines.append(speaker_tables.contests(groups, total).plain())
+        lines.append(contests_table(groups, total).plain())
     lines.append(f"Tables and curves: {folder}")
     if settings["figures"]:
         lines.append(f"Picture: {folder.parent / 'view' / 'view.png'}")

@@ -22,7 +22,7 @@ from .._common import speaker_report
 from .._common.corpora import TEST, TRAINING
 from .._common.digests import listing_digest
 from .._common.settings import CrossValidation, SpeakerTable
-from .._common.speaker_stages import table_stages
+from .._common.speaker_report import table_stages
 from . import steps as digits
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"

@@ -47,7 +47,7 @@ from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 
 from .._common.components import choose_components
 from .._common.corpora import TEST, TRAINING, UNTRIMMED, corpora_place, speech_of
-from .._common.prepared import (
+from .._common.sessions import (
     BACKEND,
     CORPUS,
     read_record,

@@ -23,13 +23,13 @@ from sms_diar.experiment.stages import Stage, StageRun
 
 from .._common import speaker_report
 from .._common.digests import file_digest
-from .._common.prepared import clear, prepare_data
+from .._common.sessions import prepare_data, remove_prepared
 from .._common.settings import (
     BackendTraining,
     EmbeddingFiles,
     SpeakerTable,
 )
-from .._common.speaker_stages import table_stages
+from .._common.speaker_report import table_stages
 from .sources import (
     SOURCES,
     World,
@@ -103,7 +103,7 @@ def stages(config: Config) -> list[Stage]:
     """Declare the stages; each names the settings it depends on."""
 
     def prepare(run: StageRun) -> None:
-        clear(run.folder)
+        remove_prepared(run.folder)
         if config.source == "simulated":
             prepare_simulated(
                 run.folder, config.simulation, config.training, config.seed

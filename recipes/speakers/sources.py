@@ -2,7 +2,7 @@
 
 Four sources: a simulated world, i-vectors that come with the package, neural
 embeddings of spoken digits, and the user's own embeddings. Each is prepared once, into
-a folder of `recipes._common.prepared`.
+a folder of `recipes._common.sessions`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sms_diar.types import AnyArray, FloatArray
 
 from .._common.components import choose_components
 from .._common.corpora import DEVELOPMENT, TEST, VECTORS, corpora_place
-from .._common.prepared import (
+from .._common.sessions import (
     BACKEND,
     read_labelled,
     write_corpus,

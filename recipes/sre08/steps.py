@@ -38,7 +38,7 @@ from sms_diar.types import Problem, Segment
 
 from .._common import speaker_report
 from .._common.extraction import ModelChoice, tell_problems
-from .._common.prepared import read_record
+from .._common.sessions import read_record
 from .corpus import Corpus, collect_corpus
 from .cuts import Cuts, SegmentLaw, cut_segments
 from .keys import Side
