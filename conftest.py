@@ -40,7 +40,12 @@ def pytest_addoption(parser):
     parser.addoption("--soak", action="store_true", help="run tests marked soak, too")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marker
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else ()
+        if {"estimator", "check"} <= set(parameters):  # parametrize_with_checks
+            item.add_marker(pytest.mark.contract)
     if config.getoption("--soak") and not JIT_OFF:
         return
     reason = "interpreted loops" if JIT_OFF else "scripts/soak long runs it"
