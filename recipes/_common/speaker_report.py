@@ -45,9 +45,9 @@ CURVES = ("k", "g", "n_clusters")
 
 
 def read_printed(path: Path) -> dict[str, Any]:
-    """Read the paper's rows: by number of speakers, methods and wins of SMS.
+    """Read the paper's rows: for each number of speakers, its methods and wins of SMS.
 
-    The file uses the names of the paper; they are converted to names of the registry.
+    Names of the paper are converted to names of the registry.
     """
     rows: dict[str, Any] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -76,7 +76,7 @@ def read_printed(path: Path) -> dict[str, Any]:
 
 
 def write_sessions(run: StageRun, results: Mapping[str, Any]) -> None:
-    """Summarise repetitions; ``15/3`` is repetition 3 with 15 speakers."""
+    """Summarise repetitions; key ``15/3`` is repetition 3 with 15 speakers."""
     groups: dict[str, list[Any]] = {}
     for key, result in results.items():
         groups.setdefault(key.partition("/")[0], []).append(result)
@@ -107,7 +107,7 @@ def draw_view(
     shift: Mapping[str, Any],
     seed: int,
 ) -> None:
-    """Draw one session before and after, by true speaker and by cluster."""
+    """Draw a session before and after clustering, by true speaker and by cluster."""
     session = draw_session(n_speakers, 0, source, seed)
     truth = np.unique(session.speakers, return_inverse=True)[1]
     figure, axes = figures.new_figure(2, 3, width=12, height=8)
@@ -134,8 +134,8 @@ def draw_view(
         panel.set(xlabel="first principal component", ylabel="second")
     figures.explain(
         figure,
-        "a dot is a segment; clusters have the colour and the mark of the speaker that "
-        "they are mostly, those without one have others",
+        "a dot is a segment; a cluster has the colour and mark of its main speaker, or "
+        "others if another cluster has these",
     )
     figures.save_figure(figure, run.folder, "view")
 
@@ -148,9 +148,9 @@ def write_report(
 ) -> None:
     """Write results.json, the tables, the curves and the text for the terminal.
 
-    `words` may hold a "title" and the name of the "extractor". For the paper's own
-    corpus it holds a sentence on the "comparison" with the printed rows, and in short
-    the "kinship" of both for the terminal.
+    `words` may have a "title" and the name of the "extractor" and, for the paper's own
+    corpus, a text on the "comparison" with the printed rows and a short form of it for
+    the terminal ("kinship").
     """
     record = {**read_record(run.before["prepare"]), **(words or {})}
     summary = read_json(run.before["sessions"] / SUMMARY)
@@ -174,14 +174,14 @@ def write_report(
 def _with_printed(
     summary: Mapping[str, Any], printed: Mapping[str, Any], record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Groups with the paper's rows and the p-values of the contests."""
+    """Add the paper's rows and the p-values of the contests."""
     groups: dict[str, Any] = {}
     for speakers, entry in summary.items():
         paper = printed.get(speakers, {"methods": {}, "wins": None})
         wins = dict(entry["wins"])
         if wins:
-            # With every speaker of the corpus in every session the repetitions are
-            # one session over and over, and no test may count them.
+            # If every session has all speakers of the corpus, the repetitions are one
+            # session again and again, which a test must not count.
             repeated = record.get("corpus_speakers") == int(speakers)
             p = None if repeated else sign_test(wins["wins"], wins["losses"])
             wins |= {"p": p, "printed": paper["wins"]}
@@ -203,7 +203,7 @@ def _total(groups: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total_at(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """The same at every merging threshold, in K ("k@0.1") and in G ("g@0.1")."""
+    """Sum the contests at each merging threshold, in K ("k@0.1") and G ("g@0.1")."""
     totals: dict[str, Any] = {}
     for group in groups.values():
         if group["wins"] and group["wins"]["p"] is not None:
@@ -242,7 +242,7 @@ def _draw_curves(folder: Path, groups: Mapping[str, Any]) -> None:
 
 
 Law = tuple[float, float] | None
-"""Mean and spread of the number of segments of a speaker; None for all there are."""
+"""Mean and deviation of the number of segments of a speaker; None takes all."""
 
 
 def table_stages(
@@ -256,21 +256,10 @@ def table_stages(
 ) -> list[Stage]:
     """Declare the stages "sessions", "view" and "report".
 
-    Parameters
-    ----------
-    config : SpeakerTable
-        Settings of the recipe, all of them.
-    printed : Path
-        The paper's rows.
-    report : callable
-        Writes the report.
-    law : (float, float), optional
-        Draws the number of segments of a speaker of a corpus.
-    world : mapping, optional
-        Arguments of the simulated world that sessions are drawn from, in place of
-        the corpus that is prepared.
-    reads : tuple of str
-        Stages that the report reads besides these and "prepare".
+    `config` has all settings of the recipe, `printed` is the file of the paper's rows,
+    and `report` writes the report, which may depend on more stages (`reads`). Sessions
+    are drawn from the prepared corpus, with numbers of segments by `law`, or from a
+    simulated world with the arguments `world`.
     """
 
     def sessions(run: StageRun) -> None:

@@ -21,20 +21,20 @@ HEADS = {
     "n_clusters": "ANDS",
     "n_solid": "≥5 seg.",
 }
-"""Measures and their column heads; the last counts clusters of 5 segments and more."""
+"""Column heads of the measures; the last counts clusters of at least 5 segments."""
 
 RIVALS = ("sms-paper", "ms")
-"""The paper's own method and the one it is measured against."""
+"""The paper's method and the one that it is compared with."""
 
 COUNTS = ("n_clusters", "n_solid")
 _OUTCOMES = (f"{RIVALS[0]} wins", "ties", f"{RIVALS[1]} wins")
 
 Groups = Mapping[str, Mapping[str, Any]]
-"""From the number of speakers to runs, session, methods, printed, wins."""
+"""Runs, session, methods, printed and wins by number of speakers."""
 
 
 def spread(measure: str, figure: Mapping[str, float]) -> str:
-    """Write mean(std) as the paper does: ``.86(.08)``, ``6.9(3.1)``."""
+    """Format mean(std) as the paper does: ``.86(.08)``, ``6.9(3.1)``."""
     mean, std = figure["mean"], figure["std"]
     if measure in COUNTS:
         return f"{mean:.1f}({std:.1f})"
@@ -42,7 +42,7 @@ def spread(measure: str, figure: Mapping[str, float]) -> str:
 
 
 def measured_table(groups: Groups) -> Table:
-    """One row per number of speakers and method."""
+    """Return a row per number of speakers and method."""
     body = [
         (
             speakers,
@@ -58,7 +58,7 @@ def measured_table(groups: Groups) -> Table:
 
 
 def printed_table(groups: Groups) -> Table:
-    """The paper's rows in the same layout, under the paper's names."""
+    """Return the paper's rows in the same layout, with the paper's names."""
     names = [name for name in HEADS if name not in ("g", "n_solid")]
     body = [
         (speakers, paper_name(method), *(spread(n, figures[n]) for n in names))
@@ -70,7 +70,7 @@ def printed_table(groups: Groups) -> Table:
 
 
 def contests_table(groups: Groups, total: Mapping[str, Any]) -> Table:
-    """Sessions won, tied and lost, with the sign test."""
+    """Return the sessions won, tied and lost, with the sign test."""
     body = [
         (speakers, *_contest(group["wins"]))
         for speakers, group in groups.items()
@@ -82,7 +82,7 @@ def contests_table(groups: Groups, total: Mapping[str, Any]) -> Table:
 
 
 def sessions_table(groups: Groups) -> Table:
-    """Size and difficulty of the sessions."""
+    """Return size and error rate of the sessions."""
     body = [
         (
             speakers,
@@ -98,7 +98,7 @@ def sessions_table(groups: Groups) -> Table:
 
 
 def thresholds_table(groups: Groups, values: Sequence[float]) -> Table:
-    """K/G at other merging thresholds."""
+    """Return K/G at other merging thresholds."""
     body = [
         (
             speakers,
@@ -119,7 +119,7 @@ def thresholds_table(groups: Groups, values: Sequence[float]) -> Table:
 def contests_at_table(
     totals: Mapping[str, Mapping[str, Any]], values: Sequence[float]
 ) -> Table:
-    """Sessions won, tied and lost at each merging threshold, in K and in G."""
+    """Return the sessions won, tied and lost at each merging threshold."""
     body = [
         (head, f"{value:g}", *_contest(totals[f"{measure}@{value:g}"])[:-1])
         for measure, head in (("k", "K"), ("g", "G"))
@@ -130,7 +130,7 @@ def contests_at_table(
 
 
 def components_table(choice: Mapping[str, Any]) -> Table:
-    """Error rates by cross-validation, the chosen dimension marked."""
+    """Return cross-validated error rates; the chosen dimension is marked."""
     body = [
         (
             f"{q}{' *' if q == choice['best'] else ''}",
@@ -144,7 +144,7 @@ def components_table(choice: Mapping[str, Any]) -> Table:
 
 
 def tidy_table(groups: Groups) -> Table:
-    """One line per figure, for further processing."""
+    """Return one line per figure, for further processing."""
     parts = ("mean", "std", "low", "median", "high")
     body = []
     for speakers, group in groups.items():
@@ -194,7 +194,7 @@ NO_KINSHIP = "for orientation only"
 
 
 def _source_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    if "words" in record:  # a source that speaks for itself
+    if "words" in record:  # the source has a text of its own
         return str(record["words"])
     if record["source"] == "simulated":
         world = record["world"]
@@ -255,7 +255,7 @@ def _unrested(groups: Mapping[str, Any]) -> str:
 
 
 def markdown(results: Mapping[str, Any]) -> str:
-    """Text of report.md."""
+    """Return the text of report.md."""
     groups, record = results["sessions"], results["prepare"]
     settings = results["stamp"]["settings"]
     parts = [
@@ -317,7 +317,7 @@ def markdown(results: Mapping[str, Any]) -> str:
 
 
 def _names() -> str:
-    """Names of the measures in the paper."""
+    """Say how the paper calls the two methods."""
     printed = {name: paper for paper, name in SPEAKER_METHODS.items()}
     return f"Its {printed[OTHER]} is {OTHER} here, its {printed[OURS]} is {OURS}."
 
@@ -338,7 +338,7 @@ def _threshold_words(settings: Mapping[str, Any]) -> str:
 
 
 def terminal(results: Mapping[str, Any], folder: Path) -> str:
-    """Text of summary.txt, narrow enough for a terminal."""
+    """Return the text of summary.txt."""
     groups, total = results["sessions"], results["total"]
     settings = results["stamp"]["settings"]
     kinship = results["prepare"].get("kinship", NO_KINSHIP)

@@ -1,6 +1,6 @@
 """Spoken digits from audio: train i-vectors, verify, cluster 3 to 60 speakers.
 
-Needs four corpora of real speech (see README.md) and about twenty minutes on two
+Needs four corpora of real speech (see README.md), and takes about 25 minutes on two
 cores::
 
     sms-diar run digits

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+import typer.main
 
 from sms_diar._files import PREFIX
 from sms_diar.errors import DataFormatError
@@ -40,6 +42,8 @@ from sms_diar.types import EmbeddingSet
 
 WATCHED = ("replace", "rename", "unlink", "fsync")
 SLOWEST = 120.0
+BUILD = functools.cache(typer.main.get_command)
+"""Typer's function; children find what `warm` has built."""
 
 
 @dataclass(frozen=True)
@@ -252,6 +256,7 @@ def _start(words: list[str], before: Callable[[], None] | None = None) -> int:
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
         sys.argv = ["sms-diar", *words]
+        typer.main.get_command = BUILD
         from sms_diar import _files
         from sms_diar.cli.main import main
 
@@ -273,7 +278,7 @@ def warm(words: list[str]) -> None:
     from sms_diar.cli.main import app
 
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), suppress(SystemExit):
-        app(words)
+        BUILD(app)(words)
 
 
 def _end_of(child: int) -> int:
