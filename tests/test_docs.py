@@ -59,13 +59,13 @@ def commands_of(page):
 
 
 @with_blocks("sh")
-def test_the_commands_of_a_page_exist_with_their_options(page):
+def test_the_commands_of_a_page_exist_with_their_options(page, build_command):
     from sms_diar.cli.main import app
 
     for program, *words in filter(None, commands_of(page)):
         if program != "sms-diar":
             continue
-        command = typer.main.get_command(app)
+        command = build_command(app)
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
         known = {
