@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=Options.limit,
         metavar="S",
-        help="leave out what is expected to take longer for one run (default 15)",
+        help="skip what is expected to take longer for one run (default 15)",
     )
     parser.add_argument(
         "--budget",

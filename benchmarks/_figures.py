@@ -123,7 +123,7 @@ def mean_gap(
 ) -> Gap:
     """Return the difference of two means over seeds, and its standard error.
 
-    The error is that of the mean of the differences seed by seed, so it is right
+    The error is computed from the differences seed by seed, so it is right
     whether or not a seed affects both sides alike. At least two seeds are needed.
 
     Examples

@@ -58,10 +58,10 @@ class Competitor:
     """A way to cluster, ready to be measured.
 
     `make` turns data and case into a function without arguments, which is timed; it
-    raises `AbsentError` if the competitor is not installed. Results must agree with
-    those of the competitor `twin` in states or labels (`twin_by`), or they are not
-    timed. Competitors with a target (`promised`) run longer, in two processes, and
-    have, like `ours`, a higher time limit.
+    raises `AbsentError` if the competitor is not installed. A competitor is not timed
+    if its states or labels (`twin_by`) differ from its `twin`'s. Competitors with a
+    target (`promised`) run longer, in two processes, and have, like `ours`, a higher
+    time limit.
     """
 
     name: str

@@ -30,7 +30,7 @@ TITLES = {
 
 
 def save(path: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Store results of suites; those of other suites in the file stay."""
+    """Store results of suites, and keep results of other suites in the file."""
     known: dict[str, Any] = {}
     if path.is_file():
         known = json.loads(path.read_text(encoding="utf-8"))["suites"]

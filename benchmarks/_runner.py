@@ -154,7 +154,7 @@ class Runner:
     def _differs(
         rival: Competitor, case: str, checks: dict[str, dict[str, dict[str, Any]]]
     ) -> str:
-        """Return how a result differs from that of its twin, or an empty string."""
+        """Return how a result differs from its twin's, or an empty string."""
         twin = checks.get(rival.twin or "", {}).get(case, {})
         if rival.twin_by not in twin:
             return ""  # none, absent or beyond the limit: nothing to compare with

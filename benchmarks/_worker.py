@@ -258,8 +258,8 @@ def _emit(job: Job, found: dict[str, Any]) -> None:
 def predict_seconds(done: Sequence[tuple[int, float]], n: int) -> float:
     """Predict the seconds of `n` points from (size, seconds) of smaller cases.
 
-    The growth exponent of the last two sizes is clipped to [1, 2.5]; it is 2 if they
-    were too quick to tell.
+    The growth exponent of the last two sizes is clipped to [1, 2.5]; it is 2 if
+    these runs were too short.
     """
     if not done:
         return 0.0

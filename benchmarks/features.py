@@ -8,7 +8,7 @@ Separate processes compute features of speech-like noise (8 kHz, 16 bit)::
 
 User and system seconds and the peak resident size are those that the operating system
 counts. System time is mostly spent on fresh memory and depends on what ran before, so
-the real-time factor is that of user time, and the order of cases is reversed in every
+the real-time factor counts user time only, and the order of cases is reversed in every
 other round. python_speech_features is called on the whole file, with and without its
 derivatives, which are a loop in Python.
 """

@@ -41,8 +41,8 @@ LARGE, FEW_RUNS = (
     100_000,
     3,
 )  # fewer runs from so many points on, and for other dimensions
-# Whether clusters merge depends on the run seed, which changes G by more than the
-# modes may differ: one run of a mode does not show how good it is.
+# The run seed decides which clusters merge, which changes G by more than the modes
+# may differ: one run of a mode does not show how good it is.
 SEEDED_SIZE, N_SEEDS = 30_000, 20
 
 # Sweeps after which steps of the plain loop are timed; later steps cost the same.

@@ -5,13 +5,13 @@ vectors that comes with the package: 192 dimensions, 5 to 500 segments each, in 
 order::
 
     scripts/bench scale                  # 2,000 to 100,000 segments
-    scripts/bench --full scale           # 1,000,000 as well: 40 minutes on two cores
+    scripts/bench --full scale           # and 1,000,000: 40 minutes on two cores
 
 Each run is a process of its own with two threads, which reads a single-precision npz
 file, clusters it and measures itself. Recall is the share of the ten nearest neighbours
 of a thousand rows that were found, in the space of the last model.
 
-Several indexes that could propose neighbours are compared as well. They get the same
+Several indexes that could propose neighbours are also compared. They get the same
 vectors (`sms_diar.clustering.many.nearest` says how scores become distances), propose
 sixteen neighbours of every row with two threads, and are judged by how many of the ten
 neighbours of highest score are among them.
@@ -117,7 +117,7 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        # pynndescent takes its threads from those of numba.
+        # pynndescent uses the threads of numba.
         env={**os.environ, **ONE_THREAD, "NUMBA_NUM_THREADS": str(WORKERS)},
     )
     if done.returncode == ABSENT:
@@ -132,7 +132,7 @@ def measure_here(who: str, n: int, folder: Path) -> dict[str, Any]:
     """Measure one case in this process."""
     backend = read_backend(voice_backend_path())
     path = folder / f"crowd-{n}.npz"
-    if not path.is_file():  # the draw is no part of what is measured
+    if not path.is_file():  # drawing is not measured
         _in_another_process(n, path)
     if who in INDEXES:
         vectors = read_embeddings(path).vectors

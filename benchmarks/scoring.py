@@ -12,7 +12,7 @@ runs as a process of its own; its CPU seconds include start-up::
 The first finds the scoring cases below $SMS_DIAR_DATA or ../shared/data. The
 second prints a table of the least of several runs. `--python` is an interpreter
 that has pyannote.metrics, spy-der and dscore's requirements, `--dscore` a
-checkout with md-eval-22.pl. What is not there is left out.
+checkout with md-eval-22.pl. Missing tools are skipped.
 """
 
 from __future__ import annotations

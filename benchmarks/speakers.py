@@ -274,8 +274,8 @@ def plain_numpy_loop(
     """Run kNN stochastic mean shift as one would write it in NumPy, for comparison.
 
     A step is a matrix-vector product, a partial sort, a mean, and the back end on one
-    row: scoring vectors are kept, and only that of the moved point is updated. With
-    the same seed the draws are those of `SpeakerStochasticMeanShift`, so that labels
+    row: only the scoring vector of the moved point is updated. The same seed draws
+    the same points as in `SpeakerStochasticMeanShift`, so that labels
     can be compared. `states` has shape (n, d), is the result of ``backend.prepare``,
     and is not modified. A point is at rest if its last move was shorter than `tol`;
     the run ends when `rest_share` of the points are, or after `max_steps` moves (None

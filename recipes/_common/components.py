@@ -46,7 +46,7 @@ def choose_components(
 
     `X` of shape (n, d) holds training vectors, `speakers` and `groups` of shape (n,)
     the speaker and the corpus of each. Pairs across corpora are not counted, because
-    the back end need not tell corpora apart. Candidates above d are ignored. Each of
+    the back end need not separate corpora. Candidates above d are ignored. Each of
     `n_rounds` random splits has `n_folds` folds, the same for all candidates.
     """
     check_count("choose_components", "n_folds", n_folds, least=2)

@@ -24,7 +24,7 @@ SITE = Path("conf") / "site.toml"
 BESIDE = Path("..") / "shared" / "data"
 
 TEST = "audiomnist8k"
-# The segments of this corpus contain pauses; those of the others do not.
+# The segments of this corpus contain pauses; the other corpora are trimmed.
 UNTRIMMED = "libri251-8k"
 DEVELOPMENT = ("arabic8k", "libri-testother10-8k")
 TRAINING = (UNTRIMMED, *DEVELOPMENT)

@@ -93,7 +93,8 @@ class ExtractorTraining:
 class ModelChoice:
     """Source of the i-vector model of a recipe: a file, or directories to train on.
 
-    `cmvn` is the normalisation of cepstra at extraction; empty means that of the model.
+    `cmvn` is the normalisation of cepstra at extraction; if it is empty, the model
+    decides.
     """
 
     model: str
@@ -213,7 +214,7 @@ class ModelSettings:
 
     @property
     def choice(self) -> ModelChoice:
-        """Where the i-vector model comes from."""
+        """Source of the i-vector model."""
         return ModelChoice(self.model, self.train, self.training, self.cmvn, self.seed)
 
 
@@ -232,7 +233,7 @@ def write_ivectors(
 
     The folder receives the vectors, the back end of the model if it has one, and a
     record, which lists unreadable recordings; they are skipped. `segments` replaces
-    those of `data`.
+    the segments of `data`.
     """
     for name in (BACKEND, MODEL):  # left by an earlier run with another model
         (folder / name).unlink(missing_ok=True)

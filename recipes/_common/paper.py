@@ -1,7 +1,7 @@
 """Names of methods in the paper and in the registry.
 
-The paper's tables say MS and SMS, for points and for speakers. Measured rows have the
-names of `sms_diar.clustering.methods`, printed rows those of the paper.
+The paper's tables say MS and SMS, for points and for speakers. Measured rows use the
+names of `sms_diar.clustering.methods`, printed rows the names of the paper.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PAPER = {
 def paper_name(method: str) -> str:
     """Return the name of a method in the paper, or the name itself if it has none.
 
-    Streams of random numbers have these names as well; renaming them would change
+    Streams of random numbers also have these names; renaming them would change
     published figures.
 
     Examples

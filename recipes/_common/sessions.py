@@ -120,10 +120,10 @@ def session_repetition(
     """Draw one session and cluster it with every method.
 
     The draws follow from the seed, the number of speakers and the number of the run.
-    `source` is that of `draw_session`, `backend` a model file (empty: the estimators
-    fit one to the session), and `shift` has the fields of `ShiftSettings`. K and G of
-    methods with resting points are also computed at `merge_thresholds`, as "k@0.1"
-    and "g@0.1".
+    `source` is passed to `draw_session`; `backend` is a model file (empty: the
+    estimators fit one to the session), and `shift` has the fields of `ShiftSettings`.
+    K and G of methods with resting points are also computed at `merge_thresholds`, as
+    "k@0.1" and "g@0.1".
 
     Returns a dict with "session" (number of segments, equal error rate) and "methods"
     (measures by method).

@@ -187,7 +187,7 @@ OURS, OTHER = RIVALS
 
 NOT_COMPARABLE = (
     "The paper's corpus is NIST SRE 2008, which is licensed and not used here. Its "
-    "printed rows stand beside these figures for orientation only: other speakers, "
+    "printed rows are shown for orientation only: other speakers, "
     "other recordings and other embeddings make them incomparable."
 )
 NO_KINSHIP = "for orientation only"

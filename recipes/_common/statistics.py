@@ -48,7 +48,7 @@ def count_wins(
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the two-sided p-value of a sign test; ties are left out."""
+    """Return the two-sided p-value of a sign test without the ties."""
     if wins + losses == 0:
         return 1.0
     return float(binomtest(wins, wins + losses).pvalue)

@@ -109,7 +109,7 @@ def read_dihard(place: Place) -> list[Conversation]:
     """Read DIHARD as LDC ships it: ``data/flac``, ``data/rttm``, ``data/uem``.
 
     DIHARD II has them in ``data/single_channel``. With the splits ``core`` and
-    ``full`` of DIHARD III, recordings and regions are those of
+    ``full`` of DIHARD III, recordings and regions come from
     ``data/uem_scoring/SPLIT/all.uem``.
     """
     base = place.data / "data"

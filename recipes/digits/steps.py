@@ -62,7 +62,7 @@ VERIFICATION = "verification.json"
 def corpus_folders(folder: str) -> dict[str, Path]:
     """Find the four corpora; an error names all that are missing.
 
-    An empty folder means that of `recipes._common.corpora`.
+    If the folder is empty, `recipes._common.corpora` chooses it.
     """
     root = corpora_place(folder)
     folders = {name: root / name for name in (*TRAINING, TEST)}

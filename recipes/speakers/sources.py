@@ -66,7 +66,7 @@ class World:
 def digits_files(folder: str) -> dict[str, Path]:
     """Find the vectors of the digits corpus and of its training corpora.
 
-    An empty folder means that of `recipes._common.corpora`.
+    If the folder is empty, `recipes._common.corpora` chooses it.
     """
     root = corpora_place(folder)
     files = {name: root / name / VECTORS for name in (TEST, *DEVELOPMENT)}

@@ -76,8 +76,8 @@ def collect_corpus(
     """Read the keys and find the audio.
 
     `keys` is the folder of NIST's keys, if they are not in one of the others;
-    `condition`, `gender` and `sides` are those of `select_sides`. With `allow_missing`,
-    sides without readable audio are skipped; the keys must always exist. Raises
+    `condition`, `gender` and `sides` are passed to `select_sides`. Sides without
+    readable audio are skipped if `allow_missing`; the keys must always exist. Raises
     `MissingFileError` with a line for every kind of file that is missing.
     """
     places = [*([keys] if keys else []), *folders]

@@ -118,9 +118,9 @@ def select_sides(
 ) -> Selection:
     """Find the sides of one condition and gender whose speakers are known.
 
-    Condition 6 is telephone speech, 7 English telephone speech, and 8 that of native
-    speakers of U.S. English. `gender` is "m" or "f". `sides` are those on which models
-    are trained ("training"), those of target trials ("test"), or "both".
+    Condition 6 is telephone speech, 7 is in English, and 8 by native speakers of U.S.
+    English. `gender` is "m" or "f". `sides` selects the sides on which models are
+    trained ("training"), the sides of target trials ("test"), or "both".
     """
     if condition not in range(1, N_CONDITIONS + 1):
         raise InvalidParameterError(
