@@ -103,7 +103,7 @@ def features(found: Found) -> str:
     heads = ["", "audio", "CPU", "user", "system", "real-time factor", "peak, MiB"]
     text = (
         "Each run is a process of its own, start-up and imports included; the "
-        "real-time factor is that of user time, because system time depends on what "
+        "real-time factor counts user time only, because system time depends on what "
         "ran before. An earlier run with five hours of audio is in "
         "[RESULTS-features.md](RESULTS-features.md).\n"
     )
@@ -180,10 +180,9 @@ def scale(found: Sequence[Measurement]) -> str:
         "Segments of simulated speakers, drawn from the PLDA model of the back end for "
         "CAM++ vectors: 192 dimensions, 5 to 500 segments each, in random order; data "
         "seed 0, run seed 0, one run, two threads. `across` finds neighbours by the "
-        "index, `all distances` without it. Time and memory "
-        "include reading an npz of single precision. Recall is that of ten "
-        "neighbours, over a thousand rows; ARI is that of the labels with those of "
-        "`across`.\n",
+        "index, `all distances` without it. Time and memory include reading an npz of "
+        "single precision. Recall is the share of the ten nearest neighbours of a "
+        "thousand rows that were found; ARI compares the labels with `across`.\n",
         _clustering(clustering),
         _growth(clustering),
     ]
@@ -401,9 +400,9 @@ def _exact_and_binned(figures: Figures) -> str:
     return (
         "### Exact and binned\n\n"
         "G, the geometric mean of both purities: mean over run seeds (least to most), "
-        "the same seeds and the same data for both. Whether clusters merge at this "
-        "bandwidth depends on the run seed, too, so that one run says little. The "
-        "standard error is that of the mean of the differences seed by seed.\n\n"
+        "the same seeds and the same data for both. At this bandwidth the run "
+        "seed also decides which clusters merge, so that one run says little. The "
+        "standard error is computed from the differences seed by seed.\n\n"
         + table([*heads, "standard error"], rows)
     )
 

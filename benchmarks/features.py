@@ -205,7 +205,7 @@ def main() -> None:
         f"cores, load {load:.1f} at the start, Python {platform.python_version()}, "
         f"NumPy {np.__version__}; one thread, each run in its own process.\n"
         f"Times (start-up and imports included) are the least and the most of the "
-        f"runs. The real-time factor is that of user time: system time is mostly the "
+        f"runs. The real-time factor counts user time: system time is mostly the "
         f"price of fresh memory and depends on what ran before. Peak memory is the "
         f"most of the runs.\n"
     )
