@@ -238,7 +238,7 @@ def _repeated_words(groups: Mapping[str, Any]) -> str:
     return (
         f" With {sizes[0]} speakers every session is the whole corpus: repetitions "
         f"differ in the draws of the stochastic methods only, so no p-value is given "
-        f"and these sessions are left out of the total."
+        f"and the total excludes these sessions."
     )
 
 
@@ -264,16 +264,16 @@ def markdown(results: Mapping[str, Any]) -> str:
         f"{_source_words(record, settings)}\n",
         f"Mean(std) over {settings['runs']} sessions at each number of speakers; all "
         f"methods see the same sessions. {_neighbours(settings)} ANDS is the number of "
-        f"clusters found; the column "
-        f"≥5 seg. counts those of at least 5 segments: K alone flatters clusterings "
-        f"with many crumbs. CPU seconds are per session on one core.\n",
+        f"clusters found, and ≥5 seg. the number of clusters with at least 5 segments: "
+        f"K alone is too kind to clusterings with many tiny clusters. CPU seconds are "
+        f"per session on one core.\n",
         measured_table(groups).markdown(),
         f"{_unrested(groups)}\n",
     ]
     if any(group["wins"] for group in groups.values()):
         parts += [
             f"## {OURS} against {OTHER}\n",
-            f"Sessions in which K of {OURS} is above that of {OTHER}; p is that of a "
+            f"Sessions in which {OURS} has a higher K than {OTHER}, with the p-value of a "
             f"two-sided sign test without the ties.{_repeated_words(groups)}\n",
             contests_table(groups, results["total"]).markdown(),
         ]
@@ -292,10 +292,10 @@ def markdown(results: Mapping[str, Any]) -> str:
         parts += [
             "## Merging threshold\n",
             f"The paper does not say how close resting points must be to count as one "
-            f"cluster. The table above takes {_threshold_words(settings)}; K/G at "
-            f"other distances, from the same resting points. K weighs all clusters "
-            f"alike, so it may rise while most speakers flow together in one cluster; "
-            f"G falls then.\n",
+            f"cluster. The table above uses {_threshold_words(settings)}; this one has "
+            f"K/G at other distances, from the same resting points. K gives all clusters "
+            f"the same weight, so it may rise although most speakers are merged into one "
+            f"cluster; G falls then.\n",
             thresholds_table(groups, thresholds).markdown(),
         ]
     if results["total_at"]:
