@@ -273,8 +273,8 @@ def markdown(results: Mapping[str, Any]) -> str:
     if any(group["wins"] for group in groups.values()):
         parts += [
             f"## {OURS} against {OTHER}\n",
-            f"Sessions in which {OURS} has a higher K than {OTHER}, with the p-value of a "
-            f"two-sided sign test without the ties.{_repeated_words(groups)}\n",
+            f"Sessions in which {OURS} has a higher K than {OTHER}, with the p-value "
+            f"of a two-sided sign test without the ties.{_repeated_words(groups)}\n",
             contests_table(groups, results["total"]).markdown(),
         ]
     parts += [
@@ -293,9 +293,9 @@ def markdown(results: Mapping[str, Any]) -> str:
             "## Merging threshold\n",
             f"The paper does not say how close resting points must be to count as one "
             f"cluster. The table above uses {_threshold_words(settings)}; this one has "
-            f"K/G at other distances, from the same resting points. K gives all clusters "
-            f"the same weight, so it may rise although most speakers are merged into one "
-            f"cluster; G falls then.\n",
+            f"K/G at other distances, from the same resting points. K gives all "
+            f"clusters the same weight, so it may rise although most speakers are "
+            f"merged into one cluster; G falls then.\n",
             thresholds_table(groups, thresholds).markdown(),
         ]
     if results["total_at"]:
