@@ -50,28 +50,15 @@ BUILD = functools.cache(typer.main.get_command)
 class Job:
     """A command, its results, and which of them may be absent in between.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    arguments : callable
-        Folder and version (0 is old, 1 is new) to the words of the command.
-    results : tuple of str
-        Files below ``out``.
-    indices : tuple of str
-        Those that point into others.
-    resumes : bool
-        Whether results of an interrupted run are used by the next, so that the old
-        ones are gone.
-    setting : callable, optional
-        Prepares a child for the command: folder and version.
+    `arguments` makes the words of the command of a folder and a version (0 is old, 1
+    is new); `setting` prepares the child process for the same folder and version.
     """
 
     name: str
     arguments: Callable[[Path, int], list[str]]
-    results: tuple[str, ...]
-    indices: tuple[str, ...] = ()
-    resumes: bool = False
+    results: tuple[str, ...]  # files below "out"
+    indices: tuple[str, ...] = ()  # results that point into others
+    resumes: bool = False  # the next run uses, and so replaces, results of this one
     setting: Callable[[Path, int], None] | None = None
 
 

@@ -78,10 +78,12 @@ def lines_of(error):
 
 def test_a_model_has_an_id_a_gender_a_side_and_a_speaker(tmp_path):
     path = tmp_path / "key"
-    path.write_text(MODEL_HEADER + "1001,m,taaa:a,500\n1002,f,tbbb.sph:B,501,ENG\n")
+    lines = "1001,m,taaa:a,500\n1002,f,tbbb.sph:B,501,ENG\n1003,m,ta:a tb:b,502\n"
+    path.write_text(MODEL_HEADER + lines)
     assert read_model_key(path) == {
         "1001": Model("1001", "m", (Side("taaa", 1),), "500"),
         "1002": Model("1002", "f", (Side("tbbb", 2),), "501"),
+        "1003": Model("1003", "m", (Side("ta", 1), Side("tb", 2)), "502"),
     }
 
 
@@ -93,14 +95,6 @@ def test_fields_may_be_separated_by_blanks_and_the_header_may_lack(tmp_path):
     assert list(read_trial_key(path)) == [
         Trial("1001", Side("xaaa", 1), True, frozenset({6, 7}))
     ]
-
-
-def test_several_sides_of_a_model_are_separated_by_blanks(tmp_path):
-    path = tmp_path / "key"
-    path.write_text("1001,m,taaa:a tbbb:b tccc:a,500\n")
-    [model] = read_model_key(path).values()
-    assert model.sides == (Side("taaa", 1), Side("tbbb", 2), Side("tccc", 1))
-    assert model.speaker == "500"
 
 
 @pytest.mark.parametrize(
@@ -227,20 +221,6 @@ def test_keys_and_audio_that_are_missing_are_said_together(tmp_path):
     assert pieces == [TRIAL_KEY, MODEL_KEY, "SPHERE files (*.sph)"]
 
 
-def test_long_lists_of_missing_files_are_cut(tree):
-    models = [f"{2000 + i},m,u{i:03d}:a,{600 + i}" for i in range(12)]
-    trials = [f"{2000 + i},xaaa,a,nontarget,{C7}" for i in range(12)]
-    for name, lines in ((MODEL_KEY, models), (TRIAL_KEY, trials)):
-        key = next(tree[1].rglob(name))
-        key.write_text(key.read_text() + "\n".join(lines) + "\n")
-    with pytest.raises(MissingFileError) as caught:
-        collect_corpus(tree)
-    assert lines_of(caught) == [
-        "12 of 16 SPHERE files: u000.sph, u001.sph, u002.sph, u003.sph, u004.sph and 7 "
-        "more"
-    ]
-
-
 def test_missing_audio_can_be_put_up_with_but_not_missing_keys(tree):
     (tree[0] / "data" / "train" / "data" / "short2" / "tbbb.sph").unlink()
     (tree[1] / "data" / "test" / "data" / "short3" / "xbbb.sph").unlink()
@@ -251,17 +231,6 @@ def test_missing_audio_can_be_put_up_with_but_not_missing_keys(tree):
     next(tree[1].rglob(MODEL_KEY)).unlink()
     with pytest.raises(MissingFileError, match=MODEL_KEY):
         collect_corpus(tree, allow_missing=True)
-
-
-def test_with_no_audio_left_there_is_nothing_to_put_up_with(tree):
-    for path in tree[0].parent.rglob("*.sph"):
-        path.unlink()
-    with pytest.raises(MissingFileError) as caught:
-        collect_corpus(tree, allow_missing=True)
-    assert [line.split(",")[0] for line in lines_of(caught)] == [
-        "SPHERE files (*.sph)",
-        "4 of 4 SPHERE files: taaa.sph",
-    ]
 
 
 def test_a_truncated_file_is_a_missing_piece(tree):
