@@ -95,14 +95,6 @@ def test_sessions_of_all_speakers_have_nine_tenths_of_the_segments(corpus):
     assert set(sessions[0].X[:, 0]) != set(sessions[1].X[:, 0])
 
 
-def test_more_speakers_than_the_corpus_has_are_refused(corpus):
-    with pytest.raises(InvalidParameterError) as caught:
-        draw(Condition("x", "g", "s", 5), corpus, 0, 1)
-    assert str(caught.value) == (
-        "draw: speakers must be at most the 4 of the corpus, got 5"
-    )
-
-
 def test_worlds_follow_the_laws_too():
     source = {"world": WORLD, "tail": 0.0}
     even = draw(Condition("x", "g", "s", 3, "7"), source, 0, 1)
@@ -125,12 +117,6 @@ def test_heavy_tails_keep_the_covariance_and_raise_the_kurtosis():
     # 3 for the normal, 3 (v - 2) / (v - 4) = 6 for t with v = 6.
     assert kurtosis[0.0] == pytest.approx(3.0, abs=0.1)
     assert kurtosis[6.0] > 4.5
-
-
-def test_a_tail_without_variance_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
-        draw_world(PldaWorld(**WORLD), [2], 2.0, np.random.default_rng(0))
-    assert str(caught.value) == "draw_world: tail must be 0 or a number > 2, got 2.0"
 
 
 def test_conditions_without_source_or_speakers_are_left_out():
@@ -182,10 +168,10 @@ def test_sizes_are_foreseen(law, segments):
     assert Condition("x", "g", "s", 3, law).expected_segments == segments
 
 
-def test_an_unknown_law_is_refused():
-    with pytest.raises(InvalidParameterError) as caught:
+def test_impossible_conditions_are_refused(corpus):
+    with pytest.raises(InvalidParameterError, match="speakers must be at most the 4"):
+        draw(Condition("x", "g", "s", 5), corpus, 0, 1)
+    with pytest.raises(InvalidParameterError, match="tail must"):
+        draw_world(PldaWorld(**WORLD), [2], 2.0, np.random.default_rng(0))
+    with pytest.raises(InvalidParameterError, match=r"law must .* 'pareto'"):
         Condition("x", "g", "s", 3, "pareto")
-    assert str(caught.value) == (
-        "Condition: law must be 'all', 'half', 'uneven', 'zipf' or a number, got "
-        "'pareto'"
-    )

