@@ -174,8 +174,8 @@ def decode(
         notes = []
         if len(channels) > 1:
             text = (
-                f"{len(channels)} channels were mixed into one; channel=1 chooses the "
-                f"first, such as a side of a telephone call"
+                f"{len(channels)} channels were mixed into one; set the channel to use "
+                f"one alone, such as a side of a telephone call"
             )
             notes.append(
                 Problem(text, recording=recording.id, severity="note", kind="channels")

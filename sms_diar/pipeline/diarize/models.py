@@ -97,7 +97,7 @@ def _named_model(name: str, vad: str | None) -> ChosenModel:
         better = (
             f"'{_FETCH}' gets networks that do better on real recordings"
             if vad is None or not are_stored
-            else "without vad the neural networks find speech and overlap"
+            else "without a speech detector the neural networks find speech and overlap"
         )
         note = f"model: embedded i-vectors; overlap is unknown; {better}"
     return ChosenModel(as_diarizer(read_ivector_model()), note)

@@ -301,7 +301,7 @@ def _long_collar(side: float) -> tuple[Problem, ...]:
     if side > LONG_COLLAR:
         text = (
             f"a collar of {side:g} s on each side leaves little to score; was it meant "
-            f"in milliseconds? {side:g} ms are collar={side / 1000.0:g}"
+            f"in milliseconds? {side:g} ms are a collar of {side / 1000.0:g}"
         )
         return (Problem(text, severity="warning", kind="long collar"),)
     return ()

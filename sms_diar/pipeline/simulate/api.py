@@ -369,7 +369,7 @@ class _Maker:
         if self._settings.detector is None:
             notes.append(
                 f"{self.source.data.path}: pauses inside the segments count as speech "
-                f"in the reference; vad='energy' cuts them out"
+                f"in the reference; the speech detector 'energy' cuts them out"
             )
         return notes
 
