@@ -27,7 +27,7 @@ def problems(path: Path) -> list[str]:
     else:
         with tarfile.open(path) as archive:
             names = [name.partition("/")[2] for name in archive.getnames()]
-        needed = (*NEEDED, "recipes/synthetic/run.py", "tests/conftest.py", "LICENSE")
+        needed = (*NEEDED, "recipes/synthetic/run.py", "conftest.py", "LICENSE")
         unwanted = ()
     found = [f"{path.name}: lacks {name}" for name in needed if name not in names]
     found += [

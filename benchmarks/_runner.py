@@ -1,10 +1,10 @@
 """Check all competitors against each other, then time them.
 
-Each competitor has a process for its checks and another for its runs, with all
-its cases in them, from small to large. Those that targets are about have two for
-their runs, the second ones in reverse order, so that what drifts (the clock, the
-neighbours on the machine) touches all alike. numba's disk cache is a new folder: checks
-compile, which is counted apart, and runs load.
+Each competitor has one process for its checks and one for its timed runs, which goes
+through its cases from small to large. Competitors with targets have a second process
+for timed runs; the order of competitors is then reversed, so that a drift of the
+machine affects all alike. numba's disk cache is a new folder: checks compile, which is
+counted separately, and timed runs load from the cache.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._records import Case, Competitor, Measurement, Options
+from benchmarks._records import ONE_THREAD, ROOT, Case, Competitor, Measurement, Options
 from benchmarks._worker import WARM, Job, labels_path
 
 RUNS = Case.runs
-SHORT = 0.1  # seconds: calls so short get more runs, their differences are small
+SHORT = 0.1  # seconds; shorter calls get more runs
 SHORT_RUNS = 8
-PROMISED_BUDGET = 10.0  # times as much for those that targets are about
-MORE_LIMIT = 5.0  # for them and for ours
-PATIENCE = 20.0  # limits after which a process is stopped: its cases add up
+PROMISED_BUDGET = 10.0  # times the budget for competitors with targets
+MORE_LIMIT = 5.0  # times the limit for them and for ours
+PATIENCE = 20.0  # times the limit: a process that runs longer is stopped
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Runs of a case in each round, and whether its check is one of them."""
+    """Number of runs in each round, and whether the check counts as a run."""
 
     rounds: tuple[int, int]
     counts_check: bool
@@ -52,23 +51,12 @@ def plan_runs(
     rounds: int = 2,
     most: int = RUNS,
 ) -> Plan:
-    """Five runs, or as many as the budget holds, two at least.
+    """Plan `most` runs, or as many as fit into the budget, but at least two.
 
-    A check that took long enough to be warm is the first of the runs. More than
-    twice the budget is too much for a second one: the check is then all.
-
-    Parameters
-    ----------
-    first : float
-        Seconds that the check took.
-    budget : float
-        Seconds for all runs.
-    quick : bool, default=False
-        Two runs, whatever they take.
-    rounds : int, default=2
-        Processes that the runs are shared by.
-    most : int, default=5
-        Runs, where a call is not short.
+    `first` and `budget` are seconds of the check and of all runs. A check of `WARM`
+    seconds or more counts as a run; if it took more than twice the budget, it is the
+    only one. Calls shorter than `SHORT` get `SHORT_RUNS` runs, and `quick` two. The
+    runs are split over one or two rounds.
     """
     if quick:
         return Plan((2, 0), counts_check=False)
@@ -83,7 +71,7 @@ def plan_runs(
 
 
 class Runner:
-    """Workers of one suite."""
+    """Runs the workers of one suite."""
 
     def __init__(self, suite: ModuleType, options: Options, folder: Path) -> None:
         self.name = suite.__name__.rpartition(".")[2]
@@ -95,7 +83,7 @@ class Runner:
         self.base: str = suite.BASE
 
     def run(self) -> list[Measurement]:
-        """Measure everything."""
+        """Return all measurements, by case and competitor."""
         checks = {rival.name: self._check(rival) for rival in self.competitors}
         plans, found = self._plan(checks)
         runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -112,7 +100,7 @@ class Runner:
         return sorted(found, key=lambda m: (cases[m.case], order[m.competitor]))
 
     def _check(self, rival: Competitor) -> dict[str, dict[str, Any]]:
-        """Results by name of the case."""
+        """Return the results of the checks by case."""
         cases = [case for case in self.cases if rival.takes(case)]
         limit = self._limit(rival)
         lines = self._work(rival, "check", cases, limit=limit)
@@ -132,7 +120,7 @@ class Runner:
     def _plan(
         self, checks: dict[str, dict[str, dict[str, Any]]]
     ) -> tuple[dict[tuple[str, str], Plan], list[Measurement]]:
-        """Decide what is timed; the rest has its reason told already."""
+        """Plan the timed runs; return measurements without figures for the rest."""
         plans, found = {}, []
         sizes = {case.name: case.n for case in self.cases}
         most = {case.name: case.runs for case in self.cases}
@@ -157,7 +145,6 @@ class Runner:
                         told["cpu"],
                         budget * PROMISED_BUDGET if rival.promised else budget,
                         quick=self.options.quick,
-                        # Targets are about small ratios, too.
                         rounds=2 if rival.promised else 1,
                         most=most[case],
                     )
@@ -167,7 +154,7 @@ class Runner:
     def _differs(
         rival: Competitor, case: str, checks: dict[str, dict[str, dict[str, Any]]]
     ) -> str:
-        """Return the differences between a result and its twin."""
+        """Return how a result differs from its twin's, or an empty string."""
         twin = checks.get(rival.twin or "", {}).get(case, {})
         if rival.twin_by not in twin:
             return ""  # none, absent or beyond the limit: nothing to compare with
@@ -231,7 +218,7 @@ class Runner:
         )
 
     def _agreement(self, name: str, case: str) -> float | None:
-        """Adjusted Rand index with what our own competitor found."""
+        """Return the adjusted Rand index with the labels of the suite's `BASE`."""
         ours = labels_path(self.folder, self.base, case)
         theirs = labels_path(self.folder, name, case)
         if not ours.is_file() or not theirs.is_file():
@@ -239,7 +226,7 @@ class Runner:
         return float(adjusted_rand_score(np.load(ours), np.load(theirs)))
 
     def _extrapolate(self, found: list[Measurement]) -> list[Measurement]:
-        """Estimates for what was beyond, and one where the truth is known."""
+        """Estimate runs beyond the limit, and one that was measured, as a check."""
         steps = {
             (m.competitor, m.case): m.facts["steps"]
             for m in found
@@ -285,12 +272,12 @@ class Runner:
 
     @staticmethod
     def _proves(known: Measurement, mine: dict[str, Measurement]) -> bool:
-        """Return whether this is the largest measured size."""
+        """Return whether this is the largest measured size, above 1,000 points."""
         run = [m.n for m in mine.values() if m.status == "measured"]
         return known.status == "measured" and known.n == max(run) and known.n > 1000
 
     def _over_seeds(self, found: list[Measurement]) -> list[Measurement]:
-        """Add how good results are with each run seed, where that is to be shown."""
+        """Add the quality for each run seed, for competitors with `over_seeds`."""
         told: dict[tuple[str, str], dict[str, Any]] = {}
         known = {(m.competitor, m.case) for m in found if m.status == "measured"}
         for rival in self.competitors:
@@ -313,7 +300,7 @@ class Runner:
     def _work(
         self, rival: Competitor, phase: str, cases: Sequence[Case], **more: Any
     ) -> list[dict[str, Any]]:
-        """Let a process do one job and read what it reports."""
+        """Run a worker process and return the lines of its report."""
         if not cases:
             return []
         report = self.folder / "report.jsonl"
@@ -366,6 +353,6 @@ def measure(suite: ModuleType, options: Options) -> list[Measurement]:
 
 
 def tell(text: str) -> None:
-    """Say on the terminal how far it is."""
+    """Write a line of progress to the terminal."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from benchmarks._figures import (
+    ACROSS,
+    SCALE_FIT_FROM,
+    Figures,
+    count,
+    gap_of_g,
+    growth_exponent,
+    named,
+    ratio,
+    seconds,
+    table,
+    times,
+    timing,
+)
 from benchmarks._records import Measurement
-from benchmarks._scale_section import scale
-from benchmarks._seeds import gap_of_g, named
-from benchmarks._table import count, ratio, seconds, table, times, timing
-from benchmarks._targets import Figures
 
 Found = Sequence[Measurement]
 
 
 def gaussians(found: Found) -> str:
-    """Ours, the others, what all of them found, and what compiling costs."""
+    """Tables of our methods, of peers, of their results, and of compile time."""
     figures = Figures(found)
     parts = [
         "Three Gaussian clusters of covariance 0.64 (the paper's means), h = 1, "
         "tolerance 1e-6; data seed 1, run seed 0. `auto` is what users get, `plain` "
-        "the naive compiled loop. Where both ran, `auto` was timed only after its "
-        "resting points had been found equal to those of `plain` to the last bit.\n",
+        "the naive compiled loop. `plain` was timed only where it came "
+        "to rest at the same points as `auto`, to the last bit.\n",
         "![ours](figures/gaussians-ours.png)\n",
         "### Stochastic mean shift\n",
         _pairs(figures, ("SMS",)),
@@ -42,16 +52,17 @@ def gaussians(found: Found) -> str:
         _findings(figures),
         _exact_and_binned(figures),
         "### Compiling\n",
-        "Processor seconds of first calls beyond those of warm ones, all cases "
-        "together, with an empty cache at the start; what one has compiled, those "
-        "below find. Then the first call of a process that finds all in the cache.\n",
+        "Processor seconds that first calls take longer than warm ones, summed over "
+        "all cases. The cache is empty at the start, and methods further down use what "
+        "those above have compiled. The last column is the first call of a process "
+        "that finds everything in the cache.\n",
         _compiling(found),
     ]
     return "\n".join(part for part in parts if part)
 
 
 def speakers(found: Found) -> str:
-    """One row for each competitor."""
+    """Table with a row for each competitor."""
     rows = []
     for m in found:
         facts = m.facts
@@ -74,14 +85,14 @@ def speakers(found: Found) -> str:
         f"A simulated session: {case} of 60 speakers in 100 dimensions, k = 17, PLDA "
         f"trained on 300 other speakers. The loops in NumPy (one matrix-vector "
         f"product and one `argpartition` for each step) were timed after their labels "
-        f"had been found identical to ours. Score matrices are part of the time of "
-        f"those who need them; AHC is average linkage, cut at a score of 0.\n"
+        f"had been found identical to ours. Methods that need the matrix of all "
+        f"scores are timed with it; AHC is average linkage, cut at a score of 0.\n"
     )
     return text + "\n" + table(heads, rows) + _reasons(found)
 
 
 def features(found: Found) -> str:
-    """Seconds and memory of each case."""
+    """Table of time and memory of each case."""
     rows = []
     for m in found:
         factors = _number(m.facts.get("factor"), ".5f")
@@ -92,7 +103,7 @@ def features(found: Found) -> str:
     heads = ["", "audio", "CPU", "user", "system", "real-time factor", "peak, MiB"]
     text = (
         "Each run is a process of its own, start-up and imports included; the "
-        "real-time factor is that of user time, because system time depends on what "
+        "real-time factor counts user time only, because system time depends on what "
         "ran before. An earlier run with five hours of audio is in "
         "[RESULTS-features.md](RESULTS-features.md).\n"
     )
@@ -100,7 +111,7 @@ def features(found: Found) -> str:
 
 
 def scoring(found: Found) -> str:
-    """Seconds and error rate of each scorer, by corpus."""
+    """Table of time and error rate of each scorer, by corpus."""
     parts = [
         "Each run is a process of its own, start-up and imports included. Ours "
         "compute every measure for every recording; spyder, md-eval and "
@@ -123,7 +134,7 @@ def scoring(found: Found) -> str:
 
 
 def conversations(found: Found) -> str:
-    """Errors and cost of each system."""
+    """Table of errors and cost of each system."""
     facts = ("der", "missed", "false_alarm", "confusion", "der0")
     rows = [
         [
@@ -147,7 +158,7 @@ def conversations(found: Found) -> str:
 
 
 def first_use(found: Found) -> str:
-    """First and later runs of each case."""
+    """Table of the first and later runs of each case."""
     rows = []
     for name in dict.fromkeys(m.competitor for m in found):
         first, later = (m for m in found if m.competitor == name)
@@ -159,6 +170,89 @@ def first_use(found: Found) -> str:
     )
     heads = ["", "empty", "filled", "times"]
     return text + "\n" + table(heads, rows) + _reasons(found)
+
+
+def scale(found: Sequence[Measurement]) -> str:
+    """Tables of time, memory and quality by size, and of indexes."""
+    clustering = [m for m in found if not m.competitor.startswith("index: ")]
+    indexes = [m for m in found if m.competitor.startswith("index: ")]
+    parts = [
+        "Segments of simulated speakers, drawn from the PLDA model of the back end for "
+        "CAM++ vectors: 192 dimensions, 5 to 500 segments each, in random order; data "
+        "seed 0, run seed 0, one run, two threads. `across` finds neighbours by the "
+        "index, `all distances` without it. Time and memory include reading an npz of "
+        "single precision. Recall is the share of the ten nearest neighbours of a "
+        "thousand rows that were found; ARI compares the labels with `across`.\n",
+        _clustering(clustering),
+        _growth(clustering),
+    ]
+    if indexes:
+        parts += [
+            "### Indexes\n",
+            "Sixteen neighbours of every row proposed with two threads; recall of the "
+            "ten of highest score. Memory is the growth of the process while the index "
+            "is built; 74 MiB of it are the vectors themselves.\n",
+            _indexes(indexes),
+        ]
+    return "\n".join(part for part in parts if part)
+
+
+def _clustering(found: Sequence[Measurement]) -> str:
+    heads = ["", "segments", "speakers", "found", "alone", "ACP", "ASP", "K", "G"]
+    heads += ["clock", "CPU", "peak, MiB", "recall", "ARI"]
+    rows = []
+    for m in found:
+        if m.status != "measured":
+            rows.append([m.competitor, count(m.n), m.status, *[""] * 11])
+            continue
+        facts = m.facts
+        rows.append(
+            [
+                m.competitor,
+                count(m.n),
+                count(facts["speakers"]),
+                count(round(facts["n_clusters"])),
+                count(round(facts["n_singletons"])),
+                *(f"{facts[name]:.4f}" for name in ("acp", "alp", "k", "g")),
+                seconds(m.wall[0]),
+                seconds(m.cpu[0]),
+                count(round(facts["peak"])),
+                "" if facts.get("recall") is None else f"{facts['recall']:.4f}",
+                f"{facts['ari_across']:.4f}" if "ari_across" in facts else "",
+            ]
+        )
+    return table(heads, rows)
+
+
+def _growth(found: Sequence[Measurement]) -> str:
+    known = [
+        m for m in found if m.competitor == ACROSS and m.cpu and m.n >= SCALE_FIT_FROM
+    ]
+    sizes = [m.n for m in known]
+    time = growth_exponent(sizes, [m.cpu[0] for m in known])
+    memory = growth_exponent(sizes, [m.facts["peak"] for m in known])
+    if time is None or memory is None:
+        return ""
+    return (
+        f"From {count(min(sizes))} to {count(max(sizes))} segments processor time "
+        f"grows with the power {time:.2f} of their number, memory with {memory:.2f}.\n"
+    )
+
+
+def _indexes(found: Sequence[Measurement]) -> str:
+    heads = ["", "segments", "build", "search", "CPU", "memory, MiB", "recall"]
+    rows = []
+    for m in found:
+        name, n = m.competitor.removeprefix("index: "), count(m.n)
+        if m.status != "measured":
+            rows.append([name, n, m.status, m.note, "", "", ""])
+            continue
+        facts = m.facts
+        memory = count(round(facts["held"]))
+        build, search = seconds(facts["build"]), seconds(facts["search"])
+        cpu, recall = seconds(m.cpu[0]), f"{facts['recall']:.4f}"
+        rows.append([name, n, build, search, cpu, memory, recall])
+    return table(heads, rows)
 
 
 SECTIONS: dict[str, Callable[[Found], str]] = {
@@ -179,7 +273,7 @@ def _sizes(figures: Figures, rivals: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def _pairs(figures: Figures, methods: Sequence[str]) -> str:
-    """Auto beside plain, with the ratio of their medians."""
+    """Table of auto and plain, with the ratio of their medians."""
     heads = ["n"]
     for method in methods:
         heads += [f"{method} auto", f"{method} plain", "ratio", "steps / n"]
@@ -202,7 +296,7 @@ def _pairs(figures: Figures, methods: Sequence[str]) -> str:
 
 
 def _proof(figures: Figures) -> str:
-    """Error of the extrapolation where both values are known."""
+    """Say what was extrapolated, and how far off it is where it can be checked."""
     lines = []
     for m in figures.of("SMS plain"):
         if m.status == "extrapolated":
@@ -219,7 +313,7 @@ def _proof(figures: Figures) -> str:
 
 
 def _others(found: Found) -> str:
-    """Cases that differ in dimension or kernel."""
+    """Table of the cases with another dimension or kernel."""
     figures = Figures(found)
     names = [m.case for m in found if not m.case.startswith("n = ")]
     sizes = {m.case: m.n for m in found}
@@ -281,7 +375,7 @@ def _findings(figures: Figures) -> str:
 
 
 def _exact_and_binned(figures: Figures) -> str:
-    """Quality of the approximate mode beside the exact one, over run seeds."""
+    """Table of the quality of the binned and the exact mode over run seeds."""
     rows = []
     for n, case in _sizes(figures, ["SMS auto"]):
         exact, binned = (figures.get(name, case) for name in ("SMS auto", "binned SMS"))
@@ -306,9 +400,9 @@ def _exact_and_binned(figures: Figures) -> str:
     return (
         "### Exact and binned\n\n"
         "G, the geometric mean of both purities: mean over run seeds (least to most), "
-        "the same seeds and the same data for both. Whether clusters merge at this "
-        "bandwidth depends on the run seed, too, so that one run says little. The "
-        "standard error is that of the mean of the differences seed by seed.\n\n"
+        "the same seeds and the same data for both. At this bandwidth the run "
+        "seed also decides which clusters merge, so that one run says little. The "
+        "standard error is computed from the differences seed by seed.\n\n"
         + table([*heads, "standard error"], rows)
     )
 
@@ -330,7 +424,7 @@ def _brief(found: Measurement | None) -> str:
 
 
 def _reasons(found: Found) -> str:
-    """Why cells are empty, each reason once."""
+    """List why cells are empty, each reason once."""
     reasons = {
         f"{m.competitor}: {m.status}, {m.note}"
         for m in found

@@ -1,8 +1,7 @@
-"""One competitor in a process of its own: checked first, then timed.
+"""Check or time one competitor in a process of its own.
 
-The parent gives a job as JSON on standard input and reads one JSON object per
-case from the file the job names; standard output is left to competitors that
-like to talk.
+The parent sends a job as JSON on standard input and reads one JSON object per case
+from the file that the job names; competitors may write to standard output.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,20 +24,19 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks._environment import pin_to_one_core
-from benchmarks._growth import predict_seconds
-from benchmarks._records import AbsentError, Case, Competitor, Outcome
+from benchmarks._records import AbsentError, Case, Competitor, Outcome, pin_to_one_core
 from sms_diar.metrics import score_clustering
 
 RUN = 0.05  # seconds a run should last; shorter calls are repeated within it
 MOST_CALLS = 500
 WARM = 2.0  # calls shorter than this are made once more before they are timed
-LONG = 10.0  # seconds of a call beside which what is loaded first is nothing
+SHORT = 0.01  # seconds below which a call is mostly overhead
+LONG = 10.0  # seconds of a call for which the time of loading kernels is not measured
 
 
 @dataclass(frozen=True)
 class Job:
-    """Task of a worker."""
+    """Task of a worker; mappings are by name of case."""
 
     suite: str
     competitor: str
@@ -47,14 +45,14 @@ class Job:
     report: str  # file to append to
     folder: str  # for labels and caches of the whole benchmark
     limit: float = math.inf
-    runs: dict[str, int] = field(default_factory=dict)  # by name of case
+    runs: dict[str, int] = field(default_factory=dict)
     first: dict[str, float] = field(default_factory=dict)  # seconds of a call
     steps: dict[str, int] = field(default_factory=dict)  # of a whole run
     paths: dict[str, str] = field(default_factory=dict)
 
 
 class Compiling:
-    """Seconds that numba spends compiling, as far as numba is there."""
+    """Processor seconds that numba spends compiling."""
 
     def __init__(self) -> None:
         self.total = 0.0
@@ -63,7 +61,7 @@ class Compiling:
 
     @contextmanager
     def listen(self) -> Iterator[Compiling]:
-        """Count while this is open."""
+        """Count compile time inside the context."""
         from numba.core import event  # noqa: PLC0415
 
         outer = self
@@ -84,7 +82,7 @@ class Compiling:
 
 
 def main() -> None:
-    """Do the job that standard input describes."""
+    """Do the job given on standard input."""
     job = Job(**json.load(sys.stdin))
     pin_to_one_core()
     warnings.simplefilter("ignore")
@@ -103,7 +101,7 @@ def main() -> None:
 
 
 def _check(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Run each case once and report the result."""
+    """Run each case, a second time if the first was short or compiled."""
     done: list[tuple[int, float]] = []
     compiling = Compiling()
     with compiling.listen():
@@ -118,7 +116,7 @@ def _check(job: Job, suite: Any, competitor: Competitor) -> None:
             cpu, wall, outcome = _timed(call)
             paid = 0.0
             if cpu < WARM or compiling.total > before:
-                # The first call may have compiled, or imported; the second did not.
+                # The first call may have compiled or imported.
                 paid = cpu
                 cpu, wall, outcome = _timed(call)
                 paid -= cpu
@@ -140,7 +138,7 @@ def _check(job: Job, suite: Any, competitor: Competitor) -> None:
 
 
 def _time(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Run each case as often as asked, in a process that is warm."""
+    """Run each case as often as the job says, after a warm-up call."""
     cases = _cases(job)
     smallest = min(cases, key=lambda case: case.n)
     load = None
@@ -177,7 +175,7 @@ def _time(job: Job, suite: Any, competitor: Competitor) -> None:
 
 
 def _extrapolate(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Let the suite estimate what would take too long."""
+    """Report the suite's estimates of runs that would take too long."""
     for case in _cases(job):
         data = suite.load(case, Path(job.folder))
         found = suite.extrapolate(competitor.name, data, case, job.steps[case.name])
@@ -185,7 +183,7 @@ def _extrapolate(job: Job, suite: Any, competitor: Competitor) -> None:
 
 
 def _seeds(job: Job, suite: Any, competitor: Competitor) -> None:
-    """Run each case with all its seeds and report the quality."""
+    """Run each case with all its seeds and report G of each."""
     for case in _cases(job):
         data = suite.load(case, Path(job.folder))
         seeds = list(range(case.seeds))
@@ -219,7 +217,7 @@ def _calls(first: float) -> int:
 
 
 def _digests(outcome: Outcome) -> dict[str, str | None]:
-    """Fingerprints of states, bit by bit, and of the partition."""
+    """Return digests of the states, bit by bit, and of the labels."""
     states = outcome.states
     return {
         "states": None if states is None else _digest(np.asarray(states)),
@@ -243,7 +241,7 @@ def _facts(outcome: Outcome, truth: Any) -> dict[str, float | int | None]:
 
 
 def labels_path(folder: str | Path, competitor: str, case: str) -> Path:
-    """Return the file of the labels of a checked run during a benchmark."""
+    """Return the file that holds the labels of a check."""
     name = hashlib.sha256(f"{competitor}\n{case}".encode()).hexdigest()[:16]
     return Path(folder) / f"labels-{name}.npy"
 
@@ -255,6 +253,23 @@ def _one_line(error: BaseException) -> str:
 def _emit(job: Job, found: dict[str, Any]) -> None:
     with Path(job.report).open("a", encoding="utf-8") as file:
         file.write(json.dumps(found) + "\n")
+
+
+def predict_seconds(done: Sequence[tuple[int, float]], n: int) -> float:
+    """Predict the seconds of `n` points from (size, seconds) of smaller cases.
+
+    The growth exponent of the last two sizes is clipped to [1, 2.5]; it is 2 if
+    these runs were too short.
+    """
+    if not done:
+        return 0.0
+    last_n, last = done[-1]
+    power = 2.0
+    if len(done) > 1 and done[-2][1] > SHORT and done[-2][0] < last_n:
+        before_n, before = done[-2]
+        power = math.log(last / before) / math.log(last_n / before_n)
+        power = min(max(power, 1.0), 2.5)
+    return float(last * (n / last_n) ** power)
 
 
 if __name__ == "__main__":

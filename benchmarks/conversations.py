@@ -1,9 +1,10 @@
-"""Error rate and processor time of diarization, beside others, on the same recordings.
+"""Error rate and processor time of diarization systems on the same recordings.
 
-The clips of AMI meetings below ``$SMS_DIAR_DATA`` or ``../shared/data``, as 16 kHz WAV.
-Each system has a process of its own and one thread. Peers live in an environment of
-their own, which ``scripts/bench conversations`` makes, with the two networks that
-sherpa-onnx needs (or ``--sherpa FOLDER`` with segmentation.onnx and embedding.onnx).
+The recordings are clips of AMI meetings below ``$SMS_DIAR_DATA`` or ``../shared/data``,
+at 16 kHz. Each system runs in its own process with one thread. Peers have a virtual
+environment of their own, which ``scripts/bench conversations`` makes, together with the
+two networks for sherpa-onnx (or ``--sherpa FOLDER`` holds segmentation.onnx and
+embedding.onnx).
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from typing import Any, NamedTuple
 
 import soundfile
 
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._records import Measurement, Options
+from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import tell
 from recipes._common.corpora import corpora_folder
 from sms_diar.io.kaldi.data_dir import DataDir
@@ -36,11 +36,11 @@ SHERPA = ROOT / ".bench-diarizers" / "sherpa"
 """Networks of sherpa-onnx, unless others are given."""
 
 THRESHOLDS = (0.5, 0.7, 0.9)
-"""Of sherpa-onnx, whose users have to choose one; the first is its default."""
+"""Thresholds of sherpa-onnx, whose users choose one; the first is its default."""
 
 
 class System(NamedTuple):
-    """What is called how: a name of the report, one of `_diarizers`, its options."""
+    """A system: its name in the report, its function in `_diarizers`, its options."""
 
     name: str
     kind: str
@@ -49,7 +49,7 @@ class System(NamedTuple):
 
 
 def systems(options: Options) -> list[System]:
-    """Ours and others, with the reason why one cannot run."""
+    """Return our systems and peers, with the reason if one cannot run."""
     fetched = all(map(is_stored, NEEDED))
     missing = "" if fetched else f"sms-diar models fetch {' '.join(NEEDED)} gets them"
     alone = "" if PEERS.is_file() else "scripts/bench conversations installs it"
@@ -123,7 +123,7 @@ def _measure(
 
 
 def _errors(reference: Path, found: Path, folder: Path) -> dict[str, float]:
-    """DER in per cent with and without a collar, and its parts with it."""
+    """Return DER in per cent with and without a collar, and its parts with one."""
     names = {path.stem for path in folder.glob("*.wav")}
     true = [turn for turn in read_rttm(reference) if turn.segment.recording in names]
     errors: dict[str, float] = {}
@@ -138,7 +138,7 @@ def _errors(reference: Path, found: Path, folder: Path) -> dict[str, float]:
 
 
 def _write_wav(path: Path, folder: Path, name: str) -> float:
-    """Copy a recording; its seconds."""
+    """Copy a recording and return its length in seconds."""
     samples, rate = soundfile.read(path, dtype="int16")
     if rate != RATE:
         raise ValueError(f"{path}: must have {RATE} samples per second, has {rate}")

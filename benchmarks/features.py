@@ -1,19 +1,16 @@
 """Real-time factor and peak memory of the front end, for long recordings.
 
-Writes speech-like noise of one and of five hours (8 kHz, 16 bit) to a temporary
-folder and lets separate processes compute features of it::
+Separate processes compute features of speech-like noise (8 kHz, 16 bit)::
 
     scripts/bench features               # half an hour, into RESULTS.md
     .bench-venv/bin/python -m benchmarks.features --hours 1 5 \
         > benchmarks/RESULTS-features.md
 
-Measured are user and system seconds and the largest resident size, as the
-operating system counts them. System time is mostly the price of fresh memory. It
-depends on what ran before: the same 14 GB process took 44 or 15 s of it, first or
-fourth in a row, at equal user time. So the two are kept apart, the real-time factor
-is that of user time, and the order of cases is reversed in every other round.
-python_speech_features is called on the whole file, with and without its
-derivatives, a loop in Python.
+User and system seconds and the peak resident size are those that the operating system
+counts. System time is mostly spent on fresh memory and depends on what ran before, so
+the real-time factor counts user time only, and the order of cases is reversed in every
+other round. python_speech_features is called on the whole file, with and without its
+derivatives, which are a loop in Python.
 """
 
 from __future__ import annotations
@@ -34,8 +31,7 @@ import numpy as np
 import soundfile
 from python_speech_features import delta, mfcc
 
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._records import Measurement, Options
+from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import plan_runs, tell
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
@@ -46,7 +42,7 @@ RATE = 8000
 
 
 def write_audio(path: Path, hours: float) -> None:
-    """Noise in bursts, as loud and as long as syllables and pauses."""
+    """Write noise in bursts, like syllables and pauses."""
     rng = np.random.default_rng(0)
     seconds = round(hours * 3600)
     with soundfile.SoundFile(path, "w", RATE, 1, "PCM_16") as file:
@@ -56,7 +52,7 @@ def write_audio(path: Path, hours: float) -> None:
 
 
 def ours(folder: Path, *, cmvn: str = "session", vad: str = "energy") -> int:
-    """Everything that ``sms-diar features`` does, ark included."""
+    """Do what ``sms-diar features`` does, and return the number of frames."""
     config = FrontEnd.from_dict({"cmvn": {"method": cmvn}, "vad": {"method": vad}})
     total = 0
     with (folder / "feats.ark").open("wb") as stream:
@@ -68,7 +64,7 @@ def ours(folder: Path, *, cmvn: str = "session", vad: str = "energy") -> int:
 
 
 def library(folder: Path, *, deltas: bool) -> int:
-    """python_speech_features on the whole file, kept in memory."""
+    """Run python_speech_features on the whole file, in memory."""
     signal, _ = soundfile.read(folder / "a.wav")
     frames = mfcc(
         signal * 32768,
@@ -105,7 +101,7 @@ CASES: dict[str, Callable[[Path], int]] = {
 
 
 class Run(NamedTuple):
-    """User and system seconds, and the peak in MiB."""
+    """User and system seconds, and peak memory in MiB."""
 
     user: float
     system: float
@@ -113,7 +109,7 @@ class Run(NamedTuple):
 
 
 def measure(case: str, folder: Path) -> Run | None:
-    """One case in its own process; None if it fails."""
+    """Measure one case in its own process; None if it fails."""
     command = [sys.executable, "-m", "benchmarks.features", "--case", case]
     done = subprocess.run(  # noqa: S603
         [*command, "--folder", str(folder)],
@@ -130,7 +126,7 @@ def measure(case: str, folder: Path) -> Run | None:
 
 
 def run(options: Options) -> list[Measurement]:
-    """Measure half an hour (six minutes if quick) for the report of all suites."""
+    """Measure half an hour of audio, or six minutes if quick."""
     hours = 0.1 if options.quick else 0.5
     found = []
     with tempfile.TemporaryDirectory() as name:
@@ -174,7 +170,7 @@ def _measurement(case: str, hours: float, runs: list[Run]) -> Measurement:
 
 
 def row(case: str, hours: float, runs: list[Run | None]) -> str:
-    """A line of the table."""
+    """Format a line of the table."""
     good = [run for run in runs if run is not None]
     if len(good) < len(runs):
         return f"| {case} | {hours:g} h | {len(runs)} | failed | - | - | - |"
@@ -190,7 +186,7 @@ def row(case: str, hours: float, runs: list[Run | None]) -> str:
 
 
 def main() -> None:
-    """Measure all cases, or, in a process of its own, one."""
+    """Print a table of all cases, or measure the one that is named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--hours", type=float, nargs="+", default=[1.0, 5.0])
     parser.add_argument("--repeats", type=int, default=3)
@@ -209,9 +205,9 @@ def main() -> None:
         f"cores, load {load:.1f} at the start, Python {platform.python_version()}, "
         f"NumPy {np.__version__}; one thread, each run in its own process.\n"
         f"Times (start-up and imports included) are the least and the most of the "
-        f"runs. The real-time factor is that of user time: system time is mostly the "
-        f"price of fresh memory and depends on what ran before, so compare it with "
-        f"care. Peak memory is the most of the runs.\n"
+        f"runs. The real-time factor counts user time: system time is mostly the "
+        f"price of fresh memory and depends on what ran before. Peak memory is the "
+        f"most of the runs.\n"
     )
     print(
         "| case | audio | runs | user time | system time | real-time factor "

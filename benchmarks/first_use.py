@@ -20,8 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._records import Measurement, Options
+from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import tell
 from sms_diar.datasets import sample_conversation
 
@@ -39,12 +38,9 @@ StochasticMeanShift(bandwidth=2.0, random_state=0).fit(X)
 
 
 def commands(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Command line of each case; files go to the folder.
+    """Return the command line of each case.
 
-    Parameters
-    ----------
-    folder : Path
-        Receives 1,000 embeddings of 40 speakers in 192 dimensions.
+    Writes 1,000 embeddings of 40 speakers in 192 dimensions to the folder.
     """
     rng = np.random.default_rng(0)
     centers = rng.normal(size=(40, 192))
@@ -77,14 +73,7 @@ def measure(
 ) -> list[Measurement]:
     """Run each command with an empty cache and then with the cache it has filled.
 
-    Parameters
-    ----------
-    cases : mapping from str to sequence of str
-        Command line of each case.
-    folder : Path
-        Receives the caches.
-    runs : int
-        Number of runs of each command with either cache.
+    The folder receives the caches.
     """
     measurements = []
     for place, (name, command) in enumerate(cases.items()):
@@ -109,7 +98,7 @@ def measure(
 
 
 def _call(command: Sequence[str], cache: Path) -> str:
-    """Run a command; return the last line of its complaint if it fails."""
+    """Run a command; return the last line of its error output if it fails."""
     done = subprocess.run(  # noqa: S603
         command,
         cwd=ROOT,

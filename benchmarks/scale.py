@@ -1,21 +1,26 @@
 """Very many embeddings across recordings: time, memory and quality as they grow.
 
-Segments of simulated speakers, drawn by the PLDA law of the back end for CAM++ vectors
-that comes with the package: 192 dimensions, 5 to 500 segments each (evenly on a
-logarithmic scale), in random order::
+Segments of simulated speakers are drawn from the PLDA model of the back end for CAM++
+vectors that comes with the package: 192 dimensions, 5 to 500 segments each, in random
+order::
 
-    scripts/bench scale                  # 10,000 and 100,000
-    scripts/bench --full scale           # 1,000,000 as well: an hour of two cores
+    scripts/bench scale                  # 2,000 to 100,000 segments
+    scripts/bench --full scale           # and 1,000,000: 40 minutes on two cores
 
-Each run is a process of its own with two threads, which reads an npz of single
-precision, clusters and measures. Peak memory is what the operating system counts.
-Recall is that of the ten nearest neighbours in the space of the last model, for a
-thousand rows, against all distances.
+Each run is a process of its own with two threads, which reads a single-precision npz
+file, clusters it and measures itself. Recall is the share of the ten nearest neighbours
+of a thousand rows that were found, in the space of the last model.
+
+Several indexes that could propose neighbours are also compared. They get the same
+vectors (`sms_diar.clustering.many.nearest` says how scores become distances), propose
+sixteen neighbours of every row with two threads, and are judged by how many of the ten
+neighbours of highest score are among them.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import resource
@@ -23,27 +28,31 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks._crowd import draw_crowd
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._indexes import INDEXES, measure_index
-from benchmarks._records import Measurement, Options
+from benchmarks._figures import count
+from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import tell
-from benchmarks._table import count
+from sms_diar._random import as_generator
+from sms_diar._validation import check_count
+from sms_diar.clustering.many import nearest
 from sms_diar.clustering.many.across import NEIGHBOURS, Found, cluster_many
 from sms_diar.clustering.many.nearest import Rows, exact_neighbours
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.metrics import score_clustering
 from sms_diar.pipeline.train.models import read_backend
-from sms_diar.scoring.backend_plda import model_space
-from sms_diar.types import IntArray
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.backend_plda import model_space, plda_of
+from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
 
 SEED = 0  # of the draws, and of the runs
 WORKERS = 2
@@ -54,7 +63,7 @@ QUALITY = ("acp", "alp", "k", "g", "n_clusters", "n_singletons")
 
 
 def cases(options: Options) -> list[tuple[str, int]]:
-    """Who is run on how many segments."""
+    """Return who is run on how many segments."""
     if options.quick:
         return [(ACROSS, 2000), (EXACT, 2000)]
     found = [
@@ -72,7 +81,7 @@ def cases(options: Options) -> list[tuple[str, int]]:
 
 
 def run(options: Options) -> list[Measurement]:
-    """Measure all cases, each in a process of its own."""
+    """Measure all cases, each in its own process."""
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -108,7 +117,7 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        # pynndescent takes its threads from those of numba.
+        # pynndescent uses the threads of numba.
         env={**os.environ, **ONE_THREAD, "NUMBA_NUM_THREADS": str(WORKERS)},
     )
     if done.returncode == ABSENT:
@@ -120,10 +129,10 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
 
 
 def measure_here(who: str, n: int, folder: Path) -> dict[str, Any]:
-    """One case, in this process."""
+    """Measure one case in this process."""
     backend = read_backend(voice_backend_path())
     path = folder / f"crowd-{n}.npz"
-    if not path.is_file():  # the draw is no part of what is measured
+    if not path.is_file():  # drawing is not measured
         _in_another_process(n, path)
     if who in INDEXES:
         vectors = read_embeddings(path).vectors
@@ -175,7 +184,7 @@ def measure_here(who: str, n: int, folder: Path) -> dict[str, Any]:
 
 
 def recall(found: Found) -> float:
-    """Share of the nearest neighbours, of some rows, that were found."""
+    """Return the share of nearest neighbours that were found, for a sample of rows."""
     rng = np.random.default_rng(SEED)
     n = len(found.rows)
     asked = np.sort(rng.choice(n, size=min(n, ASKED), replace=False))
@@ -204,7 +213,7 @@ def _path(folder: Path, who: str, n: int) -> Path:
 
 
 def main() -> None:
-    """Measure one case, or draw what several are measured on."""
+    """Measure one case, or draw the data that several cases share."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", type=int, required=True)
     parser.add_argument("--who", choices=(ACROSS, EXACT, DEFAULT, *INDEXES))
@@ -219,6 +228,174 @@ def main() -> None:
     except ModuleNotFoundError as error:
         print(f"{error.name} is not installed")
         sys.exit(ABSENT)
+
+
+_BLOCK = 50_000  # segments drawn at a time
+
+
+class Crowd(NamedTuple):
+    """Segments of many speakers, in random order."""
+
+    X: npt.NDArray[np.float32]  # raw embeddings, shape (n, d)
+    speakers: IntArray  # speaker of each row, shape (n,)
+
+
+def draw_crowd(
+    backend: BackEnd,
+    n: int,
+    *,
+    fewest: int = 5,
+    most: int = 500,
+    random_state: RandomState = None,
+) -> Crowd:
+    """Draw `n` segments of many speakers from the PLDA model of a back end.
+
+    A segment is ``x = mean + speaker + residual`` with the covariances of the model.
+    The back end must be of kind "plda", keep all dimensions and have no offset. The
+    number of segments of a speaker is uniform on a logarithmic scale from `fewest` to
+    `most`; the last speaker may have more, so that none has fewer than `fewest`.
+    """
+    owner = "draw_crowd"
+    check_count(owner, "fewest", fewest)
+    check_count(owner, "n", n, least=fewest)
+    check_count(owner, "most", most, least=fewest)
+    model = plda_of(backend)
+    back = _inverse(owner, backend) @ np.linalg.inv(model.transform)
+    rng = as_generator(random_state)
+    counts = _counts(n, fewest, most, rng)
+    speakers = np.repeat(np.arange(len(counts)), counts)
+    rng.shuffle(speakers)
+    voices = np.sqrt(model.psi) * rng.standard_normal((len(counts), model.dim))
+    X = np.empty((n, backend.dim), dtype=np.float32)
+    origin = backend.center + _inverse(owner, backend) @ model.mean
+    for first in range(0, n, _BLOCK):
+        part = speakers[first : first + _BLOCK]
+        rows = voices[part] + rng.standard_normal((len(part), model.dim))
+        X[first : first + _BLOCK] = rows @ back.T + origin
+    return Crowd(X, speakers)
+
+
+def _counts(n: int, fewest: int, most: int, rng: np.random.Generator) -> IntArray:
+    counts: list[int] = []
+    left = n
+    while left > 0:
+        drawn = round(float(np.exp(rng.uniform(np.log(fewest), np.log(most)))))
+        if left - drawn < fewest:
+            drawn = left
+        counts.append(drawn)
+        left -= drawn
+    return np.array(counts, dtype=np.int64)
+
+
+def _inverse(owner: str, backend: BackEnd) -> FloatArray:
+    """Return the inverse of the back end's linear map."""
+    square = backend.matrix.shape[0] == backend.matrix.shape[1]
+    if not square or backend.offset.any():
+        raise InvalidParameterError(
+            f"must keep all dimensions and add nothing, got one that maps "
+            f"{backend.matrix.shape[1]} to {backend.matrix.shape[0]}",
+            owner=owner,
+            parameter="backend",
+        )
+    return np.asarray(np.linalg.inv(backend.matrix), dtype=np.float64)
+
+
+PROPOSED, WANTED = 16, 10
+ASKED = 1000
+BLOCK = 8192
+
+
+def _places(rows: Rows) -> AnyArray:
+    parts = [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]
+    placed = [rows.placed(part) for part in parts]
+    rest = np.concatenate([rest for _, rest in placed])
+    lifted = np.sqrt(np.maximum(rest - rest.min(), 0.0))
+    U = np.concatenate([U for U, _ in placed])
+    return np.ascontiguousarray(np.column_stack((U, lifted)), dtype=np.float32)
+
+
+def _ours(rows: Rows, clock: Callable[[], None]) -> AnyArray:
+    index = nearest.build_index(rows, workers=2)
+    clock()
+    near, _ = nearest.ranked_neighbours(rows, index, PROPOSED, workers=2)
+    return near
+
+
+def _faiss_graph(rows: Rows, clock: Callable[[], None]) -> AnyArray:
+    faiss = importlib.import_module("faiss")
+    faiss.omp_set_num_threads(2)
+    places = _places(rows)
+    index = faiss.IndexHNSWFlat(places.shape[1], 16)
+    index.hnsw.efConstruction, index.hnsw.efSearch = 200, 100
+    index.add(places)
+    clock()
+    places[:, -1] = 0.0
+    return np.asarray(index.search(places, PROPOSED + 1)[1])
+
+
+def _hnswlib(rows: Rows, clock: Callable[[], None]) -> AnyArray:
+    library = importlib.import_module("hnswlib")
+    places = _places(rows)
+    index = library.Index(space="l2", dim=places.shape[1])
+    index.init_index(max_elements=len(places), M=16, ef_construction=200, random_seed=0)
+    index.set_num_threads(2)
+    index.add_items(places)
+    clock()
+    index.set_ef(100)
+    places[:, -1] = 0.0
+    return np.asarray(index.knn_query(places, k=PROPOSED + 1)[0]).astype(np.int64)
+
+
+def _pynndescent(rows: Rows, clock: Callable[[], None]) -> AnyArray:
+    library = importlib.import_module("pynndescent")
+    index = library.NNDescent(
+        _places(rows), n_neighbors=PROPOSED + 1, random_state=0, n_jobs=2
+    )
+    clock()
+    return np.asarray(index.neighbor_graph[0])
+
+
+INDEXES: dict[str, Callable[[Rows, Callable[[], None]], AnyArray]] = {
+    "index: faiss, cells": _ours,
+    "index: faiss, graph": _faiss_graph,
+    "index: hnswlib": _hnswlib,
+    "index: pynndescent": _pynndescent,
+}
+
+
+def _resident() -> float:
+    """Return the resident memory of this process in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+def measure_index(name: str, rows: Rows) -> dict[str, Any]:
+    """Build, search and judge one index in this process."""
+    before, held = resource.getrusage(resource.RUSAGE_SELF), _resident()
+    start = time.perf_counter()
+    built: list[float] = []
+
+    def clock() -> None:
+        built.extend((time.perf_counter(), _resident()))
+
+    near = INDEXES[name](rows, clock)
+    end = time.perf_counter()
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    asked = np.linspace(0, len(rows) - 1, ASKED).astype(np.int64)
+    wanted = exact_neighbours(rows, asked, WANTED)
+    hits = [
+        len(np.intersect1d(near[row], true))
+        for row, true in zip(asked, wanted, strict=True)
+    ]
+    cpu = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "cpu": cpu,
+        "wall": end - start,
+        "build": built[0] - start,
+        "search": end - built[0],
+        "held": built[1] - held,
+        "recall": sum(hits) / wanted.size,
+    }
 
 
 if __name__ == "__main__":

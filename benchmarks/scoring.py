@@ -12,7 +12,7 @@ runs as a process of its own; its CPU seconds include start-up::
 The first finds the scoring cases below $SMS_DIAR_DATA or ../shared/data. The
 second prints a table of the least of several runs. `--python` is an interpreter
 that has pyannote.metrics, spy-der and dscore's requirements, `--dscore` a
-checkout with md-eval-22.pl. What is not there is left out.
+checkout with md-eval-22.pl. Missing tools are skipped.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks._environment import ONE_THREAD, ROOT
-from benchmarks._records import Measurement, Options
+from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import plan_runs, tell
 from sms_diar import __version__
 
@@ -44,9 +43,9 @@ OURS_NAME = "sms-diar (all measures)"
 
 OURS = """
 import typer
-from sms_diar.cli import score
+from sms_diar.cli.commands import score
 app = typer.Typer()
-score.register(app)
+app.command(cls=score.ManyValues)(score.score)
 app()
 """
 
@@ -77,7 +76,7 @@ print(100 * abs(der))
 
 
 def read_turns(path: Path) -> dict[str, list[tuple[float, float, str]]]:
-    """Turns of each recording: start, end, speaker."""
+    """Read (start, end, speaker) of the turns of each recording."""
     turns = defaultdict(list)
     for line in path.read_text().splitlines():
         f = line.split()
@@ -87,7 +86,7 @@ def read_turns(path: Path) -> dict[str, list[tuple[float, float, str]]]:
 
 
 def write_corpus(folder: Path, data: Path, names: tuple[str, ...], size: int) -> None:
-    """Repeat and jitter references; make a hypothesis and a UEM."""
+    """Write a reference, a hypothesis and a UEM file of `size` recordings."""
     rng = np.random.default_rng(SEED)
     sources = [
         turns
@@ -116,13 +115,13 @@ def write_corpus(folder: Path, data: Path, names: tuple[str, ...], size: int) ->
 
 
 def line_of(recording: str, start: float, length: float, speaker: str) -> str:
-    """One line of RTTM."""
+    """Format a line of RTTM."""
     times = f"{start:.3f} {length:.3f}"
     return f"SPEAKER {recording} 1 {times} <NA> <NA> {speaker} <NA> <NA>\n"
 
 
 def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
-    """CPU seconds of a process and its children, and what it printed."""
+    """Return CPU seconds of a process with its children, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     env = {**os.environ, **ONE_THREAD}
     done = subprocess.run(  # noqa: S603
@@ -134,7 +133,7 @@ def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
 
 
 def tools(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Command of each scorer that is at hand."""
+    """Return the command of each scorer that is installed."""
     files = ["ref.rttm", "hyp.rttm", "all.uem"]
     ours = [sys.executable, "-c", OURS, "score", *files[:2], "--uem", files[2]]
     ours += ["--collar", "0.25", "--json"]
@@ -163,7 +162,7 @@ def tools(options: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def run(options: Options) -> list[Measurement]:
-    """Measure the scorers that are at hand for the report of all suites."""
+    """Measure the scorers that are installed."""
     data = Path(os.environ.get("SMS_DIAR_DATA", ROOT.parent / "shared" / "data"))
     data /= "scoring"
     if not data.is_dir():
@@ -223,7 +222,7 @@ def _measure_corpus(
 
 
 def _judged(found: Measurement, ours: float | None) -> Measurement:
-    """Refuse a figure whose error rate is not ours, conventions apart."""
+    """Mark a scorer as wrong whose DER differs from ours by more than 0.02 %."""
     der = found.facts.get("der")
     if der is None or ours is None or abs(der - ours) <= 0.02:
         return found
@@ -239,7 +238,7 @@ def _why(error: OSError | subprocess.CalledProcessError) -> str:
 
 
 def overall(name: str, text: str) -> str:
-    """DER that a tool printed, as far as it is easy to find."""
+    """Return the DER that a tool printed."""
     if name.startswith("sms-diar"):
         return f"{100 * json.loads(text)['overall']['der']:.4f}"
     if name.startswith("md-eval"):
@@ -254,7 +253,7 @@ def overall(name: str, text: str) -> str:
 
 
 def main() -> None:
-    """Make the corpora, run the tools, print a table."""
+    """Print a table of the fastest of several runs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--python", help="interpreter with the other tools")

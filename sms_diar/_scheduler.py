@@ -243,7 +243,7 @@ class Cluster:
             raise SchedulerError(
                 f"the scheduler at {self._address} has had no worker for "
                 f"{self._patience:g} s; start some (dask worker {self._address} "
-                f"--nthreads 1) and run the command again"
+                f"--nthreads 1) and run it again"
             )
 
     def _check_connection(self, error: BaseException | None) -> None:
@@ -263,8 +263,8 @@ def _raise_of_task(error: BaseException) -> NoReturn:
     if isinstance(error, KilledWorker):
         raise SchedulerError(
             f"{error.allowed_failures + 1} workers were killed by the same item, "
-            f"probably out of memory; give workers more memory (--memory-limit), "
-            f"or start fewer on a machine"
+            f"probably out of memory; give workers more memory, or start fewer on "
+            f"a machine"
         ) from None
     raise error
 
@@ -300,19 +300,24 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _check_scheduler(address: str) -> None:
     """Check that a Dask scheduler answers, because the client would wait forever."""
-    rule = "scheduler must be the address of a Dask scheduler, such as"
     if not _ADDRESS.fullmatch(address):
-        raise InvalidParameterError(f"{rule} tcp://10.0.0.1:8786, got {address!r}")
+        raise _no_address(repr(address))
     kind = _aside(lambda: asyncio.run(_kind_of(address)), 3 * _CONNECT)
     if kind != "Scheduler":
         if isinstance(kind, ValueError | TypeError | str):
-            raise InvalidParameterError(
-                f"{rule} tcp://10.0.0.1:8786, got {address!r} ({kind})"
-            )
+            raise _no_address(f"{address!r} ({kind})")
         raise SchedulerError(
             f"no Dask scheduler answers at {address}; check that it is running (dask "
             f"scheduler) and that this machine can reach it"
         ) from kind
+
+
+def _no_address(value: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"must be the address of a Dask scheduler, such as tcp://10.0.0.1:8786, got "
+        f"{value}",
+        parameter="scheduler",
+    )
 
 
 async def _kind_of(address: str) -> str:

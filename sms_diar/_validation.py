@@ -17,7 +17,9 @@ from sms_diar.types import AnyArray
 
 
 def _fail(owner: str, name: str, rule: str, value: object) -> InvalidParameterError:
-    return InvalidParameterError(f"{owner}: {name} must be {rule}, got {value!r}")
+    return InvalidParameterError(
+        f"must be {rule}, got {value!r}", owner=owner, parameter=name
+    )
 
 
 _LARGEST = sys.float_info.max
@@ -78,8 +80,9 @@ def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) ->
     """Raise an error for a path where the content of the file is expected."""
     if isinstance(value, str | os.PathLike):
         raise InvalidParameterError(
-            f"{owner}: {name} must be {rule}, got the path {os.fspath(value)!r}; "
-            f"{remedy}"
+            f"must be {rule}, got the path {os.fspath(value)!r}; {remedy}",
+            owner=owner,
+            parameter=name,
         )
 
 
@@ -87,8 +90,9 @@ def check_path(owner: str, name: str, value: object) -> None:
     """Raise an error for anything but a path."""
     if not isinstance(value, str | os.PathLike):
         raise InvalidParameterError(
-            f"{owner}: {name} must be the path of a file, got a value of type "
-            f"{type(value).__name__}"
+            f"must be the path of a file, got a value of type {type(value).__name__}",
+            owner=owner,
+            parameter=name,
         )
 
 
@@ -99,7 +103,8 @@ def check_rows_finite(owner: str, rows: AnyArray) -> None:
         row = int(np.argmin(finite))
         problem = "NaN" if np.isnan(rows[row]).any() else "infinity (inf)"
         raise InvalidParameterError(
-            f"{owner}: X must be finite, got {problem} in row {row} "
-            f"({np.count_nonzero(~finite)} of {len(rows)} rows are affected); "
-            f"remove or repair these rows"
+            f"must be finite, got {problem} in row {row} ({np.count_nonzero(~finite)} "
+            f"of {len(rows)} rows are affected); remove or repair these rows",
+            owner=owner,
+            parameter="X",
         )

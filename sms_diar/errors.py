@@ -29,14 +29,67 @@ class SmsDiarError(Exception):
     """Root of the hierarchy; never raised itself.
 
     Messages quote files and their names, so control characters are spelled out.
+
+    Parameters
+    ----------
+    *args : object
+        Message.
+    mentions : tuple of str
+        Parts of the message that name parameters, as ``name`` or ``name=value``; the
+        command line shows its options instead.
     """
+
+    def __init__(self, *args: object, mentions: tuple[str, ...] = ()) -> None:
+        super().__init__(*args)
+        self.mentions = mentions
 
     def __str__(self) -> str:
         return shown_lines(super().__str__())
 
 
 class InvalidParameterError(SmsDiarError, ValueError):
-    """An argument is outside its documented range."""
+    """An argument is outside its documented range.
+
+    Parameters
+    ----------
+    problem : str
+        Problem, such as ``"must be positive, got 0"``.
+    owner : str, optional
+        Function or class that was called.
+    parameter : str, optional
+        Name of the argument, as the owner declares it.
+    mentions : tuple of str
+        Other parameters that the problem names, see `SmsDiarError`.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        owner: str | None = None,
+        parameter: str | None = None,
+        mentions: tuple[str, ...] = (),
+    ) -> None:
+        self.problem = problem
+        self.owner = owner
+        self.parameter = parameter
+        head = "" if owner is None else f"{owner}: "
+        name = "" if parameter is None else f"{parameter} "
+        super().__init__(f"{head}{name}{problem}", mentions=mentions)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Support pickling, for errors of worker processes."""
+        return _rebuild, (type(self), self.problem, _data(self, "owner", "parameter"))
+
+
+def _data(error: SmsDiarError, *names: str) -> dict[str, Any]:
+    return {name: getattr(error, name) for name in (*names, "mentions")}
+
+
+def _rebuild(
+    kind: type[SmsDiarError], problem: str, data: dict[str, Any]
+) -> SmsDiarError:
+    return kind(problem, **data)
 
 
 class ConfigError(SmsDiarError, ValueError):
@@ -56,6 +109,8 @@ class DataFormatError(SmsDiarError, ValueError):
         1-based line number; None for binary files.
     text : str, optional
         Offending line.
+    mentions : tuple of str
+        Parameters that the problem names, see `SmsDiarError`.
     """
 
     def __init__(
@@ -65,6 +120,7 @@ class DataFormatError(SmsDiarError, ValueError):
         path: Path | str,
         line: int | None = None,
         text: str | None = None,
+        mentions: tuple[str, ...] = (),
     ) -> None:
         self.problem = problem
         self.path = path
@@ -76,21 +132,11 @@ class DataFormatError(SmsDiarError, ValueError):
         if text is not None and len(text) > _QUOTED:
             quoted += " ..."
         suffix = "" if text is None else f"\n    {quoted}"
-        super().__init__(f"{where}: {problem}{suffix}")
+        super().__init__(f"{where}: {problem}{suffix}", mentions=mentions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Support pickling, for errors of worker processes."""
-        return _rebuild, (type(self), self.problem, self.path, self.line, self.text)
-
-
-def _rebuild(
-    kind: type[DataFormatError],
-    problem: str,
-    path: Path | str,
-    line: int | None,
-    text: str | None,
-) -> DataFormatError:
-    return kind(problem, path=path, line=line, text=text)
+        return _rebuild, (type(self), self.problem, _data(self, "path", "line", "text"))
 
 
 class MissingFileError(SmsDiarError, FileNotFoundError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -51,6 +51,8 @@ class Problem:
         Short name that is the same for all problems of a kind.
     content : str, optional
         Offending line.
+    error : SmsDiarError, optional
+        Error that it was made from.
     """
 
     text: str
@@ -61,6 +63,7 @@ class Problem:
     severity: Severity = "error"
     kind: str = ""
     content: str | None = None
+    error: SmsDiarError | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -84,7 +87,10 @@ class Problem:
                 f"{type(error).__name__}: {error}; this is a fault of sms_diar, please "
                 f"report it"
             )
-        return cls(text, recording=recording, segment=segment)
+        # Its traceback would keep the arrays of the failed work in memory.
+        ours = error if isinstance(error, SmsDiarError) else None
+        cause = ours and ours.with_traceback(None)
+        return cls(text, recording=recording, segment=segment, error=cause)
 
     @property
     def where(self) -> str | None:
@@ -158,28 +164,36 @@ class EmbeddingSet:
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.ids) != len(self.vectors):
             raise InvalidParameterError(
-                f"{self.source}: vectors must be one row for each of the "
-                f"{len(self.ids)} ids, got shape {self.vectors.shape}"
+                f"must be one row for each of the {len(self.ids)} ids, got shape "
+                f"{self.vectors.shape}",
+                owner=self.source,
+                parameter="vectors",
             )
         wrong = next((name for name in self.ids if not is_name(name)), None)
         if wrong is not None:
             raise InvalidParameterError(
-                f"{self.source}: ids must be names, got {wrong!r}, which is blank or "
-                f"has characters that do not show; rename it"
+                f"must be names, got {wrong!r}, which is blank or has characters that "
+                f"do not show; rename it",
+                owner=self.source,
+                parameter="ids",
             )
         if len(set(self.ids)) != len(self.ids):
             name, times = Counter(self.ids).most_common(1)[0]
             raise InvalidParameterError(
-                f"{self.source}: ids must be unique, got {name!r} {times} times"
+                f"must be unique, got {name!r} {times} times",
+                owner=self.source,
+                parameter="ids",
             )
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             problem = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
             raise InvalidParameterError(
-                f"{self.source}: vectors must be finite, got {problem} in the vector "
-                f"of {self.ids[row]!r} ({np.count_nonzero(~finite)} of {len(self.ids)} "
-                f"vectors are affected); remove or repair them"
+                f"must be finite, got {problem} in the vector of {self.ids[row]!r} "
+                f"({np.count_nonzero(~finite)} of {len(self.ids)} vectors are "
+                f"affected); remove or repair them",
+                owner=self.source,
+                parameter="vectors",
             )
 
     def __len__(self) -> int:
@@ -225,18 +239,22 @@ class PldaModel:
         d = self.mean.shape[0] if self.mean.ndim == 1 else -1
         if d < 1 or self.transform.shape != (d, d) or self.psi.shape != (d,):
             raise InvalidParameterError(
-                f"PldaModel: mean, transform and psi must be of shapes (d,), (d, d) "
-                f"and (d,), got {self.mean.shape}, {self.transform.shape} and "
-                f"{self.psi.shape}"
+                f"mean, transform and psi must be of shapes (d,), (d, d) and (d,), "
+                f"got {self.mean.shape}, {self.transform.shape} and {self.psi.shape}",
+                owner="PldaModel",
             )
         for name in ("mean", "transform", "psi"):
             if not np.isfinite(getattr(self, name)).all():
                 raise InvalidParameterError(
-                    f"PldaModel: {name} must be finite, got NaN or infinity"
+                    "must be finite, got NaN or infinity",
+                    owner="PldaModel",
+                    parameter=name,
                 )
         if (self.psi < 0.0).any():
             raise InvalidParameterError(
-                f"PldaModel: psi must not be negative, got {self.psi.min()!r}"
+                f"must not be negative, got {self.psi.min()!r}",
+                owner="PldaModel",
+                parameter="psi",
             )
 
     @property

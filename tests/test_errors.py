@@ -24,7 +24,9 @@ def test_every_error_is_drawn_in_the_docstring(kind):
     [
         DataFormatError("bad", path="x.ark"),
         DataFormatError("bad", path="x.txt", line=3, text="a b"),
-        errors.InvalidParameterError("x must be y"),
+        errors.InvalidParameterError("must be y", owner="f", parameter="x"),
+        errors.InvalidParameterError("must be y", parameter="x", mentions=("y",)),
+        errors.MissingExtraError("needs y=True", mentions=("y",)),
         errors.MissingFileError("x: no such file"),
     ],
     ids=str,
@@ -33,6 +35,13 @@ def test_errors_survive_the_way_between_processes(error):
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert str(copy) == str(error)
+    assert vars(copy) == vars(error)
+
+
+def test_an_invalid_parameter_is_named_as_data():
+    error = errors.InvalidParameterError("must be y, got 3", owner="f", parameter="x")
+    assert str(error) == "f: x must be y, got 3"
+    assert (error.owner, error.parameter) == ("f", "x")
 
 
 def test_a_format_error_names_file_line_and_text():

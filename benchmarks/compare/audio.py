@@ -51,7 +51,9 @@ class Disturbance:
         check_positive("Disturbance", "seconds", self.seconds)
         if not 0.0 <= self.share <= 1.0:
             raise InvalidParameterError(
-                f"Disturbance: share must be a number in [0, 1], got {self.share!r}"
+                f"must be a number in [0, 1], got {self.share!r}",
+                owner="Disturbance",
+                parameter="share",
             )
 
     def apply(

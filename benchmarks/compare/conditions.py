@@ -73,8 +73,9 @@ class Condition:
         check_count("Condition", "runs", self.runs)
         if self.law not in LAWS and not self.law.isdecimal():
             raise InvalidParameterError(
-                f"Condition: law must be {', '.join(map(repr, LAWS))} or a number, got "
-                f"{self.law!r}"
+                f"must be {', '.join(map(repr, LAWS))} or a number, got {self.law!r}",
+                owner="Condition",
+                parameter="law",
             )
 
     @property
@@ -148,7 +149,9 @@ def draw_world(
     """
     if tail and tail <= 2.0:
         raise InvalidParameterError(
-            f"draw_world: tail must be 0 or a number > 2, got {tail!r}"
+            f"must be 0 or a number > 2, got {tail!r}",
+            owner="draw_world",
+            parameter="tail",
         )
     model = world.model
     speakers = np.repeat(np.arange(len(counts)), counts)
@@ -199,8 +202,9 @@ def _draw_corpus(
     names = np.unique(corpus.speakers)
     if condition.speakers > len(names):
         raise InvalidParameterError(
-            f"draw: speakers must be at most the {len(names)} of the corpus, got "
-            f"{condition.speakers}"
+            f"must be at most the {len(names)} of the corpus, got {condition.speakers}",
+            owner="draw",
+            parameter="speakers",
         )
     rows = []
     chosen = rng.choice(names, size=condition.speakers, replace=False)

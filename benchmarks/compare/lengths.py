@@ -124,8 +124,10 @@ def splice(
     """
     if speakers > len(voices):
         raise InvalidParameterError(
-            f"splice: speakers must be at most the {len(voices)} with at least "
-            f"{LEAST_VOICE} windows, got {speakers}"
+            f"must be at most the {len(voices)} with at least {LEAST_VOICE} windows, "
+            f"got {speakers}",
+            owner="splice",
+            parameter="speakers",
         )
     chosen = [str(n) for n in rng.choice(list(voices), size=speakers, replace=False)]
     X: list[FloatArray] = []

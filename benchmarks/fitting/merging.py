@@ -19,8 +19,6 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from benchmarks.compare.reliability import right_rows
 from sms_diar.clustering.speakers.row_weight import row_weight_of
 from sms_diar.clustering.speakers.same_speaker import MEASUREMENTS, Groups, Weights
 from sms_diar.clustering.speakers.times import RowTimes
@@ -30,6 +28,8 @@ from sms_diar.clustering.speakers.untrained import (
     nearness,
     propose_fragments,
 )
+
+from benchmarks.compare.reliability import right_rows
 from sms_diar.preprocessing import scale_rows
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 

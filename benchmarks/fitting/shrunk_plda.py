@@ -70,8 +70,10 @@ def measured_covariances(
     n, k = len(rows), len(sizes)
     if k < 2 or n == k:
         raise InvalidParameterError(
-            f"train_shrunk_backend: speakers must be at least two, one of them more "
-            f"than once, got {n} vectors of {k} speakers"
+            f"must be at least two, one of them more than once, got {n} vectors of "
+            f"{k} speakers",
+            owner="train_shrunk_backend",
+            parameter="speakers",
         )
     means = np.zeros((k, rows.shape[1]))
     np.add.at(means, labels, rows)

@@ -19,16 +19,10 @@ from .threads import one_thread
 
 @dataclass(frozen=True)
 class ComponentChoice:
-    """Equal error rates of held-out speakers at each number of dimensions.
+    """Equal error rates of held-out speakers, over folds and rounds.
 
-    Parameters
-    ----------
-    candidates : tuple of int
-        Dimensions after the PCA that were tried.
-    mean, std : tuple of float
-        Mean and deviation of the equal error rate over folds and rounds.
-    best : int
-        The candidate of lowest mean; the smallest of equals.
+    `candidates` are the dimensions after the PCA that were tried; `best` is the one
+    of lowest mean.
     """
 
     candidates: tuple[int, ...]
@@ -50,23 +44,10 @@ def choose_components(
 ) -> ComponentChoice:
     """Choose the dimensions of the back end by cross-validation over speakers.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Training vectors.
-    speakers : ndarray of shape (n,)
-        Speaker of each row.
-    candidates : sequence of int
-        Dimensions to try; values above d are ignored.
-    n_folds : int, default=5
-        Parts into which the speakers are split; each is held out once.
-    n_rounds : int, default=1
-        Random splits.
-    seed : int, default=0
-        Draws the splits, which are the same for all candidates.
-    groups : ndarray of shape (n,), optional
-        Corpus of each vector. Pairs across corpora are not counted: telling
-        corpora apart is easy and not what the back end is for.
+    `X` of shape (n, d) holds training vectors, `speakers` and `groups` of shape (n,)
+    the speaker and the corpus of each. Pairs across corpora are not counted, because
+    the back end need not separate corpora. Candidates above d are ignored. Each of
+    `n_rounds` random splits has `n_folds` folds, the same for all candidates.
     """
     check_count("choose_components", "n_folds", n_folds, least=2)
     check_count("choose_components", "n_rounds", n_rounds)
@@ -74,13 +55,15 @@ def choose_components(
     tried = tuple(sorted({q for q in candidates if 1 <= q <= X.shape[1]}))
     if not tried:
         raise InvalidParameterError(
-            f"choose_components: candidates must hold a number in 1 .. {X.shape[1]}, "
-            f"got {list(candidates)!r}"
+            f"must hold a number in 1 .. {X.shape[1]}, got {list(candidates)!r}",
+            owner="choose_components",
+            parameter="candidates",
         )
     if len(names) < 2 * n_folds:
         raise InvalidParameterError(
-            f"choose_components: speakers must be at least two per fold, got "
-            f"{len(names)} for {n_folds} folds"
+            f"must be at least two per fold, got {len(names)} for {n_folds} folds",
+            owner="choose_components",
+            parameter="speakers",
         )
     corpora = np.zeros(len(X), np.int64) if groups is None else groups
     rates: dict[int, list[float]] = {q: [] for q in tried}

@@ -24,7 +24,7 @@ SITE = Path("conf") / "site.toml"
 BESIDE = Path("..") / "shared" / "data"
 
 TEST = "audiomnist8k"
-# Cut without regard to pauses, so its silence has to be found; the others have none.
+# The segments of this corpus contain pauses; the other corpora are trimmed.
 UNTRIMMED = "libri251-8k"
 DEVELOPMENT = ("arabic8k", "libri-testother10-8k")
 TRAINING = (UNTRIMMED, *DEVELOPMENT)
@@ -35,22 +35,19 @@ BANDS = {
     "telephone": MfccConfig(),
     "full": MfccConfig(low_hz=0.0, high_hz=4000.0, n_filters=26),
 }
-"""Filter banks to choose from: 200 to 3700 Hz, or all that 8 kHz can hold."""
+"""Filter banks: 200 to 3700 Hz, or all frequencies up to 4 kHz."""
 
 
 def speech_of(name: str, folder: Path, band: str) -> Speech:
-    """A corpus as one session, with speech detection where it is needed."""
+    """Return a corpus as one session; speech is detected in the untrimmed one only."""
     vad = VadConfig(method="energy" if name == UNTRIMMED else "none")
     return Speech(DataDir(folder), FrontEnd(mfcc=BANDS[band], vad=vad))
 
 
 def corpora_folder(setting: str = "") -> Path:
-    """Folder of the corpora; it must be there.
+    """Return the folder of the corpora, which must exist.
 
-    Parameters
-    ----------
-    setting : str, default=""
-        Goes before anything else, unless it is empty.
+    A `setting` that is not empty takes precedence.
     """
     folder = corpora_place(setting)
     if not folder.is_dir():
@@ -68,7 +65,7 @@ def corpora_place(setting: str = "") -> Path:
 
 
 def _site() -> str:
-    """Folder that the settings of this machine name; empty for none."""
+    """Return the folder in conf/site.toml, or an empty string."""
     if not SITE.is_file():
         return ""
     content = read_toml(SITE)

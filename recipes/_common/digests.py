@@ -9,7 +9,7 @@ from sms_diar.errors import MissingFileError
 
 
 def listing_digest(folder: Path) -> str:
-    """Digest of the names and sizes of all files: notices another corpus."""
+    """Return a digest of the names and sizes of all files below a folder."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -19,7 +19,7 @@ def listing_digest(folder: Path) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
+    """Return the hexadecimal SHA-256 of a file."""
     if not path.is_file():
         raise MissingFileError(f"{path}: no such file")
     with path.open("rb") as file:

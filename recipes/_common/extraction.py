@@ -1,7 +1,7 @@
-"""I-vectors within a recipe: with which model, and what could not be read.
+"""I-vectors of a recipe, and the model that makes them.
 
-A recipe is given a model file, or data directories to train one on, or nothing,
-which means the model that comes with the package.
+The model is a file, or is trained on data directories, or is the one that comes with
+the package.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ExtractorTraining:
 
     @property
     def front_end(self) -> FrontEnd:
-        """Front end of the training, and of the model."""
+        """Front end of the training and of the model."""
         return FrontEnd(
             cmvn=CmvnConfig(method=self.cmvn), vad=VadConfig(method=self.vad)
         )
@@ -91,21 +91,10 @@ class ExtractorTraining:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """Source of the i-vector model of a recipe.
+    """Source of the i-vector model of a recipe: a file, or directories to train on.
 
-    Parameters
-    ----------
-    model : str
-        A model file; empty for none.
-    train : tuple of str
-        Data directories to train on; empty for none.
-    training : ExtractorTraining
-        Sizes, if it is trained.
-    cmvn : str
-        Normalisation of cepstra where vectors are extracted; empty to use the setting
-        of the model.
-    seed : int
-        Random seed of the training.
+    `cmvn` is the normalisation of cepstra at extraction; if it is empty, the model
+    decides.
     """
 
     model: str
@@ -225,7 +214,7 @@ class ModelSettings:
 
     @property
     def choice(self) -> ModelChoice:
-        """Where the i-vector model comes from."""
+        """Source of the i-vector model."""
         return ModelChoice(self.model, self.train, self.training, self.cmvn, self.seed)
 
 
@@ -242,31 +231,16 @@ def write_ivectors(
 ) -> None:
     """Extract the i-vectors of segments that hold nothing but speech.
 
-    Unreadable recordings are skipped and listed in the record.
-
-    Parameters
-    ----------
-    folder : Path
-        Gets the vectors, the back end of the model if it has one, and a record.
-    data : DataDir
-        The recordings.
-    choice : ModelChoice
-        The model.
-    segments : mapping, optional
-        Replacement for the segments of `data`.
-    channel, allow_commands
-        As in `features_of_segments`.
-    workers : int
-        Processes and threads.
-    progress : Progress
-        Receives progress.
+    The folder receives the vectors, the back end of the model if it has one, and a
+    record, which lists unreadable recordings; they are skipped. `segments` replaces
+    the segments of `data`.
     """
-    for name in (BACKEND, MODEL):  # of an earlier run with another model
+    for name in (BACKEND, MODEL):  # left by an earlier run with another model
         (folder / name).unlink(missing_ok=True)
     unused: list[Problem] = []
     model = choice.obtain(folder, problems=unused, workers=workers, progress=progress)
     tell_problems([f"{problem} (training)" for problem in unused], progress)
-    # Speech was found before, in whole recordings; segments are too short for it.
+    # Speech was detected in whole recordings; segments are too short for that.
     front_end = replace(front_end_of(model.extractor), vad=VadConfig(method="none"))
     if choice.cmvn:
         front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=choice.cmvn))

@@ -1,8 +1,7 @@
 """Names of methods in the paper and in the registry.
 
-Its tables print MS and SMS; the method depends on whether points or speakers are
-clustered. Measured rows carry names of `sms_diar.clustering.methods`, printed ones the
-paper's.
+The paper's tables say MS and SMS, for points and for speakers. Measured rows use the
+names of `sms_diar.clustering.methods`, printed rows the names of the paper.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ POINT_METHODS = {
     "SMS": "points-sms",
     "DSMS": "points-dsms",
 }
-"""Methods of the paper's families by the paper's names."""
+"""Methods for speakers and for points, by their names in the paper."""
 
 _PAPER = {
     name: printed
@@ -24,10 +23,10 @@ _PAPER = {
 
 
 def paper_name(method: str) -> str:
-    """Return the name of a method in the paper, or its own name.
+    """Return the name of a method in the paper, or the name itself if it has none.
 
-    Streams of random numbers are called so, too: that is what figures of earlier
-    versions were drawn with.
+    Streams of random numbers also have these names; renaming them would change
+    published figures.
 
     Examples
     --------

@@ -1,9 +1,11 @@
 """The speaker experiment of the paper: one session of drawn speakers at a time.
 
-A repetition is a pure function of its arguments, the seed among them: it draws a
-session, from a simulated world or from a corpus of embeddings, clusters it with
-every method, and returns plain numbers. Arrays are named by path and loaded once
-in each process.
+A repetition is a pure function of its arguments, including the seed: it draws a
+session from a simulated world or from a corpus of embeddings, clusters it with every
+method, and returns plain numbers. Arrays are given by path and loaded once per process.
+
+The stage "prepare" leaves a folder with the embeddings (`CORPUS`) and the back end
+(`BACKEND`), if there are any, and a JSON record of their origin (`RECORD`).
 """
 
 from __future__ import annotations
@@ -14,32 +16,50 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.clustering._modes import merge_resting_points
 from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.knn import KnnMeanShift
-from sms_diar.errors import InvalidParameterError
-from sms_diar.io.embeddings.arrays import load_arrays
-from sms_diar.io.model import read_model
+from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
+from sms_diar.io.embeddings.arrays import (
+    load_arrays,
+    read_npz,
+    read_speakers,
+    write_npz,
+)
+from sms_diar.io.embeddings.files import read_embeddings
+from sms_diar.io.kaldi.tables import read_utt2spk
+from sms_diar.io.model import read_model, write_model
 from sms_diar.metrics import all_pairs, equal_error_rate, score_clustering
+from sms_diar.pipeline.train.models import choose_backend
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
-from sms_diar.scoring.backend_training import KIND, backend_from_model, session_backend
+from sms_diar.scoring.backend_training import (
+    KIND,
+    backend_from_model,
+    backend_to_model,
+    session_backend,
+)
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import AnyArray, FloatArray, RandomState
+from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, RandomState
 
 from .paper import paper_name
 from .statistics import Figures
 from .threads import one_thread
 
+if TYPE_CHECKING:
+    from .settings import EmbeddingFiles
+
+
 CRUMB = 5
-"""A cluster of fewer segments is a crumb; "n_solid" counts the others."""
+"""Minimum number of segments of the clusters that "n_solid" counts."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,7 @@ class ShiftSettings:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A session: one vector per segment, and who speaks."""
+    """A session: vectors of shape (n, d), and the speaker of each."""
 
     X: FloatArray
     speakers: AnyArray
@@ -99,29 +119,14 @@ def session_repetition(
 ) -> dict[str, Any]:
     """Draw one session and cluster it with every method.
 
-    Parameters
-    ----------
-    n_speakers, run : int
-        Numbers of speakers and of the repetition. They and the seed fix the draws.
-    source : mapping
-        Source of the sessions; see `draw_session`.
-    backend : str
-        Model file of the back end; empty for the one that the estimators fit to
-        a session.
-    methods : sequence of str
-        Names of the registry, `sms_diar.clustering.methods`.
-    shift : mapping
-        Fields of `ShiftSettings`.
-    merge_thresholds : sequence of float
-        Further thresholds at which K and G are computed, as "k@0.1" and "g@0.1",
-        of methods that have resting points.
-    seed : int
-        Seed of the whole experiment.
+    The draws follow from the seed, the number of speakers and the number of the run.
+    `source` is passed to `draw_session`; `backend` is a model file (empty: the
+    estimators fit one to the session), and `shift` has the fields of `ShiftSettings`.
+    K and G of methods with resting points are also computed at `merge_thresholds`, as
+    "k@0.1" and "g@0.1".
 
-    Returns
-    -------
-    figures : dict
-        "session" (segments, equal error rate) and "methods", by name.
+    Returns a dict with "session" (number of segments, equal error rate) and "methods"
+    (measures by method).
     """
     warm_up(tuple(methods))
     session = draw_session(n_speakers, run, source, seed)
@@ -144,16 +149,12 @@ def session_repetition(
 def draw_session(
     n_speakers: int, run: int, source: Mapping[str, Any], seed: int
 ) -> Drawn:
-    """Draw the speakers, and segments, of one repetition.
+    """Draw the speakers and segments of one repetition.
 
-    Parameters
-    ----------
-    n_speakers, run, seed : int
-        See `session_repetition`.
-    source : mapping
-        ``{"world": fields of PldaWorld}``, or ``{"corpus": npz of ids, vectors
-        and spk, "law": [] or [mean, std]}``. Without a law all segments of a drawn
-        speaker are taken, with one a Gaussian number of them, as far as they go.
+    `source` is ``{"world": fields of PldaWorld}`` or ``{"corpus": path of an npz file
+    with vectors and spk, "law": [] or [mean, std]}``. Without a law all segments of a
+    drawn speaker are taken, otherwise a normally distributed number of them, at most
+    all.
     """
     rng = named_generator(seed, "session", n_speakers, run)
     if "world" in source:
@@ -163,8 +164,9 @@ def draw_session(
     names = np.unique(corpus.speakers)
     if n_speakers > len(names):
         raise InvalidParameterError(
-            f"draw_session: speakers must be at most the {len(names)} of the corpus, "
-            f"got {n_speakers}"
+            f"must be at most the {len(names)} of the corpus, got {n_speakers}",
+            owner="draw_session",
+            parameter="speakers",
         )
     chosen = rng.choice(names, size=n_speakers, replace=False)
     rows = []
@@ -204,7 +206,7 @@ def _cluster(
     model: SpeakerEstimator, session: Drawn, thresholds: Sequence[float]
 ) -> Figures:
     with warnings.catch_warnings():
-        # Counted below: a table of averages says how many runs did not rest.
+        # "converged" below counts the runs that did not come to rest.
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = time.process_time()
         labels = model.fit_predict(session.X)
@@ -222,7 +224,7 @@ def _cluster(
 def _sensitivity(
     model: SpeakerEstimator, session: Drawn, thresholds: Sequence[float]
 ) -> Figures:
-    """K and G at further merging thresholds, where there are resting points."""
+    """Return K and G at further merging thresholds, if there are resting points."""
     if not isinstance(model, KnnMeanShift):
         return {}
     points = model.resting_points_
@@ -239,7 +241,7 @@ def _sensitivity(
 
 @functools.cache
 def warm_up(methods: tuple[str, ...]) -> None:
-    """Compile, or load from the disk cache, before anything is timed."""
+    """Compile the kernels, or load them from the disk cache, before timing."""
     X = np.random.default_rng(0).standard_normal((12, 3))
     for name in methods:
         if METHODS[name].needs_plda:
@@ -248,3 +250,86 @@ def warm_up(methods: tuple[str, ...]) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             ShiftSettings(3, 1e-3, 0.0, 50).build(name, None, len(X), rng).fit(X)
+
+
+BACKEND = "backend.npz"
+CORPUS = "corpus.npz"
+RECORD = "prepare.json"
+
+
+def remove_prepared(folder: Path) -> None:
+    """Remove the files of an earlier run, which may be from another source."""
+    for name in (BACKEND, CORPUS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def prepare_data(folder: Path, files: EmbeddingFiles) -> None:
+    """Prepare the user's files."""
+    labels = Path(files.labels) if files.labels else None
+    embeddings, speakers = read_labelled(Path(files.embeddings), labels)
+    backend = choose_backend(
+        embeddings,
+        files.backend or files.plda or None,
+        files.transform or None,
+        models=(),
+    )
+    record = write_corpus(folder, embeddings, speakers)
+    kind = "cosine, fitted to each session"
+    if backend is not None:
+        backend.check_compatible(embeddings)
+        write_model(folder / BACKEND, backend_to_model(backend))
+        kind = f"{backend.kind} from {files.backend or files.plda}"
+    write_record(folder, {**record, "source": "data", "backend": kind})
+
+
+def read_labelled(
+    path: Path, labels: Path | None
+) -> tuple[EmbeddingSet, dict[str, str]]:
+    """Read embeddings and their speakers; without labels, both from an npz file."""
+    if labels is None:
+        return read_npz(path), read_speakers(path)
+    embeddings, speakers = read_embeddings(path), read_utt2spk(labels)
+    missing = [name for name in embeddings.ids if name not in speakers]
+    if missing:
+        raise DataFormatError(
+            f"no speaker for {missing[0]!r} ({len(missing)} of {len(embeddings)} ids "
+            f"of {path} have none)",
+            path=labels,
+        )
+    return embeddings, speakers
+
+
+def write_corpus(
+    folder: Path, embeddings: EmbeddingSet, speakers: Mapping[str, str]
+) -> dict[str, Any]:
+    """Write embeddings with their speakers; return what the record says of them."""
+    write_npz(folder / CORPUS, embeddings, speakers=speakers)
+    names = {speakers[name] for name in embeddings.ids}
+    return {"corpus_speakers": len(names), "corpus_segments": len(embeddings)}
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write the origin of the back end and the corpus in `folder`."""
+    write_json(folder / RECORD, dict(record))
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Read the origin of the back end and the corpus in `folder`."""
+    record: dict[str, Any] = read_json(folder / RECORD)
+    return record
+
+
+def backend_path(folder: Path) -> str:
+    """Return the file of the back end, or "" if sessions fit their own."""
+    path = folder / BACKEND
+    return str(path) if path.exists() else ""
+
+
+def check_speakers(numbers: Sequence[int], record: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` if sessions need more speakers than the corpus has."""
+    available = record.get("corpus_speakers")
+    if available is not None and max(numbers) > available:
+        raise ConfigError(
+            f"'speakers' must be at most the {available} of the corpus, "
+            f"got {max(numbers)}"
+        )

@@ -1,7 +1,7 @@
-"""Settings that several recipes have, each declared once.
+"""Settings that several recipes have.
 
-The `Config` of a recipe inherits those that are keys of their own in its conf.toml,
-and has the others as tables.
+The `Config` of a recipe inherits those that are plain keys in its conf.toml, and has
+the others as tables.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class SpeechSettings:
     padding: float
 
     def detector(self, method: str) -> VadConfig:
-        """Settings of the detector called "energy", "neural" or "none"."""
+        """Return the settings of the detector "energy", "neural" or "none"."""
         return VadConfig(
             method=method,
             adaptive=self.adaptive,
@@ -123,7 +123,7 @@ class BackendFiles:
             raise ConfigError("'transform' must be given with 'plda', got it alone")
 
     def backend_digests(self) -> dict[str, str]:
-        """Contents of these files, so that a changed file is noticed."""
+        """Return digests of these files, so that changes are noticed."""
         return _digests(
             {"backend": self.backend, "plda": self.plda, "transform": self.transform}
         )
@@ -145,7 +145,7 @@ class EmbeddingFiles(BackendFiles):
     labels: str
 
     def digests(self) -> dict[str, str]:
-        """Contents of all files, so that a changed file is noticed."""
+        """Return digests of all files, so that changes are noticed."""
         if not self.embeddings:
             raise ConfigError(
                 "'embeddings' must name a file for source = \"data\", got an empty text"
@@ -199,12 +199,12 @@ class SpeakerTable(ShiftSettings):
 
     @property
     def shift(self) -> dict[str, Any]:
-        """Settings of the paper's family, as plain values."""
+        """Fields of `ShiftSettings`, as a dict."""
         return asdict(part_of(self, ShiftSettings))
 
 
 def part_of(config: DataclassInstance, kind: type[Part]) -> Part:
-    """Those settings of a recipe that `kind` declares, alone."""
+    """Return the settings of a recipe that `kind` declares."""
     return kind(**{field.name: getattr(config, field.name) for field in fields(kind)})
 
 

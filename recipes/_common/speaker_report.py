@@ -1,10 +1,11 @@
-"""From sessions of speakers to tables, curves and pictures."""
+"""Stages of the paper's table of speakers that follow "prepare", and their files."""
 
 from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,25 @@ from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar._random import named_generator
 from sms_diar.errors import DataFormatError
-from sms_diar.experiment.stages import StageRun
+from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.preprocessing import Pca, scale_rows
 from sms_diar.report.provenance import stamp
 
-from . import figures, speaker_tables, speaker_text
+from . import figures, speaker_text
 from .figures import AXES, match_labels
 from .paper import SPEAKER_METHODS, paper_name
-from .prepared import read_record
-from .sessions import ShiftSettings, draw_session, load_backend
-from .speaker_tables import RIVALS
+from .sessions import (
+    CORPUS,
+    ShiftSettings,
+    backend_path,
+    check_speakers,
+    draw_session,
+    load_backend,
+    read_record,
+    session_repetition,
+)
+from .settings import SpeakerTable
+from .speaker_text import RIVALS
 from .statistics import count_wins, sign_test, summarise
 
 SUMMARY = "summary.json"
@@ -34,9 +44,9 @@ CURVES = ("k", "g", "n_clusters")
 
 
 def read_printed(path: Path) -> dict[str, Any]:
-    """Read the paper's rows: by number of speakers, methods and wins of SMS.
+    """Read the paper's rows: for each number of speakers, its methods and wins of SMS.
 
-    The file uses the names of the paper; they are converted to names of the registry.
+    Names of the paper are converted to names of the registry.
     """
     rows: dict[str, Any] = {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -65,7 +75,7 @@ def read_printed(path: Path) -> dict[str, Any]:
 
 
 def write_sessions(run: StageRun, results: Mapping[str, Any]) -> None:
-    """Summarise repetitions; ``15/3`` is repetition 3 with 15 speakers."""
+    """Summarise repetitions; key ``15/3`` is repetition 3 with 15 speakers."""
     groups: dict[str, list[Any]] = {}
     for key, result in results.items():
         groups.setdefault(key.partition("/")[0], []).append(result)
@@ -96,7 +106,7 @@ def draw_view(
     shift: Mapping[str, Any],
     seed: int,
 ) -> None:
-    """Draw one session before and after, by true speaker and by cluster."""
+    """Draw a session before and after clustering, by true speaker and by cluster."""
     session = draw_session(n_speakers, 0, source, seed)
     truth = np.unique(session.speakers, return_inverse=True)[1]
     figure, axes = figures.new_figure(2, 3, width=12, height=8)
@@ -123,8 +133,8 @@ def draw_view(
         panel.set(xlabel="first principal component", ylabel="second")
     figures.explain(
         figure,
-        "a dot is a segment; clusters have the colour and the mark of the speaker that "
-        "they are mostly, those without one have others",
+        "a dot is a segment; a cluster has the colour and mark of its main speaker, or "
+        "others if another cluster has these",
     )
     figures.save_figure(figure, run.folder, "view")
 
@@ -137,9 +147,9 @@ def write_report(
 ) -> None:
     """Write results.json, the tables, the curves and the text for the terminal.
 
-    `words` may hold a "title" and the name of the "extractor". For the paper's own
-    corpus it holds a sentence on the "comparison" with the printed rows, and in short
-    the "kinship" of both for the terminal.
+    `words` may have a "title" and the name of the "extractor" and, for the paper's own
+    corpus, a text on the "comparison" with the printed rows and a short form of it for
+    the terminal ("kinship").
     """
     record = {**read_record(run.before["prepare"]), **(words or {})}
     summary = read_json(run.before["sessions"] / SUMMARY)
@@ -152,8 +162,8 @@ def write_report(
         "total_at": _total_at(groups),
     }
     write_json(run.folder / "results.json", results)
-    write_text(run.folder / "table.csv", speaker_tables.tidy(groups).csv())
-    write_text(run.folder / "table.tex", speaker_tables.measured(groups).latex())
+    write_text(run.folder / "table.csv", speaker_text.tidy_table(groups).csv())
+    write_text(run.folder / "table.tex", speaker_text.measured_table(groups).latex())
     write_text(run.folder / "report.md", speaker_text.markdown(results))
     write_text(run.folder / "summary.txt", speaker_text.terminal(results, run.folder))
     if settings["figures"]:
@@ -163,14 +173,14 @@ def write_report(
 def _with_printed(
     summary: Mapping[str, Any], printed: Mapping[str, Any], record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Groups with the paper's rows and the p-values of the contests."""
+    """Add the paper's rows and the p-values of the contests."""
     groups: dict[str, Any] = {}
     for speakers, entry in summary.items():
         paper = printed.get(speakers, {"methods": {}, "wins": None})
         wins = dict(entry["wins"])
         if wins:
-            # With every speaker of the corpus in every session the repetitions are
-            # one session over and over, and no test may count them.
+            # If every session has all speakers of the corpus, the repetitions are one
+            # session again and again, which a test must not count.
             repeated = record.get("corpus_speakers") == int(speakers)
             p = None if repeated else sign_test(wins["wins"], wins["losses"])
             wins |= {"p": p, "printed": paper["wins"]}
@@ -192,7 +202,7 @@ def _total(groups: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _total_at(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """The same at every merging threshold, in K ("k@0.1") and in G ("g@0.1")."""
+    """Sum the contests at each merging threshold, in K ("k@0.1") and G ("g@0.1")."""
     totals: dict[str, Any] = {}
     for group in groups.values():
         if group["wins"] and group["wins"]["p"] is not None:
@@ -228,3 +238,77 @@ def _draw_curves(folder: Path, groups: Mapping[str, Any]) -> None:
         panel.grid(visible=True, alpha=0.25)
         panel.legend(fontsize=8)
     figures.save_figure(figure, folder, "curves")
+
+
+Law = tuple[float, float] | None
+"""Mean and deviation of the number of segments of a speaker; None takes all."""
+
+
+def table_stages(
+    config: SpeakerTable,
+    printed: Path,
+    report: Callable[[StageRun], None],
+    *,
+    law: Law = None,
+    world: Mapping[str, Any] | None = None,
+    reads: tuple[str, ...] = (),
+) -> list[Stage]:
+    """Declare the stages "sessions", "view" and "report".
+
+    `config` has all settings of the recipe, `printed` is the file of the paper's rows,
+    and `report` writes the report, which may depend on more stages (`reads`). Sessions
+    are drawn from the prepared corpus, with numbers of segments by `law`, or from a
+    simulated world with the arguments `world`.
+    """
+
+    def sessions(run: StageRun) -> None:
+        folder = run.before["prepare"]
+        check_speakers(config.speakers, read_record(folder))
+        shared = {
+            "source": source(folder),
+            "backend": backend_path(folder),
+            **clustered,
+        }
+        tasks = {
+            f"{n}/{number}": {"n_speakers": n, "run": number, **shared}
+            for n in config.speakers
+            for number in range(config.runs)
+        }
+        write_sessions(run, run.map(session_repetition, tasks))
+
+    def view(run: StageRun) -> None:
+        if config.figures:
+            folder = run.before["prepare"]
+            available = read_record(folder).get("corpus_speakers", config.view_speakers)
+            draw_view(
+                run,
+                min(config.view_speakers, available),
+                source(folder),
+                backend_path(folder),
+                config.shift,
+                config.seed,
+            )
+
+    def source(folder: Path) -> dict[str, Any]:
+        if world is not None:
+            return {"world": dict(world)}
+        return {"corpus": str(folder / CORPUS), "law": list(law or ())}
+
+    clustered = {
+        "methods": config.methods,
+        "shift": config.shift,
+        "merge_thresholds": config.merge_thresholds,
+        "seed": config.seed,
+    }
+    counts = {"speakers": config.speakers, "runs": config.runs, "law": law}
+    drawn = {"law": law, "figures": config.figures, "n_speakers": config.view_speakers}
+    return [
+        Stage("sessions", sessions, {**counts, **clustered}, after=("prepare",)),
+        Stage("view", view, {**drawn, **clustered}, after=("prepare",)),
+        Stage(
+            "report",
+            report,
+            {"config": asdict(config), "printed": printed.read_text(encoding="utf-8")},
+            after=(*reads, "prepare", "sessions", "view"),
+        ),
+    ]

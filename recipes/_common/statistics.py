@@ -1,4 +1,4 @@
-"""Figures of many repetitions: means and spread, and contests between two methods."""
+"""Means and spread over repetitions, and contests between two methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Figures = dict[str, float]
 def summarise(
     repetitions: Sequence[Mapping[str, Figures]],
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Mean, spread and quantiles of every figure of every method."""
+    """Return mean, deviation and quantiles of every measure of every method."""
     summary: dict[str, dict[str, dict[str, float]]] = {}
     for name in repetitions[0]:
         summary[name] = {}
@@ -39,7 +39,7 @@ def count_wins(
 ) -> dict[str, int]:
     """Count the sessions in which `one` is above, equal to or below `other`."""
     gaps = np.array([run[one][measure] - run[other][measure] for run in repetitions])
-    tied = np.abs(gaps) < 1e-12  # the same partition, rounded alike or not
+    tied = np.abs(gaps) < 1e-12  # the same partition up to rounding
     return {
         "wins": int(np.count_nonzero(~tied & (gaps > 0.0))),
         "ties": int(np.count_nonzero(tied)),
@@ -48,7 +48,7 @@ def count_wins(
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Two-sided p-value of that many wins if either outcome were as likely."""
+    """Return the two-sided p-value of a sign test without the ties."""
     if wins + losses == 0:
         return 1.0
     return float(binomtest(wins, wins + losses).pvalue)

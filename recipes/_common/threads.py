@@ -1,4 +1,4 @@
-"""Computing in one thread, so that figures do not depend on their number."""
+"""Computation in one thread, so that figures do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ R = TypeVar("R")
 
 
 def one_thread(function: Callable[P, R]) -> Callable[P, R]:
-    """Let `function` compute in one thread.
+    """Decorate a function so that BLAS uses one thread.
 
-    Matrices are small in recipes: threads cost more than they gain, and how they
-    split a product changes its last bit, which figures must not depend on.
+    Matrices are small in recipes, so threads cost more than they gain, and the way
+    they split a product changes its last bits.
     """
 
     @functools.wraps(function)

@@ -65,7 +65,7 @@ def write_report(run: StageRun, settings: Mapping[str, Any]) -> None:
 
 
 def score_table(results: Mapping[str, Any]) -> Table:
-    """A row for each recording, and one for all."""
+    """Return a row for each recording and one for all."""
     rows = [
         _row(name, figures) for name, figures in sorted(results["recordings"].items())
     ]
@@ -113,7 +113,7 @@ def _left_out(results: Mapping[str, Any]) -> list[str]:
     left = results["left_out"]
     if not left:
         return []
-    return [f"Left out, and so counted as missed where there is speech: {len(left)}"]
+    return [f"Left out, so that their speech counts as missed: {len(left)}"]
 
 
 def _markdown(results: Mapping[str, Any], table: Table) -> str:

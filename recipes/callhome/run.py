@@ -1,8 +1,8 @@
 """Diarization of each recording of a data directory, scored against RTTM.
 
-Windows of 1.5 s every 0.75 s, an i-vector for each, every recording clustered on its
-own. Made for telephone conversations such as CALLHOME, but any data directory with
-a reference will do::
+Each recording is cut into windows of 1.5 s every 0.75 s, and the i-vectors of its
+windows are clustered. Made for telephone conversations such as CALLHOME, but any data
+directory with a reference will do::
 
     sms-diar run callhome --set data=data/callhome --set reference=ref.rttm
     sms-diar run callhome --set data=data/callhome --set reference=ref.rttm \
@@ -121,7 +121,7 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
         }
 
     def turns(self) -> list[Turn]:
-        """The reference of the recordings in `data`."""
+        """Return the reference turns of the recordings in `data`."""
         return diarization.read_turns(self.reference, DataDir(Path(self.data)).audio)
 
 
@@ -228,7 +228,7 @@ def _inputs(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def _digests(path: str) -> dict[str, str]:
-    """Contents of a file, or of the files in a folder; nothing for no path."""
+    """Return digests of a file or of the files in a folder; none for an empty path."""
     if not path:
         return {}
     place = Path(path)

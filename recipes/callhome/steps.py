@@ -1,7 +1,7 @@
-"""Diarization of recordings, one by one: speech, windows, clusters, turns, score.
+"""Stages of ``recipes/callhome``: speech, windows, clusters, turns and scores.
 
-Each stage leaves a file that other tools read: `segments` of the windows, an ark of
-their vectors, labels, RTTM.
+The stages write files that other tools read: a `segments` table of the windows, an ark
+of their vectors, labels, and RTTM.
 """
 
 from __future__ import annotations
@@ -111,15 +111,10 @@ class ClusterSettings:
 
 
 def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
-    """Reference turns of the given recordings.
+    """Read the reference turns of some recordings, each of which must have one.
 
-    Parameters
-    ----------
-    reference : str
-        RTTM or another format of `read_annotation`.
-    recordings : iterable of str
-        Recordings to read; each must have a turn. Others are ignored, so that a part of
-        a corpus can be scored against the reference of the whole corpus.
+    Other recordings are ignored, so that part of a corpus can be scored against the
+    reference of the whole corpus.
     """
     known = set(recordings)
     turns = [
@@ -135,7 +130,7 @@ def read_turns(reference: str, recordings: Iterable[str]) -> list[Turn]:
 
 
 def speech_of_labels(folder: str, recordings: Iterable[str]) -> list[Segment]:
-    """Speech by ``<folder>/<recording>.lab``: start, end and "speech" per line."""
+    """Read speech from ``FOLDER/RECORDING.lab``, with start, end and "speech"."""
     names = list(recordings)
     files = {name: Path(folder) / f"{name}.lab" for name in names}
     missing = [str(path) for path in files.values() if not path.is_file()]
@@ -160,28 +155,10 @@ def write_windows(
     allow_commands: bool,
     progress: Progress,
 ) -> None:
-    """Find speech and lay windows over it.
+    """Find speech and cut it into windows; write their `segments` and a record.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets the table `segments` and a record.
-    data : DataDir
-        The recordings.
-    windows : WindowLayout
-        Lengths.
-    speech : {"reference", "labels", "energy", "neural"}
-        Source of the speech regions.
-    turns : sequence of Turn
-        The reference.
-    labels : str
-        Folder of vad.lab files.
-    vad : VadConfig
-        Settings of the detectors.
-    channel, allow_commands
-        As in `speech_of_recordings`.
-    progress : Progress
-        Receives progress.
+    `speech` is one of `SPEECH`: regions come from the reference turns, from vad.lab
+    files in the folder `labels`, or from a detector with the settings `vad`.
     """
     problems: list[Problem] = []
     if speech == "reference":
@@ -227,25 +204,11 @@ def write_clusters(
     max_gap: float = 0.0,
     progress: Progress,
 ) -> None:
-    """Cluster every recording on its own, and write labels and turns.
+    """Cluster each recording, and write labels, RTTM and a record.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets labels, RTTM and a record.
-    embeddings, segments : Path
-        Vectors and windows.
-    settings : ClusterSettings
-        The method.
-    backend, plda, transform
-        A model file, or Kaldi's files instead; without them one is fitted to each
-        recording.
-    counts : mapping from str to int, optional
-        Number of speakers of each recording, where it is an oracle's.
-    max_gap : float, default=0.0
-        Pauses of one speaker up to this many seconds are bridged.
-    progress : Progress
-        Receives progress.
+    The back end is a model file or Kaldi's `plda` and `transform`; without them one is
+    fitted to each recording. `counts` are true numbers of speakers by recording.
+    Pauses of one speaker up to `max_gap` seconds are bridged.
     """
     vectors, windows = read_embeddings(embeddings), read_segments(segments)
     scorer = choose_backend(
@@ -290,7 +253,7 @@ def write_clusters(
 
 
 def count_speakers(turns: Iterable[Turn]) -> dict[str, int]:
-    """Number of speakers of each recording."""
+    """Return the number of speakers of each recording."""
     names: dict[str, set[str]] = {}
     for turn in turns:
         names.setdefault(turn.segment.recording, set()).add(turn.speaker)
@@ -305,7 +268,7 @@ def score_turns(
     collar: float,
     overlap: str,
 ) -> Evaluation:
-    """Score an RTTM file; recordings that it lacks are missed altogether."""
+    """Score an RTTM file; all speech of recordings that it lacks is missed."""
     return score_diarization(
         turns,
         read_annotation(hypothesis),

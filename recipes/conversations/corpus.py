@@ -1,4 +1,4 @@
-"""A corpus of conversations as values, and what readers of layouts share."""
+"""Conversations of a corpus, and functions that readers of layouts share."""
 
 from __future__ import annotations
 
@@ -22,21 +22,12 @@ _SHOWN = 3
 class Conversation:
     """A recording and its reference.
 
-    Parameters
-    ----------
-    recording : str
-        Its name, the same as in the turns.
-    audio : AudioSource
-        Its file, as an absolute path, or a command of a `wav.scp`.
-    turns : tuple of Turn
-        Reference turns; at least one.
-    regions : tuple of Segment, optional
-        Scored regions. By default, from the first to the last boundary of `turns`.
+    Without scored regions, scoring is from the first to the last boundary.
     """
 
-    recording: str
-    audio: AudioSource
-    turns: tuple[Turn, ...]
+    recording: str  # the name that the turns have
+    audio: AudioSource  # an absolute path, or a command of a wav.scp
+    turns: tuple[Turn, ...]  # at least one
     regions: tuple[Segment, ...] | None = None
 
     @property
@@ -47,30 +38,14 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Place:
-    """Location of a corpus, and the selected part.
+    """Location of a corpus, and the selected part."""
 
-    Parameters
-    ----------
-    data : Path
-        Folder of the corpus, or of its references.
-    audio : Path
-        Folder of the recordings; the same as `data` where they lie together.
-    split : str
-        Part of the corpus; what it may be depends on the layout.
-    microphone : str
-        Of corpora that have several.
-    use_uem : bool
-        Whether to read the scored regions.
-    only : tuple of str
-        Recordings that are wanted; empty for all of them.
-    """
-
-    data: Path
-    audio: Path
-    split: str = ""
+    data: Path  # folder of the corpus, or of its references
+    audio: Path  # folder of the recordings; may be the same
+    split: str = ""  # part of the corpus; depends on the layout
     microphone: str = ""
-    use_uem: bool = True
-    only: tuple[str, ...] = ()
+    use_uem: bool = True  # read the scored regions
+    only: tuple[str, ...] = ()  # selected recordings; empty for all
 
     def wanted(self, names: Iterable[str], path: Path) -> list[str]:
         """Return the selected names, sorted; `path` is their file."""
@@ -85,7 +60,7 @@ class Place:
 
 
 def existing(folder: Path, what: str, layout: str) -> Path:
-    """The folder, which must be there."""
+    """Return the folder, which must exist."""
     if not folder.is_dir():
         raise MissingFileError(
             f"{folder}: no such folder; layout {layout!r} has {what}"
@@ -94,7 +69,7 @@ def existing(folder: Path, what: str, layout: str) -> Path:
 
 
 def audio_files(folder: Path) -> dict[str, Path]:
-    """Audio files in a folder by the names of their recordings."""
+    """Return the audio files in a folder by recording."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in AUDIO_SUFFIXES:
@@ -116,18 +91,10 @@ def conversations_of(
     *,
     audio: Path,
 ) -> list[Conversation]:
-    """Bring audio and turns together.
+    """Combine audio and turns of the recordings `names`, which must have both.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Recordings, each of which must have audio and a turn.
-    files : mapping
-        Audio by recording.
-    reference : Path or sequence of Path
-        RTTM files, or a folder of them; other recordings in them are ignored.
-    audio : Path
-        Searched folder, for messages.
+    Other recordings of the reference are ignored. `audio` is the folder that messages
+    name.
     """
     silent = [name for name in names if name not in files]
     if silent:
@@ -154,7 +121,7 @@ def conversations_of(
 def with_regions(
     conversations: Sequence[Conversation], files: Sequence[Path], *, path: Path
 ) -> list[Conversation]:
-    """Add the regions of UEM files, which must know every recording."""
+    """Add the regions of UEM files, which must have every recording."""
     regions: dict[str, list[Segment]] = {one.recording: [] for one in conversations}
     for file in files:
         uem = read_uem(file)
@@ -174,7 +141,7 @@ def with_regions(
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
+    """Format the first few names and the number of others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (", ".join(names[:_SHOWN]) or "none") + more
 

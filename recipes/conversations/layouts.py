@@ -1,4 +1,4 @@
-"""Layouts by name, each with the rules by which the field scores it.
+"""Layouts of corpora by name, with the usual rules of scoring each.
 
 >>> LAYOUTS["callhome"].rules
 Rules(collar=0.25, overlap='ignored', uem='ignored')
@@ -30,35 +30,18 @@ MICROPHONES = ("Mix-Headset", "Array1-01")
 
 @dataclass(frozen=True)
 class Rules:
-    """Scoring rules.
+    """Scoring rules."""
 
-    Parameters
-    ----------
-    collar : float
-        Seconds that are not scored on each side of a reference boundary.
-    overlap : {"scored", "ignored"}
-        Treatment of time with several reference speakers.
-    uem : {"used", "ignored"}
-        Whether the corpus defines the scored regions.
-    """
-
-    collar: float
-    overlap: str
-    uem: str
+    collar: float  # seconds on each side of a reference boundary that are not scored
+    overlap: str  # overlapping reference speech is "scored" or "ignored"
+    uem: str  # regions of the corpus are "used" or "ignored"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A way to keep a corpus.
+    """Layout of a corpus: its reader, its usual rules, and its parts.
 
-    Parameters
-    ----------
-    read : callable
-        Finds the conversations.
-    rules : Rules
-        Those that are customary.
-    splits : tuple of str
-        Parts of the corpus; the first is taken where none is named.
+    The first of the parts (`splits`) is the default.
     """
 
     read: Callable[[Place], list[Conversation]]

@@ -1,6 +1,6 @@
-"""One small function for each layout in which the field keeps its corpora.
+"""Readers of corpora, one function per layout.
 
-Each takes a `Place` and returns its conversations, or says what it expected where.
+Each takes a `Place` and returns its conversations; errors say what is missing where.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from .corpus import (
 )
 
 REFERENCES = ("ref.rttm", "fullref.rttm")
-"""RTTM of all recordings of a folder; the second is CALLHOME's, of NIST's key."""
+"""RTTM files of all recordings of a folder; the second is NIST's for CALLHOME."""
 
 _MSDWILD_SPLITS = ("few.val", "many.val", "few.train", "all")
 
 
 def read_folder(place: Place) -> list[Conversation]:
-    """Recordings and RTTM in one folder, or a Kaldi data directory with ``ref.rttm``.
+    """Read recordings and RTTM of a folder, or a Kaldi data directory with a reference.
 
-    Audio is in the folder, or in its folder ``audio``, ``wav`` or ``flac``; turns in
-    ``ref.rttm``, or one ``.rttm`` for each recording there or in ``rttm``. Regions, if
-    any, are in ``.uem`` files there or in ``uem``.
+    Audio is in the folder or in ``audio``, ``wav`` or ``flac`` below it. Turns are in
+    ``ref.rttm``, ``fullref.rttm``, or other RTTM files there or in ``rttm`` or
+    ``rttms``. Regions, if any, are in UEM files there or in ``uem`` or ``uems``.
     """
     existing(place.data, "recordings and RTTM", "folder")
     table = place.data / "wav.scp"
@@ -53,11 +53,11 @@ def read_folder(place: Place) -> list[Conversation]:
 
 
 def read_ami(place: Place) -> list[Conversation]:
-    """AMI in the setup of BUT: lists, RTTM of words, UEM; audio as the corpus has it.
+    """Read AMI in the setup of BUT.
 
-    ``lists/SPLIT.meetings.txt``, ``only_words/rttms/SPLIT/MEETING.rttm`` and
-    ``uems/SPLIT/MEETING.uem``; ``MEETING/audio/MEETING.MICROPHONE.wav``, perhaps in a
-    folder ``amicorpus``.
+    Files are ``lists/SPLIT.meetings.txt``, ``only_words/rttms/SPLIT/MEETING.rttm``,
+    ``uems/SPLIT/MEETING.uem`` and ``MEETING/audio/MEETING.MICROPHONE.wav``, the last
+    perhaps in a folder ``amicorpus``.
     """
     listed = place.data / "lists" / f"{place.split}.meetings.txt"
     if not listed.is_file():
@@ -89,9 +89,10 @@ def read_ami(place: Place) -> list[Conversation]:
 
 
 def read_voxconverse(place: Place) -> list[Conversation]:
-    """VoxConverse: ``SPLIT/NAME.rttm`` and ``NAME.wav`` as the archives unpack.
+    """Read VoxConverse: ``SPLIT/NAME.rttm``, and ``NAME.wav`` as the archives unpack.
 
-    That is ``audio`` (dev) or ``voxconverse_SPLIT_wav`` perhaps with ``audio`` in it.
+    Audio is in ``voxconverse_SPLIT_wav/audio``, ``voxconverse_SPLIT_wav``,
+    ``SPLIT/audio`` or ``audio``.
     """
     rttms = existing(place.data / place.split, "RTTM in dev and test", "voxconverse")
     names = place.wanted(_names(rttms, ".rttm"), rttms)
@@ -105,10 +106,10 @@ def read_voxconverse(place: Place) -> list[Conversation]:
 
 
 def read_dihard(place: Place) -> list[Conversation]:
-    """DIHARD as LDC ships it: ``data/flac``, ``data/rttm``, ``data/uem``.
+    """Read DIHARD as LDC ships it: ``data/flac``, ``data/rttm``, ``data/uem``.
 
     DIHARD II has them in ``data/single_channel``. With the splits ``core`` and
-    ``full`` of DIHARD III, recordings and regions are those of
+    ``full`` of DIHARD III, recordings and regions come from
     ``data/uem_scoring/SPLIT/all.uem``.
     """
     base = place.data / "data"
@@ -135,7 +136,7 @@ def read_dihard(place: Place) -> list[Conversation]:
 
 
 def read_msdwild(place: Place) -> list[Conversation]:
-    """MSDWild: ``rttms/SPLIT.rttm``, or an RTTM of each clip, and ``wav/NAME.wav``."""
+    """Read MSDWild: RTTM of each split or clip in ``rttms``, and ``wav/NAME.wav``."""
     folder = existing(place.data / "rttms", "few.val.rttm and others", "msdwild")
     whole = folder / f"{place.split}.rttm"
     named = any((folder / f"{split}.rttm").is_file() for split in _MSDWILD_SPLITS)
@@ -151,7 +152,7 @@ def read_msdwild(place: Place) -> list[Conversation]:
 
 
 def _kaldi_sources(folder: Path) -> dict[str, AudioSource]:
-    """Sources of a data directory, with absolute paths where they are files."""
+    """Return the audio of a data directory; paths of files are made absolute."""
     sources = {}
     for name, source in DataDir(folder).audio.items():
         path = None
@@ -167,7 +168,7 @@ def _kaldi_sources(folder: Path) -> dict[str, AudioSource]:
 
 
 def _audio_folder(folder: Path, inside: Iterable[str]) -> Path:
-    """The first of some folders that holds audio; the folder itself is the last."""
+    """Return the first folder with audio among those `inside` and the folder itself."""
     candidates = [*(folder / name for name in inside), folder]
     for candidate in candidates:
         if candidate.is_dir() and audio_files(candidate):
@@ -209,7 +210,7 @@ def _names(folder: Path, suffix: str) -> list[str]:
 
 
 def _each(folder: Path, names: Iterable[str], suffix: str) -> list[Path]:
-    """A file for each recording, all of which must be there."""
+    """Return a file for each recording; all must exist."""
     files = [folder / f"{name}{suffix}" for name in names]
     for file in files:
         if not file.is_file():

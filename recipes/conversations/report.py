@@ -40,10 +40,10 @@ WORDS = {
     **{model: f"the recording alone, model {model}" for model in BESIDE},
 }
 SIMULATE = "simulate"
-"""Stage that makes meetings, in runs that have it."""
+"""Name of the stage that makes meetings."""
 
 MOST_BARS = 60
-"""Recordings in the picture; beyond that, those with the highest DER."""
+"""Maximum number of recordings in the picture: those with the highest DER."""
 
 
 def write_report(
@@ -80,7 +80,7 @@ def write_report(
 
 
 def system_table(results: Mapping[str, Any]) -> Table:
-    """A row for each system, all recordings pooled."""
+    """Return a row for each system, all recordings pooled."""
     rows = []
     for system, scores in results["systems"].items():
         recordings = scores["recordings"].values()
@@ -98,7 +98,7 @@ def system_table(results: Mapping[str, Any]) -> Table:
 
 
 def recording_table(results: Mapping[str, Any], *, every: bool = False) -> Table:
-    """A row for each recording, of the first system or of every one."""
+    """Return a row for each recording, of the first system or of all systems."""
     rows = []
     for system, scores in results["systems"].items():
         if system != FOUND and not every:
@@ -118,7 +118,7 @@ def recording_table(results: Mapping[str, Any], *, every: bool = False) -> Table
 
 
 def draw_parts(folder: Path, recordings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Bars of missed speech, false alarms and confusion, the worst on top."""
+    """Draw bars of missed speech, false alarms and confusion, the worst on top."""
     scored = [(name, one) for name, one in recordings.items() if one["scored"]]
     worst = sorted(scored, key=lambda item: (-item[1]["der"], item[0]))[:MOST_BARS]
     shown = worst[::-1]  # bars are drawn from the bottom
@@ -148,7 +148,7 @@ def _word(part: str) -> str:
 
 
 def _rates(one: Mapping[str, Any]) -> list[str]:
-    """Parts of DER in per cent of the scored speech, DER and JER."""
+    """Format the parts of DER in per cent of the scored speech, DER and JER."""
     parts = [one[part] / one["scored"] if one["scored"] else None for part in PARTS]
     return [
         "-" if rate is None else f"{100.0 * rate:.2f}"
@@ -195,9 +195,7 @@ def _rules(results: Mapping[str, Any]) -> str:
 
 def _problems(results: Mapping[str, Any]) -> list[str]:
     found = results["problems"]
-    return [f"Problems, of which DER counts the consequences: {len(found)}"] * bool(
-        found
-    )
+    return [f"Problems, whose consequences DER includes: {len(found)}"] * bool(found)
 
 
 def _markdown(results: Mapping[str, Any]) -> str:

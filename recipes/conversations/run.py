@@ -1,7 +1,7 @@
-"""Diarization of a corpus of conversations by its usual rules, with oracles.
+"""Diarization of a corpus of conversations, scored by its usual rules, with oracles.
 
-Any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME and MSDWild
-in the layouts in which they are distributed::
+The corpus is any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME
+or MSDWild in the layout in which it is distributed::
 
     sms-diar run conversations
     sms-diar run conversations --set data=meetings --set model=embedded
@@ -254,7 +254,7 @@ def stages(config: Config) -> list[Stage]:
 
 
 def _settings(diarizer: dict[str, Any], system: str) -> dict[str, Any]:
-    """Settings of a system: another model goes its own way, detector included."""
+    """Return the settings of a system; another model has its own detector."""
     if system not in steps.BESIDE:
         return diarizer
     return {**diarizer, "model": system, "vad": ""}

@@ -1,4 +1,4 @@
-"""Meetings made of read speech: numbers of speakers, each with shares of overlap."""
+"""Meetings simulated from read speech."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Meetings:
             )
 
     def folders(self) -> list[Path]:
-        """The data directories, which must be there."""
+        """Return the data directories, which must exist."""
         return [_source(name) for name in self.sources]
 
     def digest(self) -> dict[str, Any]:
-        """All that meetings depend on, but for samples of the sources."""
+        """Return everything that meetings depend on, except samples of the sources."""
         files = [
             file_digest(folder / table)
             for folder in self.folders()
@@ -83,7 +83,7 @@ class Meetings:
 
 
 def write_meetings(run: StageRun, meetings: Meetings, seed: int) -> None:
-    """Make a data directory of each meeting, and a record of all."""
+    """Simulate all meetings, each in a data directory, and write a record."""
     tasks: dict[str, dict[str, Any]] = {
         f"{source.name}-{speakers}-{round(100 * overlap):02d}": {
             "source": str(source),
@@ -130,9 +130,11 @@ def make_meeting(
     vad: str,
     seed: int,
 ) -> dict[str, Any]:
-    """Simulate one meeting; its recording, and what is to be known of it."""
+    """Simulate one meeting; return its recording and notes."""
     target = Path(folder) / name
-    shutil.rmtree(target, ignore_errors=True)  # of an earlier run with other settings
+    shutil.rmtree(
+        target, ignore_errors=True
+    )  # left by an earlier run with other settings
     made = simulate(
         source,
         target,
@@ -152,7 +154,7 @@ def make_meeting(
 
 
 def read_simulated(place: Place) -> list[Conversation]:
-    """Meetings of a folder in which each is a data directory with ``ref.rttm``."""
+    """Read meetings, each of which is a data directory with ``ref.rttm``."""
     existing(place.data, "a data directory of each meeting", "simulated")
     folders = sorted(path.parent for path in place.data.glob("*/ref.rttm"))
     found = [one for folder in folders for one in read_folder(Place(folder, folder))]
@@ -161,7 +163,7 @@ def read_simulated(place: Place) -> list[Conversation]:
 
 
 def read_meetings(folder: Path) -> dict[str, Any]:
-    """The record that `write_meetings` left."""
+    """Read the record of `write_meetings`."""
     record: dict[str, Any] = read_json(folder / MEETINGS)
     return record
 
@@ -169,7 +171,7 @@ def read_meetings(folder: Path) -> dict[str, Any]:
 def meeting_table(
     meetings: Mapping[str, Any], systems: Mapping[str, Any], shown: tuple[str, ...]
 ) -> Table:
-    """DER in per cent by source, speakers and overlap; systems beside each other."""
+    """Return DER in per cent of each system by source, speakers and overlap."""
     overlaps = sorted({one["overlap"] for one in meetings.values()})
     cells: dict[tuple[str, int], dict[float, str]] = {}
     for name, one in meetings.items():

@@ -1,7 +1,7 @@
 """Stages of ``recipes/conversations``: prepare, diarize, score.
 
-For every layout of a corpus, `prepare` writes a Kaldi data directory with
-``ref.rttm`` and, where regions are scored, ``all.uem``, which other tools read.
+For every layout, `prepare` writes a Kaldi data directory with ``ref.rttm`` and, if the
+corpus defines regions to score, ``all.uem``; other tools can read them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ORACLES = (COUNT, SPEECH, LABELS)
 """Oracle information: number of speakers, speech regions, speakers of regions."""
 
 BESIDE = (EMBEDDED, NEURAL)
-"""Other models that may have a row of their own, named like the model."""
+"""Other models that may get a row of their own."""
 
 PREPARED = "prepared.json"
 DIARIZED = "diarized.json"
@@ -54,11 +54,11 @@ REFERENCE = "ref.rttm"
 UEM = "all.uem"
 
 _SLACK = 0.5
-"""Seconds by which a reference may outlast its audio: annotators round."""
+"""Seconds by which a reference may outlast its audio, because annotators round."""
 
 
 def stage_of(system: str) -> str:
-    """Name of the stage that diarizes: each oracle and other model has its own."""
+    """Return the name of the stage that diarizes with a system."""
     if system in BESIDE:
         return f"diarize-{system}"
     return "diarize" if system == FOUND else f"oracle-{system}"
@@ -113,17 +113,11 @@ def write_prepared(
 
 
 def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> None:
-    """Diarize every recording.
+    """Diarize every recording, and write RTTM and a record.
 
-    Parameters
-    ----------
-    run : StageRun
-        Its folder gets RTTM and a record.
-    system : {"found", "count", "speech", "labels", "embedded", "neural"}
-        Name of the system: without an oracle ("found"), with one of three oracles, or
-        with another model and without an oracle.
-    settings : mapping
-        Arguments of `diarize_one` that are the same for all recordings.
+    The system is `FOUND` (no oracle), one of `ORACLES`, or one of `BESIDE` (another
+    model, no oracle). `settings` are the arguments of `diarize_one` that all
+    recordings share.
     """
     prepared = run.before["prepare"]
     records = read_json(prepared / PREPARED)["recordings"]
@@ -217,7 +211,7 @@ def _outcome(
 
 
 def write_scores(run: StageRun, systems: Iterable[str], rules: Rules) -> None:
-    """Score every system; recordings without turns are missed altogether."""
+    """Score every system; all speech of recordings without turns is missed."""
     regions = run.before["prepare"] / UEM
     uem = read_uem(regions) if regions.is_file() else None
     reference = read_rttm(run.before["prepare"] / REFERENCE)
@@ -248,7 +242,7 @@ def _figures(evaluation: Evaluation) -> dict[str, Any]:
 def _check(
     one: Conversation, channel: int | None, *, allow_commands: bool
 ) -> tuple[float | None, str]:
-    """Seconds of a recording, and what is wrong with it, if anything."""
+    """Return the seconds of a recording, and a problem or an empty string."""
     recording = Recording(one.recording, one.audio, Path(), ())
     try:
         with open_channels(
@@ -267,5 +261,5 @@ def _check(
 
 @functools.cache
 def _model(model: str, vad: str) -> ChosenModel:
-    """A model, read once in each process."""
+    """Read a model once per process."""
     return choose_model(model, vad=vad or None)

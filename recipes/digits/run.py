@@ -1,6 +1,6 @@
 """Spoken digits from audio: train i-vectors, verify, cluster 3 to 60 speakers.
 
-Needs four corpora of real speech (see README.md) and about twenty minutes on two
+Needs four corpora of real speech (see README.md), and takes about 25 minutes on two
 cores::
 
     sms-diar run digits
@@ -22,7 +22,7 @@ from .._common import speaker_report
 from .._common.corpora import TEST, TRAINING
 from .._common.digests import listing_digest
 from .._common.settings import CrossValidation, SpeakerTable
-from .._common.speaker_stages import table_stages
+from .._common.speaker_report import table_stages
 from . import steps as digits
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"

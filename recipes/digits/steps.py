@@ -47,7 +47,7 @@ from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, Problem
 from .._common import figures
 from .._common.components import choose_components
 from .._common.corpora import TEST, TRAINING, UNTRIMMED, corpora_place, speech_of
-from .._common.prepared import (
+from .._common.sessions import (
     BACKEND,
     CORPUS,
     read_record,
@@ -60,12 +60,9 @@ VERIFICATION = "verification.json"
 
 
 def corpus_folders(folder: str) -> dict[str, Path]:
-    """Find the four corpora; all that are missing are named at once.
+    """Find the four corpora; an error names all that are missing.
 
-    Parameters
-    ----------
-    folder : str
-        Folder of the corpora; empty to search for them, see `recipes._common.corpora`.
+    If the folder is empty, `recipes._common.corpora` chooses it.
     """
     root = corpora_place(folder)
     folders = {name: root / name for name in (*TRAINING, TEST)}
@@ -93,8 +90,8 @@ def train_candidate(
 ) -> dict[str, Any]:
     """Train one extractor and rate it by cross-validation over training speakers.
 
-    The extractor itself needs no labels and sees all training speech; the back
-    end, which does, never sees the speakers it is rated on.
+    The extractor needs no labels and sees all training speech. The back end does, and
+    never sees the speakers on which it is rated.
     """
     # Extraction of the test corpus uses the front end of the first part, which is
     # therefore one without speech detection.
@@ -145,8 +142,8 @@ def prepare_test(
 ) -> None:
     """Train the back end of the best extractor, then extract the test corpus.
 
-    Writes what the speaker experiment reads: corpus, back end and record; and the
-    model of extractor and back end in one file.
+    Writes corpus, back end and record, as `recipes._common.sessions` reads them, and
+    the model of extractor and back end in one file.
     """
     best = min(candidates.values(), key=lambda entry: entry["eer"])
     source = run.before["extractors"]
@@ -202,7 +199,7 @@ def prepare_test(
 
 @one_thread
 def verify(run: StageRun, *, draw: bool) -> None:
-    """Equal error rates of all pairs of the test corpus, and their DET curves."""
+    """Write the equal error rates of all pairs of the test corpus, and DET curves."""
     folder = run.before["prepare"]
     arrays = load_arrays(folder / CORPUS)
     X: FloatArray = arrays["vectors"].astype(np.float64)
@@ -231,7 +228,7 @@ def verify(run: StageRun, *, draw: bool) -> None:
 
 
 def add_verification(run: StageRun) -> None:
-    """Put error rates and the choice of the extractor into the report."""
+    """Add error rates and the choice of the extractor to the report."""
     record = read_record(run.before["prepare"])
     rates = verification_table(run.before["verification"])
     result = read_json(run.before["verification"] / VERIFICATION)
@@ -252,14 +249,14 @@ def add_verification(run: StageRun) -> None:
 
 
 def verification_table(folder: Path) -> Table:
-    """Equal error rates as a table."""
+    """Return the equal error rates."""
     result = read_json(folder / VERIFICATION)
     rows = tuple((name, f"{100 * rate:.2f}") for name, rate in result["eer"].items())
     return Table(("scores", "EER %"), rows)
 
 
 def extractor_table(candidates: Mapping[str, Any]) -> Table:
-    """Cross-validated error rates of the extractors that were tried."""
+    """Return cross-validated error rates of the extractors that were tried."""
     best = min(candidates, key=lambda name: candidates[name]["eer"])
     rows = tuple(
         (
@@ -284,6 +281,6 @@ def write_sample(folder: Path, path: Path) -> None:
     )
     speakers = dict(zip(ids, arrays["spk"].tolist(), strict=True))
     write_npz(path, vectors, dtype="float", speakers=speakers)
-    # As write_embeddings does: the extractor's name travels beside the file.
+    # Like write_embeddings, which writes the extractor into a file beside this one.
     beside = path.with_name(path.name + ".json")
     write_json(beside, {"extractor": record["extractor"]})

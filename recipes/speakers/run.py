@@ -1,7 +1,7 @@
 """Speaker clustering with k neighbours: the paper's table of 3 to 60 speakers.
 
-Needs no data: sessions are simulated unless settings say otherwise. A few minutes on
-two cores::
+Needs no data: sessions are simulated unless settings say otherwise. Takes a few minutes
+on two cores::
 
     sms-diar run speakers --workers 2
     sms-diar run speakers --conf speakers-small             # seconds
@@ -23,13 +23,13 @@ from sms_diar.experiment.stages import Stage, StageRun
 
 from .._common import speaker_report
 from .._common.digests import file_digest
-from .._common.prepared import clear, prepare_data
+from .._common.sessions import prepare_data, remove_prepared
 from .._common.settings import (
     BackendTraining,
     EmbeddingFiles,
     SpeakerTable,
 )
-from .._common.speaker_stages import table_stages
+from .._common.speaker_report import table_stages
 from .sources import (
     SOURCES,
     World,
@@ -86,7 +86,7 @@ class Config(SpeakerTable, EmbeddingFiles):
 
     @property
     def law(self) -> tuple[float, float]:
-        """Mean and spread of the number of segments of a speaker."""
+        """Mean and deviation of the number of segments of a speaker."""
         return self.mean_segments, self.std_segments
 
     @property
@@ -103,7 +103,7 @@ def stages(config: Config) -> list[Stage]:
     """Declare the stages; each names the settings it depends on."""
 
     def prepare(run: StageRun) -> None:
-        clear(run.folder)
+        remove_prepared(run.folder)
         if config.source == "simulated":
             prepare_simulated(
                 run.folder, config.simulation, config.training, config.seed
@@ -132,7 +132,7 @@ def stages(config: Config) -> list[Stage]:
 
 
 def _inputs(config: Config) -> dict[str, Any]:
-    """Everything that what is prepared depends on, contents of files included."""
+    """Return everything that "prepare" depends on, including contents of files."""
     settings: dict[str, Any] = {"source": config.source, "seed": config.seed}
     if config.source == "data":
         return {**settings, "files": config.digests()}

@@ -1,8 +1,8 @@
 """Sources of the speakers of ``recipes/speakers``, and their back ends.
 
-Four sources: a simulated world, i-vectors that come with the package, neural
-embeddings of spoken digits, and the user's own embeddings. Each is prepared once, into
-a folder of `recipes._common.prepared`.
+The sources are a simulated world, i-vectors that come with the package, neural
+embeddings of spoken digits, and the user's own embeddings. Each is prepared once, in
+the form that `recipes._common.sessions` reads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sms_diar.types import AnyArray, FloatArray
 
 from .._common.components import choose_components
 from .._common.corpora import DEVELOPMENT, TEST, VECTORS, corpora_place
-from .._common.prepared import (
+from .._common.sessions import (
     BACKEND,
     read_labelled,
     write_corpus,
@@ -66,11 +66,7 @@ class World:
 def digits_files(folder: str) -> dict[str, Path]:
     """Find the vectors of the digits corpus and of its training corpora.
 
-    Parameters
-    ----------
-    folder : str
-        Folder of the corpora; empty to search for them, see
-        `recipes._common.corpora`.
+    If the folder is empty, `recipes._common.corpora` chooses it.
     """
     root = corpora_place(folder)
     files = {name: root / name / VECTORS for name in (TEST, *DEVELOPMENT)}
@@ -100,7 +96,7 @@ def prepare_simulated(
 def prepare_digits(
     folder: Path, files: Mapping[str, Path], training: BackendTraining, seed: int
 ) -> None:
-    """Train on the training corpora; the digits are copied, not looked at."""
+    """Train a back end on the training corpora; the digits are only copied."""
     sets = [read_labelled(files[name], None) for name in DEVELOPMENT]
     X = np.concatenate([vectors.vectors for vectors, _ in sets])
     speakers = np.array([spk[i] for vectors, spk in sets for i in vectors.ids])
@@ -111,12 +107,12 @@ def prepare_digits(
 
 
 def bundled_files() -> dict[str, Path]:
-    """The i-vectors and the model that come with the package."""
+    """Return the files of the i-vectors and the model that come with the package."""
     return {"vectors": digits_ivectors_path(), "model": default_model_path()}
 
 
 def prepare_bundled(folder: Path) -> None:
-    """Take the i-vectors of real speech that come with the package."""
+    """Prepare the i-vectors of real speech that come with the package."""
     embeddings, speakers = load_digits_ivectors()
     backend = read_backend(default_model_path())
     backend.check_compatible(embeddings)

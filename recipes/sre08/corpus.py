@@ -1,10 +1,10 @@
-"""NIST SRE 2008 as LDC ships it: where its SPHERE files and answer keys are.
+"""Search for the SPHERE files and answer keys of NIST SRE 2008, as LDC ships it.
 
 The conversations of the condition short2-short3 are on LDC2011S05 and LDC2011S07
 (training) and LDC2011S08 (test), two-channel SPHERE files named after segments:
 ``data/train/data/short2/*.sph`` and ``data/test/data/short3/*.sph``. The keys came
-with the test set, in ``data/keys``, or from NIST by themselves. Files are looked for
-by name in all folders, so it does not matter how discs were copied.
+with the test set, in ``data/keys``, or from NIST. Files are searched by name in all
+folders, so it does not matter how discs were copied.
 """
 
 from __future__ import annotations
@@ -33,32 +33,19 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Corpus:
-    """Requested sides that exist.
+    """Requested sides that exist."""
 
-    Parameters
-    ----------
-    selection : Selection
-        Speakers of the usable sides.
-    audio : mapping from Side to Path
-        File of each of these sides.
-    durations : mapping from Side to float
-        Seconds of each.
-    missing : tuple of str
-        Missing or unreadable files; empty unless the caller
-        allows them.
-    """
-
-    selection: Selection
+    selection: Selection  # speakers of the usable sides
     audio: Mapping[Side, Path]
-    durations: Mapping[Side, float]
-    missing: tuple[str, ...]
+    durations: Mapping[Side, float]  # in seconds
+    missing: tuple[str, ...]  # missing or unreadable files, if they are allowed
 
 
 def find_sphere(folders: Sequence[str | Path]) -> dict[str, Path]:
-    """SPHERE files of folders and all folders in them, by name without suffix.
+    """Find SPHERE files in folders, at any depth, by name without suffix.
 
-    If a name occurs twice, the first folder is used, so unpacked copies of
-    compressed files are used if their folder is listed first.
+    If a name occurs twice, the first folder is used, so list the folder of unpacked
+    copies first.
     """
     files: dict[str, Path] = {}
     for folder in folders:
@@ -69,7 +56,7 @@ def find_sphere(folders: Sequence[str | Path]) -> dict[str, Path]:
 
 
 def find_keys(folders: Sequence[str | Path], name: str) -> Path | None:
-    """First file of that name in the folders and all folders in them."""
+    """Return the first file of that name in the folders, at any depth."""
     for folder in folders:
         path = next(iter(sorted(Path(folder).rglob(name))), None)
         if path is not None:
@@ -86,24 +73,12 @@ def collect_corpus(
     sides: str = "both",
     allow_missing: bool = False,
 ) -> Corpus:
-    """Read the keys and find the audio; report all missing files at once.
+    """Read the keys and find the audio.
 
-    Parameters
-    ----------
-    folders : sequence of paths
-        Folder of the unpacked LDC corpora, at any depth.
-    keys : path, optional
-        Folder with NIST's keys, if they are not in one of the others.
-    condition, gender, sides
-        As in `select_sides`.
-    allow_missing : bool, default=False
-        Skip sides without readable audio instead of raising; keys must be
-        there in any case.
-
-    Raises
-    ------
-    MissingFileError
-        With one line for every kind of thing that is missing.
+    `keys` is the folder of NIST's keys, if they are not in one of the others;
+    `condition`, `gender` and `sides` are passed to `select_sides`. Sides without
+    readable audio are skipped if `allow_missing`; the keys must always exist. Raises
+    `MissingFileError` with a line for every kind of file that is missing.
     """
     places = [*([keys] if keys else []), *folders]
     missing = [f"folder {place}" for place in places if not Path(place).is_dir()]
@@ -151,7 +126,7 @@ def collect_corpus(
 def _measure(
     selection: Selection, audio: Mapping[str, Path]
 ) -> tuple[dict[Side, float], list[str]]:
-    """Seconds of the sides that can be read, and what is wrong with the others."""
+    """Return the seconds of readable sides, and the problems of others."""
     durations: dict[Side, float] = {}
     absent: dict[str, None] = {}
     broken: dict[str, str] = {}

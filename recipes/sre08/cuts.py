@@ -1,10 +1,10 @@
 """Random segments of speech by the paper's law of lengths and numbers.
 
-The paper clusters segments of 0.7 s + Exp(1.8 s), some 34 of each speaker. Here
-they are cut out of what a speech detector found: each within one region, no two
-overlapping. Long ones are placed first, because they fit into few places. Those
-that fit nowhere come last: they are shortened to the longest place that is left,
-or dropped. How often that happened is counted, since it bends the law.
+The paper clusters segments of 0.7 s + Exp(1.8 s), about 34 of each speaker. Here they
+are cut out of detected speech: each within one region, without overlap. Long segments
+are placed first, because few regions are long enough. Segments that fit nowhere are
+shortened to the longest free region, or dropped; both are counted, because they distort
+the law.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SegmentLaw:
         check_not_negative("SegmentLaw", "std_count", self.std_count)
 
     def draw_lengths(self, rng: np.random.Generator) -> list[float]:
-        """Lengths of the segments of one speaker, in seconds."""
+        """Draw the lengths of the segments of one speaker, in seconds."""
         count = max(1, round(rng.normal(self.mean_count, self.std_count)))
         excess = rng.exponential(self.mean_excess, size=count)
         return [float(length) for length in self.shortest + excess]
@@ -55,15 +55,7 @@ class SegmentLaw:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Segments of one speaker, and how far they follow the law.
-
-    Parameters
-    ----------
-    segments : tuple of Segment
-        Sorted by recording and time.
-    n_shortened, n_dropped : int
-        Segments for which there was only a shorter place, and none at all.
-    """
+    """Segments of one speaker, sorted, and how many do not follow the law."""
 
     segments: tuple[Segment, ...]
     n_shortened: int
@@ -73,16 +65,9 @@ class Cuts:
 def cut_segments(
     regions: Iterable[Segment], law: SegmentLaw, rng: np.random.Generator
 ) -> Cuts:
-    """Cut the segments of one speaker out of where he speaks.
+    """Cut the segments of one speaker out of the regions of that speaker's speech.
 
-    Parameters
-    ----------
-    regions : iterable of Segment
-        Speech of the speaker, without overlaps, in one or more recordings.
-    law : SegmentLaw
-        Lengths and numbers.
-    rng : numpy.random.Generator
-        Draws lengths and places.
+    Regions, in one or more recordings, must not overlap.
     """
     free = sorted(region for region in regions if region.duration >= law.shortest)
     taken: list[Segment] = []
@@ -92,7 +77,7 @@ def cut_segments(
         if not (room > 0.0).any():
             n_late += 1
             continue
-        # Every place that fits is as likely as it has room to move.
+        # The probability of a region is proportional to the room to move in it.
         share = np.cumsum(np.maximum(room, 0.0))
         number = int(np.searchsorted(share, rng.uniform(0.0, share[-1]), side="right"))
         place = free.pop(min(number, len(free) - 1))

@@ -1,4 +1,4 @@
-"""Answer keys of NIST SRE 2008: which side of a conversation is whose voice.
+"""Answer keys of NIST SRE 2008, which name the speaker of each side.
 
 NIST's keys are a folder ``NIST_SRE08_KEYS.v0.1``. Two of its files are read, both
 comma separated with a line of column names first:
@@ -9,8 +9,8 @@ comma separated with a line of column names first:
   channel as ``segment:a``, speaker.
 
 The speaker of a training side is in the model key; the speaker of a test side follows
-from its target trials. A test side without a target trial is not used: its speaker
-is no model's (only the segment keys, which are not read, name him).
+from its target trials. A test side without a target trial is not used: its speaker is
+only in the segment keys, which are not read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A target speaker: whose voice, and the sides he is trained on."""
+    """A target speaker, and the sides on which the model is trained."""
 
     id: str
     gender: str
@@ -56,40 +56,20 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A question of the evaluation, and its answer.
-
-    Parameters
-    ----------
-    model : str
-        The target speaker asked about.
-    side : Side
-        Test side.
-    is_target : bool
-        Whether the speaker of the model speaks.
-    conditions : frozenset of int
-        Conditions to which the trial belongs, of 1 to 8.
-    """
+    """A trial: whether the speaker of a model speaks on a test side."""
 
     model: str
     side: Side
     is_target: bool
-    conditions: frozenset[int]
+    conditions: frozenset[int]  # 1 to 8
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Sides whose speaker is known.
-
-    Parameters
-    ----------
-    speakers : mapping from Side to str
-        Speaker of each side.
-    genders : mapping from str to str
-        ``"f"`` or ``"m"`` of each speaker.
-    """
+    """Sides whose speaker is known."""
 
     speakers: Mapping[Side, str]
-    genders: Mapping[str, str]
+    genders: Mapping[str, str]  # "f" or "m" of each speaker
 
 
 def read_model_key(path: str | Path) -> dict[str, Model]:
@@ -138,24 +118,15 @@ def select_sides(
 ) -> Selection:
     """Find the sides of one condition and gender whose speakers are known.
 
-    Parameters
-    ----------
-    models : mapping from str to Model
-        The model key.
-    trials : sequence of Trial
-        The trial key.
-    condition : int, default=7
-        1 to 8: 6 is telephone speech only, 7 English telephone speech only and 8
-        that of native speakers of U.S. English.
-    gender : {"m", "f"}, default="m"
-        Gender of the models; all trials are within one gender.
-    sides : {"both", "training", "test"}, default="both"
-        Sides on which models are trained, sides of target trials, or both.
+    Condition 6 is telephone speech, 7 is in English, and 8 by native speakers of U.S.
+    English. `gender` is "m" or "f". `sides` selects the sides on which models are
+    trained ("training"), the sides of target trials ("test"), or "both".
     """
     if condition not in range(1, N_CONDITIONS + 1):
         raise InvalidParameterError(
-            f"select_sides: condition must be a whole number in 1 .. {N_CONDITIONS}, "
-            f"got {condition!r}"
+            f"must be a whole number in 1 .. {N_CONDITIONS}, got {condition!r}",
+            owner="select_sides",
+            parameter="condition",
         )
     check_choice("select_sides", "gender", gender, ("m", "f"))
     check_choice("select_sides", "sides", sides, SIDES)
@@ -179,13 +150,14 @@ def select_sides(
 def _assign(speakers: dict[Side, str], side: Side, speaker: str) -> None:
     if speakers.setdefault(side, speaker) != speaker:
         raise InvalidParameterError(
-            f"select_sides: a side must have one speaker, got {speakers[side]!r} and "
-            f"{speaker!r} for {side.id}; the keys contradict each other"
+            f"a side must have one speaker, got {speakers[side]!r} and {speaker!r} "
+            f"for {side.id}; the keys contradict each other",
+            owner="select_sides",
         )
 
 
 def _rows(path: str | Path) -> Iterator[tuple[int, str, list[str]]]:
-    """Number, text and fields of every line that holds something."""
+    """Yield number, text and fields of every line that is not blank or a comment."""
     for line in scan_lines(path):
         text = line.text.strip()
         if not text or text.startswith("#"):

@@ -21,14 +21,14 @@ from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.io.kaldi.data_dir import DataDir
 
 from .._common import extraction
-from .._common.prepared import clear, prepare_data
+from .._common.sessions import prepare_data, remove_prepared
 from .._common.settings import (
     EmbeddingFiles,
     SpeakerTable,
     SpeechSettings,
     part_of,
 )
-from .._common.speaker_stages import table_stages
+from .._common.speaker_report import table_stages
 from .cuts import SegmentLaw
 from .steps import DATA, Tree, write_data, write_report
 
@@ -117,7 +117,7 @@ def stages(config: Config) -> list[Stage]:
         )
 
     def prepare(run: StageRun) -> None:
-        clear(run.folder)
+        remove_prepared(run.folder)
         prepare_data(
             run.folder, config.files(dict(run.before)) if config.corpus else config
         )

@@ -1,10 +1,9 @@
 """The paper's corpus: from an LDC tree to a data directory of short segments.
 
-Keys say who speaks on which side of which conversation, a speech detector says
-when, and the paper's law says how much of it makes a segment. The report has the
-tables of the speaker experiment. Its printed rows are for the same corpus, so the
-report also states which i-vector model made the vectors: that decides whether rows may
-be compared.
+Keys say who speaks on which side of which conversation, a speech detector says when,
+and the paper's law gives the lengths of segments. The report has the tables of the
+speaker experiment. The printed rows are for the same corpus, so the report also names
+the i-vector model, which decides whether rows may be compared.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from sms_diar.types import Problem, Segment
 
 from .._common import speaker_report
 from .._common.extraction import ModelChoice, tell_problems
-from .._common.prepared import read_record
+from .._common.sessions import read_record
 from .corpus import Corpus, collect_corpus
 from .cuts import Cuts, SegmentLaw, cut_segments
 from .keys import Side
@@ -87,23 +86,11 @@ def write_data(
     seed: int,
     progress: Progress,
 ) -> None:
-    """Make a data directory of segments of known speakers, and a record of it.
+    """Write a data directory of segments of known speakers, and a record of it.
 
-    Parameters
-    ----------
-    folder : Path
-        Gets ``data`` (`wav.scp`, `segments`, `utt2spk`, `spk2utt`, `spk2gender`,
-        `reco2dur`) and ``corpus.json``.
-    tree : Tree
-        The corpus.
-    vad : VadConfig
-        Finds speech in whole sides.
-    law : SegmentLaw
-        Lengths and numbers of segments.
-    seed : int
-        Random seed. The draws of a speaker do not depend on other speakers.
-    progress : Progress
-        Receives progress.
+    The folder receives ``data`` (`wav.scp`, `segments`, `utt2spk`, `spk2utt`,
+    `spk2gender`, `reco2dur`) and ``corpus.json``. Speech is detected in whole sides.
+    The draws of a speaker do not depend on other speakers.
     """
     corpus = collect_corpus(
         tree.corpus,
@@ -150,7 +137,7 @@ def write_data(
 
 
 def read_corpus_record(folder: Path) -> dict[str, Any]:
-    """Record of `write_data`."""
+    """Read the record of `write_data`."""
     record: dict[str, Any] = read_json(folder / RECORD)
     return record
 
@@ -161,19 +148,10 @@ def write_report(
     settings: Mapping[str, Any],
     choice: ModelChoice | None,
 ) -> None:
-    """Write the report of the speaker experiment, with words for this corpus.
+    """Write the report of the speaker experiment, with texts on this corpus.
 
-    Parameters
-    ----------
-    run : StageRun
-        The stage "report", after "corpus" (if i-vectors are made), "prepare" and
-        "sessions".
-    printed : Path
-        The paper's rows.
-    settings : mapping
-        All settings of the run.
-    choice : ModelChoice or None
-        The i-vector model; None if the vectors were given.
+    `printed` is the file of the paper's rows, and `choice` the i-vector model; None
+    means that the vectors were given.
     """
     named, extractor, embedded = dict(settings), GIVEN, False
     if choice is not None:
@@ -196,7 +174,7 @@ def write_report(
 
 
 def _source(file: Path, side: Side) -> AudioSource:
-    """As Kaldi's recipes write it; it is understood here without being run."""
+    """Return a command as in Kaldi's recipes, which is never run here."""
     place = shlex.quote(str(file.resolve()))
     return AudioSource(f"sph2pipe -f wav -p -c {side.channel} {place} |")
 
@@ -233,7 +211,7 @@ def _cut(
 def _named(
     cuts: Mapping[str, Cuts],
 ) -> tuple[dict[str, Segment], dict[str, str]]:
-    """Segments by id, and their speakers; ids begin with the speaker, as Kaldi asks."""
+    """Return segments and speakers by id; ids begin with the speaker, as in Kaldi."""
     segments, speakers = {}, {}
     for speaker, cut in cuts.items():
         for segment in cut.segments:

@@ -1,7 +1,7 @@
 """The synthetic experiments of the paper: one function per kind of repetition.
 
-Every repetition is a pure function of its arguments, the seed among them, and
-returns plain numbers. All methods of a repetition see the same points.
+A repetition is a pure function of its arguments, including the seed, and returns plain
+numbers. All methods of a repetition cluster the same points.
 """
 
 from __future__ import annotations
@@ -36,20 +36,11 @@ METHODS = tuple(paper.POINT_METHODS.values())
 
 @dataclass(frozen=True)
 class PointSettings:
-    """Settings of the mean-shift family that all methods of a repetition share.
+    """Settings that all methods of a repetition share.
 
-    Parameters
-    ----------
-    bandwidth : float
-        Radius h; the merging threshold is a third of it.
-    kernel : str
-        Name of the kernel.
-    tol : float
-        Rest, in bandwidths.
-    max_steps : int
-        Maximum number of point moves of stochastic methods.
-    dsms_low, dsms_high : float
-        Range of the bandwidth of "points-dsms", in units of `bandwidth`.
+    The merging threshold is a third of the bandwidth. `tol` and the range of the
+    bandwidth of "points-dsms" are in units of `bandwidth`; `max_steps` limits the
+    moves of single points of stochastic methods.
     """
 
     bandwidth: float
@@ -84,7 +75,7 @@ def run_methods(
         rng = named_generator(seed, key, paper.paper_name(name))
         model = settings.build(name, rng)
         with warnings.catch_warnings():
-            # Counted below: a table of averages says how many runs did not rest.
+            # "converged" below counts the runs that did not come to rest.
             warnings.simplefilter("ignore", ConvergenceWarning)
             start = time.process_time()
             labels = model.fit_predict(sample.X)
@@ -100,7 +91,7 @@ def run_methods(
 
 @functools.cache
 def warm_up() -> None:
-    """Compile, or load from the disk cache, before anything is timed."""
+    """Compile the kernels, or load them from the disk cache, before timing."""
     X = np.arange(6.0).reshape(3, 2)
     settings = PointSettings(1.0, "uniform", 1e-6, 1000, 0.5, 1.5)
     for name in METHODS:
@@ -116,7 +107,7 @@ def table_repetition(
     settings: Mapping[str, Any],
     seed: int,
 ) -> dict[str, Figures]:
-    """One run on one of the paper's four sets."""
+    """Run all methods on one of the paper's four sets."""
     key = f"{set_name}/{run}"
     rng = named_generator(seed, "table", key)
     sample = draw_gaussians(PAPER_MEANS, PAPER_SETS[set_name], std, rng)
@@ -134,13 +125,13 @@ def sweep_repetition(
     settings: Mapping[str, Any],
     seed: int,
 ) -> dict[str, Figures]:
-    """One run at one value of one sweep: "time", "ratio", "dimension" or "clusters"."""
+    """Run at one value of the sweep "time", "ratio", "dimension" or "clusters"."""
     key = f"{sweep}/{value:g}/{run}"
     rng = named_generator(seed, "sweep", key)
     if sweep == "time":
         sample = draw_gaussians(PAPER_MEANS, [int(value)] * 3, std, rng)
     elif sweep == "ratio":
-        # The total stays; one cluster is `value` times as large as each other one.
+        # One cluster is `value` times as large as the others; the total is fixed.
         other = 3 * per_cluster / (2.0 + value)
         sizes = [max(1, round(size)) for size in (other, other, value * other)]
         sample = draw_gaussians(PAPER_MEANS, sizes, std, rng)
@@ -154,9 +145,9 @@ def sweep_repetition(
 
 
 def growth_exponent(points: Sequence[float], seconds: Sequence[float]) -> float:
-    """Slope of log time against log size, over the upper half of the sizes.
+    """Return the slope of log time against log size, over the upper half of the sizes.
 
-    Small sizes are skipped, because overhead dominates their time.
+    Overhead dominates the time of small sizes.
     """
     upper = len(points) // 2
     x, y = np.log(points[upper:]), np.log(seconds[upper:])

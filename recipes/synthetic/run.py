@@ -1,10 +1,10 @@
 """Mean shift on Gaussian clusters: the paper's table, sweeps and pictures.
 
-Needs no data. All of it takes about half an hour on two cores, most of it for
-the largest sizes of the time sweep::
+Needs no data. Takes about 40 minutes on two cores, most of them for the largest sizes
+of the time sweep::
 
     sms-diar run synthetic --workers 2
-    sms-diar run synthetic --conf small                # a minute or so
+    sms-diar run synthetic --conf small                # half a minute
 
 The answer is in exp/synthetic/report; RESULTS.md holds a copy of a full run.
 """
@@ -171,12 +171,12 @@ class Config:
             )
 
     def runs_of(self, set_name: str) -> int:
-        """Repetitions of a set: fewer for large ones, whose figures spread less."""
+        """Return the repetitions of a set: fewer for large ones, which vary less."""
         affordable = self.run_points // sum(PAPER_SETS[set_name])
         return min(self.runs, max(20, affordable))
 
     def at(self, bandwidth: float) -> dict[str, Any]:
-        """Settings of the family at one bandwidth."""
+        """Return the settings of all methods at one bandwidth."""
         return asdict(
             PointSettings(
                 bandwidth,

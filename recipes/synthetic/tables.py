@@ -1,4 +1,4 @@
-"""Tables that set measured figures beside printed ones."""
+"""Tables of measured figures beside printed ones."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HEADS = {
     "n_clusters": "clusters",
     "n_major": "≥5 %",
 }
-"""Measures and their column heads; the last counts clusters of 5 % and more."""
+"""Column heads of the measures; the last counts clusters of at least 5 %."""
 
 Rows = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""From set and method to measures, each with mean, std and, maybe, printed."""
+"""Measures by set and method, each with mean, std and perhaps printed."""
 
 
 def compared(rows: Rows) -> Table:

@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import BadParameter, Option
 from typer.core import TyperGroup
 
 from sms_diar import __version__
 from sms_diar._files import protecting
 from sms_diar._text import shown_lines
-from sms_diar.cli import (
+from sms_diar.cli.commands import (
     cluster,
     convert,
     data,
     diarize,
-    features,
-    interrupts,
     ivectors,
     models,
     plda,
@@ -35,10 +34,10 @@ from sms_diar.cli import (
     run,
     score,
     simulate,
-    validate_rttm,
-    wording,
 )
-from sms_diar.cli.output import echo, note
+from sms_diar.cli.errors import error_text, options_of
+from sms_diar.cli.terminal import interrupts
+from sms_diar.cli.terminal.output import echo, note
 from sms_diar.errors import SmsDiarError
 
 BROKEN_PIPE = 141
@@ -52,7 +51,7 @@ class _Commands(TyperGroup):
         """Run a command; escape control characters in its usage errors."""
         try:
             return super().invoke(ctx)
-        except typer.BadParameter as error:
+        except BadParameter as error:
             error.message = shown_lines(error.message)
             raise
 
@@ -64,19 +63,20 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-diarize.register(app)
-cluster.register(app)
-score.register(app)
-report.register(app)
-convert.register(app)
-validate_rttm.register(app)
-features.register(app)
-ivectors.register(app)
-models.register(app)
-plda.register(app)
-data.register(app)
-simulate.register(app)
-run.register(app)
+app.command()(diarize.diarize)
+app.command()(cluster.cluster)
+app.command(cls=score.ManyValues)(score.score)
+app.command()(report.report)
+app.command()(convert.convert)
+app.command()(convert.validate_rttm)
+app.command()(data.features)
+app.command()(data.validate_data)
+app.command()(simulate.simulate)
+app.command()(run.run)
+app.command()(run.recipes)
+app.add_typer(ivectors.app)
+app.add_typer(models.app)
+app.add_typer(plda.app)
 _COMMANDS = app
 
 
@@ -91,7 +91,7 @@ def options(
     *,
     version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version", callback=_show_version, is_eager=True, help="Show the version."
         ),
     ] = False,
@@ -108,7 +108,7 @@ def main() -> None:
         try:
             app()
         except SmsDiarError as error:
-            _fail(_worded(str(error)))
+            _fail(_worded(error))
         except SystemExit as end:
             # click exits with 1 if the output pipe is closed.
             if end.code == 1 and isinstance(end.__context__, BrokenPipeError):
@@ -140,10 +140,10 @@ def _open_closed_streams() -> None:
             setattr(sys, name, null)
 
 
-def _worded(text: str) -> str:
-    """Replace parameter names by the options of the current command."""
+def _worded(error: SmsDiarError) -> str:
+    """Return a message with the options of the current command."""
     command = typer.main.get_command(_COMMANDS)
-    return wording.in_options(text, wording.options_of(command, sys.argv[1:]))
+    return error_text(error, options_of(command, sys.argv[1:]))
 
 
 def _flush() -> None:

@@ -213,11 +213,6 @@ POINT_METHODS = {
 }
 """Methods that cluster points, by name; recipes/synthetic runs the first four."""
 
-SWITCHES = {"k": "-k", "tol": "--tol", "threshold": "--threshold"}
-"""Options that the command has, and how they are written there."""
-
-_NAMED = {"k": "-k (k)", "tol": "--tol (tol)", "threshold": "--threshold"}
-
 
 def build_method(
     name: str,
@@ -273,15 +268,7 @@ def check_options(name: str, options: MethodOptions) -> None:
             continue
         owners = [other for other, one in METHODS.items() if option in one.options]
         raise InvalidParameterError(
-            f"method {name}: {_NAMED.get(option, option)} must be left out, got "
-            f"{value!r}; it is for {', '.join(owners)}"
+            f"must be left out, got {value!r}; it is for {', '.join(owners)}",
+            owner=f"method {name}",
+            parameter=option,
         )
-
-
-def method_table() -> str:
-    """Table of `METHODS` in Markdown, as docs/use/embeddings.md has it."""
-    lines = ["| `--method` | what it is | options |", "|---|---|---|"]
-    for method in METHODS.values():
-        switches = [f"`{SWITCHES[o]}`" for o in method.options if o in SWITCHES]
-        lines.append(f"| `{method.name}` | {method.line} | {', '.join(switches)} |")
-    return "\n".join(lines) + "\n"

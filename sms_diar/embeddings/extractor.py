@@ -99,8 +99,8 @@ class IvectorExtractor:
             json.dumps([dict(self.front_end), dict(self.notes)], allow_nan=False)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(
-                f"{_OWNER}: front_end and notes must be plain JSON values, got others "
-                f"({error})"
+                f"front_end and notes must be plain JSON values, got others ({error})",
+                owner=_OWNER,
             ) from None
         rounded = TotalVariability(
             _rounded(self.model.matrix, self.storage),
@@ -134,8 +134,9 @@ class IvectorExtractor:
         check_frames(_OWNER, frames, self.frame_dim)
         if not len(frames):
             raise InvalidParameterError(
-                f"{_OWNER}: frames must not be empty, got none; this segment "
-                f"contains no speech"
+                "must not be empty, got none; this segment contains no speech",
+                owner=_OWNER,
+                parameter="frames",
             )
         return self.model.posterior(self._statistics([("segment", frames)]))
 
@@ -179,8 +180,10 @@ class IvectorExtractor:
         for name, frames in segments:
             if not len(frames):
                 raise InvalidParameterError(
-                    f"{_OWNER}: segments must have frames, got none for {name!r}; "
-                    f"remove segments without speech"
+                    f"must have frames, got none for {name!r}; remove segments "
+                    f"without speech",
+                    owner=_OWNER,
+                    parameter="segments",
                 )
             if batch and (len(batch) == BATCH or n_frames + len(frames) > _FRAMES):
                 yield batch

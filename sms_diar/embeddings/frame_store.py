@@ -81,8 +81,9 @@ class FrameStore:
         for name, frames in segments:
             if frames.ndim != 2 or frames.shape[1] != self.dim:
                 raise InvalidParameterError(
-                    f"FrameStore: frames of {name!r} must be of shape (n, {self.dim}), "
-                    f"got {frames.shape}"
+                    f"frames of {name!r} must be of shape (n, {self.dim}), got "
+                    f"{frames.shape}",
+                    owner="FrameStore",
                 )
             data = np.ascontiguousarray(frames, dtype=np.float32).tobytes()
             self._digest.update(f"{name!r} {len(frames)} ".encode())

@@ -37,25 +37,31 @@ class GaussianMixture:
         shapes = ((c, d), (c, d, d))
         if c < 1 or self.weights.shape != (c,) or self.covariances.shape not in shapes:
             raise InvalidParameterError(
-                f"GaussianMixture: weights, means and covariances must be of shapes "
-                f"(c,), (c, d) and (c, d) or (c, d, d), got {self.weights.shape}, "
-                f"{self.means.shape} and {self.covariances.shape}"
+                f"weights, means and covariances must be of shapes (c,), (c, d) and "
+                f"(c, d) or (c, d, d), got {self.weights.shape}, {self.means.shape} "
+                f"and {self.covariances.shape}",
+                owner="GaussianMixture",
             )
         for name in ("weights", "means", "covariances"):
             if not np.isfinite(getattr(self, name)).all():
                 raise InvalidParameterError(
-                    f"GaussianMixture: {name} must be finite, got NaN or infinity"
+                    "must be finite, got NaN or infinity",
+                    owner="GaussianMixture",
+                    parameter=name,
                 )
         total = float(self.weights.sum())
         if (self.weights <= 0.0).any() or abs(total - 1.0) > 1e-4:
             raise InvalidParameterError(
-                f"GaussianMixture: weights must be positive with sum 1, got the "
-                f"minimum {float(self.weights.min())!r} and the sum {total!r}"
+                f"must be positive with sum 1, got the minimum "
+                f"{float(self.weights.min())!r} and the sum {total!r}",
+                owner="GaussianMixture",
+                parameter="weights",
             )
         if not self.is_full and (self.covariances <= 0.0).any():
             raise InvalidParameterError(
-                f"GaussianMixture: variances must be positive, got "
-                f"{float(self.covariances.min())!r}"
+                f"must be positive, got {float(self.covariances.min())!r}",
+                owner="GaussianMixture",
+                parameter="variances",
             )
 
     @property
@@ -86,8 +92,10 @@ class GaussianMixture:
             factors: FloatArray = np.linalg.inv(np.linalg.cholesky(self.covariances))
         except np.linalg.LinAlgError:
             raise InvalidParameterError(
-                "GaussianMixture: covariances must be positive definite, got one that "
-                "is not; raise the variance floor"
+                "must be positive definite, got one that is not; raise the variance "
+                "floor",
+                owner="GaussianMixture",
+                parameter="covariances",
             ) from None
         return np.tril(factors)
 
@@ -186,10 +194,12 @@ def check_frames(owner: str, X: FloatArray, dim: int, name: str = "frames") -> N
     """Raise an error for frames of another width, NaN and infinity."""
     if X.ndim != 2 or X.shape[1] != dim:
         raise InvalidParameterError(
-            f"{owner}: {name} must be of shape (n, {dim}), got {X.shape}"
+            f"must be of shape (n, {dim}), got {X.shape}", owner=owner, parameter=name
         )
     if not np.isfinite(X).all():
         row = int(np.argmin(np.isfinite(X).all(axis=1)))
         raise InvalidParameterError(
-            f"{owner}: {name} must be finite, got NaN or infinity in frame {row}"
+            f"must be finite, got NaN or infinity in frame {row}",
+            owner=owner,
+            parameter=name,
         )

@@ -51,8 +51,9 @@ class NetworkInput:
         check_positive("NetworkInput", "scale", self.scale)
         if self.filterbank is not None and self.filterbank.rate != self.rate:
             raise InvalidParameterError(
-                f"NetworkInput: the filterbank must have the rate {self.rate}, got "
-                f"{self.filterbank.rate}"
+                f"the filterbank must have the rate {self.rate}, got "
+                f"{self.filterbank.rate}",
+                owner="NetworkInput",
             )
 
     @property
@@ -165,8 +166,10 @@ class NetworkEmbedder:
         check_count("NetworkEmbedder", "workers", workers)
         if audio.rate != self.rate:
             raise InvalidParameterError(
-                f"{self.name}: audio must have {self.rate} samples per second, got "
-                f"{audio.rate}; resample first"
+                f"must have {self.rate} samples per second, got {audio.rate}; "
+                f"resample first",
+                owner=self.name,
+                parameter="audio",
             )
         spans = [self._span(audio, segment) for segment in segments]
         vectors = np.empty((len(segments), self.dim))
@@ -184,9 +187,11 @@ class NetworkEmbedder:
         last = min(first + round(segment.duration * self.rate), audio.n_samples)
         if last - first < self._front.shortest_samples:
             raise InvalidParameterError(
-                f"{self.name}: segments must have at least {self.shortest:g} s, got "
+                f"must have at least {self.shortest:g} s, got "
                 f"{max(last - first, 0) / self.rate:g} s at {segment.start:g} s of "
-                f"{segment.recording!r}"
+                f"{segment.recording!r}",
+                owner=self.name,
+                parameter="segments",
             )
         return first, last
 

@@ -41,9 +41,10 @@ class Statistics:
         n, c = self.zeroth.shape if self.zeroth.ndim == 2 else (-1, -1)
         if n != len(self.ids) or self.first.ndim != 3 or self.first.shape[:2] != (n, c):
             raise InvalidParameterError(
-                f"Statistics: zeroth and first must be of shapes ({len(self.ids)}, c) "
-                f"and ({len(self.ids)}, c, d), got {self.zeroth.shape} and "
-                f"{self.first.shape}"
+                f"zeroth and first must be of shapes ({len(self.ids)}, c) and "
+                f"({len(self.ids)}, c, d), got {self.zeroth.shape} and "
+                f"{self.first.shape}",
+                owner="Statistics",
             )
 
     def __len__(self) -> int:

@@ -73,18 +73,23 @@ class TotalVariability:
         shape = self.mixture.means.shape
         if self.matrix.ndim != 3 or self.matrix.shape[:2] != shape:
             raise InvalidParameterError(
-                f"TotalVariability: matrix must be of shape ({shape[0]}, {shape[1]}, "
-                f"r) like the mixture, got {self.matrix.shape}"
+                f"must be of shape ({shape[0]}, {shape[1]}, r) like the mixture, got "
+                f"{self.matrix.shape}",
+                owner="TotalVariability",
+                parameter="matrix",
             )
         if self.means.shape != shape:
             raise InvalidParameterError(
-                f"TotalVariability: means must be of shape {shape}, got "
-                f"{self.means.shape}"
+                f"must be of shape {shape}, got {self.means.shape}",
+                owner="TotalVariability",
+                parameter="means",
             )
         for name in ("matrix", "means"):
             if not np.isfinite(getattr(self, name)).all():
                 raise InvalidParameterError(
-                    f"TotalVariability: {name} must be finite, got NaN or infinity"
+                    "must be finite, got NaN or infinity",
+                    owner="TotalVariability",
+                    parameter=name,
                 )
 
     @property
@@ -204,9 +209,11 @@ class TotalVariability:
         shape = self.means.shape
         if statistics.first.shape[1:] != shape:
             raise InvalidParameterError(
-                f"TotalVariability: statistics must have {shape[0]} components and "
-                f"{shape[1]} dimensions, got {statistics.first.shape[1:]}; collect "
-                f"them with the mixture of this model"
+                f"must have {shape[0]} components and {shape[1]} dimensions, got "
+                f"{statistics.first.shape[1:]}; collect them with the mixture of this "
+                f"model",
+                owner="TotalVariability",
+                parameter="statistics",
             )
 
 

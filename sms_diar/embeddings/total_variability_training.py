@@ -136,21 +136,26 @@ def train_total_variability(
     c, d = mixture.means.shape
     if statistics.first.shape[1:] != (c, d):
         raise InvalidParameterError(
-            f"{_OWNER}: statistics must have {c} components and {d} dimensions like "
-            f"the mixture, got {statistics.first.shape[1:]}"
+            f"must have {c} components and {d} dimensions like the mixture, got "
+            f"{statistics.first.shape[1:]}",
+            owner=_OWNER,
+            parameter="statistics",
         )
     if rank > c * d:
         raise InvalidParameterError(
-            f"{_OWNER}: rank must be at most {c * d}, the total dimension of all "
-            f"means, got {rank}"
+            f"must be at most {c * d}, the total dimension of all means, got {rank}",
+            owner=_OWNER,
+            parameter="rank",
         )
     frames = statistics.zeroth.sum(axis=1)
     spoken = np.flatnonzero(frames > 0.0)
     if len(spoken) <= rank:
         raise InvalidParameterError(
-            f"{_OWNER}: statistics must have more segments than the rank ({rank}), "
-            f"got {len(spoken)} segments with frames; lower the rank or cut the "
-            f"recordings into more segments"
+            f"must have more segments than the rank ({rank}), got {len(spoken)} "
+            f"segments with frames; lower the rank or cut the recordings into more "
+            f"segments",
+            owner=_OWNER,
+            parameter="statistics",
         )
     if len(spoken) < len(statistics):
         statistics = statistics.select(spoken)

@@ -145,17 +145,20 @@ def train_ubm(
     workers = check_count(_OWNER, "workers", workers)
     if isinstance(frames, Iterator):
         raise InvalidParameterError(
-            f"{_OWNER}: frames must be an iterable that can be read again, such as a "
-            f"list of blocks, got a {type(frames).__name__}, which is empty after the "
-            f"first iteration"
+            f"must be an iterable that can be read again, such as a list of blocks, "
+            f"got a {type(frames).__name__}, which is empty after the first iteration",
+            owner=_OWNER,
+            parameter="frames",
         )
     total = _global_moments(frames, full=covariance == "full", workers=workers)
     n_frames = int(total.counts[0])
     if n_frames < max(min_frames, 2.0) * n_components:
         raise InvalidParameterError(
-            f"{_OWNER}: frames must be at least {max(min_frames, 2.0):g} for each "
-            f"of the {n_components} components, got {n_frames} frames; use fewer "
-            f"components or more speech"
+            f"must be at least {max(min_frames, 2.0):g} for each of the "
+            f"{n_components} components, got {n_frames} frames; use fewer components "
+            f"or more speech",
+            owner=_OWNER,
+            parameter="frames",
         )
     floor = _Floor(total, variance_floor)
     mixture = floor.single
@@ -278,7 +281,9 @@ def _global_moments(
         for part in frames:
             if part.ndim != 2:
                 raise InvalidParameterError(
-                    f"{_OWNER}: frames must be of shape (n, d), got {part.shape}"
+                    f"must be of shape (n, d), got {part.shape}",
+                    owner=_OWNER,
+                    parameter="frames",
                 )
             dim = part.shape[1] if dim is None else dim
             check_frames(_OWNER, part, dim)
@@ -286,7 +291,9 @@ def _global_moments(
 
     start = next(cut_blocks(checked()), None)
     if start is None:
-        raise InvalidParameterError(f"{_OWNER}: frames must not be empty, got none")
+        raise InvalidParameterError(
+            "must not be empty, got none", owner=_OWNER, parameter="frames"
+        )
     # Close enough to the global mean to limit rounding errors in the squares.
     centre = start.astype(np.float64).mean(axis=0)
     of_block = partial(_plain_moments, centre, full=full)
@@ -318,8 +325,10 @@ class _Floor:
         constant = spread <= 1e-12 * (mean**2 + np.finfo(float).tiny)
         if constant.any():
             raise InvalidParameterError(
-                f"{_OWNER}: frames must vary in every dimension, got the same value "
-                f"everywhere in dimension {int(np.argmax(constant))}"
+                f"must vary in every dimension, got the same value everywhere in "
+                f"dimension {int(np.argmax(constant))}",
+                owner=_OWNER,
+                parameter="frames",
             )
         if variances.ndim == 1:
             self.least = share * variances
@@ -328,8 +337,10 @@ class _Floor:
                 self.factor = np.linalg.cholesky(variances)
             except np.linalg.LinAlgError:
                 raise InvalidParameterError(
-                    f"{_OWNER}: frames must span all their dimensions for full "
-                    f"covariances, got linearly dependent ones; use diagonal ones"
+                    "must span all their dimensions for full covariances, got "
+                    "linearly dependent ones; use diagonal ones",
+                    owner=_OWNER,
+                    parameter="frames",
                 ) from None
             self.inverse = np.linalg.inv(self.factor)
         self.single = GaussianMixture(np.ones(1), mean[None], variances[None])

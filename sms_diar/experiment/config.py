@@ -30,7 +30,7 @@ _WORDS = {
     bool: "true or false",
 }
 
-_ASSIGNED = "--set"
+_ASSIGNED = "assignments"
 _SITE = ("site", "site.example")  # for corpora_place, not for recipes
 
 
@@ -162,8 +162,9 @@ def parse_assignment(assignment: str) -> dict[str, Any]:
     key, equals, text = assignment.partition("=")
     names = [name.strip() for name in key.split(".")]
     if not equals or not all(names):
-        raise ConfigError(
-            f"--set {assignment}: must look like key=value, for instance runs=5"
+        raise _wrong(
+            _ASSIGNED,
+            f"{assignment!r} must look like key=value, for instance runs=5",
         )
     try:
         value = parse_toml(f"value = {text}".encode(), _ASSIGNED)["value"]
@@ -173,6 +174,11 @@ def parse_assignment(assignment: str) -> dict[str, Any]:
         value = {name: value}
     nested: dict[str, Any] = value
     return nested
+
+
+def _wrong(origin: str, problem: str) -> ConfigError:
+    """Return an error about a file or about the parameter `assignments`."""
+    return ConfigError(f"{origin}: {problem}", mentions=(origin,))
 
 
 def _checked(
@@ -185,9 +191,10 @@ def _checked(
     for key, value in data.items():
         if key not in names:
             near = difflib.get_close_matches(key, names, n=1, cutoff=0.0)
-            raise ConfigError(
-                f"{origin}: unknown key '{prefix}{key}'; did you mean "
-                f"'{prefix}{near[0]}'? Valid keys: {', '.join(sorted(names))}"
+            raise _wrong(
+                origin,
+                f"unknown key '{prefix}{key}'; did you mean '{prefix}{near[0]}'? Valid "
+                f"keys: {', '.join(sorted(names))}",
             )
         checked[key] = _convert(hints[key], value, origin, f"{prefix}{key}")
     return checked
@@ -196,9 +203,7 @@ def _checked(
 def _convert(hint: Any, value: Any, origin: str, key: str) -> Any:
     if is_dataclass(hint):
         if not isinstance(value, Mapping):
-            raise ConfigError(
-                f"{origin}: '{key}' must be a table [{key}], got {value!r}"
-            )
+            raise _wrong(origin, f"'{key}' must be a table [{key}], got {value!r}")
         return _checked(hint, value, origin, f"{key}.")  # type: ignore[arg-type]
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
@@ -206,9 +211,9 @@ def _convert(hint: Any, value: Any, origin: str, key: str) -> Any:
         if origin == _ASSIGNED and isinstance(value, numbers):
             value = [value]
         if not isinstance(value, list):
-            raise ConfigError(
-                f"{origin}: '{key}' must be a list, each entry {_WORDS[inner]}, "
-                f"got {value!r}"
+            raise _wrong(
+                origin,
+                f"'{key}' must be a list, each entry {_WORDS[inner]}, got {value!r}",
             )
         return tuple(
             _convert(inner, entry, origin, f"{key}[{position}]")
@@ -219,7 +224,7 @@ def _convert(hint: Any, value: Any, origin: str, key: str) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{origin}: '{key}' must be {_WORDS[hint]}, got {value!r}")
+        raise _wrong(origin, f"'{key}' must be {_WORDS[hint]}, got {value!r}")
     return value
 
 

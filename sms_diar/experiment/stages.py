@@ -249,6 +249,7 @@ def _only_one_at_a_time(root: Path) -> Iterator[None]:
         except OSError as error:
             raise ExperimentError(
                 f"{root}: another run is using this folder; wait for it or choose "
-                f"another one with --exp"
+                f"another folder (exp=FOLDER)",
+                mentions=("exp=FOLDER",),
             ) from error
         yield

@@ -48,7 +48,9 @@ class CmvnConfig:
         check_positive("CmvnConfig", "window", self.window)
         if not isinstance(self.variance, bool):
             raise InvalidParameterError(
-                f"CmvnConfig: variance must be true or false, got {self.variance!r}"
+                f"must be true or false, got {self.variance!r}",
+                owner="CmvnConfig",
+                parameter="variance",
             )
 
 

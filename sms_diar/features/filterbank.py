@@ -45,13 +45,17 @@ class FilterbankConfig:
         check_count("FilterbankConfig", "n_filters", self.n_filters, most=MOST_FILTERS)
         if not 0.0 <= self.low < self.top <= self.rate / 2:
             raise InvalidParameterError(
-                f"FilterbankConfig: filters must be between 0 and {self.rate / 2:g} "
-                f"Hz, got {self.low:g} to {self.top:g}"
+                f"must be between 0 and {self.rate / 2:g} Hz, got {self.low:g} to "
+                f"{self.top:g}",
+                owner="FilterbankConfig",
+                parameter="filters",
             )
         if not 0.0 < self.shift <= self.length:
             raise InvalidParameterError(
-                f"FilterbankConfig: shift must be in (0, length], got {self.shift:g} "
-                f"with length {self.length:g}"
+                f"must be in (0, length], got {self.shift:g} with length "
+                f"{self.length:g}",
+                owner="FilterbankConfig",
+                parameter="shift",
             )
 
     @property

@@ -105,7 +105,7 @@ def check_statistics(owner: str, stats: CmvnStats | None) -> None:
     """Raise an error if the statistics contain no frames."""
     if stats is not None and not stats.count:
         raise InvalidParameterError(
-            f"{owner}: stats must contain at least one frame, got none"
+            "must contain at least one frame, got none", owner=owner, parameter="stats"
         )
 
 
@@ -280,9 +280,9 @@ def cepstra_of(
         is_speech = speech_mask(speech, n_frames, front_end.grid, piece.start)
         if not is_speech.any():
             raise DataFormatError(
-                f"no speech was found in {owner}; --vad none (vad.method = "
-                f"'none') keeps all frames",
+                f"no speech was found in {owner}; vad='none' keeps all frames",
                 path=audio.path,
+                mentions=("vad='none'",),
             )
     frames = np.empty((n_frames, settings.dim))
     row = 0

@@ -75,8 +75,10 @@ class LocalActivity:
     def __post_init__(self) -> None:
         if self.probabilities.shape[::2] != (len(self.starts), len(self.classes)):
             raise InvalidParameterError(
-                f"LocalActivity: probabilities must be of shape ({len(self.starts)}, "
-                f"frames, {len(self.classes)}), got {self.probabilities.shape}"
+                f"must be of shape ({len(self.starts)}, frames, {len(self.classes)}), "
+                f"got {self.probabilities.shape}",
+                owner="LocalActivity",
+                parameter="probabilities",
             )
 
     @property

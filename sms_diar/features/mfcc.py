@@ -154,7 +154,7 @@ class MfccConfig:
             check_not_negative("MfccConfig", name, getattr(self, name))
         problem = self._contradiction()
         if problem:
-            raise InvalidParameterError(f"MfccConfig: {problem}")
+            raise InvalidParameterError(problem, owner="MfccConfig")
 
     def _contradiction(self) -> str | None:
         if not 1 <= self.frame_shift <= self.frame_length <= self.n_fft:

@@ -38,8 +38,8 @@ class MonoAudio:
     """Samples of one channel at one rate, in memory or in a temporary file.
 
     Several channels of a recording are averaged; all are resampled to `rate`. It
-    implements `sms_diar.io.audio.Samples`. Use it in a ``with`` statement, or call
-    `close`.
+    implements `sms_diar.io.audio.files.Samples`. Use it in a ``with`` statement, or
+    call `close`.
     """
 
     def __init__(

@@ -218,13 +218,16 @@ class VadConfig:
             check_not_negative("VadConfig", name, getattr(self, name))
         if not is_real(self.constant):
             raise InvalidParameterError(
-                f"VadConfig: constant must be a finite number, got {self.constant!r}"
+                f"must be a finite number, got {self.constant!r}",
+                owner="VadConfig",
+                parameter="constant",
             )
         for name in ("adaptive", "speech_band"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidParameterError(
-                    f"VadConfig: {name} must be true or false, got "
-                    f"{getattr(self, name)!r}"
+                    f"must be true or false, got {getattr(self, name)!r}",
+                    owner="VadConfig",
+                    parameter=name,
                 )
 
 
@@ -345,7 +348,9 @@ def _decide_neural(
     """Classify windows of 32 ms; speech begins at `probability`."""
     if rate not in NEURAL_RATES:
         raise InvalidParameterError(
-            f"neural VAD: rate must be 8000 or 16000, got {rate}; resample first"
+            f"must be 8000 or 16000, got {rate}; resample first",
+            owner="neural VAD",
+            parameter="rate",
         )
     detector = _detector(rate)
     detector.reset()

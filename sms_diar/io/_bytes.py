@@ -132,8 +132,10 @@ class ByteSource:
         chunk = self._stream.read(CHUNK)
         if not isinstance(chunk, bytes):
             raise InvalidParameterError(
-                f"{self.name}: source must be a binary stream, got one of "
-                f"{type(chunk).__name__}; open it with mode 'rb'"
+                f"must be a binary stream, got one of {type(chunk).__name__}; open it "
+                f"with mode 'rb'",
+                owner=self.name,
+                parameter="source",
             )
         return chunk
 
@@ -182,8 +184,10 @@ def check_readable(owner: str, source: object) -> None:
     """Refuse values that are neither a path nor an open stream, such as bytes."""
     if not isinstance(source, str | Path) and not hasattr(source, "read"):
         raise InvalidParameterError(
-            f"{owner}: source must be a path or a binary stream, got a value of type "
-            f"{type(source).__name__}"
+            f"must be a path or a binary stream, got a value of type "
+            f"{type(source).__name__}",
+            owner=owner,
+            parameter="source",
         )
 
 

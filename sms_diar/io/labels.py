@@ -67,15 +67,19 @@ def write_labels(
     for name, speaker in labels.items():
         if not isinstance(name, str) or not isinstance(speaker, str):
             raise InvalidParameterError(
-                f"write_labels: labels must map text to text, got {name!r}: "
-                f"{speaker!r}; name the clusters with name_speakers"
+                f"must map text to text, got {name!r}: {speaker!r}; name the clusters "
+                f"with name_speakers",
+                owner="write_labels",
+                parameter="labels",
             )
     for argument, values in (("segments", segments), ("confidence", confidence)):
         missing = [] if values is None else [n for n in labels if n not in values]
         if missing:
             raise InvalidParameterError(
-                f"write_labels: {argument} must contain all ids of labels, but "
-                f"{missing[0]!r} is missing ({len(missing)} of {len(labels)})"
+                f"must contain all ids of labels, but {missing[0]!r} is missing "
+                f"({len(missing)} of {len(labels)})",
+                owner="write_labels",
+                parameter=argument,
             )
     chosen = _format_of(Path(path), format)
     if chosen == "utt2spk":
@@ -115,8 +119,10 @@ def _format_of(path: Path, format: str | None) -> LabelFormat:
         )
     if path.suffix not in _SUFFIXES:
         raise InvalidParameterError(
-            f"write_labels: format must be given for the suffix {path.suffix!r}, one "
-            f"of {', '.join(repr(name) for name in FORMATS)}"
+            f"must be given for the suffix {path.suffix!r}, one of "
+            f"{', '.join(repr(name) for name in FORMATS)}",
+            owner="write_labels",
+            parameter="format",
         )
     return _SUFFIXES[path.suffix]
 

@@ -98,18 +98,23 @@ def contingency_table(
     truth, clusters = np.asarray(truth), np.asarray(clusters)
     if truth.ndim != 1 or clusters.ndim != 1 or len(truth) != len(clusters):
         raise InvalidParameterError(
-            f"contingency_table: truth and clusters must be two lists of equal "
-            f"length, got shapes {truth.shape} and {clusters.shape}"
+            f"truth and clusters must be two lists of equal "
+            f"length, got shapes {truth.shape} and {clusters.shape}",
+            owner="contingency_table",
         )
     if not len(truth):
         raise InvalidParameterError(
-            "contingency_table: truth must have at least one point, got none"
+            "must have at least one point, got none",
+            owner="contingency_table",
+            parameter="truth",
         )
     for name, values in (("truth", truth), ("clusters", clusters)):
         if values.dtype.kind == "f" and np.isnan(values).any():
             raise InvalidParameterError(
-                f"contingency_table: {name} must be labels, got NaN at position "
-                f"{int(np.argmax(np.isnan(values)))}"
+                f"must be labels, got NaN at position "
+                f"{int(np.argmax(np.isnan(values)))}",
+                owner="contingency_table",
+                parameter=name,
             )
     label_names, label = np.unique(truth, return_inverse=True)
     cluster_names, cluster = np.unique(clusters, return_inverse=True)
@@ -352,8 +357,9 @@ class DetectedSpeakers:
     def __post_init__(self) -> None:
         if not self.found or len(self.found) != len(self.true):
             raise InvalidParameterError(
-                f"DetectedSpeakers: found and true must be two lists of equal length, "
-                f"at least 1, got {len(self.found)} and {len(self.true)} numbers"
+                f"found and true must be two lists of equal length, "
+                f"at least 1, got {len(self.found)} and {len(self.true)} numbers",
+                owner="DetectedSpeakers",
             )
 
     @classmethod
@@ -468,14 +474,17 @@ def score_labels(
     for name, side in (("truth", truth), ("labels", labels)):
         if not isinstance(side, Mapping):
             raise InvalidParameterError(
-                f"score_labels: {name} must be a mapping from id to speaker, got "
-                f"{side!r}; read paths with read_labels"
+                f"must be a mapping from id to speaker, got {side!r}; read paths with "
+                f"read_labels",
+                owner="score_labels",
+                parameter=name,
             )
     shared = [name for name in truth if name in labels]
     if not shared:
         raise InvalidParameterError(
-            f"score_labels: truth and labels must share ids, got {len(truth)} and "
-            f"{len(labels)} ids and none in both"
+            f"truth and labels must share ids, got {len(truth)} and "
+            f"{len(labels)} ids and none in both",
+            owner="score_labels",
         )
     # Importing scikit-learn takes longer than scoring.
     from sklearn import metrics  # noqa: PLC0415

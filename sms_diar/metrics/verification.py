@@ -136,8 +136,10 @@ def all_pairs(
     names = np.asarray(speakers)
     if names.ndim != 1 or matrix.shape != (len(names), len(names)):
         raise InvalidParameterError(
-            f"all_pairs: scores must have one row and one column for each of the "
-            f"{names.size} speakers, got shape {matrix.shape}"
+            f"must have one row and one column for each of the {names.size} speakers, "
+            f"got shape {matrix.shape}",
+            owner="all_pairs",
+            parameter="scores",
         )
     row, column = np.triu_indices(len(names), k=1)
     same = np.asarray(names[row] == names[column], dtype=np.bool_)
@@ -150,23 +152,30 @@ def _checked_pairs(
     values, target = np.asarray(scores, dtype=np.float64), np.asarray(same)
     if values.ndim != 1 or target.shape != values.shape:
         raise InvalidParameterError(
-            f"det_curve: scores and same must be two lists of equal length, got "
-            f"shapes {values.shape} and {target.shape}"
+            f"scores and same must be two lists of equal length, got shapes "
+            f"{values.shape} and {target.shape}",
+            owner="det_curve",
         )
     if target.dtype != np.bool_ and not np.isin(target, (0, 1)).all():
         raise InvalidParameterError(
-            "det_curve: same must be true or false for each pair, got other values"
+            "must be true or false for each pair, got other values",
+            owner="det_curve",
+            parameter="same",
         )
     target = target.astype(np.bool_)
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
         raise InvalidParameterError(
-            f"det_curve: scores must be finite, got {values[first]} at position {first}"
+            f"must be finite, got {values[first]} at position {first}",
+            owner="det_curve",
+            parameter="scores",
         )
     n_same = int(np.count_nonzero(target))
     if n_same == 0 or n_same == len(target):
         raise InvalidParameterError(
-            f"det_curve: same must hold pairs of both kinds, got {n_same} of one "
-            f"speaker and {len(target) - n_same} of different speakers"
+            f"must hold pairs of both kinds, got {n_same} of one speaker and "
+            f"{len(target) - n_same} of different speakers",
+            owner="det_curve",
+            parameter="same",
         )
     return values, target

@@ -71,8 +71,10 @@ class CampPlus:
         """
         if frames.ndim != 3 or frames.shape[2] != BANDS or frames.shape[1] < SHORTEST:
             raise InvalidParameterError(
-                f"CampPlus: frames must be of shape (n_windows, n_frames, {BANDS}) "
-                f"with at least {SHORTEST} frames, got {frames.shape}"
+                f"must be of shape (n_windows, n_frames, {BANDS}) with at least "
+                f"{SHORTEST} frames, got {frames.shape}",
+                owner="CampPlus",
+                parameter="frames",
             )
         size = max(1, _FRAMES // frames.shape[1])
         vectors = np.empty((len(frames), self.dim))

@@ -106,6 +106,6 @@ def network(name: str) -> Network:
     if name not in NETWORKS:
         names = ", ".join(NETWORKS)
         raise InvalidParameterError(
-            f"network: name must be one of {names}, got {name!r}"
+            f"must be one of {names}, got {name!r}", owner="network", parameter="name"
         )
     return NETWORKS[name]

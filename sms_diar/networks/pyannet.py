@@ -65,8 +65,10 @@ class PyanNet:
         """
         if windows.ndim != 2 or windows.shape[1] < FIELD:
             raise InvalidParameterError(
-                f"PyanNet: windows must be of shape (n_windows, n_samples) with at "
-                f"least {FIELD} samples, got {windows.shape}"
+                f"must be of shape (n_windows, n_samples) with at least {FIELD} "
+                f"samples, got {windows.shape}",
+                owner="PyanNet",
+                parameter="windows",
             )
         n_frames = (windows.shape[1] - FIELD) // STEP + 1
         values = np.empty((len(windows), n_frames, len(CLASSES)))

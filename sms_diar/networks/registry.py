@@ -40,4 +40,6 @@ def load_named(
             )
         return loaded
     listed = ", ".join(names(group, built_in))
-    raise InvalidParameterError(f"{group}: name must be one of {listed}, got {name!r}")
+    raise InvalidParameterError(
+        f"must be one of {listed}, got {name!r}", owner=group, parameter="name"
+    )

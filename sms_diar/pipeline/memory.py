@@ -48,8 +48,9 @@ def parse_size(text: str) -> int:
         size = int(float(match[1]) * step ** " KMGT".index(match[2].upper() or " "))
     if size < 1:
         raise InvalidParameterError(
-            f"parse_size: max_memory must be a size such as 2G, 500M, 1.5GiB or "
-            f"800MB, got {text!r}"
+            f"must be a size such as 2G, 500M, 1.5GiB or 800MB, got {text!r}",
+            owner="parse_size",
+            parameter="max_memory",
         )
     return size
 
@@ -71,9 +72,11 @@ def require(
     """
     if budget is not None and needed + PROGRAM > budget:
         raise InvalidParameterError(
-            f"{owner}: max_memory must be at least {shown_size(needed + PROGRAM)} for "
-            f"{work} ({shown_size(PROGRAM)} of them for the program itself), got "
-            f"{shown_size(budget)}; {remedy}"
+            f"must be at least {shown_size(needed + PROGRAM)} for {work} "
+            f"({shown_size(PROGRAM)} of them for the program itself), got "
+            f"{shown_size(budget)}; {remedy}",
+            owner=owner,
+            parameter="max_memory",
         )
 
 

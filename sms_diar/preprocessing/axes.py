@@ -86,7 +86,9 @@ def check_shrinkage(owner: str, value: object) -> Shrinkage:
         return "auto"
     if not is_real(value) or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
         raise InvalidParameterError(
-            f"{owner}: shrinkage must be a number in [0, 1] or 'auto', got {value!r}"
+            f"must be a number in [0, 1] or 'auto', got {value!r}",
+            owner=owner,
+            parameter="shrinkage",
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -104,6 +106,8 @@ def check_varied(owner: str, rows: FloatArray, rank: int) -> None:
     """Raise an error if all rows are equal, because they have no axes."""
     if rank == 0:
         raise InvalidParameterError(
-            f"{owner}: X must contain vectors that differ, got {len(rows)} equal "
-            f"sample(s) (n_samples={len(rows)})"
+            f"must contain vectors that differ, got {len(rows)} equal sample(s) "
+            f"(n_samples={len(rows)})",
+            owner=owner,
+            parameter="X",
         )

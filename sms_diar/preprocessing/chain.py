@@ -107,8 +107,9 @@ class FoldedChain:
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or self.offset.shape != self.matrix.shape[:1]:
             raise InvalidParameterError(
-                f"FoldedChain: matrix and offset must be of shapes (q, d) and (q,), "
-                f"got {self.matrix.shape} and {self.offset.shape}"
+                f"matrix and offset must be of shapes (q, d) and (q,), got "
+                f"{self.matrix.shape} and {self.offset.shape}",
+                owner="FoldedChain",
             )
 
     @property
@@ -126,7 +127,9 @@ class FoldedChain:
         rows: FloatArray = check_array(X, dtype=np.float64)
         if rows.shape[1] != self.dim_in:
             raise InvalidParameterError(
-                f"FoldedChain: X must have {self.dim_in} columns, got {rows.shape[1]}"
+                f"must have {self.dim_in} columns, got {rows.shape[1]}",
+                owner="FoldedChain",
+                parameter="X",
             )
         if self.in_length is not None:
             rows = scale_rows(rows, self.in_length)
@@ -161,7 +164,9 @@ def fold(chain: Pipeline) -> FoldedChain:
         if step is not None and step != "passthrough"
     ]
     if not steps:
-        raise InvalidParameterError("fold: chain must have at least one step, got none")
+        raise InvalidParameterError(
+            "must have at least one step, got none", owner="fold", parameter="chain"
+        )
     first = steps[0][1]
     check_is_fitted(first, "n_features_in_")  # LengthNorm itself needs no fitting
     dim = int(first.n_features_in_)
@@ -178,7 +183,8 @@ def fold(chain: Pipeline) -> FoldedChain:
             matrix, offset = factor @ matrix, factor @ offset + shift
         else:
             raise InvalidParameterError(
-                f"fold: step {name!r} must be an affine step of this package, or a "
-                f"LengthNorm at either end of the chain, got {step!r}"
+                f"step {name!r} must be an affine step of this package, or a "
+                f"LengthNorm at either end of the chain, got {step!r}",
+                owner="fold",
             )
     return FoldedChain(matrix, offset, in_length, out_length)

@@ -90,8 +90,10 @@ def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if there are fewer than two speakers."""
     if stats.n_speakers < 2:
         raise InvalidParameterError(
-            f"{owner}: {name} must name at least two speakers, got one class "
-            f"({stats.names[0]}) for n_samples={stats.n_vectors}"
+            f"must name at least two speakers, got one class ({stats.names[0]}) for "
+            f"n_samples={stats.n_vectors}",
+            owner=owner,
+            parameter=name,
         )
     check_repeated(owner, stats, name=name)
 
@@ -100,9 +102,11 @@ def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if no speaker has two vectors."""
     if stats.n_vectors == stats.n_speakers:
         raise InvalidParameterError(
-            f"{owner}: {name} must name some speaker twice, got {stats.n_speakers} "
-            f"speakers for n_samples={stats.n_vectors}; without repetition nothing "
-            f"is known about the variation within speakers"
+            f"must name some speaker twice, got {stats.n_speakers} speakers for "
+            f"n_samples={stats.n_vectors}; without repetition nothing is known about "
+            f"the variation within speakers",
+            owner=owner,
+            parameter=name,
         )
 
 
@@ -170,9 +174,10 @@ class Lda(AffineTransformer):
             n_components = check_count(self._name, "n_components", self.n_components)
             if n_components > maximum:
                 raise InvalidParameterError(
-                    f"{self._name}: n_components must be at most {maximum} for "
-                    f"{stats.n_speakers} speakers in {rows.shape[1]} dimensions, "
-                    f"got {n_components}"
+                    f"must be at most {maximum} for {stats.n_speakers} speakers in "
+                    f"{rows.shape[1]} dimensions, got {n_components}",
+                    owner=self._name,
+                    parameter="n_components",
                 )
         between = stats.between()
         normaliser = inverse_root(stats.within() + smoothing * between, floor)
@@ -210,7 +215,9 @@ def inverse_root(covariance: FloatArray, floor: float) -> FloatArray:
 def _check_smoothing(owner: str, value: object) -> float:
     if not is_real(value) or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
         raise InvalidParameterError(
-            f"{owner}: smoothing must be a number in [0, 1], got {value!r}"
+            f"must be a number in [0, 1], got {value!r}",
+            owner=owner,
+            parameter="smoothing",
         )
     return float(value)  # type: ignore[arg-type]
 
@@ -268,10 +275,12 @@ class Wccn(AffineTransformer):
         spread = np.linalg.eigvalsh(smoothed)
         if spread[0] <= spread[-1] * dim * np.finfo(np.float64).eps:
             raise InvalidParameterError(
-                f"{self._name}: X must vary within speakers in all {dim} dimensions, "
-                f"got n_samples={len(rows)} of {stats.n_speakers} speakers that do "
-                f"not; raise shrinkage (now {self.shrinkage_:g}) or reduce the "
-                f"dimensions with Pca"
+                f"must vary within speakers in all {dim} dimensions, got "
+                f"n_samples={len(rows)} of {stats.n_speakers} speakers that do not; "
+                f"raise shrinkage (now {self.shrinkage_:g}) or reduce the dimensions "
+                f"with Pca",
+                owner=self._name,
+                parameter="X",
             )
         self.mean_ = np.zeros(dim)
         self.components_ = np.linalg.cholesky(np.linalg.inv(smoothed)).T

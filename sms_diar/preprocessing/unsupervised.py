@@ -157,8 +157,10 @@ class Center(AffineTransformer):
             prior = np.asarray(self.prior_mean, dtype=np.float64)
             if prior.shape != (rows.shape[1],) or not np.isfinite(prior).all():
                 raise InvalidParameterError(
-                    f"{self._name}: prior_mean must be {rows.shape[1]} finite numbers, "
-                    f"got an array of shape {prior.shape}"
+                    f"must be {rows.shape[1]} finite numbers, got an array of shape "
+                    f"{prior.shape}",
+                    owner=self._name,
+                    parameter="prior_mean",
                 )
         weight = len(rows) / (len(rows) + shrink)
         self.mean_ = weight * rows.mean(axis=0) + (1.0 - weight) * prior
@@ -252,8 +254,10 @@ class Pca(AffineTransformer):
         elif is_real(value) and 0.0 < value < 1.0:
             return
         raise InvalidParameterError(
-            f"{self._name}: n_components must be a whole number from 1 to the {dim} "
-            f"dimensions of X, a share in (0, 1) or None, got {value!r}"
+            f"must be a whole number from 1 to the {dim} dimensions of X, a share in "
+            f"(0, 1) or None, got {value!r}",
+            owner=self._name,
+            parameter="n_components",
         )
 
 

@@ -17,7 +17,7 @@ DOUBTFUL = 0.7
 
 NEEDS_MATPLOTLIB = (
     "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without figures "
-    "(--set figures=false)"
+    "(figures=false in the settings)"
 )
 
 # Colours of Okabe and Ito, which colour-blind readers can distinguish.

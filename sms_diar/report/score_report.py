@@ -89,10 +89,11 @@ class ReportStyle:
     `format` is one of `TABLE_FORMATS`; CSV is a single table with all metrics,
     unrounded. `everything` shows all metrics instead of the main ones, `only_overall`
     omits single recordings, `mapping` adds the mapping of speakers, and `explain` lists
-    all scoring rules below the tables. `details` shows tables of recordings for each of
-    several systems; `everything` and `mapping` imply it. `width` is the maximum number
-    of characters per line: it limits the columns of a plain table, or folds the table
-    if `everything` is set. None does not limit tables.
+    all scoring rules below the tables instead of the main ones, which are followed by
+    `explain_hint`: how to get the complete list. `details` shows tables of recordings
+    for each of several systems; `everything` and `mapping` imply it. `width` is the
+    maximum number of characters per line: it limits the columns of a plain table, or
+    folds the table if `everything` is set. None does not limit tables.
     """
 
     format: str = "table"
@@ -101,6 +102,7 @@ class ReportStyle:
     mapping: bool = False
     details: bool = False
     explain: bool = False
+    explain_hint: str = ""
     width: int | None = TERMINAL_WIDTH
 
     def __post_init__(self) -> None:
@@ -327,7 +329,8 @@ def _rules(report: ScoreReport, style: ReportStyle) -> str:
     """Format the main scoring rules in one line, or list all of them."""
     if not style.explain:
         name, summary = report.settings.convention.name, report.settings.summary()
-        return style.line(f"{name} rules (--explain): {summary}")
+        hint = f" ({style.explain_hint})" if style.explain_hint else ""
+        return style.line(f"{name} rules{hint}: {summary}")
     dash = "" if style.mark else "- "
     lines = [style.line(f"{dash}{line}") for line in report.settings.sentences()]
     command = f"{dash}md-eval: {report.md_eval}"

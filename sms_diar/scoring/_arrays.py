@@ -14,7 +14,9 @@ def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArra
     rows: FloatArray = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dim:
         raise InvalidParameterError(
-            f"{owner}: {name} must be of shape (n, {dim}), got {rows.shape}"
+            f"must be of shape (n, {dim}), got {rows.shape}",
+            owner=owner,
+            parameter=name,
         )
     return _finite(owner, name, rows)
 
@@ -24,7 +26,7 @@ def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
     vector: FloatArray = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1 or not len(vector):
         raise InvalidParameterError(
-            f"{owner}: {name} must be of shape (d,), got {vector.shape}"
+            f"must be of shape (d,), got {vector.shape}", owner=owner, parameter=name
         )
     return _finite(owner, name, vector)
 
@@ -34,13 +36,17 @@ def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> Flo
     matrix: FloatArray = np.asarray(values, dtype=np.float64)
     if matrix.shape != (dim, dim):
         raise InvalidParameterError(
-            f"{owner}: {name} must be of shape ({dim}, {dim}), got {matrix.shape}"
+            f"must be of shape ({dim}, {dim}), got {matrix.shape}",
+            owner=owner,
+            parameter=name,
         )
     _finite(owner, name, matrix)
     skew = float(np.max(np.abs(matrix - matrix.T)))
     if skew > 1e-8 * float(np.max(np.abs(matrix))):
         raise InvalidParameterError(
-            f"{owner}: {name} must be symmetric, got entries that differ by {skew:.3g}"
+            f"must be symmetric, got entries that differ by {skew:.3g}",
+            owner=owner,
+            parameter=name,
         )
     symmetric: FloatArray = (matrix + matrix.T) / 2.0
     return symmetric
@@ -52,8 +58,9 @@ def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
     is_integer = np.issubdtype(counts.dtype, np.integer)
     if not is_integer or counts.shape not in ((), (n,)) or (counts < 1).any():
         raise InvalidParameterError(
-            f"{owner}: {name} must be a whole number >= 1, or {n} of them, "
-            f"got {values!r}"
+            f"must be a whole number >= 1, or {n} of them, got {values!r}",
+            owner=owner,
+            parameter=name,
         )
     filled: IntArray = np.broadcast_to(counts.astype(np.int64), (n,))
     return filled
@@ -62,6 +69,6 @@ def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
 def _finite(owner: str, name: str, array: FloatArray) -> FloatArray:
     if not np.isfinite(array).all():
         raise InvalidParameterError(
-            f"{owner}: {name} must be finite, got NaN or infinity"
+            "must be finite, got NaN or infinity", owner=owner, parameter=name
         )
     return array

@@ -111,8 +111,9 @@ class BackEnd:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise InvalidParameterError(
-                    f"BackEnd: {name} must be of shape {shape}, got "
-                    f"{getattr(self, name).shape}"
+                    f"must be of shape {shape}, got {getattr(self, name).shape}",
+                    owner="BackEnd",
+                    parameter=name,
                 )
 
     @property
@@ -129,9 +130,11 @@ class BackEnd:
         """Raise an error for vectors that do not match this back end."""
         if embeddings.dim != self.dim:
             raise InvalidParameterError(
-                f"{embeddings.source}: vectors must have the {self.dim} dimensions of "
-                f"the back end, got {embeddings.dim}; use the back end that was "
-                f"trained on this extractor's vectors"
+                f"must have the {self.dim} dimensions of the back end, got "
+                f"{embeddings.dim}; use the back end that was trained on this "
+                f"extractor's vectors",
+                owner=embeddings.source,
+                parameter="vectors",
             )
         if (
             self.extractor is not None
@@ -139,9 +142,11 @@ class BackEnd:
             and self.extractor != embeddings.extractor
         ):
             raise InvalidParameterError(
-                f"{embeddings.source}: vectors must come from the extractor of the "
-                f"back end ({self.extractor}), got vectors of {embeddings.extractor}; "
-                f"use the back end that was trained on this extractor's vectors"
+                f"must come from the extractor of the back end ({self.extractor}), "
+                f"got vectors of {embeddings.extractor}; use the back end that was "
+                f"trained on this extractor's vectors",
+                owner=embeddings.source,
+                parameter="vectors",
             )
 
     def prepare(self, X: npt.ArrayLike) -> FloatArray:
@@ -164,8 +169,10 @@ class BackEnd:
         if not np.isfinite(bias).all():
             row = int(np.argmin(np.isfinite(bias)))
             raise InvalidParameterError(
-                f"BackEnd: vectors must have finite scores, got values that are too "
-                f"large in row {row}; scale them like the vectors of the training"
+                f"must have finite scores, got values that are too large in row "
+                f"{row}; scale them like the vectors of the training",
+                owner="BackEnd",
+                parameter="vectors",
             )
         return PairwiseTerms(u * self.gain, bias, self.constant)
 
@@ -189,8 +196,9 @@ class BackEnd:
         missing = [name for name in ARRAYS if name not in numbers]
         if missing:
             raise InvalidParameterError(
-                f"BackEnd: model file must contain all arrays of a back end, got none "
-                f"named {', '.join(missing)}"
+                f"model file must contain all arrays of a back end, got none named "
+                f"{', '.join(missing)}",
+                owner="BackEnd",
             )
         numbers["normalize_state"] = bool(numbers["normalize_state"])
         return cls(
@@ -238,9 +246,11 @@ def build_backend(
     else:
         if plda.dim != q:
             raise InvalidParameterError(
-                f"build_backend: plda must have the {q} dimensions of the transform's "
-                f"output, got {plda.dim}; check that the transform is not missing and "
-                f"belongs to this model"
+                f"must have the {q} dimensions of the transform's output, got "
+                f"{plda.dim}; check that the transform is not missing and belongs to "
+                f"this model",
+                owner="build_backend",
+                parameter="plda",
             )
         projection, shift = plda.transform, -plda.transform @ plda.mean
         terms = pair_coefficients(plda.psi)
@@ -307,7 +317,8 @@ def backend_from_transform(
     if chain.dim_in != dim or (center is not None and len(center) != dim):
         expected = chain.dim_in if center is None else len(center)
         raise InvalidParameterError(
-            f"backend_from_transform: transform must take the {dim} dimensions of the "
-            f"embeddings, got one for {expected}"
+            f"must take the {dim} dimensions of the embeddings, got one for {expected}",
+            owner="backend_from_transform",
+            parameter="transform",
         )
     return build_backend(chain, plda, center=center, normalize_length=normalize_length)

@@ -29,7 +29,9 @@ def plda_of(backend: BackEnd) -> PldaModel:
     """
     if backend.kind != "plda":
         raise InvalidParameterError(
-            f"plda_of: backend must score by PLDA, got one of kind {backend.kind!r}"
+            f"must score by PLDA, got one of kind {backend.kind!r}",
+            owner="plda_of",
+            parameter="backend",
         )
     r, q = backend.projection.shape
     cross = backend.gain**2
@@ -54,8 +56,10 @@ def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
     q = len(backend.matrix)
     if model.dim != q:
         raise InvalidParameterError(
-            f"with_plda: model must have the {q} dimensions of the output of the back "
-            f"end's chain, got {model.dim}"
+            f"must have the {q} dimensions of the output of the back end's chain, got "
+            f"{model.dim}",
+            owner="with_plda",
+            parameter="model",
         )
     weights = pair_coefficients(model.psi)
     normalises = bool(backend.norm_weights.any())
@@ -153,8 +157,10 @@ def trial_terms(
 
 def _no_model() -> InvalidParameterError:
     return InvalidParameterError(
-        "plda_of: backend must contain the values of a PLDA model, got other values; "
-        "it was not made by build_backend"
+        "must contain the values of a PLDA model, got other values; it was not made "
+        "by build_backend",
+        owner="plda_of",
+        parameter="backend",
     )
 
 

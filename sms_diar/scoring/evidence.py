@@ -98,14 +98,16 @@ def partition_evidence(
     variances: FloatArray = np.asarray(psi, dtype=np.float64)
     if variances.ndim != 1 or not (variances >= 0.0).all():
         raise InvalidParameterError(
-            f"{owner}: psi must be non-negative numbers, got {psi!r}"
+            f"must be non-negative numbers, got {psi!r}", owner=owner, parameter="psi"
         )
     rows = as_rows(owner, "U", U, len(variances))
     names = np.asarray(labels)
     if names.shape != (len(rows),) or not len(rows):
         raise InvalidParameterError(
-            f"{owner}: labels must be one for each of the {len(rows)} vectors (at "
-            f"least one), got shape {names.shape}"
+            f"must be one for each of the {len(rows)} vectors (at least one), got "
+            f"shape {names.shape}",
+            owner=owner,
+            parameter="labels",
         )
     check_share(owner, "weight", weight)
     groups = np.unique(names, return_inverse=True)[1]

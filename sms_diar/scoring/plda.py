@@ -51,13 +51,17 @@ def diagonalise(
         psi, columns = eigh(between, within)
     except LinAlgError as error:
         raise InvalidParameterError(
-            f"{owner}: within must be positive definite, got a matrix that is not; "
-            f"reduce the dimensions or use more vectors"
+            "must be positive definite, got a matrix that is not; reduce the "
+            "dimensions or use more vectors",
+            owner=owner,
+            parameter="within",
         ) from error
     if psi[0] < -1e-8 * max(1.0, float(psi[-1])):
         raise InvalidParameterError(
-            f"{owner}: between must not have negative variances, got {psi[0]:.3g} "
-            f"times the within-speaker variance in some direction"
+            f"must not have negative variances, got {psi[0]:.3g} times the "
+            f"within-speaker variance in some direction",
+            owner=owner,
+            parameter="between",
         )
     order = np.argsort(psi)[::-1]
     return fix_signs(columns[:, order].T), np.maximum(psi[order], 0.0)
@@ -120,8 +124,10 @@ def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
     rows = as_rows("transform_plda", "matrix", matrix, model.dim)
     if np.linalg.matrix_rank(rows) < len(rows):
         raise InvalidParameterError(
-            f"transform_plda: matrix must have independent rows, got {len(rows)} rows "
-            f"of rank {np.linalg.matrix_rank(rows)}"
+            f"must have independent rows, got {len(rows)} rows of rank "
+            f"{np.linalg.matrix_rank(rows)}",
+            owner="transform_plda",
+            parameter="matrix",
         )
     factor = rows @ np.linalg.inv(model.transform)
     transform, psi = diagonalise(

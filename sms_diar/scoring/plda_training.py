@@ -274,8 +274,10 @@ def _labelled_stats(
     names = np.asarray(labels)
     if names.shape != (len(rows),) or not len(rows):
         raise InvalidParameterError(
-            f"{owner}: labels must be one for each of the {len(rows)} vectors (at "
-            f"least one), got shape {names.shape}"
+            f"must be one for each of the {len(rows)} vectors (at least one), got "
+            f"shape {names.shape}",
+            owner=owner,
+            parameter="labels",
         )
     return speaker_stats(rows, names)
 
@@ -285,9 +287,11 @@ def _check_scatter(owner: str, stats: SpeakerStats) -> None:
     rounding = variances[-1] * len(variances) * np.finfo(np.float64).eps
     if variances[0] <= rounding:
         raise InvalidParameterError(
-            f"{owner}: X must vary within speakers in all {len(variances)} dimensions, "
-            f"got n_samples={stats.n_vectors} of {stats.n_speakers} speakers that do "
-            f"not; reduce the dimensions with Pca, or use estimation='kaldi'"
+            f"must vary within speakers in all {len(variances)} dimensions, got "
+            f"n_samples={stats.n_vectors} of {stats.n_speakers} speakers that do not; "
+            f"reduce the dimensions with Pca, or use estimation='kaldi'",
+            owner=owner,
+            parameter="X",
         )
 
 
@@ -339,7 +343,9 @@ def adapt_plda(
     shift = check_not_negative(owner, "mean_diff_scale", mean_diff_scale)
     rows = as_rows(owner, "X", X, model.dim)
     if not len(rows):
-        raise InvalidParameterError(f"{owner}: X must contain vectors, got none")
+        raise InvalidParameterError(
+            "must contain vectors, got none", owner=owner, parameter="X"
+        )
     mean = rows.mean(axis=0)
     centred = rows - mean
     offset = mean - model.mean

@@ -169,8 +169,9 @@ class BilinearScorer(metaclass=ABCMeta):
         probe = np.asarray(test, dtype=np.float64)
         if probe.shape != (self.dim,) or not len(rows):
             raise InvalidParameterError(
-                f"{self._name}: score takes enrol of shape (n, {self.dim}) and test "
-                f"of shape ({self.dim},), got {rows.shape} and {probe.shape}"
+                f"score takes enrol of shape (n, {self.dim}) and test of shape "
+                f"({self.dim},), got {rows.shape} and {probe.shape}",
+                owner=self._name,
             )
         return rows.mean(axis=0, keepdims=True), len(rows), probe[None]
 

@@ -50,12 +50,15 @@ class Acoustics:
             value = getattr(self, name)
             if value is not None and not is_real(value):
                 raise InvalidParameterError(
-                    f"simulate: {name} must be a finite number of dB, got {value!r}"
+                    f"must be a finite number of dB, got {value!r}",
+                    owner="simulate",
+                    parameter=name,
                 )
         if self.level is not None and self.level > 0.0:
             raise InvalidParameterError(
-                f"simulate: level must be at most 0 dB of full scale, got "
-                f"{self.level!r}"
+                f"must be at most 0 dB of full scale, got {self.level!r}",
+                owner="simulate",
+                parameter="level",
             )
         check_not_negative("simulate", "level_spread", self.level_spread)
         if self.rt60 is not None:

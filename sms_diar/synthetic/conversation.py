@@ -133,8 +133,11 @@ class TurnTaking:
         check_positive("simulate", "turn_mean", self.turn_mean)
         if self.turn_mean < self.turn_min:
             raise InvalidParameterError(
-                f"simulate: turn_mean must be at least turn_min ({self.turn_min:g} s), "
-                f"got {self.turn_mean!r}"
+                f"must be at least turn_min ({self.turn_min:g} s), got "
+                f"{self.turn_mean!r}",
+                owner="simulate",
+                parameter="turn_mean",
+                mentions=("turn_min",),
             )
         if self.turn_segments is not None:
             minimum, maximum = self.turn_segments
@@ -143,8 +146,9 @@ class TurnTaking:
         check_not_negative("simulate", "pause_mean", self.pause_mean)
         if not is_real(self.overlap) or not 0.0 <= self.overlap <= MOST_OVERLAP:
             raise InvalidParameterError(
-                f"simulate: overlap must be a number in [0, {MOST_OVERLAP}], got "
-                f"{self.overlap!r}"
+                f"must be a number in [0, {MOST_OVERLAP}], got {self.overlap!r}",
+                owner="simulate",
+                parameter="overlap",
             )
         check_choice("simulate", "dominance", self.dominance, DOMINANCE)
 

@@ -61,8 +61,10 @@ def draw_gaussians(
     check_not_negative("draw_gaussians", "std", std)
     if centres.ndim != 2 or len(centres) != len(sizes):
         raise InvalidParameterError(
-            f"draw_gaussians: means must be one row for each of the {len(sizes)} "
-            f"sizes, got shape {centres.shape}"
+            f"must be one row for each of the {len(sizes)} sizes, got shape "
+            f"{centres.shape}",
+            owner="draw_gaussians",
+            parameter="means",
         )
     for size in sizes:
         check_count("draw_gaussians", "sizes", size)
@@ -80,8 +82,10 @@ def draw_corner_means(
     check_count("draw_corner_means", "n_clusters", n_clusters)
     if n_clusters > 2**dim:
         raise InvalidParameterError(
-            f"draw_corner_means: n_clusters must be at most the {2**dim} corners of "
-            f"a cube in {dim} dimensions, got {n_clusters}"
+            f"must be at most the {2**dim} corners of a cube in {dim} dimensions, got "
+            f"{n_clusters}",
+            owner="draw_corner_means",
+            parameter="n_clusters",
         )
     rng = as_generator(random_state)
     while True:

@@ -53,9 +53,12 @@ def plan_conversation(
     if length < len(passages) * planner.shortest:
         needed = len(passages) * planner.shortest * grain_ms / 1000
         raise InvalidParameterError(
-            f"simulate: duration must let each of {len(passages)} speakers have a turn "
-            f"({needed:g} s), got {length * grain_ms / 1000:g} s; raise it, or lower "
-            f"turn_min or speakers"
+            f"must let each of {len(passages)} speakers have a turn ({needed:g} s), "
+            f"got {length * grain_ms / 1000:g} s; raise it, or lower turn_min or "
+            f"speakers",
+            owner="simulate",
+            parameter="duration",
+            mentions=("turn_min",),
         )
     planner.run()
     return Conversation(

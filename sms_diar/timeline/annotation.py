@@ -86,14 +86,18 @@ class Annotation(Sequence[Turn]):
         for turn in turns:
             if not isinstance(turn, Turn):
                 raise InvalidParameterError(
-                    f"Annotation.from_turns: turns must be of type Turn, got {turn!r}"
+                    f"must be of type Turn, got {turn!r}",
+                    owner="Annotation.from_turns",
+                    parameter="turns",
                 )
             segment = turn.segment
             start, end = ticks_of(segment.start), ticks_of(segment.end)
             try:
                 builder.add(segment.recording, "1", turn.speaker, start, end, 0)
             except ValueError as error:
-                raise InvalidParameterError(f"Annotation.from_turns: {error}") from None
+                raise InvalidParameterError(
+                    str(error), owner="Annotation.from_turns"
+                ) from None
         builder.close_file(source)
         return builder.annotation()
 
@@ -298,7 +302,9 @@ def refuse_turns_path(owner: str, turns: object) -> None:
 def require_turns(owner: str, name: str, annotation: Annotation) -> None:
     """Raise an error if the annotation has no turns."""
     if not len(annotation):
-        raise InvalidParameterError(f"{owner}: {name} must hold turns, got none")
+        raise InvalidParameterError(
+            "must hold turns, got none", owner=owner, parameter=name
+        )
 
 
 def turn_problems(annotation: Annotation) -> list[Problem]:

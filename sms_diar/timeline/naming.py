@@ -43,12 +43,14 @@ def name_speakers(
         seconds = np.asarray(durations, dtype=np.float64)
         if seconds.shape != (len(listed),):
             raise InvalidParameterError(
-                f"name_speakers: durations must be one number for each of "
-                f"{len(listed)} labels, got shape {seconds.shape}"
+                f"must be one number for each of {len(listed)} labels, got shape "
+                f"{seconds.shape}",
+                owner="name_speakers",
+                parameter="durations",
             )
         if not (np.isfinite(seconds) & (seconds >= 0.0)).all():
             raise InvalidParameterError(
-                "name_speakers: durations must be finite and >= 0"
+                "must be finite and >= 0", owner="name_speakers", parameter="durations"
             )
         total = dict.fromkeys(order, 0.0)
         for label, length in zip(listed, seconds.tolist(), strict=True):
@@ -84,8 +86,10 @@ def rename_speakers(turns: Iterable[Turn], rename: Mapping[str, str]) -> list[Tu
         new = rename.get(old, old)
         if new in owners:
             raise InvalidParameterError(
-                f"rename_speakers: rename must keep speakers apart, got {new!r} for "
-                f"{owners[new]!r} and {old!r}; merge them instead"
+                f"must keep speakers apart, got {new!r} for {owners[new]!r} and "
+                f"{old!r}; merge them instead",
+                owner="rename_speakers",
+                parameter="rename",
             )
         owners[new] = old
     return [replace(t, speaker=rename.get(t.speaker, t.speaker)) for t in turns]
@@ -137,8 +141,10 @@ def _check_speakers(
             listed = ", ".join(map(repr, speakers[:_MOST_LISTED]))
             more = ", ..." if len(speakers) > _MOST_LISTED else ""
             raise InvalidParameterError(
-                f"{owner}: {name} must name speakers of the turns, got {speaker!r}; "
-                f"the speakers are {listed}{more}"
+                f"must name speakers of the turns, got {speaker!r}; the speakers are "
+                f"{listed}{more}",
+                owner=owner,
+                parameter=name,
             )
     return speakers
 

@@ -72,7 +72,9 @@ def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
     elif isinstance(seconds, float):
         if not math.isfinite(seconds):
             raise InvalidParameterError(
-                f"ticks_of: seconds must be finite, got {seconds!r}"
+                f"must be finite, got {seconds!r}",
+                owner="ticks_of",
+                parameter="seconds",
             )
         exact = Decimal(repr(float(seconds)))  # repr of NumPy floats includes the type
     else:

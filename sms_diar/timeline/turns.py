@@ -99,13 +99,16 @@ def labels_to_turns(
     for name, speaker in labels.items():
         if name not in segments:
             raise InvalidParameterError(
-                f"labels_to_turns: segments must cover all labels, got none for "
-                f"{name!r}"
+                f"must cover all labels, got none for {name!r}",
+                owner="labels_to_turns",
+                parameter="segments",
             )
         if not isinstance(speaker, str):
             raise InvalidParameterError(
-                f"labels_to_turns: labels must be names, got {speaker!r} for {name!r}; "
-                f"name the clusters with name_speakers"
+                f"must be names, got {speaker!r} for {name!r}; name the clusters with "
+                f"name_speakers",
+                owner="labels_to_turns",
+                parameter="labels",
             )
         window = segments[name]
         windows[window.recording].append(

@@ -164,8 +164,9 @@ def _check_disjoint(regions: list[Segment]) -> Iterator[Segment]:
             and region.start < previous.end
         ):
             raise InvalidParameterError(
-                f"windows_of_regions: regions must not overlap, got {previous} and "
-                f"{region}; merge them first"
+                f"must not overlap, got {previous} and {region}; merge them first",
+                owner="windows_of_regions",
+                parameter="regions",
             )
         yield region
         previous = region
@@ -183,6 +184,7 @@ def _check(length: float, shift: float, shortest: float) -> None:
     for name, value in (("shift", shift), ("shortest", shortest)):
         if value > length:
             raise InvalidParameterError(
-                f"windows: {name} must be at most the length of {length:g} seconds, "
-                f"got {value!r}"
+                f"must be at most the length of {length:g} seconds, got {value!r}",
+                owner="windows",
+                parameter=name,
             )

@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import sms_diar
+from sms_diar.cli.commands.cluster import LABEL_SUFFIXES
+from sms_diar.cli.options.methods import SWITCHES, method_table
+from sms_diar.clustering.methods import METHODS
+from sms_diar.io import labels
 from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.kaldi.tables import write_segments
@@ -31,6 +35,8 @@ def folder(tmp_path):
     write_embeddings(tmp_path / "x.csv", EmbeddingSet(ids, X))
     segments = {name: Segment("call", i, i + 1.5) for i, name in enumerate(ids)}
     write_segments(tmp_path / "segments", segments)
+    model = plda_from_covariances(np.zeros(6), 0.09 * np.eye(6), 9.0 * np.eye(6))
+    write_plda(tmp_path / "plda", model)
     return tmp_path
 
 
@@ -39,6 +45,7 @@ def speakers_of(text):
 
 
 EXPECTED = ["spk-01", "spk-02", "spk-03"] * 20
+WITH_K = ("sms-paper", "ms", "bms", "dsms")
 
 
 @pytest.mark.parametrize("name", ["x.ark", "x.scp", "x.npz", "x.csv"])
@@ -79,71 +86,20 @@ def test_prints_json_for_machines(folder, run_cli):
     assert content == sms_diar.cluster(folder / "x.ark", num_speakers=2).to_dict()
 
 
-def write_crowd(folder, n_speakers=20, n_rows=4):
-    """Write segments of many speakers."""
+def test_doubts_are_lines_on_standard_error_and_in_the_json(folder, run_cli):
     rng = np.random.default_rng(0)
-    X = np.repeat(rng.standard_normal((n_speakers, 64)), n_rows, axis=0)
+    X = np.repeat(rng.standard_normal((20, 64)), 4, axis=0)
     X += 0.3 * rng.standard_normal(X.shape)
     ids = tuple(f"s{i}" for i in range(len(X)))
     write_embeddings(folder / "crowd.npz", EmbeddingSet(ids, X))
-    return folder / "crowd.npz"
-
-
-def test_doubts_are_lines_on_standard_error(folder, run_cli):
-    crowd = write_crowd(folder)
-    result = run_cli("cluster", crowd, "--method", "ahc", "--threshold", "-99")
+    merged = ("cluster", folder / "crowd.npz", "--method", "ahc", "--threshold", "-99")
+    result = run_cli(*merged)
     assert result.returncode == 0
     assert set(speakers_of(result.stdout)) == {"spk-01"}
-    doubt = "all: in doubt: average linkage separates the segments much better"
-    assert f"{doubt}, into about 20 clusters" in result.stderr
-
-
-def test_doubts_are_in_the_json(folder, run_cli):
-    crowd = write_crowd(folder)
-    result = run_cli(
-        "cluster", crowd, "--method", "ahc", "--threshold", "-99", "--json"
-    )
-    [session] = json.loads(result.stdout)["sessions"]
+    assert "sms-diar: all: in doubt: " in result.stderr
+    [session] = json.loads(run_cli(*merged, "--json").stdout)["sessions"]
     assert session["rival"] == 20
-    [doubt] = session["doubts"]
-    assert doubt.endswith("several speakers may share a label")
-
-
-def test_probabilities_are_in_the_json(folder, run_cli):
-    content = json.loads(run_cli("cluster", write_crowd(folder, 3), "--json").stdout)
-    [session] = content["sessions"]
-    assert set(content["confidence"]) == set(content["labels"])
-    assert sum(session["count_posterior"].values()) == pytest.approx(1.0)
-    assert str(session["n_speakers"]) in session["count_posterior"]
-
-
-def test_a_number_that_the_caller_fixed_raises_no_doubt(folder, run_cli):
-    result = run_cli("cluster", write_crowd(folder), "--num-speakers", 1)
-    assert result.returncode == 0
-    assert "in doubt" not in result.stderr
-
-
-def test_a_trained_back_end_is_used(folder, run_cli):
-    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
-    backend = train_backend(X, truth, n_components=5)
-    write_model(folder / "backend.npz", backend_to_model(backend))
-    result = run_cli("cluster", folder / "x.ark", "--plda", folder / "backend.npz")
-    assert speakers_of(result.stdout) == EXPECTED
-    assert "plda scores of 5 dimensions" in result.stderr
-
-
-def test_a_kaldi_plda_model_is_used(folder, run_cli):
-    model = plda_from_covariances(np.zeros(6), 0.09 * np.eye(6), 9.0 * np.eye(6))
-    write_plda(folder / "plda", model)
-    result = run_cli("cluster", folder / "x.ark", "--plda", folder / "plda")
-    assert speakers_of(result.stdout) == EXPECTED
-
-
-@pytest.mark.parametrize("choice", [(), ("--method", "sms-paper", "-k", 4)])
-def test_the_seed_decides(folder, choice, run_cli):
-    first = run_cli("cluster", folder / "x.ark", *choice, "--seed", 1).stdout
-    assert len(first.splitlines()) == 60
-    assert first == run_cli("cluster", folder / "x.ark", *choice, "--seed", 1).stdout
+    assert len(session["doubts"]) == 1
 
 
 def fails(result, message):
@@ -153,26 +109,31 @@ def fails(result, message):
     assert f"sms-diar: {message}" in result.stderr
 
 
-def test_a_missing_file_is_named(tmp_path, run_cli):
-    fails(
-        run_cli("cluster", tmp_path / "no.ark"), f"{tmp_path / 'no.ark'}: no such file"
-    )
-
-
-def test_a_truncated_ark_is_named_and_nothing_is_written(folder, run_cli):
-    data = (folder / "x.ark").read_bytes()
-    (folder / "cut.ark").write_bytes(data[:-7])
-    result = run_cli("cluster", folder / "cut.ark", "-o", folder / "labels")
-    fails(result, f"{folder / 'cut.ark'}: ")
-    assert "seg-59" in result.stderr
+@pytest.mark.parametrize("name", ["cut.ark", "gone.ark", "nan.npz", "pipe.scp"])
+def test_a_wrong_file_is_named_and_nothing_is_written(folder, name, run_cli):
+    (folder / "cut.ark").write_bytes((folder / "x.ark").read_bytes()[:-7])
+    np.savez(folder / "nan.npz", ids=["a", "b"], vectors=[[1.0, 2.0], [np.nan, 3.0]])
+    (folder / "pipe.scp").write_text("a cat x.vec |\n")  # needs --allow-commands
+    result = run_cli("cluster", folder / name, "-o", folder / "labels")
+    fails(result, f"{folder / name}:")
     assert not (folder / "labels").exists()
 
 
-def test_nan_is_named(folder, run_cli):
-    X, _ = vectors()
-    X[5, 2] = np.nan
-    np.savez(folder / "nan.npz", ids=[f"s{i}" for i in range(60)], vectors=X)
-    fails(run_cli("cluster", folder / "nan.npz"), f"{folder / 'nan.npz'}: ")
+def test_files_that_do_not_fit_together_are_refused(folder, run_cli):
+    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
+    write_model(folder / "b.npz", backend_to_model(train_backend(X, truth)))
+    np.savez(folder / "t.npz", mean1=np.zeros(6), lda=np.eye(6), mean2=np.zeros(6))
+    short = plda_from_covariances(np.zeros(4), np.eye(4), np.eye(4))
+    write_plda(folder / "short", short)
+    lines = (folder / "segments").read_text().splitlines(keepends=True)
+    (folder / "segments").write_text("".join(lines[2:]))
+    for options, start in (
+        (("--plda", folder / "short"), f"{folder / 'short'}: "),
+        (("--plda", folder / "b.npz", "--transform", folder / "t.npz"), "--transform"),
+        (("--segments", folder / "segments"), f"{folder / 'segments'}: "),
+        (("--num-speakers", 61), "--num-speakers must be at most"),
+    ):
+        fails(run_cli("cluster", folder / "x.ark", *options), start)
 
 
 def misused(result, message):
@@ -180,17 +141,6 @@ def misused(result, message):
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
     # Boxes wrap long words such as paths, so whitespace is ignored.
     assert "".join(message.split()) in "".join(result.stderr.replace("│", "").split())
-
-
-def test_rttm_needs_times(folder, run_cli):
-    misused(
-        run_cli("cluster", folder / "x.ark", "--rttm", folder / "o.rttm"),
-        "--rttm: needs the times of the segments; add --segments",
-    )
-    misused(
-        run_cli("cluster", folder / "x.ark", "--per-recording"),
-        "--per-recording: needs the recording of each segment; add --segments",
-    )
 
 
 def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli):
@@ -204,10 +154,12 @@ def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli
             ("--num-speakers", 5, "--max-speakers", 9),
             "--num-speakers: cannot be combined with",
         ),
-        (("-k", 5), "-k: is not an option of sms; it applies to sms-paper, ms"),
+        (("-k", 5), "-k: is not an option of sms"),
         (("--method", "ms", "--threshold", 1), "--threshold: is not an option of ms"),
-        (("--method", "vbx"), "vbx needs a PLDA model; add --plda"),
+        (("--method", "vbx"), "--method: vbx needs a PLDA model"),
         (("-o", tmp_path / "x.doc"), "x.doc: unknown suffix"),
+        (("--rttm", tmp_path / "o.rttm"), "--rttm: needs the times"),
+        (("--per-recording",), "--per-recording: needs the recording"),
     ):
         misused(run_cli("cluster", "none.ark", *arguments), message)
     for option in ("-o", "--rttm"):
@@ -218,17 +170,12 @@ def test_a_wrong_command_line_is_found_before_anything_is_read(tmp_path, run_cli
 
 
 def test_suffixes_of_labels_are_those_of_the_writer():
-    from sms_diar.cli.cluster import LABEL_SUFFIXES
-    from sms_diar.io.labels import _SUFFIXES
-
-    assert set(LABEL_SUFFIXES) == set(_SUFFIXES)
+    assert set(LABEL_SUFFIXES) == set(labels._SUFFIXES)
 
 
 def test_files_in_each_others_place_are_recognised(folder, run_cli):
     X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
     write_model(folder / "model.npz", backend_to_model(train_backend(X, truth)))
-    model = plda_from_covariances(np.zeros(6), 0.09 * np.eye(6), 9.0 * np.eye(6))
-    write_plda(folder / "plda", model)
     np.savez(folder / "t.npz", mean1=np.zeros(6), lda=np.eye(6), mean2=np.zeros(6))
     (folder / "utt2spk").write_text("seg-00 ann\nseg-01 bob\n")
     (folder / "x.rttm").write_text("SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n")
@@ -257,15 +204,6 @@ def test_files_in_each_others_place_are_recognised(folder, run_cli):
         fails(result, f"{folder / wrong}: {message}")
 
 
-def test_numbers_without_ids_are_clustered_whole(folder, run_cli):
-    X, _ = vectors()
-    np.savetxt(folder / "numbers.csv", X, delimiter=",")
-    result = run_cli("cluster", folder / "numbers.csv")
-    assert speakers_of(result.stdout) == EXPECTED
-    assert "60 segments of 6 dimensions" in result.stderr
-    assert result.stdout.startswith("row-00000 spk-01\n")
-
-
 def test_bounds_of_all_recordings_are_checked_before_the_first(folder, run_cli):
     lines = (folder / "segments").read_text().splitlines()
     lines[-1] = lines[-1].replace(" call ", " other ")
@@ -280,77 +218,12 @@ def test_bounds_of_all_recordings_are_checked_before_the_first(folder, run_cli):
     )
 
 
-def test_ids_without_segment_are_named(folder, run_cli):
-    lines = (folder / "segments").read_text().splitlines()
-    (folder / "segments").write_text("\n".join(lines[2:]) + "\n")
-    fails(
-        run_cli("cluster", folder / "x.ark", "--segments", folder / "segments"),
-        f"{folder / 'segments'}: must list all segments of {folder / 'x.ark'}, got "
-        f"none for 2 of 60 ids ('seg-00', 'seg-01')",
-    )
-
-
 def test_segments_without_embedding_are_noted(folder, run_cli):
     with (folder / "segments").open("a") as file:
         file.write("seg-99 call 70 71\n")
     result = run_cli("cluster", folder / "x.ark", "--segments", folder / "segments")
     assert result.returncode == 0
     assert "1 segments have no embedding; ignored" in result.stderr
-
-
-def test_a_plda_model_of_another_dimension_is_explained(folder, run_cli):
-    model = plda_from_covariances(np.zeros(4), np.eye(4), np.eye(4))
-    write_plda(folder / "plda", model)
-    fails(
-        run_cli("cluster", folder / "x.ark", "--plda", folder / "plda"),
-        f"{folder / 'plda'}: a PLDA model of 4 dimensions cannot score the "
-        f"6-dimensional vectors of {folder / 'x.ark'}; set transform to the one "
-        f"that comes before it",
-    )
-
-
-def test_a_back_end_brings_its_own_transform(folder, run_cli):
-    X, truth = vectors(n_speakers=40, per_speaker=8, seed=1)
-    write_model(folder / "b.npz", backend_to_model(train_backend(X, truth)))
-    np.savez(folder / "t.npz", mean1=np.zeros(6), lda=np.eye(6), mean2=np.zeros(6))
-    fails(
-        run_cli(
-            "cluster", folder / "x.ark",
-            "--plda", folder / "b.npz", "--transform", folder / "t.npz",
-        ),
-        f"--transform must be omitted, because {folder / 'b.npz'} has its own, got "
-        f"{folder / 't.npz'}",
-    )  # fmt: skip
-
-
-def test_commands_in_an_scp_need_the_flag(folder, run_cli):
-    (folder / "pipe.scp").write_text(f"a cat {folder / 'one.vec'} |\n")
-    fails(run_cli("cluster", folder / "pipe.scp"), f"{folder / 'pipe.scp'}:1: ")
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_small_sets_are_fine(folder, n, run_cli):
-    X, _ = vectors()
-    write_embeddings(
-        folder / "small.npz", EmbeddingSet(tuple(f"s{i}" for i in range(n)), X[:n])
-    )
-    result = run_cli("cluster", folder / "small.npz")
-    assert result.returncode == 0, result.stderr
-    assert len(result.stdout.splitlines()) == n
-
-
-def test_equal_vectors_are_one_speaker(folder, run_cli):
-    ids = tuple(f"s{i}" for i in range(30))
-    write_embeddings(folder / "equal.npz", EmbeddingSet(ids, np.full((30, 4), 0.5)))
-    result = run_cli("cluster", folder / "equal.npz")
-    assert set(speakers_of(result.stdout)) == {"spk-01"}
-
-
-def test_more_speakers_than_segments_is_refused(folder, run_cli):
-    fails(
-        run_cli("cluster", folder / "x.ark", "--num-speakers", 61),
-        "--num-speakers must be at most the number of segments (60), got 61",
-    )
 
 
 @pytest.mark.corpus
@@ -393,3 +266,65 @@ def test_across_says_who_appears_in_several_recordings(folder, run_cli):
     result = run_cli("cluster", folder / "x.ark", "--utt2rec", folder / "utt2rec")
     assert result.returncode == 2
     assert "requires --across" in result.stderr
+
+
+# --- methods -----------------------------------------------------------------
+
+
+def summary(result):
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_clear_speakers(folder, method, run_cli):
+    # With 17, DSMS draws up to 24 neighbours, more than the 20 available.
+    k = ("-k", 9) if method in WITH_K else ()
+    result = run_cli(
+        "cluster", folder / "x.ark", "--plda", folder / "plda", "--method", method, *k
+    )
+    assert result.returncode == 0, result.stderr
+    assert speakers_of(result.stdout) == EXPECTED
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_takes_its_options(folder, method, run_cli):
+    """All but VBx need no model; bounds are kept; k is shown where there is one."""
+    given = ("cluster", folder / "x.ark", "--method", method, "--max-speakers", 2)
+    if method == "vbx":
+        given = (*given, "--plda", folder / "plda")
+    content = summary(run_cli(*given, "--json"))
+    [session] = content["sessions"]
+    assert (content["method"], len(content["labels"])) == (method, 60)
+    assert session["n_speakers"] <= 2
+    table = run_cli(*given, "-o", folder / "labels").stdout
+    head, *_, last = (line.split() for line in table.splitlines())
+    with_k = run_cli(*given, "-k", 5, "--json")
+    if method in WITH_K:
+        # DSMS draws k of 10 to 24, or of 3 to 7, and names the largest.
+        assert session["k"] == (24 if method == "dsms" else 17)
+        assert (head[-1], last[-1]) == ("k", str(session["k"]))
+        assert summary(with_k)["sessions"][0]["k"] == (7 if method == "dsms" else 5)
+    else:
+        assert session["k"] is None
+        assert head == ["session", "segments", "speakers"]
+        misused(with_k, f"-k: is not an option of {method}; it applies to sms-paper")
+
+
+def test_the_threshold_decides_where_ahc_stops(folder, run_cli):
+    given = ("cluster", folder / "x.ark", "--plda", folder / "plda", "--json")
+    high = run_cli(*given, "--method", "ahc", "--threshold", "1e9")
+    low = run_cli(*given, "--method", "ahc", "--threshold", "-1e9")
+    assert summary(high)["sessions"][0]["n_speakers"] == 60
+    assert summary(low)["sessions"][0]["n_speakers"] == 1
+
+
+def test_the_page_about_embeddings_has_the_table_of_the_registry(root):
+    page = root / "docs" / "use" / "embeddings.md"
+    assert method_table() in page.read_text(encoding="utf-8")
+
+
+def test_the_command_has_a_switch_for_some_options_only():
+    offered = {name for method in METHODS.values() for name in method.options}
+    assert set(SWITCHES) <= offered
+    assert offered - set(SWITCHES) == {"merge_threshold", "max_steps"}

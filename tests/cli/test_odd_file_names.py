@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from sms_diar.datasets import sample_conversation
-from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.turns.files import read_annotation
 from sms_diar.types import EmbeddingSet
 
@@ -123,12 +123,6 @@ def test_vectors_are_clustered_and_models_trained(run_cli, tmp_path, odd, ark):
     train = ("plda", "train", ark, tmp_path / "utt2spk", "-o", odd(".npz"))
     printed(run_cli(*train, "--json"))
     assert r"caf\udce9.ark" in printed(run_cli("plda", "info", odd(".npz")))
-
-
-def test_a_list_of_vectors_names_its_archive_by_the_bytes_of_the_name(odd, ark):
-    vectors = read_embeddings(ark)
-    assert b"caf\xe9.ark:" in odd(".scp").read_bytes()
-    assert read_embeddings(odd(".scp")).ids == vectors.ids
 
 
 def test_data_directories_are_read(run_cli, odd, wav):

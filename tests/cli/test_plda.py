@@ -3,19 +3,16 @@
 import json
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sms_diar.cli.main import main
-from sms_diar.datasets import default_model_path
 from sms_diar.io.embeddings.arrays import write_npz
-from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
+from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import (
     Centering,
-    LinearTransform,
     VbxTransform,
     write_transform,
 )
@@ -89,10 +86,10 @@ def refusal(here, sms_diar):
         got, out, err = sms_diar(*arguments)
         assert (got, out) == (code, "")
         assert {path: path.read_bytes() for path in here.iterdir()} == before
-        if code == 1:
-            assert err.startswith("sms-diar: ")
-            return err.removeprefix("sms-diar: ").removesuffix("\n")
-        return " ".join(re.sub("[─│╭╮╰╯]", " ", err).split())
+        if code == 2:
+            return " ".join(re.sub("[─│╭╮╰╯]", " ", err).split())
+        assert err.startswith("sms-diar: ")
+        return err.removeprefix("sms-diar: ").removesuffix("\n")
 
     return run
 
@@ -126,18 +123,9 @@ def test_train_writes_the_back_end_that_train_backend_gives(
         f"wrote m.npz: 48 vectors of 12 speakers, 5 -> 3 dimensions, log-likelihood "
         f"{start:.6g} -> {end:.6g}\n"
     )
-    assert {**got.notes, "log_likelihood_start": 0, "log_likelihood_end": 0} == {
-        "vectors": 48,
-        "speakers": 12,
-        "dim_in": 5,
-        "dim": 3,
-        "chain": "length, PCA, whitening, length",
-        "estimation": "ml",
-        "iterations": 20,
-        "log_likelihood_start": 0,
-        "log_likelihood_end": 0,
-        "source": "x.ark",
-    }
+    assert got.notes["chain"] == "length, PCA, whitening, length"
+    assert (got.notes["estimation"], got.notes["iterations"]) == ("ml", 20)
+    assert got.notes["source"] == "x.ark"
 
 
 def test_train_takes_speakers_from_the_npz_and_answers_machines(sms_diar):
@@ -195,59 +183,57 @@ def test_train_names_ids_of_one_side_only(here, sms_diar, refused, speakers):
     lines = (here / "utt2spk").read_text().splitlines(keepends=True)
     (here / "utt2spk").write_text("".join([*lines[5:], "zz1 zz\n", "zz2 zz\n"]))
     message = refused("train", "x.npz", "utt2spk", "-o", "m.npz")
-    assert message == (
-        "x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-0, s00-1, s00-2, ...) "
-        "and 2 of 45 labels have no vector (zz1, zz2); add them, or skip them "
-        "with intersect=True"
-    )
+    assert message.startswith("x.npz: 5 of 48 vectors have no speaker in utt2spk (s00-")
+    assert "2 of 45 labels have no vector (zz1, zz2)" in message
     code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz", "--intersect")
     assert code == 0
     assert out.startswith("wrote m.npz: 43 vectors of 11 speakers")
 
 
-def test_train_labels_of_another_corpus(here, refused):
-    (here / "other").write_text("a b\n")
-    message = refused("train", "x.npz", "other", "-o", "m.npz", "--intersect")
-    assert message == "x.npz: no id is in other; the first ids are 's00-0' and 'a'"
-
-
-def test_train_one_vector_per_speaker(here, refused, vectors):
-    rows = "".join(f"{name} {name}\n" for name in vectors.ids)
-    (here / "each").write_text(rows)
-    assert refused("train", "x.npz", "each", "-o", "m.npz") == (
-        "labels must name some speaker twice, got 48 speakers for "
-        "n_samples=48; without repetition nothing is known about the variation "
-        "within speakers"
-    )
-
-
-def test_train_a_single_vector_of_some_speaker_is_fine(here, sms_diar):
-    lines = (here / "utt2spk").read_text().replace("s00-0 s00", "s00-0 alone")
-    (here / "utt2spk").write_text(lines)
-    code, out, _ = sms_diar("train", "x.npz", "utt2spk", "-o", "m.npz")
-    assert code == 0
-    assert "48 vectors of 13 speakers" in out
-
-
-def test_train_an_npz_without_speakers(here, refused, vectors):
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [
+        ("train gone.npz -o m.npz", "gone.npz: "),
+        ("train x.npz gone -o m.npz", "gone: "),
+        ("train x.npz -o no/m.npz", "no/m.npz: no such folder"),
+        ("train bare.npz -o m.npz", "bare.npz: no array of speakers"),
+        ("train x.npz other -o m.npz --intersect", "x.npz: no id is in other"),
+        ("train x.npz each -o m.npz", "labels must name some speaker twice"),
+        ("adapt k.plda x.npz -o no/a.plda", "no/a.plda: no such folder"),
+        ("adapt b.npz y.ark -o a.npz", "y.ark: vectors must come from the extractor"),
+        ("adapt k.plda short.npz -o a", "k.plda: a PLDA model of 5 dimensions"),
+        ("adapt c.npz x.npz -o a.npz", "plda_of: backend must score by PLDA"),
+        ("score b.npz x.npz short.npz --all-pairs", "short.npz: vectors must have"),
+        ("score b.npz space.npz --all-pairs -o s", "plda score: id must be a name"),
+        ("score b.npz x.npz --all-pairs --average other", "other: 1 of 1 ids"),
+        ("score b.npz x.npz --all-pairs --average empty", "empty: names no ids"),
+        ("info gone", "gone: "),
+        ("info x.npz", "x.npz: not a model file"),
+        ("info other.npz", "other.npz: contains a model of kind 'extractor'"),
+        ("info utt2spk", "utt2spk: not a Kaldi PLDA model"),
+        ("info cut.npz", "cut.npz: "),
+    ],
+)
+def test_wrong_files_are_named_and_nothing_is_written(
+    here, refused, vectors, words, start
+):
     write_npz("bare.npz", vectors)
-    assert refused("train", "bare.npz", "-o", "m.npz").startswith(
-        "bare.npz: no array of speakers (spk or speakers or speaker or labels) among "
-    )
-
-
-def test_train_missing_files_and_folders(refused):
-    assert refused("train", "gone.npz", "-o", "m.npz") == "gone.npz: no such file"
-    assert refused("train", "x.npz", "gone", "-o", "m.npz") == "gone: no such file"
-    assert refused("train", "x.npz", "-o", "no/m.npz") == (
-        "no/m.npz: no such folder no; make it first"
-    )
+    write_npz("short.npz", EmbeddingSet(vectors.ids, vectors.vectors[:, :2]))
+    write_npz("space.npz", EmbeddingSet(("a b", "c"), vectors.vectors[:2]))
+    write_embeddings("y.ark", EmbeddingSet(vectors.ids, vectors.vectors, "beef"))
+    write_model("c.npz", backend_to_model(backend_from_transform(None, None, DIM)))
+    write_model("other.npz", ModelFile("extractor", {}, {}))
+    (here / "cut.npz").write_bytes((here / "b.npz").read_bytes()[:200])
+    (here / "empty").write_text("")
+    (here / "other").write_text("a b\n")
+    (here / "each").write_text("".join(f"{name} {name}\n" for name in vectors.ids))
+    assert refused(*words.split()).startswith(start)
 
 
 def test_train_does_not_write_over_a_folder(here, sms_diar):
     (here / "sub").mkdir()
     code, _, err = sms_diar("train", "x.npz", "-o", "sub")
-    assert (code, err) == (1, "sms-diar: sub: is a folder; name a file to write\n")
+    assert (code, err.startswith("sms-diar: sub: is a folder")) == (1, True)
     assert list((here / "sub").iterdir()) == []
 
 
@@ -266,57 +252,34 @@ def test_commands_of_an_scp_are_run_only_if_allowed(here, sms_diar, refused, vec
     assert score_lines(out)["a", "b"] == pytest.approx(want, rel=1e-8)
 
 
-NO_CHAIN = (
-    "Invalid value for --dim, --energy and --shrinkage: cannot be combined with --raw "
-    "or a Kaldi PLDA file"
-)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("words", "options"),
     [
-        (["x.npz"], "Invalid value for -o: specify a model to write"),
-        (["x.npz", "-o", "m", "--dim", "0"], "Invalid value for '--dim': "),
+        ("train x.npz", "-o"),
+        ("train x.npz -o m --dim 0", "'--dim'"),
+        ("train x.npz -o m --dim 2 --energy 0.5", "--dim and --energy"),
+        ("train x.npz -o m --energy 1", "--energy"),
+        ("train x.npz -o m --shrinkage some", "--shrinkage"),
+        ("train x.npz -o m --shrinkage nan", "--shrinkage"),
+        ("train x.npz -o m.plda --dim 2", "--dim, --energy and --shrinkage"),
         (
-            ["x.npz", "-o", "m", "--dim", "2", "--energy", "0.5"],
-            "Invalid value for --dim and --energy: cannot be combined; specify one "
-            "of them",
+            "train x.npz -o m.npz --raw --shrinkage 0",
+            "--dim, --energy and --shrinkage",
         ),
-        (
-            ["x.npz", "-o", "m", "--energy", "1"],
-            "Invalid value for --energy: must be in (0, 1), got 1.0",
-        ),
-        (
-            ["x.npz", "-o", "m", "--shrinkage", "some"],
-            "Invalid value for --shrinkage: must be a number in [0, 1] or auto, got "
-            "some",
-        ),
-        (
-            ["x.npz", "-o", "m", "--shrinkage", "nan"],
-            "Invalid value for --shrinkage: must be a number in [0, 1] or auto, got "
-            "nan",
-        ),
-        (["x.npz", "-o", "m.plda", "--dim", "2"], NO_CHAIN),
-        (["x.npz", "-o", "m.npz", "--raw", "--shrinkage", "0"], NO_CHAIN),
-        (
-            ["x.npz", "-o", "m.npz", "--kaldi-plda", "k"],
-            "Invalid value for --kaldi-plda: is trained on unprocessed vectors, unlike "
-            "the back end of -o; add --raw, or train the two separately",
-        ),
-        (
-            ["x.npz", "-o", "m.plda", "--kaldi-plda", "k"],
-            "Invalid value for --kaldi-plda: cannot be combined with a Kaldi PLDA "
-            "file in -o; specify one of them",
-        ),
-        (
-            ["x.ark", "-o", "m.npz"],
-            "Invalid value for LABELS: is required, because only an npz file can "
-            "contain the speakers",
-        ),
+        ("train x.npz -o m.npz --kaldi-plda k", "--kaldi-plda"),
+        ("train x.npz -o m.plda --kaldi-plda k", "--kaldi-plda"),
+        ("train x.ark -o m.npz", "LABELS"),
+        ("adapt k.plda x.npz -o a.npz", "-o"),
+        ("adapt b.npz x.npz -o a.plda", "-o"),
+        ("adapt k.plda x.npz -o a --within-scale -0.1", "'--within-scale'"),
+        ("score b.npz x.npz", "--trials or --all-pairs"),
+        ("score b.npz x.npz --all-pairs --trials t", "--trials or --all-pairs"),
+        ("score b.npz x.npz --all-pairs --json", "--json"),
+        ("score b.npz x.npz --all-pairs --transform t", "--transform"),
     ],
 )
-def test_train_refuses_a_wrong_command_line(refused, arguments, message):
-    assert message in refused("train", *arguments, code=2)
+def test_a_wrong_command_line_is_refused(refused, words, options):
+    assert f"Invalid value for {options}: " in refused(*words.split(), code=2)
 
 
 # --- adapt -------------------------------------------------------------------
@@ -361,61 +324,6 @@ def test_adapt_a_back_end_where_its_chain_ends(sms_diar, vectors):
         "adapted_vectors": 48,
         "adapted_scales": [0.3, 0.7, 1.0],
     }
-
-
-def test_adapt_after_a_transform(sms_diar, vectors):
-    matrix = np.random.default_rng(0).standard_normal((DIM, 8))
-    write_transform("t.mat", LinearTransform(matrix))
-    long = EmbeddingSet(vectors.ids, vectors.vectors @ np.linalg.pinv(matrix).T * 2.0)
-    write_npz("long.npz", long)
-    code, _, _ = sms_diar(
-        "adapt", "k.plda", "long.npz", "-o", "a.plda", "--transform", "t.mat"
-    )
-    assert code == 0
-    want = adapt_plda(read_plda("k.plda"), long.vectors @ matrix.T)
-    np.testing.assert_allclose(read_plda("a.plda").psi, want.psi, rtol=1e-10)
-
-
-def test_adapt_refuses_vectors_of_another_extractor(refused, vectors):
-    write_embeddings("y.ark", EmbeddingSet(vectors.ids, vectors.vectors, "beef"))
-    assert refused("adapt", "b.npz", "y.ark", "-o", "a.npz") == (
-        "y.ark: vectors must come from the extractor of the back end (f00d), got "
-        "vectors of beef; use the back end that was trained on this extractor's vectors"
-    )
-
-
-def test_adapt_refuses_what_does_not_fit(refused, vectors):
-    write_npz("short.npz", EmbeddingSet(vectors.ids, vectors.vectors[:, :2]))
-    assert refused("adapt", "k.plda", "short.npz", "-o", "a") == (
-        "k.plda: a PLDA model of 5 dimensions cannot score the 2-dimensional vectors "
-        "of short.npz; set transform to the one that comes before it"
-    )
-    message = refused("adapt", "k.plda", "x.npz", "-o", "a.npz", code=2)
-    assert message.endswith(
-        "Invalid value for -o: ends in .npz, but k.plda is a Kaldi PLDA file and so is "
-        "the result"
-    )
-    message = refused("adapt", "b.npz", "x.npz", "-o", "a.plda", code=2)
-    assert message.endswith(
-        "Invalid value for -o: ends in .plda, but b.npz is a back end (npz) and so is "
-        "the result"
-    )
-    assert "Invalid value for '--within-scale': " in refused(
-        "adapt", "k.plda", "x.npz", "-o", "a", "--within-scale", -0.1, code=2
-    )
-
-
-def test_adapt_refuses_a_cosine_back_end(refused):
-    write_model("c.npz", backend_to_model(backend_from_transform(None, None, DIM)))
-    assert refused("adapt", "c.npz", "x.npz", "-o", "a.npz") == (
-        "plda_of: backend must score by PLDA, got one of kind 'cosine'"
-    )
-
-
-def test_adapt_to_a_missing_folder(refused):
-    assert refused("adapt", "k.plda", "x.npz", "-o", "no/a.plda") == (
-        "no/a.plda: no such folder no; make it first"
-    )
 
 
 # --- score -------------------------------------------------------------------
@@ -490,18 +398,19 @@ def test_score_trials_in_their_order_with_error_rate(here, sms_diar, vectors):
     assert json.loads(out) == {"scores": "s", "trials": 4, "targets": 2, "eer": 0.5}
 
 
-def test_score_the_error_rate_stays_out_of_the_scores(here, sms_diar):
-    (here / "trials").write_text("s00-0 s00-1 target\ns00-0 s05-1 nontarget\n")
+@pytest.mark.parametrize(
+    ("trials", "summary"),
+    [
+        ("s00-0 s00-1 target\ns00-0 s05-1 nontarget\n", "1 of targets, EER 0.00 %"),
+        ("s00-0 s00-1 target\ns00-0 s00-2 target\n", "2 of targets"),  # no error rate
+    ],
+)
+def test_score_the_error_rate_stays_out_of_the_scores(here, sms_diar, trials, summary):
+    (here / "trials").write_text(trials)
     code, out, err = sms_diar("score", "b.npz", "x.npz", "--trials", "trials")
     assert code == 0
     assert len(score_lines(out)) == 2
-    assert err == "2 trials, 1 of targets, EER 0.00 %\n"
-
-
-def test_score_targets_alone_have_no_error_rate(here, sms_diar):
-    (here / "trials").write_text("s00-0 s00-1 target\n")
-    code, out, _ = sms_diar("score", "b.npz", "x.npz", "--trials", "trials", "-o", "s")
-    assert (code, out) == (0, "wrote s: 1 trials, 1 of targets\n")
+    assert err == f"2 trials, {summary}\n"
 
 
 @pytest.mark.parametrize("name", ["utt2spk", "spk2utt"])
@@ -527,15 +436,6 @@ def test_score_speakers_enrolled_by_several_vectors(here, sms_diar, vectors, nam
     assert score_lines(out) == pytest.approx(want, rel=1e-8)
 
 
-def test_score_averages_all_pairs_is_a_rectangle(here, sms_diar):
-    (here / "spk2utt").write_text("ann s00-0 s00-1\nbob s03-0\n")
-    code, out, _ = sms_diar(
-        "score", "b.npz", "x.npz", "--all-pairs", "--average", "spk2utt"
-    )
-    assert code == 0
-    assert len(score_lines(out)) == 2 * 48
-
-
 def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
     (here / "trials").write_text("s00-0 s00-1\ns03-0 s05-1\ns03-0 s05-2\n")
     pairs = ["score", "b.npz", "x.npz", "--all-pairs"]
@@ -550,63 +450,21 @@ def test_score_blocks_do_not_matter(here, sms_diar, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "start"),
     [
         ("", "trials: contains no trials"),
-        ("s00-0\n", "trials:1: a trial has 2 or 3 fields, this line has 1\n    s00-0"),
-        ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled\n    no s00-0"),
-        (
-            "s00-0 no\n",
-            "trials:1: 'no' is not among the test embeddings\n    s00-0 no",
-        ),
-        (
-            "s00-0 s00-1 yes\n",
-            "trials:1: the third field must be target or nontarget, got 'yes'\n"
-            "    s00-0 s00-1 yes",
-        ),
-        (
-            "s00-0 s00-1 target\ns00-0 s00-2\n",
-            "trials:2: target or nontarget must be given on all lines or on none\n"
-            "    s00-0 s00-2",
-        ),
-        (
-            "s00-0 s00-2\ns00-0 s00-1 target\n",
-            "trials:2: target or nontarget must be given on all lines or on none\n"
-            "    s00-0 s00-1 target",
-        ),
+        ("s00-0\n", "trials:1: a trial has 2 or 3 fields"),
+        ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled"),
+        ("s00-0 no\n", "trials:1: 'no' is not among the test embeddings"),
+        ("s00-0 s00-1 yes\n", "trials:1: the third field must be target or nontarget"),
+        ("s00-0 s00-1 target\ns00-0 s00-2\n", "trials:2: target or nontarget must"),
+        ("s00-0 s00-2\ns00-0 s00-1 target\n", "trials:2: target or nontarget must"),
     ],
 )
-def test_score_refuses_broken_trials(here, refused, text, problem):
+def test_score_refuses_broken_trials(here, refused, text, start):
     (here / "trials").write_text(text)
     command = ["score", "b.npz", "x.npz", "--trials", "trials", "-o", "s"]
-    assert refused(*command) == problem
-
-
-def test_score_refuses_labels_without_vectors(here, refused):
-    (here / "who").write_text("s00-0 ann\na x\nb x\nc x\nd x\n")
-    command = ["score", "b.npz", "x.npz", "--all-pairs", "--average", "who"]
-    assert refused(*command) == (
-        "who: 4 of 5 ids are not among the embeddings of enrolment (a, b, c, ...)"
-    )
-    (here / "who").write_text("")
-    assert refused(*command) == "who: names no ids"
-
-
-def test_score_refuses_ids_that_would_break_the_lines(here, refused, vectors):
-    write_npz("space.npz", EmbeddingSet(("a b", "c"), vectors.vectors[:2]))
-    command = ["score", "b.npz", "space.npz", "--all-pairs", "-o", "s"]
-    assert refused(*command) == (
-        "plda score: id must be a name without white space, which separates the "
-        "fields of the scores, got 'a b'; rename it"
-    )
-
-
-def test_score_refuses_test_vectors_of_other_dimensions(here, refused, vectors):
-    write_npz("short.npz", EmbeddingSet(vectors.ids, vectors.vectors[:, :2]))
-    assert refused("score", "b.npz", "x.npz", "short.npz", "--all-pairs") == (
-        "short.npz: vectors must have the 5 dimensions of the back end, got 2; use "
-        "the back end that was trained on this extractor's vectors"
-    )
+    assert refused(*command).startswith(start)
 
 
 def test_score_leaves_nothing_if_it_breaks_off(here, sms_diar, monkeypatch):
@@ -620,53 +478,22 @@ def test_score_leaves_nothing_if_it_breaks_off(here, sms_diar, monkeypatch):
     assert sorted(here.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "--trials or --all-pairs: specify exactly one of the two"),
-        (
-            ["--all-pairs", "--trials", "t"],
-            "--trials or --all-pairs: specify exactly one of the two",
-        ),
-        (
-            ["--all-pairs", "--json"],
-            "--json: requires -o, because the scores are written to standard output",
-        ),
-        (
-            ["--all-pairs", "--transform", "t"],
-            "--transform: is for Kaldi PLDA files, but b.npz is a back end with its "
-            "own preprocessing",
-        ),
-    ],
-)
-def test_score_refuses_a_wrong_command_line(refused, arguments, message):
-    got = refused("score", "b.npz", "x.npz", *arguments, code=2)
-    assert got.endswith(f"Invalid value for {message}")
-
-
 # --- info --------------------------------------------------------------------
 
 
 def test_info_of_a_kaldi_file(here, sms_diar):
     # psi 4 and 1: quantiles are interpolated linearly from 1 to 4
     (here / "k").write_text("<Plda> [ 0 0 ]\n[\n1 0\n0 1 ]\n[ 4 1 ]\n</Plda> ")
-    assert sms_diar("info", "k") == (
-        0,
-        "k\n"
-        "  kind          Kaldi PLDA\n"
-        "  dimensions    2 -> 2\n"
-        "  fingerprint   none (Kaldi file)\n"
-        "  extractor     unknown\n"
-        "  psi largest   4\n"
-        "  psi 90%       3.7\n"
-        "  psi median    2.5\n"
-        "  psi 10%       1.3\n"
-        "  psi smallest  1\n"
-        "  psi sum       5\n",
-        "",
+    code, out, _ = sms_diar("info", "k")
+    rows = [line.rsplit("  ", 1) for line in out.splitlines()[1:]]
+    shown = {name.strip(): value for name, value in rows}
+    assert code == 0
+    assert (shown["kind"], shown["dimensions"]) == ("Kaldi PLDA", "2 -> 2")
+    assert (shown["psi 90%"], shown["psi median"], shown["psi 10%"]) == (
+        *("3.7", "2.5", "1.3"),
     )
     answer = json.loads(sms_diar("info", "k", "--json")[1])
-    assert answer["psi"]["largest"] == 4.0
+    assert (answer["psi"]["largest"], answer["psi"]["sum"]) == (4.0, 5.0)
     assert (answer["kind"], answer["fingerprint"]) == ("Kaldi PLDA", None)
 
 
@@ -719,53 +546,3 @@ def test_the_back_end_of_an_ivector_model_is_shown_and_scores(
     assert want[0] == 0
     assert len(want[1].splitlines()) == 3
     assert answer["fingerprint"] == read_model("alone.npz", KIND).fingerprint
-
-
-def test_the_embedded_model_is_shown(sms_diar):
-    path = default_model_path()
-    code, out, _ = sms_diar("info", path)
-    assert code == 0
-    assert out.startswith(f"{path}\n  kind ")
-    assert read_backend(path).extractor in out
-
-
-def test_info_refuses_what_is_no_model(here, refused):
-    assert refused("info", "gone") == "gone: no such file"
-    assert refused("info", "x.npz") == (
-        "x.npz: not a model file of sms_diar: it has no entry 'sms_diar_model', only "
-        "ids, spk, vectors"
-    )
-    write_model("other.npz", ModelFile("extractor", {}, {}))
-    assert refused("info", "other.npz") == (
-        "other.npz: contains a model of kind 'extractor', expected 'backend'"
-    )
-    assert refused("info", "utt2spk") == (
-        "utt2spk: not a Kaldi PLDA model: expected <Plda>, found 's00-0' at its start"
-    )
-    data = (here / "b.npz").read_bytes()
-    (here / "b.npz").write_bytes(data[: len(data) // 2])
-    assert refused("info", "b.npz").startswith("b.npz: ")
-
-
-@pytest.mark.corpus
-def test_scores_of_a_meeting_are_those_of_its_parts(corpus_data, sms_diar):
-    folder = corpus_data / "ami-es2005a"
-    code, _, _ = sms_diar(
-        "score",
-        folder / "plda",
-        folder / "xvectors.ark",
-        "--transform",
-        folder / "transform.npz",
-        "--all-pairs",
-        "-o",
-        "s",
-    )
-    assert code == 0
-    xvectors = read_embeddings(folder / "xvectors.ark")
-    with np.load(folder / "transform.npz") as parts:
-        transform = VbxTransform(parts["mean1"], parts["lda"], parts["mean2"])
-    rows = transform.apply(xvectors.vectors[:2])
-    want = PldaScorer(read_plda(folder / "plda")).score_matrix(rows)[0, 1]
-    one, other, value = Path("s").read_text().split("\n", 1)[0].split()
-    assert (one, other) == xvectors.ids[:2]
-    assert float(value) == pytest.approx(want, rel=1e-8)

@@ -116,7 +116,7 @@ def test_assignments_are_toml_or_text(text, parsed):
 
 @pytest.mark.parametrize("text", ["runs", "=5", "a..b=1"])
 def test_an_assignment_needs_a_key_and_a_value(text):
-    with pytest.raises(ConfigError, match=f"^--set {text}: must look like key=value"):
+    with pytest.raises(ConfigError, match=f"^assignments: .{text}. must look like"):
         parse_assignment(text)
 
 
@@ -139,7 +139,7 @@ def test_an_assignment_needs_a_key_and_a_value(text):
     ],
 )
 def test_wrong_settings_are_named(conf, assignment, message):
-    with pytest.raises(ConfigError, match=f"^--set: {re.escape(message)}"):
+    with pytest.raises(ConfigError, match=f"^assignments: {re.escape(message)}"):
         load_config(Config, conf, (), [assignment])
 
 

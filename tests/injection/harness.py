@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+import typer.main
 
 from sms_diar._files import PREFIX
 from sms_diar.errors import DataFormatError
@@ -40,34 +42,23 @@ from sms_diar.types import EmbeddingSet
 
 WATCHED = ("replace", "rename", "unlink", "fsync")
 SLOWEST = 120.0
+BUILD = functools.cache(typer.main.get_command)
+"""Typer's function; children find what `warm` has built."""
 
 
 @dataclass(frozen=True)
 class Job:
     """A command, its results, and which of them may be absent in between.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    arguments : callable
-        Folder and version (0 is old, 1 is new) to the words of the command.
-    results : tuple of str
-        Files below ``out``.
-    indices : tuple of str
-        Those that point into others.
-    resumes : bool
-        Whether results of an interrupted run are used by the next, so that the old
-        ones are gone.
-    setting : callable, optional
-        Prepares a child for the command: folder and version.
+    `arguments` makes the words of the command of a folder and a version (0 is old, 1
+    is new); `setting` prepares the child process for the same folder and version.
     """
 
     name: str
     arguments: Callable[[Path, int], list[str]]
-    results: tuple[str, ...]
-    indices: tuple[str, ...] = ()
-    resumes: bool = False
+    results: tuple[str, ...]  # files below "out"
+    indices: tuple[str, ...] = ()  # results that point into others
+    resumes: bool = False  # the next run uses, and so replaces, results of this one
     setting: Callable[[Path, int], None] | None = None
 
 
@@ -252,6 +243,7 @@ def _start(words: list[str], before: Callable[[], None] | None = None) -> int:
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
         sys.argv = ["sms-diar", *words]
+        typer.main.get_command = BUILD
         from sms_diar import _files
         from sms_diar.cli.main import main
 
@@ -273,7 +265,7 @@ def warm(words: list[str]) -> None:
     from sms_diar.cli.main import app
 
     with redirect_stdout(StringIO()), redirect_stderr(StringIO()), suppress(SystemExit):
-        app(words)
+        BUILD(app)(words)
 
 
 def _end_of(child: int) -> int:

@@ -56,7 +56,7 @@ TABLE = (
 
 
 def test_a_report_prints_figures_counts_and_one_line_on_the_rules():
-    line = "sms-diar rules (--explain): no collar, overlap scored, joint extent"
+    line = "sms-diar rules: no collar, overlap scored, joint extent"
     assert str(REPORT) == TABLE + line
 
 
@@ -77,7 +77,7 @@ def test_all_rules_are_listed_below_the_table():
 @pytest.mark.parametrize("convention", ["sms-diar", "nist", "dscore", "pyannote"])
 def test_the_line_on_the_rules_fits_eighty_columns(convention):
     settings = Settings.of(convention, collar=0.25)
-    line = f"{convention} rules (--explain): {settings.summary()}"
+    line = f"{convention} rules: {settings.summary()}"
     assert "collar 0.25 s per side, overlap scored, " in line
     assert len(line) <= 80
 
@@ -112,9 +112,7 @@ def test_words_become_comments_where_the_form_has_them():
     text = REPORT.text(ReportStyle("latex"))
     assert text.startswith("\\begin{tabular}")
     assert "\\end{tabular}\n%\n% speakers found" in text
-    assert text.endswith(
-        "% sms-diar rules (--explain): no collar, overlap scored, joint extent\n"
-    )
+    assert text.endswith("% sms-diar rules: no collar, overlap scored, joint extent\n")
 
 
 def test_csv_is_one_table():
@@ -181,7 +179,7 @@ def test_details_are_tables_of_recordings_below_the_table_of_systems():
     text = two_systems().text(ReportStyle(details=True))
     assert text.startswith(f"{two_systems()}\n\none\nrecording  DER %")
     assert text.count("\nPOOLED") == 2
-    assert text.count("rules (--explain)") == 1
+    assert text.count("rules") == 1
 
 
 def test_csv_of_systems_has_the_comparison():

@@ -41,27 +41,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Seen:
-    """What somebody before the terminal saw.
+    """What a user saw on the terminal."""
 
-    Parameters
-    ----------
-    first : float
-        Seconds until a bar with a time left was there; infinite if there was none.
-    label : str
-        What the bar was called.
-    ended : float
-        Seconds from Ctrl-C to the end.
-    code : int
-        Exit code.
-    last : str
-        The last line.
-    """
-
-    first: float
-    label: str
-    ended: float
-    code: int
-    last: str
+    first: float  # seconds until a bar with a time left; infinite if there was none
+    label: str  # name of the bar
+    ended: float  # seconds from Ctrl-C to the end
+    code: int  # exit code
+    last: str  # last line
 
     @property
     def faults(self) -> list[str]:
@@ -81,12 +67,7 @@ class Seen:
 class Terminal:
     """A command with a terminal of 100 columns.
 
-    Parameters
-    ----------
-    words : str
-        Of the command.
-    environment : dict
-        Variables beside those of this process.
+    The variables of `environment` are added to those of this process.
     """
 
     def __init__(self, *words: str, environment: dict[str, str]) -> None:

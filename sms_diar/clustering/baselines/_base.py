@@ -101,9 +101,11 @@ def check_memory(owner: str, n: int, n_matrices: int) -> None:
     if n > most:
         size = 8 * n_matrices * n**2 / 1e9
         raise InvalidParameterError(
-            f"{owner}: X must have at most {most} segments, got {n}; scores of all "
-            f"their pairs would take {size:.1f} GB. Cluster recordings one by one, or "
-            f"use SpeakerStochasticMeanShift, which holds no such matrix"
+            f"must have at most {most} segments, got {n}; scores of all their pairs "
+            f"would take {size:.1f} GB. Cluster recordings one by one, or use "
+            f"SpeakerStochasticMeanShift, which holds no such matrix",
+            owner=owner,
+            parameter="X",
         )
 
 

@@ -143,8 +143,9 @@ class AgglomerativeSpeakers(SpeakerBaseline):
         n = len(self.labels_)
         if num_speakers > n:
             raise InvalidParameterError(
-                f"{self._name}: num_speakers must be at most the number of segments "
-                f"({n}), got {num_speakers}"
+                f"must be at most the number of segments ({n}), got {num_speakers}",
+                owner=self._name,
+                parameter="num_speakers",
             )
         return self._dendrogram.labels_of(num_speakers)
 
@@ -158,8 +159,10 @@ class AgglomerativeSpeakers(SpeakerBaseline):
             or is_real(self.threshold)
         ):
             raise InvalidParameterError(
-                f"{self._name}: threshold must be a finite number, 'calibrated' or "
-                f"None, got {self.threshold!r}"
+                f"must be a finite number, 'calibrated' or None, got "
+                f"{self.threshold!r}",
+                owner=self._name,
+                parameter="threshold",
             )
 
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:

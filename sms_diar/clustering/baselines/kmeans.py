@@ -90,7 +90,9 @@ class KMeansSpeakers(SpeakerBaseline):
         check_count(self._name, "n_init", self.n_init)
         if not isinstance(self.spherical, (bool, np.bool_)):
             raise InvalidParameterError(
-                f"{self._name}: spherical must be True or False, got {self.spherical!r}"
+                f"must be True or False, got {self.spherical!r}",
+                owner=self._name,
+                parameter="spherical",
             )
 
     def _check_size(self, n: int) -> None:

@@ -250,7 +250,9 @@ class NmeSpectralSpeakers(SpeakerBaseline):
         check_count(self._name, "n_trials", self.n_trials, least=2)
         if not isinstance(self.connected, (bool, np.bool_)):
             raise InvalidParameterError(
-                f"{self._name}: connected must be True or False, got {self.connected!r}"
+                f"must be True or False, got {self.connected!r}",
+                owner=self._name,
+                parameter="connected",
             )
 
     def _label(self, terms: PairwiseTerms, backend: BackEnd) -> IntArray:

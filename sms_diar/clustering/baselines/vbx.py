@@ -134,16 +134,19 @@ class VbxSpeakers(SpeakerBaseline):
             if self.backend is not None:
                 kind = f"one of kind {self.backend.kind!r}"
             raise InvalidParameterError(
-                f"{self._name}: backend must hold a PLDA model, got {kind}; train one "
-                f"with train_backend, or read one with backend_from_transform"
+                f"must hold a PLDA model, got {kind}; train one with train_backend, "
+                f"or read one with backend_from_transform",
+                owner=self._name,
+                parameter="backend",
             )
         for name in ("Fa", "Fb"):
             check_positive(self._name, name, getattr(self, name))
         check_loop(self._name, self.loop_probability)
         if not is_real(self.init_threshold):
             raise InvalidParameterError(
-                f"{self._name}: init_threshold must be a finite number, "
-                f"got {self.init_threshold!r}"
+                f"must be a finite number, got {self.init_threshold!r}",
+                owner=self._name,
+                parameter="init_threshold",
             )
         check_not_negative(self._name, "init_smoothing", self.init_smoothing)
         check_count(self._name, "max_iter", self.max_iter)

@@ -133,7 +133,7 @@ def cluster_many(
     high = n if high is None else high
     if n < 2:
         raise InvalidParameterError(
-            f"cluster_many: X must have at least two rows, got {n}"
+            f"must have at least two rows, got {n}", owner="cluster_many", parameter="X"
         )
     rng = np.random.default_rng(seed)
 
@@ -185,8 +185,9 @@ def cluster_many(
         labels, n_fragments, steps = speakers(rows, near, "speakers", low, high)
     if int(labels.max()) + 1 < low:
         raise InvalidParameterError(
-            f"cluster_many: found {int(labels.max()) + 1} groups of rows that differ, "
-            f"which is less than the {low} speakers asked for; ask for fewer"
+            f"found {int(labels.max()) + 1} groups of rows that differ, which is less "
+            f"than the {low} speakers asked for; ask for fewer",
+            owner="cluster_many",
         )
     return Found(
         by_first_appearance(labels),

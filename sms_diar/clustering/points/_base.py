@@ -156,9 +156,10 @@ class MeanShiftEstimator(FoundMixin, ClusterMixin, BaseEstimator, metaclass=ABCM
         check_choice(self._name, "algorithm", self.algorithm, ALGORITHMS)
         if self.algorithm == "indexed" and self.kernel != "uniform":
             raise InvalidParameterError(
-                f"{self._name}: algorithm must be 'auto' or 'plain' with "
-                f"kernel={self.kernel!r}, got 'indexed'; only the uniform kernel has "
-                f"an index"
+                f"must be 'auto' or 'plain' with kernel={self.kernel!r}, got "
+                f"'indexed'; only the uniform kernel has an index",
+                owner=self._name,
+                parameter="algorithm",
             )
         if self.record is not None:
             check_choice(self._name, "record", self.record, ("objective", "states"))

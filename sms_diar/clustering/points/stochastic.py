@@ -254,15 +254,17 @@ class DoublyStochasticMeanShift(StochasticMeanShift):
             return only, only
         if len(given) != 2:
             raise InvalidParameterError(
-                f"{self._name}: bandwidth must be a number, a pair (low, high) or "
-                f"'auto', got {given!r}"
+                f"must be a number, a pair (low, high) or 'auto', got {given!r}",
+                owner=self._name,
+                parameter="bandwidth",
             )
         low = check_positive(self._name, "bandwidth[0]", given[0])
         high = check_positive(self._name, "bandwidth[1]", given[1])
         if low > high:
             raise InvalidParameterError(
-                f"{self._name}: bandwidth must be a pair with low <= high, "
-                f"got {given!r}"
+                f"must be a pair with low <= high, got {given!r}",
+                owner=self._name,
+                parameter="bandwidth",
             )
         return low, high
 

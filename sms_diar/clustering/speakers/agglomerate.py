@@ -185,8 +185,9 @@ def constrained_groups(
         kept, gone = sorted((owner[first], owner[second]))
         if barred[kept, gone]:
             raise InvalidParameterError(
-                f"constrained_groups: together must not join what is kept apart, got "
-                f"{first} and {second}"
+                f"must not join what is kept apart, got {first} and {second}",
+                owner="constrained_groups",
+                parameter="together",
             )
         _join(owner, sums, barred, sizes, int(kept), int(gone))
     means = np.where(barred, -np.inf, sums / np.outer(sizes, sizes))

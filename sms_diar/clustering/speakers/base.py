@@ -104,8 +104,10 @@ class SpeakerEstimator(
         check_rows_finite(self._name, rows)
         if self.backend is not None and self.backend.dim != rows.shape[1]:
             raise InvalidParameterError(
-                f"{self._name}: X must have the {self.backend.dim} dimensions of the "
-                f"back end, got {rows.shape[1]}"
+                f"must have the {self.backend.dim} dimensions of the back end, got "
+                f"{rows.shape[1]}",
+                owner=self._name,
+                parameter="X",
             )
         self._check_counts(len(rows))
         return rows
@@ -184,7 +186,9 @@ class SpeakerEstimator(
     def _check_parameters(self) -> None:
         if self.backend is not None and not isinstance(self.backend, BackEnd):
             raise InvalidParameterError(
-                f"{self._name}: backend must be a BackEnd or None, got {self.backend!r}"
+                f"must be a BackEnd or None, got {self.backend!r}",
+                owner=self._name,
+                parameter="backend",
             )
         check_bounds(
             self._name, self.num_speakers, self.min_speakers, self.max_speakers
@@ -203,8 +207,9 @@ class SpeakerEstimator(
             value = getattr(self, name)
             if value is not None and value > n:
                 raise InvalidParameterError(
-                    f"{self._name}: {name} must be at most the number of segments "
-                    f"({n}), got {value}"
+                    f"must be at most the number of segments ({n}), got {value}",
+                    owner=self._name,
+                    parameter=name,
                 )
 
 
@@ -248,8 +253,9 @@ class TimedEstimator(SpeakerEstimator):
         rows = self._checked_rows(X)
         if segments is not None and len(segments) != len(rows):
             raise InvalidParameterError(
-                f"{self._name}: segments must be one for each of the {len(rows)} rows, "
-                f"got {len(segments)}"
+                f"must be one for each of the {len(rows)} rows, got {len(segments)}",
+                owner=self._name,
+                parameter="segments",
             )
         with self._prepared(rows):
             self._fit_session(rows, segments)

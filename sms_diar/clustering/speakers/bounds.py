@@ -29,15 +29,19 @@ def check_bounds(
             check_count(owner, name, value)
     if num_speakers is not None and not min_speakers is max_speakers is None:
         raise InvalidParameterError(
-            f"{owner}: num_speakers must be given without min_speakers and "
-            f"max_speakers, got all of them"
+            "must be given without min_speakers and max_speakers, got all of them",
+            owner=owner,
+            parameter="num_speakers",
+            mentions=("min_speakers", "max_speakers"),
         )
     if min_speakers is None or max_speakers is None:
         return
     if min_speakers > max_speakers:
         raise InvalidParameterError(
-            f"{owner}: min_speakers must be at most max_speakers, "
-            f"got {min_speakers} and {max_speakers}"
+            f"must be at most max_speakers, got {min_speakers} and {max_speakers}",
+            owner=owner,
+            parameter="min_speakers",
+            mentions=("max_speakers",),
         )
 
 

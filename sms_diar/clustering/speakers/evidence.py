@@ -292,8 +292,9 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         check_positive(self._name, "coarsening", self.coarsening)
         if self.backend is None or self.backend.kind != "plda":
             raise InvalidParameterError(
-                f"{self._name}: backend must have a PLDA model; "
-                f"SpeakerFragmentMeanShift needs none"
+                "must have a PLDA model; SpeakerFragmentMeanShift needs none",
+                owner=self._name,
+                parameter="backend",
             )
 
 

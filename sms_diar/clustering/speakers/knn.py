@@ -98,7 +98,9 @@ class KnnMeanShift(SpeakerEstimator):
     def _check_limits(self) -> None:
         if self.gate is not None and not is_real(self.gate):
             raise InvalidParameterError(
-                f"{self._name}: gate must be a finite number or None, got {self.gate!r}"
+                f"must be a finite number or None, got {self.gate!r}",
+                owner=self._name,
+                parameter="gate",
             )
         check_count(self._name, "gate_least", self.gate_least)
         check_positive(self._name, "tol", self.tol)
@@ -108,8 +110,9 @@ class KnnMeanShift(SpeakerEstimator):
                 check_positive(self._name, "merge_threshold", self.merge_threshold)
             elif not is_real(self.merge_threshold):
                 raise InvalidParameterError(
-                    f"{self._name}: merge_threshold must be a finite number, "
-                    f"got {self.merge_threshold!r}"
+                    f"must be a finite number, got {self.merge_threshold!r}",
+                    owner=self._name,
+                    parameter="merge_threshold",
                 )
 
 

@@ -275,21 +275,26 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         ends = self.k if isinstance(self.k, (tuple, list)) else (self.k, self.k)
         if len(ends) != 2:
             raise InvalidParameterError(
-                f"{self._name}: k must be a whole number or a pair, got {self.k!r}"
+                f"must be a whole number or a pair, got {self.k!r}",
+                owner=self._name,
+                parameter="k",
             )
         for end in ends:
             check_count(self._name, "k", end)
         if ends[0] > ends[1]:
             raise InvalidParameterError(
-                f"{self._name}: k must be a pair with low <= high, got {self.k!r}"
+                f"must be a pair with low <= high, got {self.k!r}",
+                owner=self._name,
+                parameter="k",
             )
         if self.score_range is not None:
             pair = self.score_range
             good = len(pair) == 2 and all(is_real(end) for end in pair)
             if not good or pair[0] > pair[1]:
                 raise InvalidParameterError(
-                    f"{self._name}: score_range must be a pair of numbers with "
-                    f"low <= high, got {pair!r}"
+                    f"must be a pair of numbers with low <= high, got {pair!r}",
+                    owner=self._name,
+                    parameter="score_range",
                 )
         check_share(self._name, "rest_share", self.rest_share)
         if self.max_steps is not None:

@@ -161,8 +161,9 @@ def check_loop(owner: str, value: float | None) -> float:
         return 0.0
     if not is_real(value) or not 0.0 <= value < 1.0:
         raise InvalidParameterError(
-            f"{owner}: loop_probability must be a number in [0, 1) or None, "
-            f"got {value!r}"
+            f"must be a number in [0, 1) or None, got {value!r}",
+            owner=owner,
+            parameter="loop_probability",
         )
     return float(value)
 
@@ -257,23 +258,25 @@ def _checked(
         or priors.shape != (n_speakers,)
     ):
         raise InvalidParameterError(
-            f"{owner}: F, psi, gamma and pi must be of shapes (n, D), (D,), (n, S) and "
-            f"(S,), got {rows.shape}, {weights.shape}, {start.shape} and "
-            f"{priors.shape}"
+            f"F, psi, gamma and pi must be of shapes (n, D), (D,), (n, S) and (S,), "
+            f"got {rows.shape}, {weights.shape}, {start.shape} and {priors.shape}",
+            owner=owner,
         )
     for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
         if not np.isfinite(part).all():
             raise InvalidParameterError(
-                f"{owner}: {name} must be finite, got NaN or infinity"
+                "must be finite, got NaN or infinity", owner=owner, parameter=name
             )
         if name != "F" and (part < 0.0).any():
             raise InvalidParameterError(
-                f"{owner}: {name} must not be negative, got {part.min():g}"
+                f"must not be negative, got {part.min():g}", owner=owner, parameter=name
             )
     for name, sums in (("gamma", start.sum(axis=1)), ("pi", priors.sum())):
         worst = float(np.max(np.abs(sums - 1.0)))
         if worst > 1e-6:
             raise InvalidParameterError(
-                f"{owner}: {name} must sum to one, got a sum that is off by {worst:.3g}"
+                f"must sum to one, got a sum that is off by {worst:.3g}",
+                owner=owner,
+                parameter=name,
             )
     return rows, weights, start, priors

@@ -121,7 +121,7 @@ class AudioFile:
         problem = self._problem(channel)
         if problem:
             self.close()
-            raise DataFormatError(problem, path=self.path)
+            raise DataFormatError(problem, path=self.path, mentions=("channel=1",))
         self._column = (channel or 1) - 1
 
     def _problem(self, channel: int | None) -> str | None:
@@ -130,10 +130,7 @@ class AudioFile:
         if problem is not None:
             return problem
         if channel is None and n_channels > 1:
-            return (
-                f"has {n_channels} channels; choose one with --channel 1 (channel=1) "
-                f"to {n_channels}"
-            )
+            return f"has {n_channels} channels; choose channel=1 to {n_channels}"
         if channel is not None and channel > n_channels:
             return f"has {n_channels} channel(s), channel {channel} does not exist"
         return None

@@ -89,10 +89,11 @@ def open_recording(
             if not allow_commands:
                 raise DataFormatError(
                     f"the audio of {recording.id!r} is a command; a table from "
-                    f"elsewhere can run any program, so commands need --allow-commands "
-                    f"(allow_commands=True)",
+                    f"elsewhere can run any program, so commands need "
+                    f"allow_commands=True",
                     path=table,
                     text=line,
+                    mentions=("allow_commands=True",),
                 )
             with tempfile.TemporaryDirectory(prefix="sms-diar-") as folder:
                 output = Path(folder) / "audio"

@@ -100,7 +100,9 @@ def write_npz_into(
         missing = next((name for name in embeddings.ids if name not in speakers), None)
         if missing is not None:
             raise InvalidParameterError(
-                f"write_npz: speakers must contain every id, but {missing!r} is missing"
+                f"must contain every id, but {missing!r} is missing",
+                owner="write_npz",
+                parameter="speakers",
             )
         arrays["spk"] = np.array([speakers[name] for name in embeddings.ids], np.str_)
     with file.open("wb") as out:

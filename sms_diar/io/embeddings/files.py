@@ -118,8 +118,9 @@ def write_embeddings(
     suffix = path.suffix.lower()
     if suffix not in (".ark", ".npz", ".csv", ".tsv"):
         raise InvalidParameterError(
-            f"write_embeddings: path must end in .ark, .npz, .csv or .tsv, got "
-            f"{str(path)!r}"
+            f"must end in .ark, .npz, .csv or .tsv, got {str(path)!r}",
+            owner="write_embeddings",
+            parameter="path",
         )
     written = embedding_files(path)
     scp = written[1] if suffix == ".ark" else None

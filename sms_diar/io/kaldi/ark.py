@@ -161,7 +161,9 @@ def narrowed(array: npt.ArrayLike, *, owner: str, dtype: str) -> AnyArray:
         worst = wide.flat[int(np.argmin(np.isfinite(values)))]
         remedy = "; store doubles" if np.isfinite(worst) else ""
         raise InvalidParameterError(
-            f"{owner}: numbers must be finite as {dtype}s, got {float(worst)!r}{remedy}"
+            f"must be finite as {dtype}s, got {float(worst)!r}{remedy}",
+            owner=owner,
+            parameter="numbers",
         )
     return values
 
@@ -349,7 +351,9 @@ def write_ark_into(
     for name in ids:
         if not is_name(name) or name.split() != [name]:
             raise InvalidParameterError(
-                f"write_ark: ids must be words without blanks, got {name!r}"
+                f"must be words without blanks, got {name!r}",
+                owner="write_ark",
+                parameter="ids",
             )
     rows = EmbeddingSet(
         tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"

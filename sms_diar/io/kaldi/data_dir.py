@@ -124,7 +124,9 @@ class DataDir:
         table = self.path / "wav.scp"
         if recording not in self.audio:
             raise InvalidParameterError(
-                f"DataDir: recording must be listed in {table}, got {recording!r}"
+                f"must be listed in {table}, got {recording!r}",
+                owner="DataDir",
+                parameter="recording",
             )
         source = self.audio[recording]
         if source.is_command or source.is_archive:
@@ -182,8 +184,9 @@ def list_recordings(
         missing = sorted(set(ids) - selected)
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InvalidParameterError(
-            f"{data.path}: ids must be segments of the data directory, got "
-            f"{missing[0]!r}{more}"
+            f"must be segments of the data directory, got {missing[0]!r}{more}",
+            owner=str(data.path),
+            parameter="ids",
         )
     recordings = [
         Recording(name, row.value, data.path, tuple(pieces[name]))

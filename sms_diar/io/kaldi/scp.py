@@ -176,7 +176,11 @@ def iterate_scp(
                 raise MissingFileError(f"{source.name}:{number}: {error}") from None
             except ValueError as error:  # including DataFormatError of the ark
                 raise DataFormatError(
-                    str(error), path=source.name, line=number, text=text
+                    str(error),
+                    path=source.name,
+                    line=number,
+                    text=text,
+                    mentions=("allow_commands=True",),
                 ) from error
             checks.check(entry.id, vector, line=number)
             yield entry.id, vector
@@ -188,7 +192,7 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
         if not allow_commands:
             raise ValueError(
                 "this line is a command; an scp from elsewhere can run any program, so "
-                "commands need --allow-commands (allow_commands=True)"
+                "commands need allow_commands=True"
             )
         output = BytesIO(run_command(entry.command))
         return read_object(ByteSource(output, entry.command), owner, ndim=1)

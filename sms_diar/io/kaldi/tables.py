@@ -257,8 +257,8 @@ def write_wav_scp(path: str | Path, sources: Mapping[str, AudioSource]) -> None:
     for name, source in sources.items():
         if not source.text or re.search("[\r\n]", source.text):
             raise InvalidParameterError(
-                f"write_wav_scp: source of {name!r} must be one line of text, got "
-                f"{source.text!r}"
+                f"source of {name!r} must be one line of text, got {source.text!r}",
+                owner="write_wav_scp",
             )
     _write(path, {name: source.text for name, source in sources.items()}, "wav.scp")
 

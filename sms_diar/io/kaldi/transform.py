@@ -125,9 +125,10 @@ class VbxTransform:
         _check_part("VbxTransform", "mean2", self.mean2, ndim=1)
         if self.lda.shape != (len(self.mean1), len(self.mean2)):
             raise InvalidParameterError(
-                f"VbxTransform: lda must have shape (len(mean1), len(mean2)), got "
-                f"lda, mean1, mean2 of shapes {self.lda.shape}, {self.mean1.shape} and "
-                f"{self.mean2.shape}"
+                f"must have shape (len(mean1), len(mean2)), got lda, mean1, mean2 of "
+                f"shapes {self.lda.shape}, {self.mean1.shape} and {self.mean2.shape}",
+                owner="VbxTransform",
+                parameter="lda",
             )
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
@@ -140,8 +141,10 @@ class VbxTransform:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not lengths.all():
             raise InvalidParameterError(
-                f"VbxTransform: vectors must differ from the mean, got row "
-                f"{int(np.argmin(lengths))} equal to it, which has no direction"
+                f"must differ from the mean, got row {int(np.argmin(lengths))} equal "
+                f"to it, which has no direction",
+                owner="VbxTransform",
+                parameter="vectors",
             )
         scale = 1.0 if self.length == "unit" else float(np.sqrt(rows.shape[1]))
         return np.asarray(scale * rows / lengths)
@@ -279,11 +282,11 @@ def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:
     if array.ndim != ndim or not array.size:
         rule = "a vector" if ndim == 1 else "a matrix"
         raise InvalidParameterError(
-            f"{owner}: {name} must be {rule}, got shape {array.shape}"
+            f"must be {rule}, got shape {array.shape}", owner=owner, parameter=name
         )
     if not np.isfinite(array).all():
         raise InvalidParameterError(
-            f"{owner}: {name} must be finite, got NaN or infinity"
+            "must be finite, got NaN or infinity", owner=owner, parameter=name
         )
 
 
@@ -292,6 +295,8 @@ def _rows(owner: str, vectors: npt.ArrayLike, *dims: int) -> FloatArray:
     if rows.ndim != 2 or rows.shape[1] not in dims:
         rule = " or ".join(f"(n, {dim})" for dim in dims)
         raise InvalidParameterError(
-            f"{owner}: vectors must have shape {rule}, got {rows.shape}"
+            f"must have shape {rule}, got {rows.shape}",
+            owner=owner,
+            parameter="vectors",
         )
     return rows

@@ -236,8 +236,9 @@ def validate_data_dir(
     for name in require:
         if name not in names:
             raise InvalidParameterError(
-                f"validate_data_dir: require must be some of {', '.join(names)}, got "
-                f"{name!r}"
+                f"must be some of {', '.join(names)}, got {name!r}",
+                owner="validate_data_dir",
+                parameter="require",
             )
     for table in scan.tables:
         if table.path.name in require and not table.exists:
@@ -430,7 +431,9 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidParameterError(
-            f"fix_data_dir: target must be a new or empty directory, got {target}"
+            f"must be a new or empty directory, got {target}",
+            owner="fix_data_dir",
+            parameter="target",
         )
     scan = ScannedDir.of(source)
     labelled = _labels(scan)

@@ -97,16 +97,22 @@ def decoded(data: bytes) -> str:
 def check_name(format: str, what: str, value: str) -> str:
     """Return a name without control characters and surrounding white space."""
     if not isinstance(value, str):
-        raise InvalidParameterError(f"{format}: {what} must be text, got {value!r}")
+        raise InvalidParameterError(
+            f"must be text, got {value!r}", owner=format, parameter=what
+        )
     if not value or value != value.strip():
         raise InvalidParameterError(
-            f"{format}: {what} must be a name that neither begins nor ends with white "
-            f"space, got {value!r}; rename it"
+            f"must be a name that neither begins nor ends with white space, got "
+            f"{value!r}; rename it",
+            owner=format,
+            parameter=what,
         )
     if not is_name(value):
         raise InvalidParameterError(
-            f"{format}: {what} must be a name without line breaks and other control "
-            f"characters, got {value!r}; rename it"
+            f"must be a name without line breaks and other control characters, got "
+            f"{value!r}; rename it",
+            owner=format,
+            parameter=what,
         )
     return value
 
@@ -116,8 +122,10 @@ def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
     names = sorted({turn.segment.recording for turn in turns})
     if len(names) > 1:
         raise InvalidParameterError(
-            f"{format}: turns must be from a single recording, got {names[0]!r} and "
-            f"{names[1]!r}; write one file per recording"
+            f"must be from a single recording, got {names[0]!r} and {names[1]!r}; "
+            f"write one file per recording",
+            owner=format,
+            parameter="turns",
         )
     return sorted(turns)
 
@@ -136,8 +144,10 @@ def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
     )
     if start == end:
         raise InvalidParameterError(
-            f"{format}: turns must be longer than a millisecond, the unit of its "
-            f"times, got {turn.segment!r}"
+            f"must be longer than a millisecond, the unit of its times, got "
+            f"{turn.segment!r}",
+            owner=format,
+            parameter="turns",
         )
     return start, end
 
@@ -154,8 +164,10 @@ def tiers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
         tier = by_speaker.setdefault(turn.speaker, [])
         if tier and tier[-1].segment.end > turn.segment.start:
             raise InvalidParameterError(
-                f"{format}: turns of one speaker must not overlap within a tier, got "
-                f"{tier[-1]!r} and {turn!r}; join them"
+                f"of one speaker must not overlap within a tier, got {tier[-1]!r} "
+                f"and {turn!r}; join them",
+                owner=format,
+                parameter="turns",
             )
         tier.append(turn)
     return by_speaker

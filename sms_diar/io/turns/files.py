@@ -150,8 +150,10 @@ def _check_sources(owner: str, sources: object) -> None:
     are_paths = all(isinstance(source, str | os.PathLike) for source in listed)
     if isinstance(sources, Annotation) or not are_paths:
         raise InvalidParameterError(
-            f"{owner}: sources must be the paths of files, folders or patterns, got a "
-            f"value of type {type(sources).__name__}; turns in memory need no reading"
+            f"must be the paths of files, folders or patterns, got a value of type "
+            f"{type(sources).__name__}; turns in memory need no reading",
+            owner=owner,
+            parameter="sources",
         )
 
 

@@ -231,8 +231,10 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
         onset, end = (_rounded(t, decimals) for t in (segment.start, segment.end))
         if onset == end:
             raise InvalidParameterError(
-                f"write_rttm: turns must be longer than {10.0**-MOST_DECIMALS:g} "
-                f"seconds, got {segment!r}"
+                f"must be longer than {10.0**-MOST_DECIMALS:g} seconds, got "
+                f"{segment!r}",
+                owner="write_rttm",
+                parameter="turns",
             )
         text.write(
             f"SPEAKER {segment.recording} 1 {onset:f} {end - onset:f} "
@@ -394,8 +396,8 @@ def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
     """Report a CTM of words as an error."""
     problem = Problem(
         "the fifth column contains words, so this is a transcript and not turns: lines "
-        "are short and names differ; if the names are speakers, convert the file "
-        "with 'sms-diar convert --from ctm'",
+        "are short and names differ; if the names are speakers, convert the file with "
+        "'sms-diar convert' and name the format ctm",
         str(path),
         kind="transcript",
     )

@@ -72,8 +72,10 @@ def _srt_payload(speaker: str) -> str:
     payload = f"[{check_name(_SRT, 'speaker', speaker)}]"
     if "-->" in speaker or _speaker_of(payload) != speaker:
         raise InvalidParameterError(
-            f"{_SRT}: speaker must be a name that subtitles can contain, got "
-            f"{speaker!r}; rename it, or write WebVTT"
+            f"must be a name that subtitles can contain, got {speaker!r}; rename it, "
+            f"or write WebVTT",
+            owner=_SRT,
+            parameter="speaker",
         )
     return payload
 

@@ -148,7 +148,9 @@ def write_vad_lab(
     names = sorted({region.recording for region in regions})
     if len(names) > 1:
         raise InvalidParameterError(
-            f"write_vad_lab: regions must be of one recording, got {', '.join(names)}"
+            f"must be of one recording, got {', '.join(names)}",
+            owner="write_vad_lab",
+            parameter="regions",
         )
     check_field("write_vad_lab", "label", label, format="vad.lab")
     lines = (

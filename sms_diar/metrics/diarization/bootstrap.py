@@ -104,7 +104,9 @@ def bootstrap(
     check_choice("bootstrap", "method", method, INTERVAL_METHODS)
     if not 0.0 < level < 1.0:
         raise InvalidParameterError(
-            f"bootstrap: level must be a number in (0, 1), got {level!r}"
+            f"must be a number in (0, 1), got {level!r}",
+            owner="bootstrap",
+            parameter="level",
         )
     rng = as_generator(random_state)
     even = np.full(n, 1.0 / n)
@@ -239,7 +241,7 @@ def compare(
     check_choice("compare", "measure", measure, RATES)
     if first.settings != second.settings:
         raise InvalidParameterError(
-            "compare: first and second must be scored under the same settings"
+            "first and second must be scored under the same settings", owner="compare"
         )
     names = sorted({*first.names, *second.names})
     tables = [_aligned(result, names) for result in (first, second)]

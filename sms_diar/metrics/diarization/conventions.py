@@ -188,8 +188,9 @@ class Settings:
             )
         if collar > MAX_SECONDS:
             raise InvalidParameterError(
-                f"Settings: collar must be at most {MAX_SECONDS} seconds, got "
-                f"{collar!r}"
+                f"must be at most {MAX_SECONDS} seconds, got {collar!r}",
+                owner="Settings",
+                parameter="collar",
             )
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 

@@ -181,8 +181,10 @@ def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
         return turns
     if isinstance(turns, str | Path):
         raise InvalidParameterError(
-            f"score_diarization: {name} must be an Annotation or an iterable of Turn, "
-            f"got the path {str(turns)!r}; sms_diar.score takes paths"
+            f"must be an Annotation or an iterable of Turn, got the path "
+            f"{str(turns)!r}; sms_diar.score takes paths",
+            owner="score_diarization",
+            parameter=name,
         )
     return Annotation.from_turns(turns, source=name)
 

@@ -64,9 +64,11 @@ def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
     for path in cast("Sequence[object]", source):
         if not isinstance(path, str | os.PathLike):
             raise InvalidParameterError(
-                f"diarize: source must be a path or several, or (samples, rate), got "
+                f"must be a path or several, or (samples, rate), got "
                 f"{type(path).__name__} among several; give names to several "
-                f"recordings in memory: {{'name': (samples, rate), ...}}"
+                f"recordings in memory: {{'name': (samples, rate), ...}}",
+                owner="diarize",
+                parameter="source",
             )
         paths.append(Path(path))
     return list(find_recordings(paths))
@@ -103,9 +105,10 @@ def find_recordings(paths: Iterable[Path]) -> list[Recording]:
             if recording.id in found:
                 sources = [found[recording.id].source.text, recording.source.text]
                 raise InvalidParameterError(
-                    f"find_recordings: recordings must have different names, got "
-                    f"{recording.id!r} for {sources[0]} and {sources[1]}; name them "
-                    f"in a wav.scp"
+                    f"must have different names, got {recording.id!r} for "
+                    f"{sources[0]} and {sources[1]}; name them in a wav.scp",
+                    owner="find_recordings",
+                    parameter="recordings",
                 )
             found[recording.id] = recording
     return list(found.values())
@@ -171,8 +174,8 @@ def decode(
         notes = []
         if len(channels) > 1:
             text = (
-                f"{len(channels)} channels were mixed into one; channel=1 chooses the "
-                f"first, such as a side of a telephone call"
+                f"{len(channels)} channels were mixed into one; set the channel to use "
+                f"one alone, such as a side of a telephone call"
             )
             notes.append(
                 Problem(text, recording=recording.id, severity="note", kind="channels")
@@ -211,8 +214,9 @@ def _is_given(source: object) -> bool:
 def _given(name: str, value: object) -> GivenRecording:
     if not _is_given(value):
         raise InvalidParameterError(
-            f"diarize: source[{name!r}] must be (samples, rate), got "
-            f"{type(value).__name__}; paths are given alone or in a list"
+            f"source[{name!r}] must be (samples, rate), got {type(value).__name__}; "
+            f"paths are given alone or in a list",
+            owner="diarize",
         )
     samples, rate = cast("Given", value)
     return GivenRecording(name, samples, rate)
@@ -224,8 +228,9 @@ def _given_channels(recording: GivenRecording, channel: int | None) -> list[Samp
         samples.ndim == 2 and samples.shape[1] > samples.shape[0]
     ):
         raise InvalidParameterError(
-            f"{name}: samples must be of shape (n,) or (n, channels), got "
-            f"{samples.shape}"
+            f"must be of shape (n,) or (n, channels), got {samples.shape}",
+            owner=name,
+            parameter="samples",
         )
     columns = samples.reshape(len(samples), -1).T
     if channel is not None:

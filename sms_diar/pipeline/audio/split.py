@@ -50,8 +50,10 @@ def split_speakers(
     for turn in sorted(turns):
         if turn.segment.recording not in inputs:
             raise InvalidParameterError(
-                f"split_speakers: source must have all recordings of the turns, got "
-                f"none named {turn.segment.recording!r}"
+                f"must have all recordings of the turns, got none named "
+                f"{turn.segment.recording!r}",
+                owner="split_speakers",
+                parameter="source",
             )
         key = (turn.segment.recording, turn.speaker)
         spoken.setdefault(key, []).append(turn.segment)

@@ -325,7 +325,7 @@ def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet
         try:
             return set_from_frame(given, "DataFrame")
         except DataFormatError as error:
-            raise InvalidParameterError(f"cluster: {error}") from None
+            raise InvalidParameterError(str(error), owner="cluster") from None
     ids: list[Any] | None = None
     values: Any = given
     if isinstance(given, Mapping):
@@ -337,13 +337,14 @@ def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet
         ids = row_ids(len(rows))
     if len(ids) != len(rows):
         raise InvalidParameterError(
-            f"cluster: embeddings must have one id for each of the {len(rows)} "
-            f"vectors, got {len(ids)} ids"
+            f"must have one id for each of the {len(rows)} vectors, got {len(ids)} ids",
+            owner="cluster",
+            parameter="embeddings",
         )
     wrong = next((name for name in ids if not isinstance(name, str)), None)
     if wrong is not None:
         raise InvalidParameterError(
-            f"cluster: ids of embeddings must be text, got {wrong!r}"
+            f"ids of embeddings must be text, got {wrong!r}", owner="cluster"
         )
     return EmbeddingSet(tuple(map(str, ids)), rows)
 
@@ -377,8 +378,10 @@ def _rows(given: object) -> FloatArray:
 
 def _refusal(problem: str) -> InvalidParameterError:
     return InvalidParameterError(
-        f"cluster: embeddings must be a path, an EmbeddingSet, a DataFrame or real "
-        f"numbers of shape (n, d), {problem}"
+        f"must be a path, an EmbeddingSet, a DataFrame or real numbers of shape (n, "
+        f"d), {problem}",
+        owner="cluster",
+        parameter="embeddings",
     )
 
 
@@ -395,14 +398,18 @@ def _segments(
         listed = list(given) if isinstance(given, Iterable) else []
         if len(listed) != len(vectors):
             raise InvalidParameterError(
-                f"cluster: segments must be one for each of the {len(vectors)} "
-                f"vectors, got {len(listed)}"
+                f"must be one for each of the {len(vectors)} vectors, got "
+                f"{len(listed)}",
+                owner="cluster",
+                parameter="segments",
             )
         times = dict(zip(vectors.ids, listed, strict=True))
     for value in times.values():
         if not isinstance(value, Segment):
             raise InvalidParameterError(
-                f"cluster: segments must be of type sms_diar.Segment, got {value!r}"
+                f"must be of type sms_diar.Segment, got {value!r}",
+                owner="cluster",
+                parameter="segments",
             )
     unused = match_segments(vectors, times, source)
     if unused:

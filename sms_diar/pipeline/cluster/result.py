@@ -108,8 +108,9 @@ class Clustering(TurnViews):
         """Return merged turns that do not overlap."""
         if self.segments is None:
             raise InvalidParameterError(
-                "turns: segments must be known, got embeddings without times; pass "
-                "the segments file"
+                "must be known, got embeddings without times; pass the segments file",
+                owner="turns",
+                parameter="segments",
             )
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
 

@@ -210,7 +210,9 @@ def rows_of_sessions(
         return {"all": list(range(len(embeddings)))}
     if segments is None:
         raise InvalidParameterError(
-            "cluster_embeddings: per_recording needs segments, got none"
+            "needs segments, got none",
+            owner="cluster_embeddings",
+            parameter="per_recording",
         )
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(embeddings.ids):

@@ -106,6 +106,7 @@ class IvectorDiarizer:
                     f"no speech was found in {audio.duration:.1f} s; vad='none' treats "
                     f"the whole recording as speech",
                     path=place_of(recording),
+                    mentions=("vad='none'",),
                 )
             vectors = self.embed(audio, windows, settings, context)
             # shape: (n_windows, d)

@@ -97,7 +97,7 @@ def _named_model(name: str, vad: str | None) -> ChosenModel:
         better = (
             f"'{_FETCH}' gets networks that do better on real recordings"
             if vad is None or not are_stored
-            else "without vad the neural networks find speech and overlap"
+            else "without a speech detector the neural networks find speech and overlap"
         )
         note = f"model: embedded i-vectors; overlap is unknown; {better}"
     return ChosenModel(as_diarizer(read_ivector_model()), note)
@@ -106,8 +106,11 @@ def _named_model(name: str, vad: str | None) -> ChosenModel:
 def _refuse_detector(vad: str | None) -> None:
     if vad is not None:
         raise InvalidParameterError(
-            f"diarize: vad must be omitted with neural networks, which detect speech "
-            f"themselves, got {vad!r}; model='embedded' has detectors"
+            f"must be omitted with neural networks, which detect speech themselves, "
+            f"got {vad!r}; model='embedded' has detectors",
+            owner="diarize",
+            parameter="vad",
+            mentions=("model='embedded'",),
         )
 
 

@@ -223,6 +223,7 @@ class NeuralDiarizer:
             f"no speech was found in {duration:.1f} s; model='embedded' with "
             f"vad='none' treats the whole recording as speech",
             path=place_of(recording),
+            mentions=("model='embedded'", "vad='none'"),
         )
 
 

@@ -63,8 +63,9 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
     """
     if not isinstance(enrol, Mapping):
         raise InvalidParameterError(
-            f"diarize: enrol must be a mapping from names to recordings, got "
-            f"{type(enrol).__name__}"
+            f"must be a mapping from names to recordings, got {type(enrol).__name__}",
+            owner="diarize",
+            parameter="enrol",
         )
     files: list[EnrolmentFile] = []
     for name, value in enrol.items():
@@ -72,13 +73,16 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
         sources = _several(value)
         if not sources:
             raise InvalidParameterError(
-                f"diarize: enrol must have a recording for each name, got none for "
-                f"{name!r}"
+                f"must have a recording for each name, got none for {name!r}",
+                owner="diarize",
+                parameter="enrol",
             )
         for source in sources:
             if not is_single(source):
                 raise InvalidParameterError(
-                    f"diarize: enrol must be audio files, got {source!s} for {name!r}"
+                    f"must be audio files, got {source!s} for {name!r}",
+                    owner="diarize",
+                    parameter="enrol",
                 )
             [recording] = recordings_of(source)
             label = place_of(recording)

@@ -146,8 +146,9 @@ class NamingRules:
             value = getattr(self, name)
             if not is_real(value) or not 0.0 < value < 1.0:
                 raise InvalidParameterError(
-                    f"diarize: {name} must be a probability between 0 and 1, got "
-                    f"{value!r}"
+                    f"must be a probability between 0 and 1, got {value!r}",
+                    owner="diarize",
+                    parameter=name,
                 )
 
 

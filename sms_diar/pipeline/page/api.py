@@ -199,7 +199,9 @@ def report_page(
             settings = {"turns": turns}
         turns_by_recording = _by_recording(turns_of("turns", turns))
     if not turns_by_recording:
-        raise InvalidParameterError("report_page: turns must contain turns, got none")
+        raise InvalidParameterError(
+            "must contain turns, got none", owner="report_page", parameter="turns"
+        )
     scores = None
     true: dict[str, list[Turn]] = {}
     remarks: tuple[Problem, ...] = ()
@@ -217,9 +219,11 @@ def report_page(
         }
         if not true:
             raise InvalidParameterError(
-                f"report_page: reference must have a recording of the turns "
+                f"must have a recording of the turns "
                 f"({shown_names(turns_by_recording)}), got "
-                f"{shown_names(truth.recordings)}"
+                f"{shown_names(truth.recordings)}",
+                owner="report_page",
+                parameter="reference",
             )
         scores = score(
             [turn for listed in true.values() for turn in listed],
@@ -327,10 +331,11 @@ def _match(
     }
     if not matched:
         raise InvalidParameterError(
-            f"report_page: audio must have a recording of the turns "
-            f"({shown_names(names)}), got "
-            f"{shown_names(recording.id for recording in recordings)}; "
-            f"files are matched by their names without suffix"
+            f"must have a recording of the turns ({shown_names(names)}), got "
+            f"{shown_names(recording.id for recording in recordings)}; files are "
+            f"matched by their names without suffix",
+            owner="report_page",
+            parameter="audio",
         )
     return matched
 

@@ -169,8 +169,10 @@ def score_systems(
     """
     if not isinstance(hypotheses, Mapping) or not hypotheses:
         raise InvalidParameterError(
-            f"score_systems: hypotheses must map names of systems to their turns, at "
-            f"least one, got {hypotheses!r}"
+            f"must map names of systems to their turns, at least one, got "
+            f"{hypotheses!r}",
+            owner="score_systems",
+            parameter="hypotheses",
         )
     check_choice("score", "measure", measure, RATES)
     check_count("score", "bootstrap", bootstrap, least=0, most=MOST_SAMPLES)
@@ -279,13 +281,17 @@ def _one_side(collar: float, collar_total: float | None) -> float:
         return collar
     if collar:
         raise InvalidParameterError(
-            f"score: collar_total must be given without collar, got "
-            f"collar_total={collar_total!r} and collar={collar!r}"
+            f"must be given without collar, got collar_total={collar_total!r} and "
+            f"collar={collar!r}",
+            owner="score",
+            parameter="collar_total",
+            mentions=(f"collar_total={collar_total!r}", f"collar={collar!r}"),
         )
     if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
         raise InvalidParameterError(
-            f"score: collar_total must be at most {2 * MAX_SECONDS} seconds, got "
-            f"{collar_total!r}"
+            f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}",
+            owner="score",
+            parameter="collar_total",
         )
     return collar_total / 2.0
 
@@ -295,7 +301,7 @@ def _long_collar(side: float) -> tuple[Problem, ...]:
     if side > LONG_COLLAR:
         text = (
             f"a collar of {side:g} s on each side leaves little to score; was it meant "
-            f"in milliseconds? {side:g} ms are collar={side / 1000.0:g}"
+            f"in milliseconds? {side:g} ms are a collar of {side / 1000.0:g}"
         )
         return (Problem(text, severity="warning", kind="long collar"),)
     return ()

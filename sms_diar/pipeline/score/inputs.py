@@ -38,11 +38,14 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
     rule = "a path, a list of paths, an Annotation or an iterable of Turn"
     if isinstance(source, Mapping):
         raise InvalidParameterError(
-            f"score: {name} must be {rule}, got a mapping; use score_labels for labels "
-            f"by id"
+            f"must be {rule}, got a mapping; use score_labels for labels by id",
+            owner="score",
+            parameter=name,
         )
     if not isinstance(source, Iterable):
-        raise InvalidParameterError(f"score: {name} must be {rule}, got {source!r}")
+        raise InvalidParameterError(
+            f"must be {rule}, got {source!r}", owner="score", parameter=name
+        )
     paths: list[str | Path] = []
     turns: list[Turn] = []
     for index, item in enumerate(source):
@@ -52,7 +55,9 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
             paths.append(item)
         else:
             raise InvalidParameterError(
-                f"score: {name} must be {rule}, got {item!r} at index {index}"
+                f"must be {rule}, got {item!r} at index {index}",
+                owner="score",
+                parameter=name,
             )
     if not paths:
         return Annotation.from_turns(turns, source=name)
@@ -64,8 +69,9 @@ def reference_turns(source: TurnSource) -> Annotation:
     """Read the reference, which must not be empty."""
     if isinstance(source, str | Path) and is_label_table(source):
         raise InvalidParameterError(
-            f"score: reference must contain turns, got the table of labels {source}; "
-            f"use score_labels"
+            f"must contain turns, got the table of labels {source}; use score_labels",
+            owner="score",
+            parameter="reference",
         )
     true = turns_of("reference", source)
     if not len(true) and paths_of(source):
@@ -80,7 +86,9 @@ def regions_of(uem: str | Path | Uem | None) -> Uem | None:
         return uem
     if isinstance(uem, str | Path):
         return read_uem(uem)
-    raise InvalidParameterError(f"score: uem must be a path or a Uem, got {uem!r}")
+    raise InvalidParameterError(
+        f"must be a path or a Uem, got {uem!r}", owner="score", parameter="uem"
+    )
 
 
 def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
@@ -90,8 +98,9 @@ def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
     if isinstance(source, str | Path):
         return read_labels(source)
     raise InvalidParameterError(
-        f"score_labels: {name} must be a path or a mapping from id to speaker, got "
-        f"{source!r}"
+        f"must be a path or a mapping from id to speaker, got {source!r}",
+        owner="score_labels",
+        parameter=name,
     )
 
 

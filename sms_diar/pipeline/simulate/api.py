@@ -82,25 +82,32 @@ class SimulateSettings:
         check_choice("simulate", "vad", self.vad, METHODS)
         if self.style.overlap and self.speakers == 1:
             raise InvalidParameterError(
-                f"simulate: overlap must be 0 for one speaker, got "
-                f"{self.style.overlap!r}"
+                f"must be 0 for one speaker, got {self.style.overlap!r}",
+                owner="simulate",
+                parameter="overlap",
             )
         if self.noise != "white" and self.acoustics.snr is None:
             raise InvalidParameterError(
-                f"simulate: noise needs an snr, got noise {str(self.noise)!r} without; "
-                f"set the signal-to-noise ratio, such as snr=20"
+                f"needs an snr, got noise {str(self.noise)!r} without; set the "
+                f"signal-to-noise ratio, such as snr=20",
+                owner="simulate",
+                parameter="noise",
+                mentions=("snr=20",),
             )
         if not re.fullmatch(r"[\w.+-]+", self.prefix):
             raise InvalidParameterError(
-                f"simulate: prefix must be letters, digits and any of '_.+-', got "
-                f"{self.prefix!r}"
+                f"must be letters, digits and any of '_.+-', got {self.prefix!r}",
+                owner="simulate",
+                parameter="prefix",
             )
         if self.rate is not None:
             check_count("simulate", "rate", self.rate, least=_LOWEST_RATE)
             if self.acoustics.telephone and self.rate <= 2 * BAND_HZ[1]:
                 raise InvalidParameterError(
-                    f"simulate: rate must be more than {2 * BAND_HZ[1]:g} for a "
-                    f"telephone's band, got {self.rate}; omit it"
+                    f"must be more than {2 * BAND_HZ[1]:g} for a telephone's band, "
+                    f"got {self.rate}; omit it",
+                    owner="simulate",
+                    parameter="rate",
                 )
 
     @property
@@ -282,8 +289,11 @@ def _style(
     durations = {name: value for name, value in lengths.items() if value is not None}
     if durations and turn_segments is not None:
         raise InvalidParameterError(
-            f"simulate: turn_segments cannot be combined with {', '.join(durations)}; "
-            f"turns have a length in seconds or in segments"
+            f"cannot be combined with {', '.join(durations)}; turns have a length in "
+            f"seconds or in segments",
+            owner="simulate",
+            parameter="turn_segments",
+            mentions=tuple(durations),
         )
     return TurnTaking(
         turn_segments=turn_segments,
@@ -299,7 +309,9 @@ def _checked_output(output: str | Path) -> Path:
     folder = Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidParameterError(
-            f"simulate: output must be a new or empty folder, got {folder}"
+            f"must be a new or empty folder, got {folder}",
+            owner="simulate",
+            parameter="output",
         )
     return folder
 
@@ -327,8 +339,10 @@ class _Maker:
         n_available = len(self.source.speakers)
         if settings.speakers > n_available:
             raise InvalidParameterError(
-                f"simulate: speakers must be at most the {n_available} of "
-                f"{self.source.data.path}, got {settings.speakers}"
+                f"must be at most the {n_available} of {self.source.data.path}, got "
+                f"{settings.speakers}",
+                owner="simulate",
+                parameter="speakers",
             )
         self._noises: AudioShelf | None = None
         if settings.acoustics.snr is not None and settings.noise not in NOISES:
@@ -355,7 +369,7 @@ class _Maker:
         if self._settings.detector is None:
             notes.append(
                 f"{self.source.data.path}: pauses inside the segments count as speech "
-                f"in the reference; vad='energy' cuts them out"
+                f"in the reference; the speech detector 'energy' cuts them out"
             )
         return notes
 

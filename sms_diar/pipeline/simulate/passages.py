@@ -54,8 +54,9 @@ class AudioShelf:
         if self._rate is None and audio.rate != self.rate:
             raise DataFormatError(
                 f"has {audio.rate} samples per second, where {self.names[0]!r} has "
-                f"{self.rate}; set rate to choose one for all",
+                f"{self.rate}; rate=HZ chooses one for all",
                 path=audio.path,
+                mentions=("rate=HZ",),
             )
         return at_rate(audio, self.rate)
 
@@ -225,14 +226,17 @@ def open_noises(
     """Open all recordings of a data directory with noise."""
     if isinstance(noise, str | Path) and not Path(noise).is_dir():
         raise InvalidParameterError(
-            f"simulate: noise must be 'white', 'pink' or a data directory, got "
-            f"{str(noise)!r}"
+            f"must be 'white', 'pink' or a data directory, got {str(noise)!r}",
+            owner="simulate",
+            parameter="noise",
         )
     data = open_data(noise, "noise")
     recordings, problems = list_recordings(data, whole=True)
     refuse_errors(problems)
     if not recordings:
         raise InvalidParameterError(
-            f"simulate: noise must have recordings, got none in {data.path}"
+            f"must have recordings, got none in {data.path}",
+            owner="simulate",
+            parameter="noise",
         )
     return AudioShelf(recordings, context, rate=rate)

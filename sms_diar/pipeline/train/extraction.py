@@ -99,8 +99,9 @@ def check_front_end(front_end: FrontEnd, extractor: IvectorExtractor) -> None:
     """Raise an error if the frames do not match the extractor."""
     if front_end.dim != extractor.frame_dim:
         raise InvalidParameterError(
-            f"extract_ivectors: front end must give the {extractor.frame_dim} "
-            f"dimensions of the model, got {front_end.dim}"
+            f"front end must give the {extractor.frame_dim} dimensions of the model, "
+            f"got {front_end.dim}",
+            owner="extract_ivectors",
         )
 
 

@@ -138,15 +138,19 @@ def train_ivectors(
 def _common_front_end(speech: Sequence[Speech]) -> FrontEnd:
     if not speech:
         raise InvalidParameterError(
-            f"{_OWNER}: speech must be at least one data directory, got none"
+            "must be at least one data directory, got none",
+            owner=_OWNER,
+            parameter="speech",
         )
     first = speech[0].front_end
     for part in speech[1:]:
         same = replace(part.front_end, vad=first.vad, cmvn=first.cmvn)
         if same != first:
             raise InvalidParameterError(
-                f"{_OWNER}: speech must have one front end but for speech detection "
-                f"and normalisation, got another one for {part.data.path}"
+                f"must have one front end but for speech detection and normalisation, "
+                f"got another one for {part.data.path}",
+                owner=_OWNER,
+                parameter="speech",
             )
     return first
 
@@ -157,7 +161,8 @@ def _speakers(speech: Sequence[Speech]) -> dict[str, str]:
         if not part.data.has("utt2spk"):
             raise MissingFileError(
                 f"{part.data.path / 'utt2spk'}: no such file, and a back end needs to "
-                f"know the speakers; train with backend=False"
+                f"know the speakers; train with backend=False",
+                mentions=("backend=False",),
             )
         speakers |= part.data.utt2spk
     return speakers
@@ -266,7 +271,8 @@ def _train_backend(
     if len(set(labels.tolist())) < 2:
         raise ExperimentError(
             f"{_OWNER}: a back end needs at least 2 speakers with speech, got "
-            f"{len(set(labels.tolist()))}; train with backend=False"
+            f"{len(set(labels.tolist()))}; train with backend=False",
+            mentions=("backend=False",),
         )
     vectors = extractor.model.extract(statistics.select(rows), workers=workers)
     backend = train_backend(vectors, labels, extractor=extractor.fingerprint)

@@ -47,9 +47,11 @@ class IvectorModel:
             self.extractor.fingerprint,
         ):
             raise InvalidParameterError(
-                f"IvectorModel: backend must be for {self.extractor.dim} dimensions of "
-                f"extractor {self.extractor.fingerprint}, got one for "
-                f"{self.backend.dim} dimensions of {made_for}"
+                f"must be for {self.extractor.dim} dimensions of extractor "
+                f"{self.extractor.fingerprint}, got one for {self.backend.dim} "
+                f"dimensions of {made_for}",
+                owner="IvectorModel",
+                parameter="backend",
             )
 
     @property
@@ -135,8 +137,9 @@ def require_model_path() -> Path:
     path = embedded_model_path()
     if path is None:
         raise MissingFileError(
-            "this installation has no embedded i-vector model; set model to the path "
-            "of one, or train it with 'sms-diar ivectors train'"
+            "this installation has no embedded i-vector model; model=PATH uses another "
+            "one, which 'sms-diar ivectors train' makes",
+            mentions=("model=PATH",),
         )
     return path
 
@@ -191,8 +194,9 @@ def choose_backend(
     if isinstance(plda, BackEnd):
         if transform is not None:
             raise InvalidParameterError(
-                f"cluster: transform must be omitted, because {name} has its own, "
-                f"got {transform}"
+                f"must be omitted, because {name} has its own, got {transform}",
+                owner="cluster",
+                parameter="transform",
             )
         return plda
     chain = None if transform is None else read_transform(transform)
@@ -200,9 +204,11 @@ def choose_backend(
         chain = replace(chain, length=transform_length)
     if chain is None and plda is not None and plda.dim != embeddings.dim:
         raise InvalidParameterError(
-            f"{name}: a PLDA model of {plda.dim} dimensions cannot score the "
-            f"{embeddings.dim}-dimensional vectors of {embeddings.source}; set "
-            f"transform to the one that comes before it"
+            f"a PLDA model of {plda.dim} dimensions cannot score the "
+            f"{embeddings.dim}-dimensional vectors of {embeddings.source}; "
+            f"transform=PATH names the one that comes before it",
+            owner=name,
+            mentions=("transform=PATH",),
         )
     return backend_from_transform(chain, plda, embeddings.dim)
 

@@ -107,8 +107,9 @@ def labelled_embeddings(
                 f"({some_of(missing)})"
             )
         raise InvalidParameterError(
-            f"{embeddings.source}: {' and '.join(parts)}; add them, or skip them "
-            f"with intersect=True"
+            f"{' and '.join(parts)}; add them, or skip them with intersect=True",
+            owner=embeddings.source,
+            mentions=("intersect=True",),
         )
     rows = [row for row, name in enumerate(embeddings.ids) if name in speakers]
     chosen = embeddings.select(rows)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks._crowd import draw_crowd
+from benchmarks.scale import draw_crowd
 from sms_diar.clustering.many import fragments, nearest
 from sms_diar.clustering.many.across import (
     STAGES,

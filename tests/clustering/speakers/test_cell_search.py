@@ -1,6 +1,5 @@
 """The search for neighbours: cells and bounds find what scoring everybody finds."""
 
-import importlib.util
 import warnings
 
 import numpy as np
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.speakers import plain_numpy_loop
 from sms_diar._numba import kernel
 from sms_diar.clustering import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers import _cell_kernels as cell_kernels
@@ -275,16 +275,7 @@ def test_runs_equal_the_reference(run, ks, gate, scores, name):
     assert model.n_steps_ == made
 
 
-@pytest.fixture(scope="module")
-def plain_numpy_loop(request):
-    path = request.config.rootpath / "benchmarks" / "_speaker_loop.py"
-    spec = importlib.util.spec_from_file_location("_speaker_loop", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.plain_numpy_loop
-
-
-def test_the_plain_loop_of_the_benchmark_is_the_reference(plain_numpy_loop):
+def test_the_plain_loop_of_the_benchmark_is_the_reference():
     X, _ = session(n_speakers=3, per_speaker=15)
     backend = plda()
     rest = plain_numpy_loop(backend.prepare(X), backend, 7, 1e-3, 4)
@@ -299,7 +290,7 @@ def test_the_plain_loop_of_the_benchmark_is_the_reference(plain_numpy_loop):
 
 
 @pytest.mark.soak
-def test_a_session_of_sixty_speakers_equals_the_plain_loop(plain_numpy_loop):
+def test_a_session_of_sixty_speakers_equals_the_plain_loop():
     world = PldaWorld(dim=100, eer=0.08)
     training = world.draw_training(300, 10, 1)
     backend = train_backend(training.X, training.speakers, n_components=100)

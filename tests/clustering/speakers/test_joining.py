@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logit
-
-from sms_diar.clustering.speakers import joining
 from sms_diar.clustering.speakers.joining import ENOUGH, join_fragments
 from sms_diar.clustering.speakers.same_speaker import Groups
 from sms_diar.clustering.speakers.untrained import members_of
+
+from sms_diar.clustering.speakers import joining
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import scale_rows
 

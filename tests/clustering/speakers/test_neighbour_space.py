@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from sms_diar.clustering.speakers import neighbour_space
 from sms_diar.clustering.speakers.neighbour_space import (
     distance_blocks,
     learn_space,
@@ -13,6 +11,8 @@ from sms_diar.clustering.speakers.neighbour_space import (
     neighbours_of,
 )
 from sms_diar.clustering.speakers.times import RowTimes
+
+from sms_diar.clustering.speakers import neighbour_space
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend_plda import plda_of
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from sms_diar.clustering.speakers.representatives import (
     COPY,
     NEW_OF_HALF,
@@ -12,6 +11,7 @@ from sms_diar.clustering.speakers.representatives import (
     find_representatives,
 )
 from sms_diar.clustering.speakers.times import RowTimes
+
 from sms_diar.preprocessing import scale_rows
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from sms_diar.clustering.speakers.row_weight import estimate_row_weight, row_weight_of
+
 from sms_diar.types import Segment
 
 

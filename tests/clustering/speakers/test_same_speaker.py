@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-
 from sms_diar.clustering.speakers.same_speaker import (
     GROWING,
     MEASUREMENTS,
@@ -14,6 +13,7 @@ from sms_diar.clustering.speakers.same_speaker import (
     Members,
     Weights,
 )
+
 from sms_diar.preprocessing import scale_rows
 
 PARTS = ("sizes", "means", "raw_means", "spreads", "raw_spreads", "links", "turns")

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-
 from sms_diar.clustering.speakers.sureness import (
     LABELS,
     NUMBER,

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
 from sms_diar.clustering.speakers.times import RowTimes
+
 from sms_diar.types import Segment
 
 

@@ -7,9 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
-
-from sms_diar.clustering.speakers import untrained
-from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.clustering.speakers.joining import Joined
 from sms_diar.clustering.speakers.times import RowTimes
 from sms_diar.clustering.speakers.untrained import (
@@ -21,6 +18,9 @@ from sms_diar.clustering.speakers.untrained import (
     nearness,
     within_bounds,
 )
+
+from sms_diar.clustering.speakers import untrained
+from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.preprocessing import scale_rows

@@ -65,7 +65,7 @@ def test_channels_count_from_one(tmp_path, channel):
 
 def test_stereo_needs_a_choice(tmp_path):
     path = write(tmp_path / "a.wav", np.stack([SIGNAL, SIGNAL], axis=1))
-    assert "has 2 channels; choose one" in refusal(path)
+    assert "has 2 channels; choose channel=1" in refusal(path)
     assert "channel 3 does not exist" in refusal(path, channel=3)
     assert "got 0" in refusal(path, InvalidParameterError, channel=0)
 

@@ -124,7 +124,7 @@ def test_sph2pipe_lines_are_read_without_running_anything(folder):
 
 def test_other_commands_need_permission(folder):
     (folder / "wav.scp").write_text(f"a {PYTHON} -c 'import pathlib' |\n")
-    assert "need --allow-commands" in refusal(folder)
+    assert "need allow_commands=True" in refusal(folder)
 
 
 def test_permitted_commands_are_run_without_a_shell(folder):

@@ -112,7 +112,7 @@ def test_a_broken_extractor_file_is_refused(tmp_path, refused, text):
 def test_commands_of_an_scp_need_permission(tmp_path, refused, name):
     (tmp_path / "v").write_text("[ 1 2 ]")
     line = f"a cat '{tmp_path / 'v'}' |\n"
-    refused(read_embeddings, line, "need --allow-commands", line=1, name=name)
+    refused(read_embeddings, line, "need allow_commands=True", line=1, name=name)
     got = read_embeddings(tmp_path / name, allow_commands=True)
     assert got.vectors.tolist() == [[1.0, 2.0]]
 

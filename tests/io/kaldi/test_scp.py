@@ -119,7 +119,7 @@ def test_a_list_that_is_not_utf8_is_refused(here, refused):
 
 
 def test_commands_do_not_run_unless_allowed(here, refused):
-    refused(read_scp, "a touch ran |", "--allow-commands", line=1)
+    refused(read_scp, "a touch ran |", "allow_commands=True", line=1)
     assert not (here / "ran").exists()
 
 

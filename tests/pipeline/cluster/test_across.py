@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sms_diar
-from benchmarks._crowd import draw_crowd
+from benchmarks.scale import draw_crowd
 from sms_diar import _scheduler
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.datasets import voice_backend_path

@@ -168,7 +168,7 @@ def test_the_command_goes_on_or_starts_anew(run_cli, noise_corpora, tmp_path, ke
 
         patch.setattr(checkpoint, "PAUSE", 0.0)
         patch.setattr(checkpoint.Checkpoint, "_write", interrupted)
-        patch.setattr("sms_diar.cli.interrupts._told", False)
+        patch.setattr("sms_diar.cli.terminal.interrupts._told", False)
         result = run_cli(*words)
     assert result.returncode == 130
     assert "run the same command again to go on from here" in result.stderr

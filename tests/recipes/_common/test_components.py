@@ -6,12 +6,10 @@ from recipes._common.components import choose_components
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic import PldaWorld
 
-WORLD = {"dim": 12, "eer": 0.08}
-
 
 @pytest.fixture(scope="module")
 def training():
-    return PldaWorld(**WORLD).draw_training(60, 10, random_state=9)
+    return PldaWorld(dim=12, eer=0.08).draw_training(60, 10, random_state=9)
 
 
 def test_components_are_chosen_by_speakers_held_out(training):
@@ -35,14 +33,13 @@ def test_pairs_across_corpora_do_not_count(training):
     assert pooled.mean[0] < apart.mean[0] - 0.05
 
 
-def test_components_need_speakers_and_candidates(training):
-    with pytest.raises(InvalidParameterError) as caught:
-        choose_components(training.X, training.speakers, [13])
-    assert str(caught.value) == (
-        "choose_components: candidates must hold a number in 1 .. 12, got [13]"
-    )
-    with pytest.raises(InvalidParameterError) as caught:
-        choose_components(training.X[:50], training.speakers[:50], [2])
-    assert str(caught.value) == (
-        "choose_components: speakers must be at least two per fold, got 5 for 5 folds"
-    )
+@pytest.mark.parametrize(
+    ("n_rows", "candidates", "parameter"),
+    [(600, [13], "candidates"), (50, [2], "fold")],
+)
+def test_components_need_speakers_and_candidates(
+    training, n_rows, candidates, parameter
+):
+    rows = slice(n_rows)  # 50 rows have five speakers, for five folds
+    with pytest.raises(InvalidParameterError, match=parameter):
+        choose_components(training.X[rows], training.speakers[rows], candidates)

@@ -4,17 +4,12 @@ import json
 
 import numpy as np
 import pytest
-import soundfile
 
 from recipes._common.corpora import TEST, TRAINING
 from recipes.digits import steps as digits
-from sms_diar._random import named_generator
 from sms_diar.errors import MissingFileError
-from sms_diar.experiment.recipe import find_recipe, run_recipe
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.pipeline.train.models import read_ivector_model
-from sms_diar.synthetic.voices import Voice, converse
-from sms_diar.types import Segment
 
 TINY = (
     "runs=2",
@@ -31,42 +26,23 @@ TINY = (
 )
 
 
-def write_corpus(folder, prefix, n_speakers):
-    folder.mkdir()
-    rows = {"wav.scp": [], "segments": [], "utt2spk": []}
-    for name in (f"{prefix}{i:02d}" for i in range(n_speakers)):
-        rng = named_generator(3, name)
-        turn = (Segment(name, 0.0, 9.6), Voice.draw(rng))
-        soundfile.write(folder / f"{name}.flac", converse([turn], 9.6, rng), 8000)
-        rows["wav.scp"].append(f"{name} {name}.flac")
-        for i in range(8):
-            rows["segments"].append(
-                f"{name}-{i} {name} {1.2 * i:.2f} {1.2 * i + 1.2:.2f}"
-            )
-            rows["utt2spk"].append(f"{name}-{i} {name}")
-    for table, lines in rows.items():
-        (folder / table).write_text("\n".join(lines) + "\n")
-
-
 @pytest.fixture(scope="module")
-def corpora(tmp_path_factory):
+def corpora(tmp_path_factory, write_voices):
     root = tmp_path_factory.mktemp("corpora")
-    for name, prefix, n in (
+    for name, prefix, n_speakers in (
         ("libri251-8k", "l", 8),
         ("arabic8k", "a", 6),
         ("libri-testother10-8k", "t", 4),
         ("audiomnist8k", "m", 4),
     ):
-        write_corpus(root / name, prefix, n)
+        names = [f"{prefix}{i}" for i in range(n_speakers)]
+        write_voices(root / name, names, 9.6, 1.2)
     return root
 
 
 @pytest.fixture(scope="module")
-def outcome(corpora, tmp_path_factory):
-    exp = tmp_path_factory.mktemp("digits") / "exp"
-    return run_recipe(
-        find_recipe("digits"), exp, assignments=[f"data={corpora}", *TINY]
-    )
+def outcome(run, corpora, tmp_path_factory):
+    return run(tmp_path_factory.mktemp("digits") / "exp", f"data={corpora}", *TINY)
 
 
 def test_reports_verification_and_clustering(outcome):
@@ -80,9 +56,7 @@ def test_reports_verification_and_clustering(outcome):
     assert results["verification"]["pairs"] == 32 * 31 // 2
     assert set(results["sessions"]) == {"2", "3"}
     assert (outcome.folder / "verification" / "det.png").stat().st_size > 5000
-    text = (outcome.folder / "report" / "report.md").read_text()
-    assert "## Verification" in text
-    assert "## Extractor" in text
+    assert "PLDA" in (outcome.folder / "report" / "report.md").read_text()
 
 
 def test_the_extractor_is_the_one_of_lowest_held_out_error(outcome):
@@ -105,17 +79,16 @@ def test_the_sample_knows_its_extractor(outcome, tmp_path):
     model.backend.check_compatible(sample)
 
 
-def test_test_speakers_change_nothing_about_the_model(outcome, corpora, tmp_path):
+def test_test_speakers_change_nothing_about_the_model(
+    run, outcome, corpora, write_voices, tmp_path
+):
     # Another test corpus, the same training corpora: the same extractor and back end.
     other = tmp_path / "corpora"
     other.mkdir()
     for name in TRAINING:
         (other / name).symlink_to(corpora / name)
-    write_corpus(other / TEST, "x", 3)
-    again = run_recipe(
-        find_recipe("digits"), tmp_path / "exp",
-        assignments=[f"data={other}", *TINY, "figures=false"],
-    )  # fmt: skip
+    write_voices(other / TEST, ["x0", "x1", "x2"], 9.6, 1.2)
+    again = run(tmp_path / "exp", f"data={other}", *TINY, "figures=false")
     one, two = (
         read_ivector_model(run.folder / "prepare" / digits.MODEL)
         for run in (outcome, again)
@@ -126,8 +99,6 @@ def test_test_speakers_change_nothing_about_the_model(outcome, corpora, tmp_path
 
 def test_missing_corpora_are_named_at_once(tmp_path):
     (tmp_path / "arabic8k").mkdir()
-    with pytest.raises(MissingFileError) as caught:
+    missing = "libri251-8k, libri-testother10-8k, audiomnist8k"
+    with pytest.raises(MissingFileError, match=missing):
         digits.corpus_folders(str(tmp_path))
-    assert str(caught.value).startswith(
-        f"{tmp_path}: no folder libri251-8k, libri-testother10-8k, audiomnist8k; "
-    )

@@ -73,17 +73,17 @@ def tree(tmp_path):
 
 
 def lines_of(error):
-    head, *lines = str(error.value).split("\n  - ")
-    assert head == "SRE 2008: not all pieces are there; missing:"
-    return lines
+    return str(error.value).split("\n  - ")[1:]
 
 
 def test_a_model_has_an_id_a_gender_a_side_and_a_speaker(tmp_path):
     path = tmp_path / "key"
-    path.write_text(MODEL_HEADER + "1001,m,taaa:a,500\n1002,f,tbbb.sph:B,501,ENG\n")
+    lines = "1001,m,taaa:a,500\n1002,f,tbbb.sph:B,501,ENG\n1003,m,ta:a tb:b,502\n"
+    path.write_text(MODEL_HEADER + lines)
     assert read_model_key(path) == {
         "1001": Model("1001", "m", (Side("taaa", 1),), "500"),
         "1002": Model("1002", "f", (Side("tbbb", 2),), "501"),
+        "1003": Model("1003", "m", (Side("ta", 1), Side("tb", 2)), "502"),
     }
 
 
@@ -97,58 +97,24 @@ def test_fields_may_be_separated_by_blanks_and_the_header_may_lack(tmp_path):
     ]
 
 
-def test_several_sides_of_a_model_are_separated_by_blanks(tmp_path):
-    path = tmp_path / "key"
-    path.write_text("1001,m,taaa:a tbbb:b tccc:a,500\n")
-    [model] = read_model_key(path).values()
-    assert model.sides == (Side("taaa", 1), Side("tbbb", 2), Side("tccc", 1))
-    assert model.speaker == "500"
-
-
-def test_recordings_are_named_after_segment_and_side():
-    assert [Side("taaa", 1).id, Side("taaa", 2).id] == ["taaa_A", "taaa_B"]
-
-
 @pytest.mark.parametrize(
-    ("reader", "line", "problem"),
+    ("reader", "line", "named"),
     [
-        (
-            read_model_key,
-            "1001,m,500",
-            "a model has an id, a gender, sides as segment:channel and a speaker, got "
-            "3 fields",
-        ),
-        (read_model_key, "1001,x,taaa:a,500", "gender must be m or f, got 'x'"),
-        (
-            read_model_key,
-            "1001,m,taaa:x,500",
-            "a side is a segment and channel a or b, got 'taaa' and 'x'",
-        ),
-        (
-            read_trial_key,
-            "1001,xaaa,a,target,Y,N",
-            "a trial has 12 fields (model, segment, channel, target, 8 conditions), "
-            "got 6",
-        ),
-        (
-            read_trial_key,
-            f"1001,xaaa,a,perhaps,{C7}",
-            "a trial is target or nontarget, got 'perhaps'",
-        ),
-        (
-            read_trial_key,
-            "1001,xaaa,a,target,N,N,N,N,N,Y,1,N",
-            "a condition is Y or N, got '1'",
-        ),
+        (read_model_key, "1001,m,500", "3 fields"),
+        (read_model_key, "1001,x,taaa:a,500", "gender .* 'x'"),
+        (read_model_key, "1001,m,taaa:x,500", "channel .* 'x'"),
+        (read_trial_key, "1001,xaaa,a,target,Y,N", "12 fields .* got 6"),
+        (read_trial_key, f"1001,xaaa,a,perhaps,{C7}", "target .* 'perhaps'"),
+        (read_trial_key, "1001,xaaa,a,target,N,N,N,N,N,Y,1,N", "condition .* '1'"),
     ],
 )
-def test_a_broken_line_is_named(tmp_path, reader, line, problem):
+def test_a_broken_line_is_named(tmp_path, reader, line, named):
     path = tmp_path / "key"
     good = "1001,m,taaa:a,500" if reader is read_model_key else f"1,x,a,target,{C7}"
     path.write_text(f"{good}\n{line}\n")
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match=named) as caught:
         list(reader(path))
-    assert str(caught.value) == f"{path}:2: {problem}\n    {line}"
+    assert (caught.value.path, caught.value.line) == (path, 2)
 
 
 def test_a_key_without_models_is_refused(tmp_path):
@@ -197,32 +163,16 @@ def test_other_conditions_genders_and_sides(tmp_path, settings, segments):
 def test_a_side_with_two_speakers_is_refused(tmp_path):
     models, trials = keys(tmp_path)
     wrong = Trial("1002", Side("xaaa", 1), True, frozenset({7}))
-    with pytest.raises(InvalidParameterError) as caught:
+    with pytest.raises(InvalidParameterError, match="'500' and '501' for xaaa_A"):
         select_sides(models, [*trials, wrong])
-    assert str(caught.value) == (
-        "select_sides: a side must have one speaker, got '500' and '501' for xaaa_A; "
-        "the keys contradict each other"
-    )
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"condition": 9},
-            "select_sides: condition must be a whole number in 1 .. 8, got 9",
-        ),
-        ({"gender": "x"}, "select_sides: gender must be one of 'm', 'f', got 'x'"),
-        (
-            {"sides": "none"},
-            "select_sides: sides must be one of 'both', 'training', 'test', got 'none'",
-        ),
-    ],
+    ("parameter", "value"), [("condition", 9), ("gender", "x"), ("sides", "none")]
 )
-def test_wrong_settings_are_named(tmp_path, settings, message):
-    with pytest.raises(InvalidParameterError) as caught:
-        select_sides(*keys(tmp_path), **settings)
-    assert str(caught.value) == message
+def test_wrong_settings_are_named(tmp_path, parameter, value):
+    with pytest.raises(InvalidParameterError, match=f"{parameter} must .* {value!r}"):
+        select_sides(*keys(tmp_path), **{parameter: value})
 
 
 def test_the_tree_gives_sides_files_and_durations(tree):
@@ -260,35 +210,15 @@ def test_everything_that_is_missing_is_said_at_once(tree, tmp_path):
     assert folder == f"folder {tmp_path / 'LDC2011S07'}"
     assert models == f"1 models in {next(tree[1].rglob(MODEL_KEY))}: 9999"
     assert files == "1 of 4 SPHERE files: taaa.sph"
-    assert sides.startswith(
-        f"2 of 4 sides cannot be read: tbbb_B, xbbb_B; the first because "
-        f"{data / 'tbbb.sph'}: the samples are compressed (embedded-shorten-v2.00); "
-        f"unpack them first with 'sph2pipe "
-    )
+    assert sides.startswith("2 of 4 sides cannot be read: tbbb_B, xbbb_B; ")
+    assert f"{data / 'tbbb.sph'}: the samples are compressed" in sides
 
 
 def test_keys_and_audio_that_are_missing_are_said_together(tmp_path):
     with pytest.raises(MissingFileError) as caught:
         collect_corpus([tmp_path])
-    assert lines_of(caught) == [
-        f"{TRIAL_KEY}, looked for in {tmp_path} and below",
-        f"{MODEL_KEY}, looked for in {tmp_path} and below",
-        f"SPHERE files (*.sph), looked for in {tmp_path} and below",
-    ]
-
-
-def test_long_lists_of_missing_files_are_cut(tree):
-    models = [f"{2000 + i},m,u{i:03d}:a,{600 + i}" for i in range(12)]
-    trials = [f"{2000 + i},xaaa,a,nontarget,{C7}" for i in range(12)]
-    for name, lines in ((MODEL_KEY, models), (TRIAL_KEY, trials)):
-        key = next(tree[1].rglob(name))
-        key.write_text(key.read_text() + "\n".join(lines) + "\n")
-    with pytest.raises(MissingFileError) as caught:
-        collect_corpus(tree)
-    assert lines_of(caught) == [
-        "12 of 16 SPHERE files: u000.sph, u001.sph, u002.sph, u003.sph, u004.sph and 7 "
-        "more"
-    ]
+    pieces = [line.split(",")[0] for line in lines_of(caught)]
+    assert pieces == [TRIAL_KEY, MODEL_KEY, "SPHERE files (*.sph)"]
 
 
 def test_missing_audio_can_be_put_up_with_but_not_missing_keys(tree):
@@ -303,17 +233,6 @@ def test_missing_audio_can_be_put_up_with_but_not_missing_keys(tree):
         collect_corpus(tree, allow_missing=True)
 
 
-def test_with_no_audio_left_there_is_nothing_to_put_up_with(tree):
-    for path in tree[0].parent.rglob("*.sph"):
-        path.unlink()
-    with pytest.raises(MissingFileError) as caught:
-        collect_corpus(tree, allow_missing=True)
-    assert [line.split(",")[0] for line in lines_of(caught)] == [
-        "SPHERE files (*.sph)",
-        "4 of 4 SPHERE files: taaa.sph",
-    ]
-
-
 def test_a_truncated_file_is_a_missing_piece(tree):
     path = tree[1] / "data" / "test" / "data" / "short3" / "xaaa.sph"
     write_sphere(path, n_samples=10, claimed=800)
@@ -322,9 +241,6 @@ def test_a_truncated_file_is_a_missing_piece(tree):
 
 
 def test_a_condition_without_trials_is_named(tree):
-    with pytest.raises(DataFormatError) as caught:
+    with pytest.raises(DataFormatError, match="condition 1") as caught:
         collect_corpus(tree, condition=1)
-    path = next(tree[1].rglob(TRIAL_KEY))
-    assert str(caught.value) == (
-        f"{path}: no trial of condition 1 with gender 'm' whose sides are asked for"
-    )
+    assert caught.value.path == next(tree[1].rglob(TRIAL_KEY))

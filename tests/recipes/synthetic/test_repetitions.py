@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from recipes.synthetic import repetitions as gaussians
-from sms_diar.clustering.methods import POINT_METHODS
 
 SETTINGS = {
     "bandwidth": 0.9,
@@ -72,11 +71,3 @@ def test_growth_of_a_power_law_is_its_power():
         1.7
     )
     assert np.isnan(gaussians.growth_exponent([10], [1.0]))
-
-
-def test_methods_are_those_of_the_registry():
-    assert set(NAMES) <= set(POINT_METHODS)
-    settings = gaussians.PointSettings(**SETTINGS)
-    for name in NAMES:
-        model = settings.build(name, np.random.default_rng(0))
-        assert type(model) is POINT_METHODS[name].load()

@@ -9,8 +9,6 @@ import time
 
 import pytest
 
-from sms_diar.experiment.recipe import find_recipe, run_recipe
-
 TOY = """
 runs = 2
 repetitions = 2
@@ -35,95 +33,48 @@ MAIN = (
 )
 
 
-def command(folder, conf, *more):
-    return [
-        sys.executable,
-        "-c",
-        MAIN,
-        "run",
-        "synthetic",
-        "--exp",
-        str(folder),
-        "--conf",
-        str(conf),
-        *more,
-    ]
-
-
-def run(folder, conf, **options):
-    return run_recipe(find_recipe("synthetic"), folder, conf=[conf], **options)
-
-
-def figures(folder):
-    """All results but times and stamps."""
-
-    def strip(value):
-        if isinstance(value, dict):
-            return {
-                key: strip(inner)
-                for key, inner in value.items()
-                if key not in ("stamp", "seconds", "growth")
-            }
-        return [strip(inner) for inner in value] if isinstance(value, list) else value
-
-    return strip(json.loads((folder / "report" / "results.json").read_text()))
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory):
+    path = tmp_path_factory.mktemp("conf") / "toy.toml"
+    path.write_text(TOY)
+    return path
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("toy")
-    conf = folder / "toy.toml"
-    conf.write_text(TOY)
-    return folder / "exp", conf, run(folder / "exp", conf)
+def toy(run, conf, tmp_path_factory):
+    return run(tmp_path_factory.mktemp("toy") / "exp", conf=[conf])
 
 
 def test_writes_every_kind_of_output(toy):
-    folder, _, outcome = toy
-    written = {path.name for path in (folder / "report").iterdir()}
-    assert written >= {
-        "results.json",
-        "table.csv",
-        "table.tex",
-        "report.md",
-        "summary.txt",
-        "sweep-ratio.png",
-        "sweep-dimension.pdf",
-        "sweep-clusters.png",
-        "sweep-time.png",
-    }
-    assert (folder / "pictures" / "pictures.png").stat().st_size > 10_000
-    assert "difference" in outcome.summary
-    assert "\nset2\n" in outcome.summary
-    rows = [line for line in outcome.summary.splitlines() if line.startswith("points-")]
+    written = {path.name for path in (toy.folder / "report").iterdir()}
+    texts = {"results.json", "table.csv", "table.tex", "report.md", "summary.txt"}
+    sweeps = ("ratio", "dimension", "clusters", "time")
+    assert written >= texts | {f"sweep-{name}.png" for name in sweeps}
+    assert (toy.folder / "pictures" / "pictures.png").stat().st_size > 10_000
+    rows = [line for line in toy.summary.splitlines() if line.startswith("points-")]
     assert len(rows) == 2 * (3 * 3 + 1)  # DSMS is not printed
     assert max(len(row) for row in rows) <= 80
 
 
 def test_shows_the_printed_value_and_the_difference(toy):
-    folder = toy[0]
-    results = json.loads((folder / "report" / "results.json").read_text())
+    results = toy.results
     entry = results["table"]["reproducing"]["set2"]["points-sms"]["k"]
     assert entry["printed"] == 0.87
     assert entry["difference"] == pytest.approx(entry["mean"] - 0.87)
     assert "printed" not in results["table"]["reproducing"]["set2"]["points-dsms"]["k"]
-    assert results["stamp"]["seed"] == 1
-    assert "(.87, " in (folder / "report" / "report.md").read_text()
+    assert "(.87, " in (toy.folder / "report" / "report.md").read_text()
 
 
 @pytest.mark.soak  # tests/experiment says the same of tasks
-def test_the_number_of_workers_does_not_change_the_figures(toy, tmp_path):
-    folder, conf, _ = toy
-    run(tmp_path / "exp", conf, workers=2)
-    assert figures(tmp_path / "exp") == figures(folder)
+def test_the_number_of_workers_does_not_change_the_figures(
+    run, toy, conf, tmp_path, without_times
+):
+    again = run(tmp_path / "exp", conf=[conf], workers=2)
+    assert without_times(again.results) == without_times(toy.results)
 
 
-def test_a_second_run_repeats_nothing(toy, run_cli):
-    folder, conf, _ = toy
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")}
-    result = run_cli("run", "synthetic", "--exp", folder, "--conf", conf, "--json")
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["table"]
-    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.png")} == before
+def test_a_second_run_repeats_nothing(run, toy, conf):
+    assert run(toy.folder, conf=[conf]).ran == ()
 
 
 def finished(folder, stage):
@@ -143,14 +94,18 @@ def finished(folder, stage):
         pytest.param("2", signal.SIGKILL, id="2-kill -9", marks=pytest.mark.soak),
     ],
 )
-def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers):
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    run, tmp_path, without_times, end, workers
+):
     conf = tmp_path / "slow.toml"
     conf.write_text(TOY.replace("runs = 2", "runs = 60", 1))
     folder, errors = tmp_path / "exp", tmp_path / "errors"
-    same = {"workers": int(workers), "assignments": ("figures=false",)}
+    same = {"workers": int(workers), "conf": [conf]}
+    words = ["--exp", folder, "--conf", conf, "--set", "figures=false"]
+    words += ["--workers", workers]
     with errors.open("w") as stderr:  # a pipe would be kept open by orphaned workers
         process = subprocess.Popen(
-            command(folder, conf, "--workers", workers, "--set", "figures=false"),
+            [sys.executable, "-c", MAIN, "run", "synthetic", *map(str, words)],
             stderr=stderr,
             start_new_session=True,
         )
@@ -167,16 +122,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(toy, tmp_path, end, workers
     assert not (folder / "table" / "stage.json").exists()
     if end == signal.SIGINT:
         assert process.returncode == 130
-        assert errors.read_text().splitlines()[-1] == (
-            "sms-diar: interrupted; run it again to go on from here"
-        )
-
-    before = (
-        (folder / "table" / "journal.jsonl").read_text().splitlines()[1 : len(done)]
-    )
-    run(folder, conf, **same)
-    after = (folder / "table" / "journal.jsonl").read_text().splitlines()[1 : len(done)]
+        assert "interrupted" in errors.read_text().splitlines()[-1]
+    journal = folder / "table" / "journal.jsonl"
+    before = journal.read_text().splitlines()[1 : len(done)]
+    again = run(folder, "figures=false", **same)
+    after = journal.read_text().splitlines()[1 : len(done)]
     assert after == before  # times and all: these were not computed again
-    fresh = tmp_path / "fresh"
-    run(fresh, conf, **same)
-    assert figures(folder) == figures(fresh)
+    fresh = run(tmp_path / "fresh", "figures=false", **same)
+    assert without_times(again.results) == without_times(fresh.results)

@@ -1,0 +1,1 @@
+"""Commands of ``sms-diar``, one module for each subject."""

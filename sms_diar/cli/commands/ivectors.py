@@ -1,0 +1,302 @@
+"""``sms-diar ivectors``: train, apply and describe i-vector models."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, BadParameter, Option
+
+from sms_diar.cli.errors import note_problems
+from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget
+from sms_diar.cli.options.recordings import (
+    ALL_CORES,
+    AllowCommands,
+    Channel,
+    CmvnMethod,
+    ConfigOption,
+    SchedulerOption,
+    Strict,
+    VadMethod,
+    Workers,
+    changed_front_end,
+    on_scheduler,
+    read_front_end,
+)
+from sms_diar.cli.terminal.output import (
+    check_outputs,
+    echo,
+    echo_json,
+    echo_rows,
+    exit_code,
+)
+
+if TYPE_CHECKING:
+    from sms_diar.types import Problem
+
+
+app = typer.Typer(
+    name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
+)
+
+
+Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
+"""Covariance types of the background model."""
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    directories: Annotated[
+        list[Path], Argument(metavar="DATA_DIR...", help="Kaldi data directories.")
+    ],
+    *,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="MODEL", help="Model to write.")
+    ],
+    components: Annotated[
+        int, Option(min=1, help="Number of Gaussians in the background model.")
+    ] = 128,
+    rank: Annotated[int, Option(min=1, help="Dimension of i-vectors.")] = 100,
+    iterations: Annotated[
+        int, Option(min=1, help="Iterations for the total variability matrix.")
+    ] = 10,
+    ubm_iterations: Annotated[
+        int, Option(min=1, help="Iterations for the complete background model.")
+    ] = 10,
+    covariance: Annotated[
+        Covariance, Option(help="Covariance type of the background model.")
+    ] = Covariance.DIAGONAL,
+    top: Annotated[
+        int | None,
+        Option(
+            min=1, help="Number of best Gaussians used per frame.", show_default="all"
+        ),
+    ] = None,
+    config: ConfigOption = None,
+    vad: Annotated[
+        VadMethod | None, Option(help="Speech detector.", show_default="energy")
+    ] = None,
+    cmvn: Annotated[
+        CmvnMethod | None,
+        Option(
+            help="Scope of cepstral normalisation; a session is a data directory. "
+            "Normalising single short segments removes speaker information.",
+            show_default="session",
+        ),
+    ] = None,
+    backend: Annotated[
+        bool,
+        Option(
+            "--backend/--no-backend",
+            help="Also train a PLDA back end with the speakers of utt2spk and store it "
+            "in the model.",
+        ),
+    ] = False,
+    double: Annotated[
+        bool, Option("--double", help="Store numbers in 8 bytes instead of 4.")
+    ] = False,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
+    fresh: Annotated[
+        bool, Option("--fresh", help="Ignore an existing checkpoint and start over.")
+    ] = False,
+    max_memory: MaxMemory = None,
+    channel: Channel = None,
+    workers: Workers = ALL_CORES,
+    scheduler: SchedulerOption = None,
+    allow_commands: AllowCommands = False,
+    strict: Strict = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a background model and a total variability matrix on speech.
+
+    Every data directory is one session: by default cepstra are normalised over all
+    its segments. Interrupted training continues from MODEL.checkpoint when the same
+    command is run again.
+
+    Example: sms-diar ivectors train data/train -o model.npz --backend
+    """
+    from sms_diar.cli.terminal.interrupts import interruptible
+    from sms_diar.cli.terminal.progress import NotingProgress
+
+    progress = NotingProgress()
+    with progress.stage("loading"):  # slow imports
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.train.checkpoint import (
+            checkpoint_path,
+            remove_checkpoint,
+        )
+        from sms_diar.pipeline.train.extraction import Speech
+        from sms_diar.pipeline.train.ivectors import IvectorSettings, train_ivectors
+        from sms_diar.pipeline.train.models import write_ivector_model
+
+    check_outputs(output, inputs=(*directories, config))
+    front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
+    budget = memory_budget(max_memory)
+    checkpoint = checkpoint_path(output)
+    if fresh:
+        remove_checkpoint(checkpoint)
+    settings = IvectorSettings(
+        n_components=components,
+        rank=rank,
+        covariance=covariance.value,
+        ubm_iter=ubm_iterations,
+        tv_iter=iterations,
+        top=top,
+        storage="double" if double else "float",
+        seed=seed,
+    )
+    problems: list[Problem] = []
+    with (
+        on_scheduler(scheduler),
+        interruptible("run the same command again to go on from here"),
+    ):
+        model = train_ivectors(
+            [Speech(DataDir(directory), front_end) for directory in directories],
+            settings,
+            backend=backend,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=None if strict else problems,
+            progress=progress,
+            checkpoint=checkpoint,
+            max_memory=budget,
+        )
+    note_problems(context, problems)
+    fingerprint = write_ivector_model(output, model)
+    remove_checkpoint(checkpoint)
+    if as_json:
+        record = {"model": str(output), "fingerprint": fingerprint, **model.to_dict()}
+        echo_json(record | {"problems": problem_records(problems)})
+        raise typer.Exit(exit_code(problems))
+    notes = model.extractor.notes
+    with_backend = "" if model.backend is None else ", with a back end"
+    echo(
+        f"wrote {output}: {components} components, rank {rank}{with_backend}; "
+        f"{notes['segments']} segments, {notes['hours']:.2f} h of speech, extractor "
+        f"{model.extractor.fingerprint}"
+    )
+    raise typer.Exit(exit_code(problems))
+
+
+@app.command()
+def extract(
+    context: typer.Context,
+    directory: Annotated[
+        Path, Argument(metavar="DATA_DIR", help="Kaldi data directory.")
+    ],
+    *,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv.")
+    ],
+    model: Annotated[
+        Path | None,
+        Option(
+            help="Model from 'sms-diar ivectors train'.", show_default="embedded model"
+        ),
+    ] = None,
+    vad: Annotated[
+        VadMethod | None, Option(help="Speech detector.", show_default="from the model")
+    ] = None,
+    cmvn: Annotated[
+        CmvnMethod | None,
+        Option(help="Scope of cepstral normalisation.", show_default="from the model"),
+    ] = None,
+    channel: Channel = None,
+    workers: Workers = ALL_CORES,
+    scheduler: SchedulerOption = None,
+    allow_commands: AllowCommands = False,
+    strict: Strict = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Extract one i-vector per segment of a data directory.
+
+    Segments that cannot be read or have no speech are reported and skipped; the exit
+    code is then 3, and the other vectors are still written. The fingerprint of the
+    model is written to OUT.json, from which 'sms-diar cluster' finds the back end.
+
+    Example: sms-diar ivectors extract data/calls -o calls.ark
+    """
+    from sms_diar.cli.terminal.progress import TerminalProgress
+
+    progress = TerminalProgress()
+    with progress.stage("loading"):
+        from sms_diar.io.embeddings.files import embedding_files, write_embeddings
+        from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.problems import problem_records
+        from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
+        from sms_diar.pipeline.train.models import (
+            read_ivector_model,
+            require_model_path,
+        )
+
+    if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
+        raise BadParameter(
+            f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
+        )
+    check_outputs(*embedding_files(output), inputs=(directory, model))
+    path = require_model_path() if model is None else model
+    chosen = read_ivector_model(path)
+    front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
+    problems: list[Problem] = []
+    try:
+        with on_scheduler(scheduler):
+            vectors = extract_ivectors(
+                Speech(DataDir(directory), front_end),
+                chosen.extractor,
+                channel=channel,
+                allow_commands=allow_commands,
+                workers=workers,
+                problems=None if strict else problems,
+                progress=progress,
+            )
+    finally:
+        note_problems(context, problems)
+    write_embeddings(output, vectors)
+    if as_json:
+        record = {
+            "output": str(output),
+            "model": str(path),
+            "extractor": vectors.extractor,
+            "vectors": len(vectors),
+            "dim": vectors.dim,
+            "problems": problem_records(problems),
+        }
+        echo_json(record)
+    else:
+        echo(f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions")
+    raise typer.Exit(exit_code(problems))
+
+
+@app.command()
+def info(
+    model: Annotated[
+        Path | None, Argument(metavar="[MODEL]", show_default="embedded model")
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Describe an i-vector model and its training data."""
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
+
+    path = require_model_path() if model is None else model
+    record = {"model": str(path), **read_ivector_model(path).to_dict()}
+    if as_json:
+        echo_json(record)
+        return
+    echo_rows([(name, _text(value)) for name, value in record.items()])
+
+
+def _text(value: object, *, inside: bool = False) -> str:
+    if isinstance(value, dict):
+        text = ", ".join(f"{key} {_text(v, inside=True)}" for key, v in value.items())
+        return f"({text})" if inside else text
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if value is None and not inside:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
