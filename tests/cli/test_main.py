@@ -171,12 +171,12 @@ def test_options_are_grouped(command, groups):
 
 def test_errors_speak_of_options():
     options = {"k": "-k", "force": "--force", "names": "names"}
-    wrong = partial(InvalidParameterError, "must be 3", owner="Foo")
+    wrong = partial(InvalidParameterError, owner="Foo")
     for error, expected in (
-        (wrong(parameter="k"), "-k must be 3"),
-        (wrong(parameter="names"), "names must be 3"),
-        (wrong(parameter="other"), "Foo: other must be 3"),
-        (wrong(owner="x.ark", parameter="k"), "x.ark: -k must be 3"),
+        (wrong("must be 3", parameter="k"), "-k must be 3"),
+        (wrong("must be 3", parameter="names"), "names must be 3"),
+        (wrong("must be 3", parameter="other"), "Foo: other must be 3"),
+        (wrong("must be 3", owner="x.ark", parameter="k"), "x.ark: -k must be 3"),
         (MissingFileError("k: no such file"), "k: no such file"),
         (
             DataFormatError(
@@ -184,9 +184,14 @@ def test_errors_speak_of_options():
             ),
             "k: needs -k 3, --force",
         ),
+        (
+            MissingFileError("k=3/x; use force=False", mentions=("force=False", "a=1")),
+            "k=3/x; use --no-force",
+        ),
+        (wrong("k=3/x, use k=3", mentions=("k=3",)), "Foo: k=3/x, use -k 3"),
     ):
         assert error_text(error, options) == expected
-    problem = Problem.of(wrong(parameter="k"), recording="call")
+    problem = Problem.of(wrong("must be 3", parameter="k"), recording="call")
     assert problem_text(problem, options) == "call: -k must be 3"
 
 
