@@ -15,16 +15,16 @@ from sms_diar.features.mono import ArraySamples
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
     assign_local,
+    ensure_all_voices,
     global_activity,
-    let_all_speak,
     most_active,
     voices_in_frames,
 )
 from sms_diar.pipeline.diarize.voices import (
+    add_outlier_windows,
     common_time,
-    joined_voices,
-    left_over,
-    with_odd_windows,
+    merge_split_clusters,
+    unassigned_speakers,
 )
 from sms_diar.types import Segment
 
@@ -170,7 +170,7 @@ def test_somebody_without_a_voice_is_found_once():
     rows = ["1" * 10 + "2" * 10, "2" * 10 + "0" * 10]
     local = windows_of(rows, [0, 10], 30)
     voices = np.array([[0, NOBODY], [0, NOBODY]])
-    [person] = left_over(local, voices, local.expected_speakers())
+    [person] = unassigned_speakers(local, voices, local.expected_speakers())
     assert person.seconds == pytest.approx(1.0)
     assert (person.first + np.flatnonzero(person.alone)).tolist() == list(range(10, 20))
 
@@ -180,7 +180,7 @@ def test_what_few_windows_see_is_nobody():
     rows = ["1" * 5 + "2" * 5, "1" * 10, "1" * 10]
     local = windows_of(rows, [0, 0, 0], 10)
     voices = np.array([[0, NOBODY]] * 3)
-    assert left_over(local, voices, local.expected_speakers()) == []
+    assert unassigned_speakers(local, voices, local.expected_speakers()) == []
 
 
 def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
@@ -189,9 +189,9 @@ def test_clusters_never_told_apart_are_one_voice_if_they_are_alike():
     near = np.array([[1.0, 0.0], [0.8, 0.6]])
     far = np.array([[1.0, 0.0], [0.0, 1.0]])
     one, two = windows_of(["1" * 10], [0], 10), windows_of(["1" * 5 + "2" * 5], [0], 10)
-    assert joined_voices(one, windows, labels, near).tolist() == [0, 0]
-    assert joined_voices(one, windows, labels, far).tolist() == [0, 1]
-    assert joined_voices(two, windows, labels, near).tolist() == [0, 1]
+    assert merge_split_clusters(one, windows, labels, near).tolist() == [0, 0]
+    assert merge_split_clusters(one, windows, labels, far).tolist() == [0, 1]
+    assert merge_split_clusters(two, windows, labels, near).tolist() == [0, 1]
 
 
 def test_common_time_is_the_lesser_of_two_in_each_window():
@@ -213,10 +213,10 @@ def test_frames_are_ranked_in_blocks_without_a_seam():
 def test_voices_that_are_missing_are_the_windows_that_fit_worst():
     rows = np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0], [-1.0, 0.0]])
     # Cosines with the first voice: 1, .96, 0, -1; then 0 is nearest to none of both.
-    found = with_odd_windows(rows, rows[:1], 3)
+    found = add_outlier_windows(rows, rows[:1], 3)
     assert found.tolist() == [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
-    assert len(with_odd_windows(rows, rows[:2], 1)) == 2
-    assert len(with_odd_windows(rows, rows[:1], 9)) == 4
+    assert len(add_outlier_windows(rows, rows[:2], 1)) == 2
+    assert len(add_outlier_windows(rows, rows[:1], 9)) == 4
 
 
 def test_a_voice_without_a_place_takes_over_the_window_that_suits_it():
@@ -224,14 +224,14 @@ def test_a_voice_without_a_place_takes_over_the_window_that_suits_it():
     speaks[:, 0] = True
     windows = [Segment("a", 0.0, 0.3), Segment("a", 0.3, 0.6)]
     scores = np.array([[0.9, 0.2], [0.8, 0.7]])
-    found = let_all_speak(speaks, frames(6), windows, scores)
+    found = ensure_all_voices(speaks, frames(6), windows, scores)
     assert found.T.tolist() == [[True] * 3 + [False] * 3, [False] * 3 + [True] * 3]
 
 
 def test_a_voice_without_a_place_joins_in_where_nobody_has_another_one():
     speaks = np.array([[True, False]] * 3)
     scores = np.array([[0.9, 0.2]])
-    found = let_all_speak(speaks, frames(3), [Segment("a", 0.0, 0.3)], scores)
+    found = ensure_all_voices(speaks, frames(3), [Segment("a", 0.0, 0.3)], scores)
     assert found.all()
 
 

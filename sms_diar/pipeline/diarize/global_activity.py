@@ -103,7 +103,7 @@ def most_active(activity: AnyArray, counts: IntArray) -> BoolArray:
     return chosen
 
 
-def let_all_speak(
+def ensure_all_voices(
     speaks: BoolArray, frames: Frames, windows: Sequence[Segment], scores: FloatArray
 ) -> BoolArray:
     """Give a window to each voice that speaks nowhere.

@@ -11,8 +11,8 @@ from sms_diar.features.local_activity import Frames, LocalActivity, stretches_of
 from sms_diar.pipeline.diarize.global_activity import (
     NOBODY,
     assign_local,
+    ensure_all_voices,
     global_activity,
-    let_all_speak,
     most_active,
     voices_in_frames,
 )
@@ -70,7 +70,7 @@ def turns_of_voices(
     """
     local = heard.local
     centres = _centres(rows, clusters)
-    clusters = joined_voices(local, windows, clusters, centres)[clusters]
+    clusters = merge_split_clusters(local, windows, clusters, centres)[clusters]
     centres = _centres(rows, clusters)
     voices = _Voices(windows, rows, centres)
     fits = voices_in_frames(local.frames, windows, voices.scores())
@@ -78,7 +78,7 @@ def turns_of_voices(
     local_voices = assign_local(local, fits)
     # shape: (n_segmenter_windows, n_local)
     more = np.concatenate([centres, _missed(heard, voices, local_voices, most)])
-    more = with_odd_windows(rows, more, fewest)
+    more = add_outlier_windows(rows, more, fewest)
     if len(more) > len(centres):
         voices = replace(voices, centres=more)
         del fits  # large with many voices
@@ -92,7 +92,7 @@ def turns_of_voices(
         activity += fits
     speaks = most_active(activity, heard.counts)
     if np.count_nonzero(speaks.any(axis=0)) < fewest:
-        speaks = let_all_speak(speaks, local.frames, windows, voices.scores())
+        speaks = ensure_all_voices(speaks, local.frames, windows, voices.scores())
     return turns_of_frames(recording, local.frames, speaks)
 
 
@@ -105,7 +105,7 @@ def _missed(
     """Return the voices of speakers that clustering missed, shape (n, d)."""
     missed: list[FloatArray] = []
     spare = np.inf if most is None else most - len(voices.centres)
-    for person in left_over(heard.local, local_voices, heard.expected):
+    for person in unassigned_speakers(heard.local, local_voices, heard.expected):
         inside = []
         for number, window in enumerate(voices.windows):
             span = heard.local.frames.span(window.start, window.end)
@@ -163,7 +163,7 @@ segmenter sometimes takes two people for one for a third of their time."""
 _TOLD_APART = 0.1  # share of the common time at which windows separate two clusters
 
 
-def joined_voices(
+def merge_split_clusters(
     local: LocalActivity,
     windows: Sequence[Segment],
     labels: IntArray,
@@ -240,7 +240,7 @@ _SAME = 0.5  # share of the longer trace that two must have in common
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOver:
+class UnassignedSpeaker:
     """A person without a voice.
 
     `first` is the frame of the recording that `alone` begins with. `alone` is True
@@ -261,9 +261,9 @@ class _Trace:
     speaking: BoolArray
 
 
-def left_over(
+def unassigned_speakers(
     local: LocalActivity, voices: IntArray, expected: FloatArray
-) -> list[LeftOver]:
+) -> list[UnassignedSpeaker]:
     """Find people who speak but have no voice; who speaks longest comes first.
 
     `voices` is the voice of each local speaker, or `NOBODY`, shape (n_windows,
@@ -288,7 +288,7 @@ def left_over(
         share = total / seen[first:last] * single[first:last]
         seconds = float(share.sum()) * local.frames.step
         if seconds >= least:
-            found.append(LeftOver(first, share > _SEEN, seconds))
+            found.append(UnassignedSpeaker(first, share > _SEEN, seconds))
     return sorted(found, key=lambda person: (-person.seconds, person.first))
 
 
@@ -339,14 +339,16 @@ def _same(before: _Trace, after: _Trace) -> bool:
 # of more speakers, the windows that fit no voice are the best place to look for them.
 
 
-def with_odd_windows(rows: FloatArray, centres: FloatArray, fewest: int) -> FloatArray:
+def add_outlier_windows(
+    rows: FloatArray, centres: FloatArray, fewest: int
+) -> FloatArray:
     """Return the voices, and the windows that fit them worst until there are enough.
 
     Each further voice is the window that is farthest from all voices before it. `rows`
     and `centres` have unit length and shapes (n_windows, d) and (n_voices, d).
 
     >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> with_odd_windows(rows, rows[:1], 2).tolist()
+    >>> add_outlier_windows(rows, rows[:1], 2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     found = list(centres)
