@@ -67,16 +67,16 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights(
-    distance=-0.592,
-    similarity=1.631,
-    direction=1.78,
-    smaller=-2.606,
-    larger=0.815,
-    crowd=-0.605,
-    width=-3.762,
-    growing_distance=-1.872,
-    growing_similarity=6.674,
-    constant=0.942,
+    distance=-1.257,
+    similarity=5.048,
+    direction=2.017,
+    smaller=-0.318,
+    larger=0.914,
+    crowd=-0.601,
+    width=-3.933,
+    growing_distance=-1.287,
+    growing_similarity=2.508,
+    constant=-0.792,
 )
 
 
