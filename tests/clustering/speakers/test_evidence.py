@@ -126,7 +126,7 @@ def test_the_back_end_may_scale_lengths():
 def test_adaptation_does_no_harm_to_a_single_speaker(seed):
     X, _ = session(1, seed=seed, eer=0.15)
     assert fitted(X, backend=trained(0.15)).n_clusters_ == 1
-    # Another channel, and twice the noise, are no reason to split a speaker.
+    # Another channel and twice the noise do not split a speaker.
     mean = X.mean(axis=0)
     shifted = mean + 1.4 * (X - mean) + 0.5
     assert fitted(shifted, backend=trained(0.15)).n_clusters_ == 1
@@ -164,7 +164,7 @@ def test_how_sure_a_trained_model_is_of_labels_and_number():
     assert sum(model.count_posterior_.values()) == pytest.approx(1.0)
     assert list(model.count_posterior_) == [5, 4, 3, 2, 6]
     assert max(model.count_posterior_, key=model.count_posterior_.get) == 5
-    # Speakers who are hardly apart are told apart with less confidence.
+    # Confidence is lower if speakers are hard to separate.
     hard, _ = session(5, eer=0.25)
     other = fitted(hard, backend=trained(0.25), num_speakers=5)
     assert other.confidence_.mean() < model.confidence_.mean()

@@ -174,7 +174,7 @@ def test_clusters_of_equal_or_single_rows_have_finite_log_odds(labels):
 
 
 def slow_merge(places, directions, labels, low, high):
-    """Merge one pair at a time, with all sums computed anew."""
+    """Merge one pair at a time, and compute all sums again."""
     taken = []
     while labels.max() + 1 > low:
         odds = Clusters.of(places, directions, labels).log_odds()
@@ -196,7 +196,7 @@ def test_pieces_of_speakers_are_merged_until_the_odds_are_even():
     assert len(merged.taken) == 6
     assert len(merged.refused) == 2
     assert min(merged.taken) > 0.5 >= merged.refused[0]
-    # The first refused probability is that of the best pair that is left.
+    # The best remaining pair has the first refused probability.
     odds = Clusters.of(places, directions, merged.labels).log_odds()
     assert merged.refused[0] == pytest.approx(expit(odds.max()))
 

@@ -266,7 +266,7 @@ def test_rows_are_near_their_leader_and_leaders_are_apart():
 def test_blocks_contain_the_distances_of_all_queries(monkeypatch):
     rows = np.random.default_rng(0).standard_normal((11, 3))
     queries = np.array([0, 3, 4, 8, 10])
-    # Of 11 rows, 22 distances are those of two queries.
+    # Two queries have 22 distances to 11 rows.
     monkeypatch.setattr(rows_module, "_MAX_DISTANCES", 22)
     blocks = list(distance_blocks(rows, None, queries))
     assert [first for first, _ in blocks] == [0, 2, 4]
