@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sms_diar import preprocessing
 from sms_diar.clustering.baselines import VbxSpeakers
 from sms_diar.clustering.methods import METHODS, POINT_METHODS
+from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import Plda, build_backend
 from sms_diar.types import PldaModel
@@ -14,8 +15,8 @@ from sms_diar.types import PldaModel
 pytestmark = pytest.mark.contract
 
 
-class AnyDimensionVbx(VbxSpeakers):
-    """VBx that makes a PLDA model of the dimension of the data."""
+class AnyDimension:
+    """Mixin that makes a PLDA model of the dimension of the data."""
 
     def fit(self, X, y=None):
         rows = None if hasattr(X, "toarray") else np.asarray(X)
@@ -30,9 +31,18 @@ class AnyDimensionVbx(VbxSpeakers):
             self.backend = given
 
 
+class AnyDimensionVbx(AnyDimension, VbxSpeakers):
+    """VBx for any dimension."""
+
+
+class AnyDimensionEvidence(AnyDimension, SpeakerEvidenceMeanShift):
+    """The default with a PLDA model, for any dimension."""
+
+
 def estimators():
     methods = [*METHODS.values(), *POINT_METHODS.values()]
     classes = dict.fromkeys(method.load() for method in methods)
+    yield AnyDimensionEvidence(random_state=0)
     for kind in (AnyDimensionVbx if kind is VbxSpeakers else kind for kind in classes):
         seeded = "random_state" in kind().get_params()
         yield kind(random_state=0) if seeded else kind()

@@ -10,7 +10,7 @@ from sms_diar.clustering.methods import METHODS
 from sms_diar.errors import InvalidParameterError
 from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.preprocessing import FoldedChain
-from sms_diar.scoring import build_backend, train_backend
+from sms_diar.scoring import BackEnd, build_backend, train_backend
 from sms_diar.synthetic import PldaWorld
 from sms_diar.types import EmbeddingSet, PldaModel
 
@@ -33,9 +33,10 @@ def flat_backend(dim):
 
 def make(name, dim=12, **params):
     """Estimator of a method with its default back end, or PLDA where it is needed."""
-    kind = METHODS[name].load()
     if METHODS[name].needs_plda:
         params = {"backend": flat_backend(dim), **params}
+    backend = params.get("backend")
+    kind = METHODS[name].load(backend if isinstance(backend, BackEnd) else None)
     if "random_state" in kind().get_params():
         params = {"random_state": 0, **params}
     if METHODS[name].spread:

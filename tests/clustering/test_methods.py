@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from sms_diar.clustering import methods
@@ -15,8 +16,12 @@ from sms_diar.clustering.methods import (
 )
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import FoldedChain
+from sms_diar.scoring import build_backend
+from sms_diar.types import PldaModel
 
 
 def test_listing_the_methods_loads_nothing_heavy():
@@ -73,11 +78,24 @@ def test_an_option_without_a_switch_is_named_as_settings_name_it():
     )
 
 
-def test_the_default_needs_no_settings():
-    model = build_method("sms", seed=3, min_speakers=2)
-    assert type(model) is SpeakerEvidenceMeanShift
-    expected = SpeakerEvidenceMeanShift(random_state=3, min_speakers=2)
+def test_the_default_needs_no_settings_and_depends_on_the_back_end():
+    options = {"min_speakers": 2}
+    model = build_method("sms", seed=3, **options)
+    expected = SpeakerFragmentMeanShift(random_state=3, **options)
+    assert type(model) is SpeakerFragmentMeanShift
     assert model.get_params() == expected.get_params()
+    plain = FoldedChain(np.eye(4), np.zeros(4))
+    cosine = build_backend(plain)
+    assert type(build_method("sms", cosine)) is SpeakerFragmentMeanShift
+    plda = build_backend(plain, PldaModel(np.zeros(4), np.eye(4), np.ones(4)))
+    trained = build_method("sms", plda, seed=3, **options)
+    expected = SpeakerEvidenceMeanShift(backend=plda, random_state=3, **options)
+    assert type(trained) is SpeakerEvidenceMeanShift
+    assert trained.get_params() == expected.get_params()
+
+
+def test_other_methods_have_one_estimator_for_all_back_ends():
+    assert [m.name for m in METHODS.values() if m.with_plda] == ["sms"]
 
 
 def test_the_papers_method_is_the_papers():

@@ -143,8 +143,8 @@ class Clusters:
         variances = _shrunk(self.spreads, n, noise)
         sampling = variances / n  # variance of a mean, shape: (g,)
         energy = np.sum(self.means**2, axis=1)
-        squared = energy[:, None] + energy - 2.0 * self.means @ self.means.T
-        squared = np.maximum(squared - sampling[:, None] - sampling, 1e-9)
+        squared = energy[:, None] + energy - 2.0 * (self.means @ self.means.T)
+        squared = np.maximum(squared - (sampling[:, None] + sampling), 1e-9)
         centred = self.means - n @ self.means / n.sum()
         lengths = np.sum(centred**2, axis=1) - sampling
         direction = _cosines(centred, np.maximum(lengths, 0.2 * sampling + 1e-12))

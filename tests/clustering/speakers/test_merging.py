@@ -1,0 +1,270 @@
+"""Fragments are merged while two of them are probably one speaker."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from sms_diar.clustering.speakers import merging
+from sms_diar.clustering.speakers.merging import (
+    GROWING,
+    MEASUREMENTS,
+    WEIGHTS,
+    Clusters,
+    Weights,
+    merge_fragments,
+)
+from sms_diar.metrics import score_clustering
+from sms_diar.preprocessing import scale_rows
+
+SUMS = ("sizes", "means", "raw_means", "spreads", "raw_spreads")
+
+
+def random_rows(seed=0, n_clusters=4, n=20, q=3, d=5):
+    """Places, directions and labels in which each cluster has a row."""
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(n_clusters), rng.integers(n_clusters, size=n)])
+    places = rng.standard_normal((len(labels), q)) + 3.0 * labels[:, None] % 4
+    directions = rng.standard_normal((len(labels), d)) + labels[:, None]
+    return places, scale_rows(directions), labels
+
+
+def separated(n_speakers=3, each=12, seed=0, q=6):
+    """Places, directions and speakers of rows in blocks of speakers."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_speakers), each)
+    means = 8.0 * rng.standard_normal((n_speakers, q))
+    places = means[truth] + rng.standard_normal((len(truth), q))
+    return places, scale_rows(places), truth
+
+
+def merged_labels(labels, kept, gone):
+    union = np.where(labels == gone, kept, labels)
+    return union - (union > gone)
+
+
+# --- measurements
+
+
+def test_two_clusters_measured_by_hand():
+    # Rows 0 and 2 | 10, 12 and 14 on a line: means 1 and 12, squares around them 2 and
+    # 8, noise 10 / (5 - 2) = 10/3. With ten rows of it, the variances are
+    # (2 + 33.3) / 11 and (8 + 33.3) / 12; sampling adds them, divided by 2 and 3 rows,
+    # to the squared distance 121.
+    places = np.array([[0.0], [2.0], [10.0], [12.0], [14.0]])
+    directions = np.array([[1.0, 0.0]] * 2 + [[0.6, 0.8]] * 3)
+    clusters = Clusters.of(places, directions, np.array([0, 0, 1, 1, 1]))
+    variances = np.array([(2.0 + 100.0 / 3) / 11, (8.0 + 100.0 / 3) / 12])
+    sampling = variances / [2.0, 3.0]
+    # The mean of all rows is 7.6, from which the means differ by -6.6 and 4.4.
+    lengths = np.array([6.6**2, 4.4**2]) - sampling
+    expected = {
+        "distance": np.log(np.sqrt((121.0 - sampling.sum()) / (10.0 / 3)) + 0.1),
+        "similarity": 0.6,  # directions in a cluster are equal: nothing to correct
+        "direction": max(-6.6 * 4.4 / np.sqrt(lengths.prod()), -1.0),
+        "smaller": np.log(2.0),
+        "larger": np.log(3.0),
+        "crowd": np.log(2.0),
+        # The wider cluster has weight sqrt(3) against sqrt(2): it is the median.
+        "width": 0.0,
+    }
+    measured = clusters.measurements()
+    assert {name: measured[name][0, 1] for name in measured} == pytest.approx(expected)
+    # Weights of distance and similarity grow with the log size of the smaller cluster.
+    score = WEIGHTS.constant + sum(
+        (
+            getattr(WEIGHTS, name)
+            + getattr(WEIGHTS, f"growing_{name}", 0.0) * np.log(2.0)
+        )
+        * value
+        for name, value in expected.items()
+    )
+    odds = clusters.log_odds()
+    assert odds[0, 1] == pytest.approx(score)
+    assert (np.diag(odds) == -np.inf).all()
+
+
+def test_the_width_is_that_of_the_wider_cluster_against_the_median():
+    # Three clusters of two rows on a line, with squares around their means of 2, 8 and
+    # 32: noise 42 / (6 - 3) = 14, variances (s + 140) / 11, of which 148 / 11 is the
+    # median.
+    places = np.array([[0.0], [2.0], [50.0], [54.0], [90.0], [98.0]])
+    clusters = Clusters.of(places, np.ones((6, 1)), np.repeat(np.arange(3), 2))
+    width = clusters.measurements()["width"]
+    assert width[0, 1] == pytest.approx(0.0)
+    assert width[0, 2] == width[1, 2] == pytest.approx(np.log(172.0 / 148.0))
+
+
+def test_all_measurements_have_a_weight():
+    growing = tuple(f"growing_{name}" for name in GROWING)
+    assert Weights._fields == (*MEASUREMENTS, *growing, "constant")
+    assert tuple(Clusters.of(*random_rows()).measurements()) == MEASUREMENTS
+    # Of clusters of 20 rows, similarity speaks for one speaker and distance against.
+    log_size = np.log(20.0)
+    assert WEIGHTS.similarity + WEIGHTS.growing_similarity * log_size > 0.0
+    assert WEIGHTS.distance + WEIGHTS.growing_distance * log_size < 0.0
+    # The more clusters there are and the wider they are, the less likely.
+    assert max(WEIGHTS.crowd, WEIGHTS.width) < 0.0
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.data())
+def test_merging_two_clusters_gives_the_sums_of_their_union(seed, n_clusters, data):
+    places, directions, labels = random_rows(seed, n_clusters)
+    gone = data.draw(st.integers(1, n_clusters - 1))
+    kept = data.draw(st.integers(0, gone - 1))
+    clusters = Clusters.of(places, directions, labels)
+    clusters.merge(kept, gone)
+    union = Clusters.of(places, directions, merged_labels(labels, kept, gone))
+    assert len(clusters) == n_clusters - 1
+    for name in SUMS:
+        np.testing.assert_allclose(
+            getattr(clusters, name), getattr(union, name), atol=1e-9, err_msg=name
+        )
+
+
+@given(st.integers(0, 10_000), st.permutations(range(4)))
+def test_log_odds_are_symmetric_and_follow_the_numbers_of_the_clusters(seed, order):
+    places, directions, labels = random_rows(seed)
+    order = np.array(order)
+    odds = Clusters.of(places, directions, labels).log_odds()
+    np.testing.assert_array_equal(odds, odds.T)  # or mutually best pairs could miss
+    renamed = Clusters.of(places, directions, order[labels]).log_odds()
+    np.testing.assert_allclose(renamed[np.ix_(order, order)], odds, atol=1e-9)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_neither_the_order_of_rows_nor_rotations_change_the_log_odds(seed, other):
+    places, directions, labels = random_rows(seed)
+    rng = np.random.default_rng(other)
+    order = rng.permutation(len(labels))
+    turn, raw_turn = (np.linalg.qr(rng.standard_normal((k, k)))[0] for k in (3, 5))
+    rotated = Clusters.of(
+        (places @ turn)[order], (directions @ raw_turn)[order], labels[order]
+    )
+    expected = Clusters.of(places, directions, labels).log_odds()
+    np.testing.assert_allclose(rotated.log_odds(), expected, atol=1e-8)
+
+
+def test_the_unit_of_the_session_space_does_not_matter():
+    places, directions, labels = separated()
+    small, large = (
+        Clusters.of(scale * places, directions, labels).log_odds()
+        for scale in (1.0, 7.0)
+    )
+    np.testing.assert_allclose(small, large, atol=1e-6)
+
+
+def test_nearer_clusters_are_more_likely_one_speaker():
+    places, directions, labels = random_rows(1)
+    far = places + 5.0 * (labels == 3)[:, None]
+    near_odds = Clusters.of(places, directions, labels).log_odds()[:3, 3]
+    far_odds = Clusters.of(far, directions, labels).log_odds()[:3, 3]
+    assert far_odds.max() < near_odds.max()
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1], [0, 1, 2, 3]])
+def test_clusters_of_equal_or_single_rows_have_finite_log_odds(labels):
+    directions = np.tile([1.0, 0.0], (4, 1))
+    odds = Clusters.of(np.zeros((4, 2)), directions, np.array(labels)).log_odds()
+    assert np.isfinite(odds[~np.eye(len(odds), dtype=bool)]).all()
+
+
+# --- merging
+
+
+def slow_merge(places, directions, labels, low, high):
+    """Merge one pair at a time, and compute all sums again."""
+    taken = []
+    while labels.max() + 1 > low:
+        odds = Clusters.of(places, directions, labels).log_odds()
+        kept, gone = sorted(np.unravel_index(np.argmax(odds), odds.shape))
+        if odds[kept, gone] <= 0.0 and labels.max() + 1 <= high:
+            break
+        labels = merged_labels(labels, kept, gone)
+        taken.append(expit(odds[kept, gone]))
+    return labels, taken
+
+
+def test_pieces_of_speakers_are_merged_until_the_odds_are_even():
+    places, directions, truth = separated()
+    pieces = np.arange(36) // 4
+    merged = merge_fragments(places, directions, pieces, 1, 36)
+    np.testing.assert_array_equal(merged.labels, truth)
+    np.testing.assert_array_equal(pieces, np.arange(36) // 4)  # not modified
+    # Nine pieces of three speakers: six merges; two more would end at one speaker.
+    assert len(merged.taken) == 6
+    assert len(merged.refused) == 2
+    assert min(merged.taken) > 0.5 >= merged.refused[0]
+    # The best remaining pair has the first refused probability.
+    odds = Clusters.of(places, directions, merged.labels).log_odds()
+    assert merged.refused[0] == pytest.approx(expit(odds.max()))
+
+
+@given(st.integers(0, 500), st.integers(1, 9), st.integers(0, 8))
+def test_merges_are_those_of_sums_computed_anew(seed, low, more):
+    places, directions, _ = separated(seed=seed)
+    pieces = np.arange(36) // 4
+    merged = merge_fragments(places, directions, pieces, low, low + more)
+    labels, taken = slow_merge(places, directions, pieces, low, low + more)
+    np.testing.assert_array_equal(merged.labels, labels)
+    np.testing.assert_allclose(merged.taken, taken, atol=1e-6)
+    assert low <= merged.labels.max() + 1 <= max(low + more, 9)
+
+
+@pytest.mark.parametrize("wanted", range(1, 10))
+def test_bounds_are_met_exactly(wanted):
+    places, directions, _ = separated()
+    merged = merge_fragments(places, directions, np.arange(36) // 4, wanted, wanted)
+    assert merged.labels.max() + 1 == wanted
+    assert len(merged.taken) == 9 - wanted
+    assert merged.refused == []
+
+
+@pytest.mark.parametrize("low", [1, 20])
+@pytest.mark.parametrize("n_fragments", [1, 3])
+def test_too_few_fragments_are_not_merged(low, n_fragments):
+    places, directions, truth = separated()
+    fragments = truth % n_fragments
+    merged = merge_fragments(places, directions, fragments, low, 36)
+    np.testing.assert_array_equal(merged.labels, fragments)
+    assert merged.taken == []
+    assert len(merged.refused) == max(0, n_fragments - low)
+
+
+def test_at_most_ten_refused_merges_are_recorded():
+    places, directions, truth = separated(n_speakers=15, q=20)
+    merged = merge_fragments(places, directions, truth, 1, 180)
+    np.testing.assert_array_equal(merged.labels, truth)
+    assert len(merged.refused) == 10
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 7, 20])
+def test_many_clusters_are_merged_pair_by_pair_within_the_bounds(monkeypatch, wanted):
+    monkeypatch.setattr(merging, "_AT_ONCE", 10)
+    places, directions, truth = separated(each=20)
+    pieces = np.arange(60) // 2
+    merged = merge_fragments(places, directions, pieces, wanted, wanted)
+    assert np.unique(merged.labels).tolist() == list(range(wanted))
+    assert len(merged.taken) == 30 - wanted
+    free = merge_fragments(places, directions, pieces, 1, 60)
+    assert score_clustering(truth, free.labels).majority.g == 1.0
+
+
+def test_more_than_400_fragments_are_merged_at_once():
+    places, directions, truth = separated(n_speakers=41, each=20, q=20)
+    shares = []
+    merged = merge_fragments(
+        places, directions, np.arange(820) // 2, 380, 820, shares.append
+    )
+    assert len(shares) == 1
+    assert len(merged.taken) == 30
+    assert np.unique(merged.labels).tolist() == list(range(380))
+    assert score_clustering(truth, merged.labels).majority.pur_cd == 1.0
+
+
+def test_progress_is_the_share_of_fragments_that_are_gone():
+    places, directions, _ = separated()
+    shares = []
+    merge_fragments(places, directions, np.arange(36) // 4, 1, 36, shares.append)
+    assert shares == pytest.approx([step / 9 for step in range(1, 7)])
