@@ -1,4 +1,4 @@
-"""Evidence of a partition: marginal likelihood of vectors, given groups of speakers.
+"""Evidence of a partition: marginal likelihood of vectors, given clusters.
 
 Under two-covariance PLDA the speaker variables can be integrated out in closed form. In
 the space where the model is diagonal (identity within speakers, ``psi`` between), the
@@ -8,9 +8,9 @@ density of n independent standard normal draws plus ::
     psi s**2 / (2 (1 + n psi)) - log(1 + n psi) / 2
 
 The first part does not depend on the partition, so the sum of the second part over all
-groups compares partitions. With a weight w < 1, each vector counts as a fraction of an
-observation: n becomes w n and s becomes w s, which corresponds to the likelihood raised
-to the power w.
+clusters compares partitions. With a weight w < 1, each vector counts as a fraction of
+an observation: n becomes w n and s becomes w s, which corresponds to the likelihood
+raised to the power w.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sms_diar.types import FloatArray, IntArray
 
 
 def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sizes (k,) and the vector sums (k, d) of groups 0, 1, ..., k - 1."""
+    """Return the sizes (k,) and the vector sums (k, d) of clusters 0, 1, ..., k - 1."""
     n_groups = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=n_groups).astype(np.float64)
     sums = np.zeros((n_groups, U.shape[1]))
@@ -36,23 +36,10 @@ def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]
 def group_evidence(
     sizes: FloatArray, sums: FloatArray, psi: FloatArray, *, weight: float = 1.0
 ) -> FloatArray:
-    """Return the evidence of each group.
+    """Return the evidence of clusters, given sizes (...) and vector sums (..., d).
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (...)
-        Number of vectors in each group, possibly fractional.
-    sums : ndarray of shape (..., d)
-        Sum of the vectors of each group.
-    psi : ndarray of shape (d,)
-        Between-speaker variances; the within-speaker variances are 1.
-    weight : float, default=1.0
-        Fraction of an observation that each vector counts as.
-
-    Returns
-    -------
-    evidence : ndarray of shape (...)
-        Evidence; zero for an empty group.
+    Sizes may be fractional, and empty clusters have an evidence of zero. Each vector
+    counts as `weight` observations.
     """
     joint = weight * np.asarray(sizes)[..., None] * psi
     quadratic = psi * (weight * sums) ** 2 / (1.0 + joint)
@@ -67,27 +54,12 @@ def partition_evidence(
     *,
     weight: float = 1.0,
 ) -> float:
-    """Return the evidence of a partition.
+    """Return the evidence of a partition relative to standard normal draws.
 
-    Parameters
-    ----------
-    U : array-like of shape (n, d)
-        Vectors in the space where the model is diagonal.
-    labels : array-like of shape (n,)
-        Group of each vector, as any labels.
-    psi : array-like of shape (d,)
-        Between-speaker variances, not negative.
-    weight : float, default=1.0
-        Fraction of an observation, in (0, 1], that each vector counts as.
+    `U` of shape (n, d) are vectors in the space where the model is diagonal, and
+    `labels` are any names. Each vector counts as `weight` observations, in (0, 1].
+    Differences between partitions of the same vectors are log Bayes factors.
 
-    Returns
-    -------
-    evidence : float
-        Log marginal likelihood relative to independent standard normal draws.
-        Differences between partitions of the same vectors are log Bayes factors.
-
-    Examples
-    --------
     >>> U = np.array([[2.0], [2.0], [-2.0], [-2.0]])
     >>> together = partition_evidence(U, [0, 0, 0, 0], [1.0])
     >>> apart = partition_evidence(U, ["a", "a", "b", "b"], [1.0])

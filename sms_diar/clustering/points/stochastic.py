@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class StochasticMeanShift(_Drawn):
     def __init__(
         self,
         *,
-        bandwidth: Bandwidth = "auto",
+        bandwidth: Bandwidth | tuple[float, float] = "auto",
         kernel: str = "uniform",
         tol: float = 1e-6,
         rest_share: float = 1.0,
@@ -216,33 +216,6 @@ class DoublyStochasticMeanShift(StochasticMeanShift):
     >>> model.fit_predict(X)
     array([0, 0, 1, 1])
     """
-
-    def __init__(
-        self,
-        *,
-        bandwidth: tuple[float, float] | float | Literal["auto"] = "auto",
-        kernel: str = "uniform",
-        tol: float = 1e-6,
-        rest_share: float = 1.0,
-        max_steps: int | None = None,
-        merge_threshold: float | None = None,
-        random_state: RandomState = None,
-        record: Record = None,
-        max_records: int = 200,
-        algorithm: Algorithm = "auto",
-    ) -> None:
-        super().__init__(
-            bandwidth=bandwidth,  # type: ignore[arg-type]
-            kernel=kernel,
-            tol=tol,
-            rest_share=rest_share,
-            max_steps=max_steps,
-            merge_threshold=merge_threshold,
-            random_state=random_state,
-            record=record,
-            max_records=max_records,
-            algorithm=algorithm,
-        )
 
     def _resolve_bandwidth(self, data: FloatArray) -> Any:
         given = self.bandwidth

@@ -23,12 +23,12 @@ MARGIN = 1.005
 
 
 class ScoreCells(NamedTuple):
-    """Disjoint groups of points; those in none of them are scored always.
+    """Disjoint sets of points; points outside of all cells are always scored.
 
     The members of cell c are ``order[start[c] : start[c] + sizes[c]]``; point j is
-    at ``order[position[j]]``. ``tally`` holds the numbers of cells and of the
-    points outside, which ``outside`` lists; ``cell`` is -1 for these. ``top`` is
-    at least the length and the absolute bias of any centre.
+    ``order[position[j]]``. ``tally`` holds the numbers of cells and of points outside,
+    which ``outside`` lists; ``cell`` is -1 for these. ``top`` is at least the length
+    and the absolute bias of any centre.
     """
 
     centers: AnyArray
@@ -90,11 +90,11 @@ def group_cells(
     friends: IntArray,
     cells: ScoreCells,
 ) -> bool:
-    """Give each point to the closest cell within the radius, or start one there.
+    """Assign each point to the closest cell within the radius, or start one there.
 
-    ``friends`` names a neighbour of each point, whose cell is tried first and is
-    good enough: most points need no search. Gives up when there would be more
-    than `most` cells; the caller then makes a cell of each point.
+    ``friends`` is a neighbour of each point, whose cell is tried first; most points
+    need no search. Returns False if there would be more than `most` cells; the caller
+    then makes a cell of each point.
     """
     n = U.shape[0]
     half_squares = np.empty(most, dtype=cells.centers.dtype)

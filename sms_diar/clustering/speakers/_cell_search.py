@@ -9,16 +9,9 @@ from sms_diar.types import AnyArray, FloatArray, IntArray
 
 
 class CellSearch:
-    """Cells for the kernel, and when to group the points again.
+    """Cells of scoring vectors `U`, which the kernel moves, and their renewal.
 
-    Nothing here changes what is found, only how fast.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, r)
-        Scoring vectors. The kernel moves them.
-    bias : ndarray of shape (n,)
-        And their biases.
+    Nothing here changes results, only speed.
     """
 
     def __init__(self, U: FloatArray, bias: FloatArray) -> None:
@@ -99,7 +92,7 @@ class CellSearch:
         return self._wide > 0.0 and self._age >= n // 4
 
     def learn(self, steps: int, scored: int) -> None:
-        """Take note of a batch; give up cells that did not spare much."""
+        """Count the steps of a batch; give up cells that did not save much."""
         self._age += steps
         if scored > steps * len(self.U) / 6:
             self.radius = 0.0

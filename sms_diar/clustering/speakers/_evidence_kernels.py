@@ -1,6 +1,6 @@
 """Inner loops of the search for the partition of highest evidence.
 
-Groups are kept as sizes and sums. The part of the evidence that depends on sizes
+Clusters are stored as sizes and sums. The part of the evidence that depends on sizes
 alone comes from a table, ``log_dets[n] = sum(log(1 + weight n psi)) / 2``; the rest
 is one pass over the dimensions.
 """
@@ -43,7 +43,7 @@ def _best_partner(
     log_dets: FloatArray,
     weight: float,
 ) -> tuple[int, float]:
-    """Group after i whose union with it gains most evidence, and that gain."""
+    """Return the cluster after i whose merge with it gains most, and the gain."""
     best, most = -1, -np.inf
     for j in range(i + 1, sizes.shape[0]):
         if sizes[j] == 0:
@@ -70,9 +70,9 @@ def merge_groups(
     fewest: int,
     most: int,
 ) -> IntArray:
-    """Merge the pair that gains most, while it gains or there are too many.
+    """Merge the pair with the highest gain while it is positive or there are too many.
 
-    `sizes` and `sums` are changed in place; returns the group each group went to.
+    `sizes` and `sums` are changed in place. Returns the final cluster of each cluster.
     """
     n_groups = sizes.shape[0]
     parent = np.arange(n_groups)
@@ -132,15 +132,14 @@ def move_segments(
     fewest: int,
     n_sweeps: int,
 ) -> int:
-    """Give each segment in turn to the group where it adds most evidence.
+    """Move each segment in turn to the cluster where it adds most evidence.
 
-    Changes labels, sizes and sums in place; a group that loses its last segment is
-    gone. Returns the sweeps made; the last one changed nothing, or there were
-    `n_sweeps`.
+    Changes labels, sizes and sums in place; clusters may become empty. Returns the
+    number of sweeps, at most `n_sweeps`; a sweep without changes is the last.
     """
     n, d = U.shape
     n_groups = sizes.shape[0]
-    # By group: what its evidence is without the segment at hand, and the weights of
+    # For each cluster: its evidence without the current segment, and the weights of
     # squared sums with one more segment.
     values = np.empty(n_groups)
     factors = np.empty((n_groups, d))
