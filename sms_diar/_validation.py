@@ -68,6 +68,20 @@ def check_count(
     return int(value)
 
 
+def check_real(owner: str, name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number."""
+    if not is_real(value):
+        raise _fail(owner, name, "a finite number", value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_flag(owner: str, name: str, value: object) -> bool:
+    """Return `value` as a bool if it is True or False, also of NumPy."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise _fail(owner, name, "True or False", value)
+    return bool(value)
+
+
 def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:

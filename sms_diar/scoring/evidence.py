@@ -16,11 +16,7 @@ raised to the power w.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from sms_diar._validation import check_share
-from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring._arrays import as_rows
 from sms_diar.types import FloatArray, IntArray
 
 
@@ -45,43 +41,3 @@ def group_evidence(
     quadratic = psi * (weight * sums) ** 2 / (1.0 + joint)
     evidence: FloatArray = 0.5 * np.sum(quadratic - np.log1p(joint), axis=-1)
     return evidence
-
-
-def partition_evidence(
-    U: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    psi: npt.ArrayLike,
-    *,
-    weight: float = 1.0,
-) -> float:
-    """Return the evidence of a partition relative to standard normal draws.
-
-    `U` of shape (n, d) are vectors in the space where the model is diagonal, and
-    `labels` are any names. Each vector counts as `weight` observations, in (0, 1].
-    Differences between partitions of the same vectors are log Bayes factors.
-
-    >>> U = np.array([[2.0], [2.0], [-2.0], [-2.0]])
-    >>> together = partition_evidence(U, [0, 0, 0, 0], [1.0])
-    >>> apart = partition_evidence(U, ["a", "a", "b", "b"], [1.0])
-    >>> round(apart - together, 3)  # 16/3 - log(3) + log(5) / 2
-    5.039
-    """
-    owner = "partition_evidence"
-    variances: FloatArray = np.asarray(psi, dtype=np.float64)
-    if variances.ndim != 1 or not (variances >= 0.0).all():
-        raise InvalidParameterError(
-            f"must be non-negative numbers, got {psi!r}", owner=owner, parameter="psi"
-        )
-    rows = as_rows(owner, "U", U, len(variances))
-    names = np.asarray(labels)
-    if names.shape != (len(rows),) or not len(rows):
-        raise InvalidParameterError(
-            f"must be one for each of the {len(rows)} vectors (at least one), got "
-            f"shape {names.shape}",
-            owner=owner,
-            parameter="labels",
-        )
-    check_share(owner, "weight", weight)
-    groups = np.unique(names, return_inverse=True)[1]
-    sizes, sums = group_sums(rows, groups)
-    return float(np.sum(group_evidence(sizes, sums, variances, weight=weight)))

@@ -34,6 +34,22 @@ def _joint_quadratic(
 
 
 @kernel
+def _merge_gain(
+    i: int,
+    j: int,
+    sizes: IntArray,
+    sums: FloatArray,
+    values: FloatArray,
+    psi: FloatArray,
+    log_dets: FloatArray,
+    weight: float,
+) -> float:
+    size = sizes[i] + sizes[j]
+    joint = _joint_quadratic(sums[i], sums[j], size, psi, weight)
+    return joint - log_dets[size] - values[i] - values[j]
+
+
+@kernel
 def _best_partner(
     i: int,
     sizes: IntArray,
@@ -48,13 +64,7 @@ def _best_partner(
     for j in range(i + 1, sizes.shape[0]):
         if sizes[j] == 0:
             continue
-        size = sizes[i] + sizes[j]
-        gain = (
-            _joint_quadratic(sums[i], sums[j], size, psi, weight)
-            - log_dets[size]
-            - values[i]
-            - values[j]
-        )
+        gain = _merge_gain(i, j, sizes, sums, values, psi, log_dets, weight)
         if gain > most:
             best, most = j, gain
     return best, most
@@ -108,13 +118,7 @@ def merge_groups(
                     g, sizes, sums, values, psi, log_dets, weight
                 )
             elif g < i:
-                size = sizes[g] + sizes[i]
-                gain = (
-                    _joint_quadratic(sums[g], sums[i], size, psi, weight)
-                    - log_dets[size]
-                    - values[g]
-                    - values[i]
-                )
+                gain = _merge_gain(g, i, sizes, sums, values, psi, log_dets, weight)
                 if gain > gains[g]:
                     partner[g], gains[g] = i, gain
     return parent

@@ -27,11 +27,12 @@ from sms_diar._validation import (
     check_choice,
     check_count,
     check_positive,
+    check_real,
     check_share,
     is_real,
 )
 from sms_diar.clustering._modes import merge_resting_points
-from sms_diar.clustering.speakers._cell_search import CellSearch
+from sms_diar.clustering.speakers._cell_kernels import CellSearch
 from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
 from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.clustering.speakers.base import SpeakerEstimator
@@ -131,12 +132,8 @@ class KnnMeanShift(SpeakerEstimator):
         if self.merge_threshold is not None:
             if self.merge == "distance":
                 check_positive(self._name, "merge_threshold", self.merge_threshold)
-            elif not is_real(self.merge_threshold):
-                raise InvalidParameterError(
-                    f"must be a finite number, got {self.merge_threshold!r}",
-                    owner=self._name,
-                    parameter="merge_threshold",
-                )
+            else:
+                check_real(self._name, "merge_threshold", self.merge_threshold)
 
 
 class SpeakerMeanShift(KnnMeanShift):
@@ -295,16 +292,10 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
 
     Parameters
     ----------
-    backend : BackEnd or None, default=None
-        Back end that scores pairs; None is cosine scoring with centring, PCA and
-        whitening fitted on the session itself
-        (:func:`~sms_diar.scoring.session_backend`).
     k : int or pair of ints, default=17
         Number of neighbours, including the segment itself. If a pair is given, the
         number is drawn uniformly from this closed range at each step (doubly
         stochastic mean shift).
-    gate, gate_least
-        See `SpeakerMeanShift`.
     score_range : pair of floats or None, default=None
         Range from which a minimum score of neighbours is drawn at each step.
     tol : float, default=1e-3
@@ -313,7 +304,9 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         The run ends when this share of the segments rests.
     max_steps : int or None, default=None
         Maximum number of moves in total; None means 200 per segment.
-    merge, merge_threshold, num_speakers, min_speakers, max_speakers
+    backend, gate, gate_least, merge, merge_threshold
+        As for `SpeakerMeanShift`.
+    num_speakers, min_speakers, max_speakers
         As for `SpeakerMeanShift`.
     random_state : int, Generator, RandomState or None, default=None
         Source of the draws. An int makes the labels reproducible.
