@@ -110,6 +110,14 @@ def check_path(owner: str, name: str, value: object) -> None:
         )
 
 
+def check_finite(owner: str, name: str, array: AnyArray) -> None:
+    """Raise an error for an array with NaN or infinity."""
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(
+            "must be finite, got NaN or infinity", owner=owner, parameter=name
+        )
+
+
 def check_rows_finite(owner: str, rows: AnyArray) -> None:
     """Raise an error for NaN and infinity that names the first affected row."""
     finite = np.isfinite(rows).all(axis=1)

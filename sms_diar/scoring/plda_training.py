@@ -54,7 +54,7 @@ from sms_diar.scoring.plda import (
     plda_from_covariances,
     project,
 )
-from sms_diar.scoring.plda_scorer import PldaScorer
+from sms_diar.scoring.scorer import PldaScorer
 from sms_diar.types import FloatArray, PldaModel
 
 Estimation = Literal["ml", "kaldi"]

@@ -34,6 +34,14 @@ def _joint_quadratic(
 
 
 @kernel
+def _weigh_squares(
+    size: int, psi: FloatArray, weight: float, factors: FloatArray
+) -> None:
+    for c in range(psi.shape[0]):
+        factors[c] = 0.5 * weight**2 * psi[c] / (1.0 + weight * size * psi[c])
+
+
+@kernel
 def _merge_gain(
     i: int,
     j: int,
@@ -151,10 +159,7 @@ def move_segments(
     for g in range(n_groups):
         values[g] = _quadratic(sums[g], sizes[g], psi, weight)
         left += sizes[g] > 0
-        for c in range(d):
-            factors[g, c] = (
-                0.5 * weight**2 * psi[c] / (1.0 + weight * (sizes[g] + 1) * psi[c])
-            )
+        _weigh_squares(sizes[g] + 1, psi, weight, factors[g])
     for sweep in range(n_sweeps):
         changes = 0
         for i in range(n):
@@ -164,12 +169,7 @@ def move_segments(
             sizes[own] -= 1
             for c in range(d):
                 sums[own, c] -= U[i, c]
-                factors[own, c] = (
-                    0.5
-                    * weight**2
-                    * psi[c]
-                    / (1.0 + weight * (sizes[own] + 1) * psi[c])
-                )
+            _weigh_squares(sizes[own] + 1, psi, weight, factors[own])
             values[own] = _quadratic(sums[own], sizes[own], psi, weight)
             best, most = own, -np.inf
             for g in range(n_groups):
@@ -190,12 +190,7 @@ def move_segments(
             sizes[best] += 1
             for c in range(d):
                 sums[best, c] += U[i, c]
-                factors[best, c] = (
-                    0.5
-                    * weight**2
-                    * psi[c]
-                    / (1.0 + weight * (sizes[best] + 1) * psi[c])
-                )
+            _weigh_squares(sizes[best] + 1, psi, weight, factors[best])
             values[best] = _quadratic(sums[best], sizes[best], psi, weight)
         if changes == 0:
             return sweep + 1

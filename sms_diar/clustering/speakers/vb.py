@@ -24,6 +24,7 @@ from scipy.special import logsumexp, softmax
 
 from sms_diar._validation import (
     check_count,
+    check_finite,
     check_not_negative,
     check_positive,
     is_real,
@@ -219,10 +220,7 @@ def _checked(
             owner=owner,
         )
     for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
-        if not np.isfinite(part).all():
-            raise InvalidParameterError(
-                "must be finite, got NaN or infinity", owner=owner, parameter=name
-            )
+        check_finite(owner, name, part)
         if name != "F" and (part < 0.0).any():
             raise InvalidParameterError(
                 f"must not be negative, got {part.min():g}", owner=owner, parameter=name
