@@ -54,7 +54,8 @@ def _merge_gain(
 ) -> float:
     size = sizes[i] + sizes[j]
     joint = _joint_quadratic(sums[i], sums[j], size, psi, weight)
-    return joint - log_dets[size] - values[i] - values[j]
+    gain: float = joint - log_dets[size] - values[i] - values[j]
+    return gain
 
 
 @kernel
