@@ -307,7 +307,7 @@ BLOCK = 8192
 
 def _places(rows: Rows) -> AnyArray:
     parts = [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]
-    placed = [rows.placed(part) for part in parts]
+    placed = [rows.positions(part) for part in parts]
     rest = np.concatenate([rest for _, rest in placed])
     lifted = np.sqrt(np.maximum(rest - rest.min(), 0.0))
     U = np.concatenate([U for U, _ in placed])

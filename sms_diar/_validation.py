@@ -68,6 +68,20 @@ def check_count(
     return int(value)
 
 
+def check_real(owner: str, name: str, value: object) -> float:
+    """Return `value` as a float if it is a finite number."""
+    if not is_real(value):
+        raise _fail(owner, name, "a finite number", value)
+    return float(value)  # type: ignore[arg-type]
+
+
+def check_flag(owner: str, name: str, value: object) -> bool:
+    """Return `value` as a bool if it is True or False, also of NumPy."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise _fail(owner, name, "True or False", value)
+    return bool(value)
+
+
 def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
@@ -93,6 +107,14 @@ def check_path(owner: str, name: str, value: object) -> None:
             f"must be the path of a file, got a value of type {type(value).__name__}",
             owner=owner,
             parameter=name,
+        )
+
+
+def check_finite(owner: str, name: str, array: AnyArray) -> None:
+    """Raise an error for an array with NaN or infinity."""
+    if not np.isfinite(array).all():
+        raise InvalidParameterError(
+            "must be finite, got NaN or infinity", owner=owner, parameter=name
         )
 
 

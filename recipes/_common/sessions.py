@@ -26,7 +26,7 @@ from sms_diar._random import named_generator
 from sms_diar.clustering._modes import merge_resting_points
 from sms_diar.clustering.methods import METHODS, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.clustering.speakers.knn import KnnMeanShift
+from sms_diar.clustering.speakers.mean_shift import KnnMeanShift
 from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.io.embeddings.arrays import (
     load_arrays,

@@ -21,20 +21,10 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits well spread
 
 
 def merge_resting_points(points: FloatArray, threshold: float) -> IntArray:
-    """Label resting points.
+    """Label resting points of shape (n, d), by first appearance.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Resting position of each point.
-    threshold : float
-        Points strictly closer than this belong together, and so do the ends of
-        any chain of such points.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-        Clusters, numbered from 0 by first appearance.
+    Points strictly closer than the threshold are in one cluster, and so are the ends of
+    any chain of such points.
     """
     position, firsts = distinct_rows(points)
     distinct = points[firsts]
@@ -178,20 +168,7 @@ def number_rows(rows: FloatArray) -> IntArray:
 
 
 def distinct_rows(rows: FloatArray) -> tuple[IntArray, IntArray]:
-    """Number distinct rows.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Finite numbers.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n,)
-        As `number_rows` returns.
-    firsts : ndarray of shape (n_distinct,)
-        First row with each number.
-    """
+    """Number distinct rows; also return the first row with each number."""
     # Adding zero makes -0.0 and 0.0 the same bits.
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
     keys = np.zeros(len(bits), dtype=np.uint64)

@@ -31,23 +31,10 @@ if TYPE_CHECKING:
 class Method:
     """Clustering algorithm with its name and options.
 
-    Parameters
-    ----------
-    name : str
-        Name in commands, settings and tables.
-    estimator : str
-        Class of the estimator, as ``module:Class`` below `sms_diar.clustering`.
-    help : str
-        Description in one line.
-    options : tuple of str
-        Fields of `MethodOptions` that the method accepts.
-    spread : float, default=0.0
-        Share of k by which the number of neighbours is drawn above and below it at
-        each step; 0 draws nothing.
-    needs_plda : bool, default=False
-        True if the method requires a back end with a PLDA model.
-    with_plda : str, optional
-        Class of the estimator for back ends with a PLDA model, if it is another one.
+    `estimator` is ``module:Class`` below `sms_diar.clustering`; `with_plda` is another
+    class for back ends with a PLDA model. `help` is a line of description, and
+    `options` are the fields of `MethodOptions` that the method accepts. At each step
+    the number of neighbours is drawn up to the share `spread` above or below k.
     """
 
     name: str
@@ -82,18 +69,10 @@ class Method:
 class MethodOptions:
     """Options of methods; None selects the default of the method.
 
-    Parameters
-    ----------
-    k : int, optional
-        Number of neighbours of a segment, including itself; 17 by default.
-    tol : float, optional
-        A segment rests if its move is shorter than this; 1e-3 by default.
-    threshold : float, optional
-        Score at which agglomerative clustering stops.
-    merge_threshold : float, optional
-        Distance below which resting points are one cluster.
-    max_steps : int, optional
-        Maximum number of moves in total.
+    `k` is the number of neighbours of a segment, including itself, and `tol` the length
+    of a move below which it rests. Agglomerative clustering stops at the score
+    `threshold`. Resting points closer than `merge_threshold` are one cluster, and
+    `max_steps` limits the total number of moves.
     """
 
     k: int | None = None
@@ -224,20 +203,10 @@ def build_method(
     min_speakers: int | None = None,
     max_speakers: int | None = None,
 ) -> SpeakerEstimator:
-    """Make the estimator of a method.
+    """Make the estimator of one of `METHODS`.
 
-    Parameters
-    ----------
-    name : str
-        One of `METHODS`.
-    backend : BackEnd, optional
-        Back end that scores pairs.
-    options : MethodOptions, optional
-        Options; those that the method does not have must be None.
-    seed : int, Generator or RandomState, optional
-        Random seed of stochastic methods.
-    num_speakers, min_speakers, max_speakers : int, optional
-        Bounds on the number of speakers, which all methods observe.
+    Options that the method does not have must be None. `seed` is for stochastic
+    methods; all methods observe the bounds on the number of speakers.
     """
     # Imported here, so that listing the methods does not load NumPy.
     from sms_diar._validation import check_choice, check_count  # noqa: PLC0415

@@ -29,14 +29,7 @@ _LARGEST = 0.5  # Maximum share of one cluster: outliers do not make a rival.
 class Rival(NamedTuple):
     """Partition that separates the rows much better than the answer does.
 
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters, as far as the rows compared show.
-    silhouette : float
-        Mean silhouette of the rival.
-    answer_silhouette : float
-        Mean silhouette of the answer on the same rows.
+    Silhouettes are means over the rows that were compared.
     """
 
     n_clusters: int
@@ -47,20 +40,9 @@ class Rival(NamedTuple):
 def find_rival(X: FloatArray, labels: IntArray) -> Rival | None:
     """Look for a cut of an average-linkage tree that is far better than the answer.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features)
-        Embeddings. Their lengths do not matter.
-    labels : ndarray of shape (n_rows,)
-        The answer.
+    The lengths of the embeddings `X` do not matter. Usually no cut is far better, and
+    the result is None.
 
-    Returns
-    -------
-    rival : Rival or None
-        None if no cut is far better, which is the usual case.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> speakers = np.repeat(np.arange(8), 10)
@@ -97,14 +79,9 @@ def _best_cut(directions: FloatArray, answer: IntArray) -> Rival | None:
 
 
 def silhouette(distances: FloatArray, labels: IntArray) -> float:
-    """Mean silhouette of a partition; rows that are alone count as zero.
+    """Mean silhouette of at least two clusters; rows that are alone count as zero.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-        Distances of all pairs, with a zero diagonal.
-    labels : ndarray of shape (n,)
-        Clusters 0, 1, ..., of which there are at least two.
+    `distances` are those of all pairs, shape (n, n), with a zero diagonal.
     """
     n = len(labels)
     members = np.zeros((n, int(labels.max()) + 1))

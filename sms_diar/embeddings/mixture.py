@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sms_diar._validation import check_finite
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray
 
@@ -43,12 +44,7 @@ class GaussianMixture:
                 owner="GaussianMixture",
             )
         for name in ("weights", "means", "covariances"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise InvalidParameterError(
-                    "must be finite, got NaN or infinity",
-                    owner="GaussianMixture",
-                    parameter=name,
-                )
+            check_finite("GaussianMixture", name, getattr(self, name))
         total = float(self.weights.sum())
         if (self.weights <= 0.0).any() or abs(total - 1.0) > 1e-4:
             raise InvalidParameterError(

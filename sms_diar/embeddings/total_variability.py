@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sms_diar._parallel import ordered_map
-from sms_diar._validation import check_count
+from sms_diar._validation import check_count, check_finite
 from sms_diar.embeddings.mixture import GaussianMixture
 from sms_diar.embeddings.statistics import Statistics
 from sms_diar.errors import InvalidParameterError
@@ -85,12 +85,7 @@ class TotalVariability:
                 parameter="means",
             )
         for name in ("matrix", "means"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise InvalidParameterError(
-                    "must be finite, got NaN or infinity",
-                    owner="TotalVariability",
-                    parameter=name,
-                )
+            check_finite("TotalVariability", name, getattr(self, name))
 
     @property
     def rank(self) -> int:

@@ -244,25 +244,13 @@ def next_tiles(  # noqa: PLR0912 in one piece it compiles fastest
 ) -> None:
     """Convert products of tiles to rectified frames, and these to the next tiles.
 
-    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows are side
-    by side, and frames beyond a window are zero.
-
-    Parameters
-    ----------
-    product : ndarray of shape (6, rows, c, n) or (0, 0, 0, 0)
-        Products of transformed tiles; if empty, `plain` contains the frames.
-    bias : ndarray of shape (c,)
-        Bias of each channel.
-    residual : ndarray of shape (rows, 4, c, n) or (0, 0, 0, 0)
-        Residual input that is added, if not empty.
-    length : int
-        Number of frames of a window, in ``ceil(length / 4)`` tiles.
-    plain : ndarray of shape (rows, 4, c, n)
-        Output array for the frames.
-    tiles : ndarray of shape (6, rows + 2, c, n)
-        Output array for the transformed tiles; its first and last row do not change.
-    beside : ndarray of shape (2, n)
-        Working memory for the frames before and after each tile.
+    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows of
+    `length` frames, in ``ceil(length / 4)`` tiles, are side by side, and frames beyond
+    a window are zero. `product` has shape (6, rows, c, n); if empty, `plain` of shape
+    (rows, 4, c, n) contains the frames, otherwise they are written to it. A `residual`
+    of the same shape is added if not empty. The transformed `tiles` of shape (6, rows +
+    2, c, n) are written except for their first and last row. `beside` of shape (2, n)
+    is working memory.
     """
     zero, two, four = np.float32(0.0), np.float32(2.0), np.float32(4.0)
     five, eight = np.float32(5.0), np.float32(8.0)

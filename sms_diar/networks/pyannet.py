@@ -174,20 +174,12 @@ def step_cells(
     """Advance the cells of both directions by one step.
 
     The gates are in the order input, output, forget, cell. The weights halve the sums
-    of the first three, because ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (2, n_frames, n, 4 * size)
-        Contribution of the layer below to the gates.
-    step : int
-        Frame of the first direction; the second one is counted from the end.
-    sums : ndarray of shape (2, n, 4 * size)
-        Contribution of the previous state to the gates; overwritten.
-    cells, hidden : ndarray of shape (2, n, size)
-        State, updated in place.
-    out : ndarray of shape (n_frames, n, 2 * size)
-        Output array for the hidden state.
+    of the first three, because ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``. The
+    contributions to the gates are `inputs` of shape (2, n_frames, n, 4 * size) and
+    `sums` of shape (2, n, 4 * size) of the previous state, which are overwritten.
+    `cells` and `hidden` of shape (2, n, size) are updated in place, and `hidden` is
+    written to frame `step` of `out`, of shape (n_frames, n, 2 * size); the second
+    direction counts from the end.
     """
     size = cells.shape[2]
     for way in range(2):

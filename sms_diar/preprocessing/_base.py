@@ -17,6 +17,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sms_diar._validation import check_rows_finite
@@ -37,12 +38,21 @@ class RowTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):  # typ
         check_rows_finite(self._name, rows)
         return rows
 
+
+class LabelledTransformer(RowTransformer):
+    """Transformer whose ``fit`` needs the speaker of each row."""
+
     def _labelled_rows(self, X: npt.ArrayLike, y: Any) -> tuple[FloatArray, AnyArray]:
         rows, labels = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite=False
         )
         check_rows_finite(self._name, rows)
         return rows, labels
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
 
 class AffineTransformer(

@@ -117,11 +117,6 @@ class FoldedChain:
         """Dimension of the input vectors."""
         return int(self.matrix.shape[1])
 
-    @property
-    def dim_out(self) -> int:
-        """Dimension of phi."""
-        return int(self.matrix.shape[0])
-
     def linear(self, X: npt.ArrayLike) -> FloatArray:
         """Transform the rows of `X` without the last length normalisation."""
         rows: FloatArray = check_array(X, dtype=np.float64)

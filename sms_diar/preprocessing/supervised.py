@@ -12,11 +12,10 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import Tags
 
 from sms_diar._validation import check_count, check_not_negative, is_real
 from sms_diar.errors import InvalidParameterError
-from sms_diar.preprocessing._base import AffineTransformer
+from sms_diar.preprocessing._base import AffineTransformer, LabelledTransformer
 from sms_diar.preprocessing.axes import (
     Shrinkage,
     check_shrinkage,
@@ -110,7 +109,7 @@ def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
         )
 
 
-class Lda(AffineTransformer):
+class Lda(LabelledTransformer, AffineTransformer):
     """Project on the directions that separate speakers best.
 
     The result has identity covariance within speakers (or, with smoothing, of the
@@ -190,11 +189,6 @@ class Lda(AffineTransformer):
         self.n_components_ = n_components
         return self
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
 
 def inverse_root(covariance: FloatArray, floor: float) -> FloatArray:
     """Return the matrix that whitens `covariance` after flooring its variances.
@@ -222,7 +216,7 @@ def _check_smoothing(owner: str, value: object) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-class Wccn(AffineTransformer):
+class Wccn(LabelledTransformer, AffineTransformer):
     """Whiten the within-speaker covariance.
 
     The matrix is the transposed Cholesky factor of the inverse covariance, as in the
@@ -285,8 +279,3 @@ class Wccn(AffineTransformer):
         self.mean_ = np.zeros(dim)
         self.components_ = np.linalg.cholesky(np.linalg.inv(smoothed)).T
         return self
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -1,8 +1,8 @@
 """Scores of pairs of vectors: PLDA and cosine.
 
-``scorer.py`` defines the interface of scorers. ``plda.py`` contains the algebra of the
-PLDA model, ``plda_training.py`` trains and adapts one and ``plda_scorer.py`` applies
-it. Read ``_reference.py`` first: it implements PLDA as one big Gaussian.
+``scorer.py`` contains the scorers and their interface, ``plda.py`` the algebra of the
+PLDA model, and ``plda_training.py`` trains and adapts one. Read ``_reference.py``
+first: it implements PLDA as one big Gaussian.
 """
 
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
@@ -22,7 +22,6 @@ from sms_diar.scoring.plda import (
     smooth_within,
     transform_plda,
 )
-from sms_diar.scoring.plda_scorer import PldaScorer, recording_scorer
 from sms_diar.scoring.plda_training import (
     Plda,
     PldaFit,
@@ -30,7 +29,14 @@ from sms_diar.scoring.plda_training import (
     fit_plda,
     plda_log_likelihood,
 )
-from sms_diar.scoring.scorer import BilinearScorer, CosineScorer, PairwiseTerms, Scorer
+from sms_diar.scoring.scorer import (
+    BilinearScorer,
+    CosineScorer,
+    PairwiseTerms,
+    PldaScorer,
+    Scorer,
+    recording_scorer,
+)
 
 __all__ = [
     "BackEnd",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar._validation import check_finite
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, IntArray
 
@@ -18,7 +19,8 @@ def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArra
             owner=owner,
             parameter=name,
         )
-    return _finite(owner, name, rows)
+    check_finite(owner, name, rows)
+    return rows
 
 
 def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
@@ -28,7 +30,8 @@ def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
         raise InvalidParameterError(
             f"must be of shape (d,), got {vector.shape}", owner=owner, parameter=name
         )
-    return _finite(owner, name, vector)
+    check_finite(owner, name, vector)
+    return vector
 
 
 def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArray:
@@ -40,7 +43,7 @@ def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> Flo
             owner=owner,
             parameter=name,
         )
-    _finite(owner, name, matrix)
+    check_finite(owner, name, matrix)
     skew = float(np.max(np.abs(matrix - matrix.T)))
     if skew > 1e-8 * float(np.max(np.abs(matrix))):
         raise InvalidParameterError(
@@ -64,11 +67,3 @@ def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
         )
     filled: IntArray = np.broadcast_to(counts.astype(np.int64), (n,))
     return filled
-
-
-def _finite(owner: str, name: str, array: FloatArray) -> FloatArray:
-    if not np.isfinite(array).all():
-        raise InvalidParameterError(
-            "must be finite, got NaN or infinity", owner=owner, parameter=name
-        )
-    return array

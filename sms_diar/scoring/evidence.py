@@ -1,4 +1,4 @@
-"""Evidence of a partition: marginal likelihood of vectors, given groups of speakers.
+"""Evidence of a partition: marginal likelihood of vectors, given clusters.
 
 Under two-covariance PLDA the speaker variables can be integrated out in closed form. In
 the space where the model is diagonal (identity within speakers, ``psi`` between), the
@@ -8,24 +8,20 @@ density of n independent standard normal draws plus ::
     psi s**2 / (2 (1 + n psi)) - log(1 + n psi) / 2
 
 The first part does not depend on the partition, so the sum of the second part over all
-groups compares partitions. With a weight w < 1, each vector counts as a fraction of an
-observation: n becomes w n and s becomes w s, which corresponds to the likelihood raised
-to the power w.
+clusters compares partitions. With a weight w < 1, each vector counts as a fraction of
+an observation: n becomes w n and s becomes w s, which corresponds to the likelihood
+raised to the power w.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from sms_diar._validation import check_share
-from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring._arrays import as_rows
 from sms_diar.types import FloatArray, IntArray
 
 
 def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sizes (k,) and the vector sums (k, d) of groups 0, 1, ..., k - 1."""
+    """Return the sizes (k,) and the vector sums (k, d) of clusters 0, 1, ..., k - 1."""
     n_groups = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=n_groups).astype(np.float64)
     sums = np.zeros((n_groups, U.shape[1]))
@@ -36,80 +32,12 @@ def group_sums(U: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]
 def group_evidence(
     sizes: FloatArray, sums: FloatArray, psi: FloatArray, *, weight: float = 1.0
 ) -> FloatArray:
-    """Return the evidence of each group.
+    """Return the evidence of clusters, given sizes (...) and vector sums (..., d).
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (...)
-        Number of vectors in each group, possibly fractional.
-    sums : ndarray of shape (..., d)
-        Sum of the vectors of each group.
-    psi : ndarray of shape (d,)
-        Between-speaker variances; the within-speaker variances are 1.
-    weight : float, default=1.0
-        Fraction of an observation that each vector counts as.
-
-    Returns
-    -------
-    evidence : ndarray of shape (...)
-        Evidence; zero for an empty group.
+    Sizes may be fractional, and empty clusters have an evidence of zero. Each vector
+    counts as `weight` observations.
     """
     joint = weight * np.asarray(sizes)[..., None] * psi
     quadratic = psi * (weight * sums) ** 2 / (1.0 + joint)
     evidence: FloatArray = 0.5 * np.sum(quadratic - np.log1p(joint), axis=-1)
     return evidence
-
-
-def partition_evidence(
-    U: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    psi: npt.ArrayLike,
-    *,
-    weight: float = 1.0,
-) -> float:
-    """Return the evidence of a partition.
-
-    Parameters
-    ----------
-    U : array-like of shape (n, d)
-        Vectors in the space where the model is diagonal.
-    labels : array-like of shape (n,)
-        Group of each vector, as any labels.
-    psi : array-like of shape (d,)
-        Between-speaker variances, not negative.
-    weight : float, default=1.0
-        Fraction of an observation, in (0, 1], that each vector counts as.
-
-    Returns
-    -------
-    evidence : float
-        Log marginal likelihood relative to independent standard normal draws.
-        Differences between partitions of the same vectors are log Bayes factors.
-
-    Examples
-    --------
-    >>> U = np.array([[2.0], [2.0], [-2.0], [-2.0]])
-    >>> together = partition_evidence(U, [0, 0, 0, 0], [1.0])
-    >>> apart = partition_evidence(U, ["a", "a", "b", "b"], [1.0])
-    >>> round(apart - together, 3)  # 16/3 - log(3) + log(5) / 2
-    5.039
-    """
-    owner = "partition_evidence"
-    variances: FloatArray = np.asarray(psi, dtype=np.float64)
-    if variances.ndim != 1 or not (variances >= 0.0).all():
-        raise InvalidParameterError(
-            f"must be non-negative numbers, got {psi!r}", owner=owner, parameter="psi"
-        )
-    rows = as_rows(owner, "U", U, len(variances))
-    names = np.asarray(labels)
-    if names.shape != (len(rows),) or not len(rows):
-        raise InvalidParameterError(
-            f"must be one for each of the {len(rows)} vectors (at least one), got "
-            f"shape {names.shape}",
-            owner=owner,
-            parameter="labels",
-        )
-    check_share(owner, "weight", weight)
-    groups = np.unique(names, return_inverse=True)[1]
-    sizes, sums = group_sums(rows, groups)
-    return float(np.sum(group_evidence(sizes, sums, variances, weight=weight)))

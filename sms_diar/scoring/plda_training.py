@@ -37,12 +37,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sms_diar._validation import check_choice, check_count, check_not_negative
 from sms_diar.errors import InvalidParameterError
-from sms_diar.preprocessing._base import RowTransformer
+from sms_diar.preprocessing._base import LabelledTransformer
 from sms_diar.preprocessing.supervised import (
     SpeakerStats,
     check_speakers,
@@ -55,7 +54,7 @@ from sms_diar.scoring.plda import (
     plda_from_covariances,
     project,
 )
-from sms_diar.scoring.plda_scorer import PldaScorer
+from sms_diar.scoring.scorer import PldaScorer
 from sms_diar.types import FloatArray, PldaModel
 
 Estimation = Literal["ml", "kaldi"]
@@ -361,7 +360,7 @@ def adapt_plda(
     )
 
 
-class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[misc]
+class Plda(ClassNamePrefixFeaturesOutMixin, LabelledTransformer):  # type: ignore[misc]
     """Train PLDA on labelled vectors, then score vectors or transform them.
 
     Parameters
@@ -453,8 +452,3 @@ class Plda(ClassNamePrefixFeaturesOutMixin, RowTransformer):  # type: ignore[mis
     @property
     def _n_features_out(self) -> int:
         return self.model_.dim
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

@@ -1,15 +1,15 @@
-"""Are two voice prints of different recordings one person? A likelihood ratio.
+"""Likelihood ratio that two voice prints of different recordings are one speaker.
 
-A print is the mean of the vectors of one speaker's windows. Two prints are compared by
-their cosine, either of the vectors themselves, or in the space in which the PLDA model
-of the back end scores: centred, and each direction weighed by how well it tells
-speakers apart. The likelihood ratio of the model itself ranks pairs about as well, but
-its scale differs from corpus to corpus (LINKING.md has the figures).
+A print is the mean of the vectors of the windows of a speaker. The score of two prints
+is their cosine, either of the vectors themselves or in the score space of the PLDA
+model of the back end, which is centred and weights directions by how well they separate
+speakers. The likelihood ratio of the model ranks pairs about as well, but its scale
+differs between corpora (LINKING.md has the figures).
 
-What a score is worth follows from pairs of development speakers: a logistic regression
-of the score and of the seconds that the shorter and the longer print rest upon, with as
-much weight on pairs of one person as on pairs of two. Its outcome is a log-likelihood
-ratio; a prior has to be added to make a probability of it.
+Scores are calibrated by a logistic regression on pairs of development speakers. It uses
+the score and the log durations of the shorter and the longer print, and equal total
+weights for pairs of one and of two speakers. Its output is a log-likelihood ratio,
+which needs a prior to become a probability.
 """
 
 from __future__ import annotations
@@ -26,18 +26,13 @@ from sms_diar.types import BoolArray, FloatArray
 DISCRIMINANT, COSINE = "discriminant", "cosine"
 
 SHORTEST, LONGEST = 1.0, 30.0
-"""Seconds that were seen in development; others count as the nearest of these."""
+"""Range of durations in development, in seconds; others are clipped to it."""
 
 
 class Calibration(NamedTuple):
-    """Weights of the logistic regression.
+    """Weights of the score, of the log durations, and the constant of the regression.
 
-    Parameters
-    ----------
-    form : {"discriminant", "cosine"}
-        Whether cosines are those of the space of the PLDA model, or of the vectors.
-    score, shorter, longer, constant : float
-        Weights of the score and of the logarithms of the seconds, and what is added.
+    With the form "discriminant", cosines are computed in the space of the PLDA model.
     """
 
     form: str
@@ -48,27 +43,21 @@ class Calibration(NamedTuple):
 
 
 CAMPPLUS = Calibration(DISCRIMINANT, 18.738, -1.956, -0.816, -3.512)
-"""The network `campplus` with the back end that ships."""
+"""The network `campplus` with the back end of this package."""
 
 NETWORK = Calibration(COSINE, 17.322, -1.782, -0.702, -4.025)
-"""The same network without a back end: stands in for other networks."""
+"""The same network without a back end; also used for other networks."""
 
 IVECTORS = Calibration(COSINE, 9.393, -0.704, -0.319, -0.433)
-"""The embedded i-vector model: stands in for other models of i-vectors."""
+"""The embedded i-vector model; also used for other i-vector models."""
 
 
 @dataclass(frozen=True, eq=False)
 class VoiceComparison:
-    """Compares voice prints of one model.
+    """Comparison of voice prints of one model.
 
-    Parameters
-    ----------
-    calibration : Calibration
-        What scores are worth.
-    backend : BackEnd, optional
-        Has the space, where the calibration wants one.
-    note : str
-        What a user should know: that the calibration is borrowed, say.
+    `backend` provides the space if the calibration needs one. `note` is a message to
+    users, for example that the calibration belongs to another model.
     """
 
     calibration: Calibration
@@ -76,17 +65,7 @@ class VoiceComparison:
     note: str = ""
 
     def scores(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        """Scores of prints.
-
-        Parameters
-        ----------
-        A, B : ndarray of shape (n, d) and (m, d)
-            Means of states, see `BackEnd.prepare`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, m)
-        """
+        """Score all pairs of prints (n, d) and (m, d), means of `BackEnd.prepare`."""
         a, b = A, B
         if self.calibration.form == DISCRIMINANT and self.backend is not None:
             a, b = (self.backend.features(rows).U for rows in (A, B))
@@ -96,14 +75,9 @@ class VoiceComparison:
     def log_ratios(
         self, scores: FloatArray, a_seconds: FloatArray, b_seconds: FloatArray
     ) -> FloatArray:
-        """Log-likelihood ratios: above 0 speaks for one person.
+        """Convert scores (n, m) to log-likelihood ratios of the same speaker.
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n, m)
-            What `scores` gave.
-        a_seconds, b_seconds : ndarray of shape (n,) and (m,)
-            What the prints rest upon.
+        `a_seconds` and `b_seconds` are the durations of speech of the prints.
         """
         a, b = (
             np.log(np.clip(seconds, SHORTEST, LONGEST))
@@ -122,25 +96,13 @@ class VoiceComparison:
 def open_set_posteriors(
     ratios: FloatArray, free: BoolArray | None = None, *, prior: float = 0.5
 ) -> FloatArray:
-    """Probability that a voice is each of several known ones, or none of them.
+    """Return the probabilities that a voice is each of several known ones.
 
-    Parameters
-    ----------
-    ratios : ndarray of shape (n_names,)
-        Log-likelihood ratios of the voice and each known one.
-    free : ndarray of shape (n_names,), optional
-        Which of them may be it; all by default. Others have probability 0.
-    prior : float, default=0.5
-        Probability, before the voice was heard, that it is a known one at all; any
-        of them alike.
+    `ratios` are its log-likelihood ratios with the known voices. Those that are not
+    `free` have probability 0. `prior` is the probability that the voice is known at
+    all, shared equally. The sum is below 1; the rest is the probability of an unknown
+    voice.
 
-    Returns
-    -------
-    posteriors : ndarray of shape (n_names,)
-        Their sum is below 1; the rest is for somebody unknown.
-
-    Examples
-    --------
     Two known voices have a prior of 1/4 each: (9/4) / (9/4 + 1/4 + 1/2) = 3/4.
 
     >>> open_set_posteriors(np.log([9.0, 1.0])).round(4).tolist()

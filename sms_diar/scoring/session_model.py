@@ -1,7 +1,7 @@
 """Adaptation of a PLDA model to the session that it is applied to.
 
 A session differs from the training data in segment lengths, channel and similarity of
-speakers. Provisional groups show these differences. The trained covariances are the
+speakers. Provisional clusters show these differences. The trained covariances are the
 centres of inverse Wishart priors, with strengths given as numbers of segments (within
 speakers) and of speakers (between), and a few iterations of expectation maximisation
 find the most probable model. Short sessions hardly change the model; long sessions
@@ -24,26 +24,17 @@ import numpy as np
 
 from sms_diar.scoring.evidence import group_evidence, group_sums
 from sms_diar.scoring.plda import diagonalise
-from sms_diar.types import FloatArray, IntArray, PldaModel
+from sms_diar.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class SessionPrior:
-    """Trained model with the strength of the prior in a session.
+    """Trained model, given by its between-speaker variances, with the prior strengths.
 
-    Parameters
-    ----------
-    psi : ndarray of shape (d,)
-        Between-speaker variances of the trained model.
-    segments : float, default=200.0
-        Strength of the within-speaker covariance as a number of segments.
-    speakers : float, default=40.0
-        Strength of the between-speaker covariance as a number of speakers.
-    mean_speakers : float, default=10.0
-        Strength of the mean as a number of speakers. The mean of a session with few
-        speakers reflects the speakers more than the channel.
-    scale_segments, scale_speakers : float, default=10.0 and 3.0
-        Strengths of the scales of the two covariances.
+    Strengths are numbers of segments for the within-speaker covariance and of speakers
+    for the between-speaker covariance and the mean. The mean of a session with few
+    speakers reflects the speakers more than the channel. `scale_segments` and
+    `scale_speakers` are the strengths of the scales of the two covariances.
     """
 
     psi: FloatArray
@@ -124,22 +115,10 @@ def adapt_session(
     weight: float,
     n_iter: int = 1,
 ) -> SessionModel:
-    """Adapt a model to provisional groups of the session by EM.
+    """Adapt a model to provisional clusters 0, 1, ..., k - 1 of the session by EM.
 
-    Parameters
-    ----------
-    prior : SessionPrior
-        Prior of the model.
-    model : SessionModel
-        Initial model.
-    rows : ndarray of shape (n, d)
-        Vectors in the space where the trained model is diagonal.
-    labels : ndarray of shape (n,)
-        Group of each vector: 0, 1, ..., k - 1.
-    weight : float
-        Fraction of an observation that each vector counts as.
-    n_iter : int, default=1
-        Number of EM iterations.
+    `rows` of shape (n, d) are in the space where the trained model is diagonal, and
+    each counts as `weight` observations.
     """
     sizes, sums = group_sums(rows, labels)
     n, d = rows.shape
@@ -195,10 +174,10 @@ def log_joint(
     *,
     weight: float,
 ) -> float:
-    """Return the unnormalised log probability of vectors, groups and model.
+    """Return the unnormalised log probability of vectors, clusters and model.
 
-    The constant is the same for all groups and models of the same vectors and weight,
-    so results of searches from different starts can be compared.
+    The constant depends on vectors and weight only, so results of searches from
+    different starts can be compared.
     """
     U = model.project(rows)
     sizes, sums = group_sums(U, labels)
@@ -206,30 +185,3 @@ def log_joint(
     alone = weight * (len(rows) * log_det - 0.5 * float(np.sum(U**2)))
     evidence = float(np.sum(group_evidence(sizes, sums, model.psi, weight=weight)))
     return alone + evidence + model.log_prior(prior)
-
-
-def model_of_groups(rows: FloatArray, labels: IntArray) -> PldaModel:
-    """Estimate an isotropic model with one variance within and one between groups.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, q)
-        Vectors.
-    labels : ndarray of shape (n,)
-        Group of each vector: 0, 1, ..., k - 1.
-
-    Returns
-    -------
-    model : PldaModel
-        Model of these vectors. If a variance cannot be estimated, because there is a
-        single group or all rows of each group are equal, a fallback is used.
-    """
-    n, q = rows.shape
-    sizes, sums = group_sums(rows, labels)
-    means = sums / sizes[:, None]
-    mean = rows.mean(axis=0)
-    within = float(np.sum((rows - means[labels]) ** 2)) / (max(n - len(sizes), 1) * q)
-    around = float(np.sum(sizes[:, None] * (means - mean) ** 2)) / (n * q)
-    within = max(within, 1e-6 * around, 1e-12)
-    psi = max(around / within, 1.0) if len(sizes) > 1 else 1.0
-    return PldaModel(mean, np.eye(q) / np.sqrt(within), np.full(q, psi))

@@ -47,7 +47,7 @@ def test_the_folded_chain_gives_what_the_chain_gives(X, center, scale):
     np.testing.assert_allclose(
         folded.linear(new), chain[:-1].transform(new), rtol=1e-12, atol=1e-12
     )
-    assert (folded.dim_in, folded.dim_out) == (12, 4)
+    assert folded.matrix.shape == (4, 12)
 
 
 def test_phi_of_a_mean_follows_from_the_images_of_its_members(X):

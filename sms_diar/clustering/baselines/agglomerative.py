@@ -26,13 +26,10 @@ _BINS = 4096
 def two_gaussian_threshold(scores: FloatArray, *, n_iter: int = 20) -> float:
     """Find the score at which two Gaussians fitted to all scores are equally likely.
 
-    EM starts one standard deviation below and above the mean of the `scores` of at
-    least one pair. The scores are first sorted into 4096 bins, each represented by the
-    mean of its members, so iterations do not depend on their number. The result is
+    EM starts one standard deviation below and above the mean. The scores are first
+    sorted into 4096 bins, each represented by the mean of its members. The result is
     minus infinity if all scores are equal or one Gaussian vanishes.
 
-    Examples
-    --------
     >>> float(two_gaussian_threshold(np.array([-1.0, -1.0, 3.0, 3.0])))
     1.0
     """

@@ -41,16 +41,6 @@ class HdbscanSpeakers(SpeakerBaseline):
     Notes
     -----
     O(n**2) time and memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sms_diar.clustering.baselines import HdbscanSpeakers
-    >>> rng = np.random.default_rng(0)
-    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
-    >>> X = speakers + 0.2 * rng.standard_normal((60, 3))
-    >>> HdbscanSpeakers().fit(X).n_clusters_
-    3
     """
 
     _n_matrices = 4

@@ -9,10 +9,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances, silhouette_score
 
-from sms_diar._validation import check_count
+from sms_diar._validation import check_count, check_flag
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines._base import SpeakerBaseline, draw_seed
-from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
@@ -53,16 +52,6 @@ class KMeansSpeakers(SpeakerBaseline):
     Numbers of clusters are tried on a geometric grid, which is refined around the
     best until its neighbours are tried. O(n**2) memory for the silhouettes, O(n)
     for a given number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sms_diar.clustering.baselines import KMeansSpeakers
-    >>> rng = np.random.default_rng(0)
-    >>> speakers = np.repeat([[3.0, 0, 0], [0, 3.0, 0], [0, 0, 3.0]], 20, axis=0)
-    >>> X = speakers + 0.3 * rng.standard_normal((60, 3))
-    >>> KMeansSpeakers(random_state=0).fit(X).n_clusters_
-    3
     """
 
     _n_matrices = 2
@@ -88,12 +77,7 @@ class KMeansSpeakers(SpeakerBaseline):
 
     def _check_limits(self) -> None:
         check_count(self._name, "n_init", self.n_init)
-        if not isinstance(self.spherical, (bool, np.bool_)):
-            raise InvalidParameterError(
-                f"must be True or False, got {self.spherical!r}",
-                owner=self._name,
-                parameter="spherical",
-            )
+        check_flag(self._name, "spherical", self.spherical)
 
     def _check_size(self, n: int) -> None:
         if self.num_speakers is None:  # otherwise nothing is asked of all pairs

@@ -16,7 +16,7 @@ from sms_diar._validation import (
     check_count,
     check_not_negative,
     check_positive,
-    is_real,
+    check_real,
 )
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.baselines._base import SpeakerBaseline
@@ -142,12 +142,7 @@ class VbxSpeakers(SpeakerBaseline):
         for name in ("Fa", "Fb"):
             check_positive(self._name, name, getattr(self, name))
         check_loop(self._name, self.loop_probability)
-        if not is_real(self.init_threshold):
-            raise InvalidParameterError(
-                f"must be a finite number, got {self.init_threshold!r}",
-                owner=self._name,
-                parameter="init_threshold",
-            )
+        check_real(self._name, "init_threshold", self.init_threshold)
         check_not_negative(self._name, "init_smoothing", self.init_smoothing)
         check_count(self._name, "max_iter", self.max_iter)
         check_not_negative(self._name, "tol", self.tol)

@@ -1,10 +1,6 @@
-"""Speakers across many recordings, of up to millions of embeddings.
+"""Clustering of up to millions of embeddings of many recordings.
 
-::
-
-    nearest     proposes neighbours: exactly, or by a kept index; scores decide
-    variance    how much speakers vary, from neighbours
-    fragments   pure fragments, by stochastic mean shift over these neighbours
-    joins       fragments joined as long as likelihood ratios say one speaker
-    across      the estimator: all of it, and the model that adapts
+``across.py`` is the method: fragments by stochastic mean shift, and adaptation of the
+model. ``nearest.py`` finds neighbours, exactly or with an index, and ``merging.py``
+merges fragments.
 """

@@ -1,8 +1,8 @@
-"""Inner loops of clustering across many recordings: rows, their neighbours, groups.
+"""Inner loops of clustering across many recordings.
 
-All scores are those of two-covariance PLDA in the space where the model is diagonal,
-summed in double precision and always in the same order. Rows are single precision: a
-million of 192 dimensions are 0.7 GiB.
+Scores are those of two-covariance PLDA in the space where the model is diagonal, summed
+in double precision and always in the same order. Rows are in single precision: a
+million with 192 dimensions take 0.7 GiB.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def score_neighbours(
     last: int,
     out: FloatArray,
 ) -> None:
-    """Scores of rows first..last with the neighbours proposed for them.
+    """Score rows first..last with their candidate neighbours.
 
-    ``out[i - first, c]`` is that of row i and ``near[i - first, c]``; where that is
-    negative, or the row itself, minus infinity.
+    ``out[i - first, c]`` is the score of row i and ``near[i - first, c]``, or minus
+    infinity if that index is negative or i itself.
     """
     d = rows.shape[1]
     weights = np.empty(d)
@@ -82,19 +82,18 @@ def shift_rows(
     gate: float,
     tol: float,
 ) -> int:
-    """Move drawn rows, one after the other, to the mean of neighbours that pass.
+    """Move rows in the given order to the means of their neighbours above the gate.
 
-    A neighbour passes where its score with the row, both as they are now, reaches the
-    gate. The mean, of these and of the row itself, is scaled so that
-    ``sum(expected * mean**2)`` is the number of dimensions: it scores as a single
-    vector. States and biases change in place. Returns how many rows moved by more than
-    `tol` of their length.
+    Scores are those of the current states. The mean includes the row itself and is
+    scaled so that ``sum(expected * mean**2)`` is the number of dimensions, as expected
+    of a single vector. States and biases change in place. Returns the number of rows
+    that moved by more than `tol` times their length.
     """
     d = states.shape[1]
     weights, mean = np.empty(d), np.empty(d)
     moved = 0
-    for at in range(order.shape[0]):
-        i = order[at]
+    for step in range(order.shape[0]):
+        i = order[step]
         for t in range(d):
             x = np.float64(states[i, t])
             weights[t] = cross[t] * x
@@ -129,7 +128,7 @@ def shift_rows(
 
 
 @kernel
-def gathered(
+def unite_resting(
     states: AnyArray,
     near: AnyArray,
     most: float,
@@ -137,10 +136,10 @@ def gathered(
     last: int,
     parent: IntArray,
 ) -> None:
-    """Unite rows first..last with those neighbours that rest at the same place.
+    """Unite rows first..last with neighbours that rest at the same position.
 
-    Two do where the squared distance of their states is at most `most` times the
-    squared length of the first. `parent` is a forest, whose roots are least members.
+    The squared distance is at most `most` times the squared length of the first row.
+    `parent` is a forest whose roots are the lowest members.
     """
     d = states.shape[1]
     for i in range(first, last):
@@ -151,15 +150,15 @@ def gathered(
             j = near[i, c]
             if j < 0:
                 break
-            one, other = root_of(parent, i), root_of(parent, j)
-            if one == other:
+            root, other = root_of(parent, i), root_of(parent, j)
+            if root == other:
                 continue
             gap = 0.0
             for t in range(d):
                 x = np.float64(states[i, t]) - np.float64(states[j, t])
                 gap += x * x
             if gap <= most * length:
-                parent[max(one, other)] = min(one, other)
+                parent[max(root, other)] = min(root, other)
 
 
 @kernel
@@ -167,22 +166,22 @@ def pair_gains(
     means: FloatArray,
     counts: FloatArray,
     psi: FloatArray,
-    one: IntArray,
-    other: IntArray,
+    first: IntArray,
+    second: IntArray,
     out: FloatArray,
 ) -> None:
-    """Log-likelihood ratios of pairs of groups being one speaker, or two.
+    """Compute log-likelihood ratios of pairs of clusters: one speaker, or two.
 
-    A group is ``counts[g]`` observations with mean ``means[g]``. With counts a and b,
-    means x and y, every dimension adds half of ::
+    Cluster g is ``counts[g]`` observations with mean ``means[g]``. With counts a and b
+    and means x and y, every dimension adds half of ::
 
         psi (a x + b y)**2 / (1 + (a + b) psi) - psi (a x)**2 / (1 + a psi)
             - psi (b y)**2 / (1 + b psi)
             - log(1 + (a + b) psi) + log(1 + a psi) + log(1 + b psi)
     """
     d = means.shape[1]
-    for p in range(one.shape[0]):
-        g, h = one[p], other[p]
+    for p in range(first.shape[0]):
+        g, h = first[p], second[p]
         a, b = counts[g], counts[h]
         total = 0.0
         product = 1.0  # of ratios: one logarithm for many dimensions

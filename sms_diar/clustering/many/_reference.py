@@ -1,4 +1,4 @@
-"""Clustering across many recordings in plain NumPy: slow, short, and the definition."""
+"""Clustering across many recordings in plain NumPy, as the definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def scores_of_all(rows: AnyArray, psi: FloatArray) -> FloatArray:
 def shift(
     states: AnyArray, near: AnyArray, order: IntArray, psi: FloatArray, gate: float
 ) -> AnyArray:
-    """Where stochastic mean shift over fixed neighbours takes rows, drawn in order."""
+    """Move rows by stochastic mean shift over fixed neighbours, in the given order."""
     moved = states.copy()
     d = moved.shape[1]
     for i in order:
@@ -38,12 +38,9 @@ def shift(
 
 
 def pair_gain(
-    one: FloatArray, other: FloatArray, a: float, b: float, psi: FloatArray
+    x: FloatArray, y: FloatArray, a: float, b: float, psi: FloatArray
 ) -> float:
-    """Evidence of two groups together, less that of both alone.
-
-    Groups are a and b observations with means `one` and `other`.
-    """
-    together = group_evidence(np.array(a + b), a * one + b * other, psi)
-    alone = group_evidence(np.array(a), a * one, psi)
-    return float(together - alone - group_evidence(np.array(b), b * other, psi))
+    """Gain in evidence if clusters of a and b rows, given by their means, merge."""
+    together = group_evidence(np.array(a + b), a * x + b * y, psi)
+    alone = group_evidence(np.array(a), a * x, psi)
+    return float(together - alone - group_evidence(np.array(b), b * y, psi))

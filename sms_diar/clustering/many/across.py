@@ -1,21 +1,26 @@
-"""Speakers of very many embeddings: who is who across many recordings.
+"""Cluster up to millions of embeddings across many recordings.
 
 1. Every row gets its nearest neighbours (`nearest`).
-2. Two rows that are each other's nearest are nearly always one speaker's. If the model
-   is wrong about how much these differ (`variance`), such pairs teach it; without a
-   trained model, they teach all of it.
-3. Stochastic mean shift over the neighbours gives fragments (`fragments`), which are
-   joined as long as likelihood ratios say one speaker (`joins`). What comes out teaches
-   the model again, since nearest pairs vary less than others.
-4. Neighbours are looked for once more, in the space of the model that was learnt, and
-   fragments and joins made of them are the speakers.
+2. Two rows that are each other's nearest neighbour almost always have the same speaker.
+   If the variance within speakers differs from the model, the model is adapted to such
+   pairs; without a trained model, it is estimated from them.
+3. Stochastic mean shift over the neighbours gives pure fragments, which are merged by
+   likelihood ratios (`merging`). The model is adapted to the result, because nearest
+   pairs vary less than other pairs. This is repeated.
+4. Neighbours are searched again in the space of the adapted model; their fragments are
+   merged into speakers.
 
-Nothing of it needs more than a few numbers for each row and neighbour: time grows like
-the search for neighbours, memory with the number of rows.
+In the mean shift of step 3, one drawn row at a time moves to the mean of its probable
+neighbours in the current state. Candidates are fixed, but at each move only those above
+a log-likelihood ratio count: if the model is true, a row of another speaker reaches t
+with a probability of at most exp(-t), so fewer than one of n reaches log n.
+
+Memory grows linearly with the number of rows, time like the search for neighbours.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -23,60 +28,64 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sms_diar.clustering._modes import by_first_appearance
-from sms_diar.clustering.many.fragments import find_fragments
-from sms_diar.clustering.many.joins import COARSENING, Groups, join_groups, links_of
+from sms_diar.clustering.many._kernels import shift_rows, unite_resting
+from sms_diar.clustering.many.merging import (
+    COARSENING,
+    ClusterSums,
+    merge_fragments,
+    neighbour_pairs,
+)
 from sms_diar.clustering.many.nearest import (
     NearArray,
     Rows,
     Search,
     SingleArray,
+    exact_neighbours,
     find_neighbours,
 )
-from sms_diar.clustering.many.variance import variance_within
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import ModelSpace, model_space, phi_of
-from sms_diar.scoring.plda import diagonalise
+from sms_diar.scoring.plda import diagonalise, pair_coefficients
 from sms_diar.scoring.session_model import SessionModel, SessionPrior, adapt_session
 from sms_diar.types import AnyArray, FloatArray, IntArray
 
 NEIGHBOURS = 10
-"""Neighbours of each row."""
+"""Number of neighbours of each row."""
 
 ROUNDS = 3
-"""Times that fragments teach the model before the last word."""
+"""Number of times the model is adapted to provisional speakers."""
 
 STAGES = ROUNDS + 3
-"""Stages that the listener hears of."""
+"""Number of stages of which progress is reported."""
 
-_TEACHERS = 50_000  # rows that the model learns from, at most
+SWEEPS = 8
+"""Maximum number of moves of each row in a run of mean shift."""
+
+TOL = 0.05
+"""A row rests if its move is below this share of its length."""
+
+_MODEL_ROWS = 50_000  # maximum number of rows that the model is adapted to
 _ITERATIONS = 5  # of expectation maximisation
-_CREDIBLE = (0.8, 1.25)  # variances within speakers at which a model is believed
-_LEAST_WITHIN, _LEAST_BETWEEN = 1e-3, 0.1  # shares that variances are kept above
-_SHRINKAGE = 0.5  # of a covariance that only pairs have taught, to equal variance
-_BLOCK = 20_000  # rows that are mapped at a time
+_CREDIBLE = (0.8, 1.25)  # variances within speakers for which a model is kept
+_LEAST_WITHIN, _LEAST_BETWEEN = 1e-3, 0.1  # minimum factors of the variances
+_SHRINKAGE = 0.5  # of a covariance of pairs, towards equal variances
+_BLOCK = 20_000  # rows that are mapped, or moved, at a time
 _BYTES = 4  # of a number in single precision
+_SETTLED = 0.01  # share of rows that may still move when a run ends
+_TOGETHER = 0.2  # maximum distance within a fragment, as a share of the length
+_SAMPLE = 1000  # rows whose neighbours show the variance within speakers
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Speakers, and how they were found.
+    """Speakers, numbered from 0 by first appearance, and details of the run.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        Speaker of each row, numbered from 0 by first appearance.
-    n_fragments : int
-        Fragments that the last run of mean shift gave.
-    n_steps : int
-        Moves of single rows in all runs.
-    scale_within : float
-        Variance within speakers, as a multiple of that of the trained model.
-    rows : Rows
-        The rows in the space of the model that was learnt.
-    near : ndarray of shape (n, k), int32
-        Neighbours of each row in that space.
+    `n_fragments` is counted in the last run of mean shift, `n_steps` are moves of
+    single rows in all runs, and `scale_within` is the variance within speakers relative
+    to the trained model. `rows` and their neighbours `near`, of shape (n, k), are in
+    the space of the adapted model.
     """
 
     labels: IntArray
@@ -88,7 +97,7 @@ class Found:
 
     @property
     def n_speakers(self) -> int:
-        """Speakers found."""
+        """Number of speakers."""
         return int(self.labels.max()) + 1
 
 
@@ -103,31 +112,13 @@ def cluster_many(
     search: Search = "auto",
     stage: Callable[[str], Callable[[float], None]] = lambda _: lambda _: None,
 ) -> Found:
-    """Find the speakers of very many rows.
+    """Find the speakers of many raw embeddings `X`, shape (n, d).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Raw embeddings, finite; single precision will do.
-    backend : BackEnd, optional
-        Of kind "plda", the model to start from. Without one, or with one of kind
-        "cosine", directions are all that is known, and the rows teach the model.
-    low, high : int, optional
-        Bounds on the number of speakers.
-    seed : int, default=0
-        Seed of the draws.
-    workers : int, default=1
-        Threads that look for neighbours; they do not change the result.
-    search : {"auto", "exact", "index"}
-        How neighbours are found; see `find_neighbours`.
-    stage : callable, optional
-        Called with the name of each stage; what it returns is called with the share
-        of it that is done.
-
-    Returns
-    -------
-    found : Found
-        Speakers.
+    A `backend` of kind "plda" is the initial model. Without one, or with one of kind
+    "cosine", the model is estimated from directions of the rows. `low` and `high` are
+    bounds on the number of speakers. `stage` is called with the name of each stage and
+    returns a function that takes the finished share of it. The number of `workers`,
+    threads that search neighbours, does not change the result.
     """
     n = len(X)
     high = n if high is None else high
@@ -154,10 +145,10 @@ def cluster_many(
         fragments, steps = find_fragments(
             rows, near, rng=rng, tell=lambda done: tell(0.9 * done)
         )
-        owner = join_groups(
-            Groups.of(rows, fragments),
+        owner = merge_fragments(
+            ClusterSums.of(rows, fragments),
             rows.psi,
-            links_of(near, fragments),
+            neighbour_pairs(near, fragments),
             low=low,
             high=high,
             search=search,
@@ -176,7 +167,7 @@ def cluster_many(
         for number in range(ROUNDS):
             rows = Rows(space.rows(model), model.psi)
             name = f"learning, round {number + 1}"
-            # Without bounds: a number that was asked for is no teacher.
+            # Bounds must not influence the model.
             labels, _, steps = speakers(rows, near, name, 1, n)
             n_steps += steps
             model = space.adapted(labels, rng)
@@ -200,10 +191,8 @@ def cluster_many(
 
 
 def nearest_pairs(first: AnyArray) -> IntArray:
-    """Pairs of rows that are each other's nearest neighbour.
+    """Return the pairs of rows that are each other's nearest neighbour.
 
-    Examples
-    --------
     >>> nearest_pairs(np.array([1, 0, 1, 4, 3])).tolist()
     [[0, 1], [3, 4]]
     """
@@ -213,31 +202,23 @@ def nearest_pairs(first: AnyArray) -> IntArray:
 
 
 def estimate_memory(n: int, d: int) -> int:
-    """Bytes that clustering n rows of d dimensions takes at its peak, about.
+    """Estimate the peak memory in bytes for n rows with d dimensions.
 
-    The rows as they are read, in the space of the model, and moved or in the index;
-    neighbours, three numbers each; and what teaches the model, in double precision,
-    ten times over. Measured: 1.3 GiB for 100,000 rows of 192 dimensions, 3.8 GiB for a
-    million.
+    These are the rows as read, in the space of the model, and moved or in the index;
+    three numbers per neighbour; and ten copies of the rows that the model is adapted
+    to, in double precision. Measured: 1.3 GiB for 100,000 rows of 192 dimensions, 3.8
+    GiB for a million.
     """
     rows = n * (8 * d + 2 * _BYTES * (d + 1) + 3 * 8 * 2 * NEIGHBOURS)
-    return rows + min(n, _TEACHERS) * 80 * d + (200 << 20)
+    return rows + min(n, _MODEL_ROWS) * 80 * d + (200 << 20)
 
 
 @dataclass(frozen=True, eq=False)
 class _Space:
-    """Rows as raw vectors, and the way to where a prior model is diagonal.
+    """Raw vectors `X` with a map to the space where a prior model is diagonal.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Raw vectors.
-    vectors : callable
-        Some of them to vectors of variance 1 within speakers.
-    psi : ndarray of shape (q,)
-        Variances between speakers.
-    trained : bool
-        Whether the model is more than a guess.
+    There, the variances are 1 within speakers and `psi` between them. `trained` is
+    False if the model is only a guess.
     """
 
     X: AnyArray
@@ -247,20 +228,20 @@ class _Space:
 
     @classmethod
     def of(cls, X: AnyArray, backend: BackEnd | None) -> _Space:
-        """Where to begin: the space of a trained model, or directions as they are."""
+        """Return the space of a trained model, or of directions without one."""
         if backend is not None and backend.kind == "plda":
             space: ModelSpace = model_space(backend)
             return cls(X, space.vectors, space.psi, trained=True)
 
         def directions(rows: FloatArray) -> FloatArray:
-            # Of unit length each and of equal variances: scores order as cosines do.
+            # With unit lengths and equal variances, scores order like cosines.
             return scale_rows(rows if backend is None else phi_of(backend, rows))
 
         q = X.shape[1] if backend is None else backend.score_dim
         return cls(X, directions, np.ones(q), trained=False)
 
     def rows(self, model: SessionModel | None = None) -> SingleArray:
-        """All rows, where the prior or a model that was learnt is diagonal."""
+        """Map all rows to the space where the prior or the model is diagonal."""
         n = len(self.X)
         out = np.empty((n, len(self.psi)), dtype=np.float32)
         for first in range(0, n, _BLOCK):
@@ -272,14 +253,14 @@ class _Space:
     def start(
         self, pairs: IntArray, rng: np.random.Generator
     ) -> tuple[_Space, SessionModel]:
-        """A space and a model in it: as trained, if it fits, or as pairs teach it."""
+        """Return the trained model if it fits the rows, else one adapted to pairs."""
         if self.trained:
             prior = SessionPrior(self.psi).start
             if _CREDIBLE[0] <= self._variance(prior) <= _CREDIBLE[1]:
                 return self, prior
-        space, model = self._taught_by(pairs, rng)
+        space, model = self._from_pairs(pairs, rng)
         scale = space._variance(model)
-        # Pairs vary too little. What is theirs no longer is no difference of speakers.
+        # Pairs vary too little; the excess is taken from the variance between speakers.
         within = scale * model.within
         between, total = np.trace(model.between), np.trace(model.within + model.between)
         share = max(float((total - np.trace(within)) / between), _LEAST_BETWEEN)
@@ -292,17 +273,17 @@ class _Space:
             return 1.0
         return max(variance_within(Rows(self.rows(model), model.psi)), _LEAST_WITHIN)
 
-    def _taught_by(
+    def _from_pairs(
         self, pairs: IntArray, rng: np.random.Generator
     ) -> tuple[_Space, SessionModel]:
-        """What pairs of one speaker each say: a space, and a model in it."""
-        if 2 * len(pairs) > _TEACHERS:
-            drawn = rng.choice(len(pairs), _TEACHERS // 2, replace=False)
+        """Adapt or estimate a space and a model from pairs of the same speaker."""
+        if 2 * len(pairs) > _MODEL_ROWS:
+            drawn = rng.choice(len(pairs), _MODEL_ROWS // 2, replace=False)
             pairs = pairs[np.sort(drawn)]
         vectors = self._take(pairs.ravel()).reshape(len(pairs), 2, len(self.psi))
-        differ = (vectors[:, 0] != vectors[:, 1]).any(axis=1)  # copies teach nothing
+        differ = (vectors[:, 0] != vectors[:, 1]).any(axis=1)
         vectors = vectors[differ]
-        space = self if self.trained else self._learnt(vectors[:, 0] - vectors[:, 1])
+        space = self if self.trained else self._whitened(vectors[:, 0] - vectors[:, 1])
         prior = SessionPrior(space.psi)
         if not len(vectors) or not self.trained:
             return space, prior.start
@@ -313,13 +294,13 @@ class _Space:
         )
 
     def adapted(self, labels: IntArray, rng: np.random.Generator) -> SessionModel:
-        """Model that groups teach: whole ones, drawn until there are enough rows."""
+        """Adapt the model to whole clusters, drawn until there are enough rows."""
         sizes = np.bincount(labels)
         order = rng.permutation(len(sizes))
-        enough = int(np.searchsorted(np.cumsum(sizes[order]), _TEACHERS)) + 1
+        enough = int(np.searchsorted(np.cumsum(sizes[order]), _MODEL_ROWS)) + 1
         drawn = np.zeros(len(sizes), dtype=np.bool_)
         drawn[order[:enough]] = True
-        chosen = np.flatnonzero(drawn[labels])[: 2 * _TEACHERS]
+        chosen = np.flatnonzero(drawn[labels])[: 2 * _MODEL_ROWS]
         groups = np.unique(labels[chosen], return_inverse=True)[1].astype(np.int64)
         size = len(chosen) / (int(groups.max()) + 1)
         prior = SessionPrior(self.psi)
@@ -332,8 +313,8 @@ class _Space:
             n_iter=_ITERATIONS,
         )
 
-    def _learnt(self, differences: FloatArray) -> _Space:
-        """Space in which differences of pairs are white, and what is left varies."""
+    def _whitened(self, differences: FloatArray) -> _Space:
+        """Return the space in which differences of pairs are white."""
         n, q = len(self.X), len(self.psi)
         sample = self._take(np.unique(np.linspace(0, n - 1, _BLOCK).astype(np.int64)))
         mean = sample.mean(axis=0)
@@ -352,3 +333,96 @@ class _Space:
 
     def _take(self, part: slice | IntArray) -> FloatArray:
         return self.vectors(np.asarray(self.X[part], dtype=np.float64))
+
+
+def variance_within(rows: Rows) -> float:
+    """Estimate the variance within speakers per dimension; 1 if the model is right.
+
+    Nearest neighbours are close partly by chance, so their differences are too small.
+    But where the model is diagonal, noise in one half of the dimensions is independent
+    of the other half: neighbours are searched in one half, their differences measured
+    in the other, and vice versa. The median over rows tolerates neighbours of other
+    speakers. Needs at least two dimensions.
+    """
+    n, d = rows.vectors.shape
+    sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64))
+    variances = []
+    for first in (0, 1):
+        here, there = slice(first, d, 2), slice(1 - first, d, 2)
+        half = Rows(np.ascontiguousarray(rows.vectors[:, here]), rows.psi[here])
+        near = exact_neighbours(half, sample, 1)[:, 0]
+        gaps = rows.vectors[sample, there].astype(np.float64)
+        gaps -= rows.vectors[near, there]
+        variances.append(float(np.median(np.mean(gaps**2, axis=1))) / 2.0)
+    return sum(variances) / 2.0
+
+
+def find_fragments(
+    rows: Rows,
+    near: NearArray,
+    *,
+    rng: np.random.Generator,
+    tell: Callable[[float], None] = lambda _: None,
+) -> tuple[IntArray, int]:
+    """Cluster rows that come to rest together.
+
+    Returns fragments 0, 1, ..., in the order of first members, and the number of moves.
+    """
+    n = len(rows)
+    weights = pair_coefficients(rows.psi)
+    expected = 1.0 / (1.0 + rows.psi)
+    states = _normalised(rows, expected)
+    biases = np.concatenate(
+        [
+            states[first : first + _BLOCK].astype(np.float64) ** 2 @ weights.test
+            for first in range(0, n, _BLOCK)
+        ]
+    )
+    n_steps = 0
+    for sweep in range(SWEEPS):
+        order = rng.permutation(n)
+        moved = 0
+        for first in range(0, n, _BLOCK):
+            moved += shift_rows(
+                states,
+                biases,
+                near,
+                order[first : first + _BLOCK],
+                weights.cross,
+                weights.test,
+                expected,
+                weights.constant,
+                math.log(n),
+                TOL,
+            )
+            tell((sweep + first / n) / SWEEPS)
+        n_steps += n
+        if moved <= _SETTLED * n:
+            break
+    parent = np.arange(n)
+    for first in range(0, n, _BLOCK):
+        unite_resting(states, near, _TOGETHER**2, first, min(first + _BLOCK, n), parent)
+    labels: IntArray = np.unique(_roots(parent), return_inverse=True)[1].astype(
+        np.int64
+    )
+    return labels, n_steps
+
+
+def _normalised(rows: Rows, expected: FloatArray) -> SingleArray:
+    states = rows.vectors.copy()
+    d = states.shape[1]
+    for first in range(0, len(states), _BLOCK):
+        part = states[first : first + _BLOCK]
+        energy = part.astype(np.float64) ** 2 @ expected
+        energy[energy == 0.0] = d
+        part *= np.sqrt(d / energy)[:, None]
+    return states
+
+
+def _roots(parent: IntArray) -> IntArray:
+    """Return the roots of all trees by doubling pointers until they do not change."""
+    while True:
+        above = parent[parent]
+        if np.array_equal(above, parent):
+            return above
+        parent = above

@@ -1,20 +1,19 @@
-"""Neighbours of very many rows: proposed by an index, ranked by the exact score.
+"""Nearest neighbours of many rows: candidates of an index, ranked by exact scores.
 
-The score of rows i and j is ``U_i . U_j + b_i + b_j + c``. For one i its order is that
-of ``U_i . U_j + b_j``, and so that of the distance between ``(U_i, 0)`` and
-``(U_j, e_j)`` with ``e_j**2 = m - 2 b_j - |U_j|**2`` and any m that leaves no root
-of a negative number: ::
+The score of rows i and j is ``U_i . U_j + b_i + b_j + c``. For a given i it decreases
+with the distance between ``(U_i, 0)`` and ``(U_j, e_j)``, where
+``e_j**2 = m - 2 b_j - |U_j|**2`` with any m for which no square is negative: ::
 
     |(U_i, 0) - (U_j, e_j)|**2 = |U_i|**2 + m - 2 (U_i . U_j + b_j)
 
-Any index for Euclidean distances therefore orders by PLDA, or by cosine, itself. Up to
-`EXACT` rows all distances are computed, by products of blocks; beyond, the rows lie in
-cells around centres (an inverted file of faiss), and only the cells nearest to a row
-are looked through. Rounding is single; what was proposed is scored in double and ranked
-by that.
+Any index for Euclidean distances therefore orders by PLDA or cosine scores. Up to
+`EXACT` rows all distances are computed, as products of blocks. Above, rows are sorted
+into cells around centres (an inverted file of faiss), and only the cells nearest to a
+row are searched. Distances are in single precision; candidates are scored in double
+precision and ranked by that.
 
-Blocks are always the same, and each is one thread's work from beginning to end: results
-do not depend on the number of workers.
+Blocks do not depend on the number of workers, and each is computed by one thread, so
+the results do not depend on the number of workers either.
 """
 
 from __future__ import annotations
@@ -38,30 +37,25 @@ NearArray: TypeAlias = npt.NDArray[np.int32]
 Search: TypeAlias = Literal["auto", "exact", "index"]
 
 EXACT = 50_000
-"""Rows up to which neighbours are found by computing all distances."""
+"""Maximum number of rows for which all distances are computed."""
 
 PROBES = 32
-"""Cells that the index looks through for each row."""
+"""Number of cells of the index that are searched for each row."""
 
-_BLOCK = 512  # rows whose neighbours are looked for at a time
+_BLOCK = 512  # rows whose neighbours are searched at a time
 _COLUMNS = 16_384  # rows that they are compared with at a time, without an index
-_SPARE = 1.5  # proposals for each neighbour wanted: rounding may swap near ones
-_CELLS = 8.0  # cells, as a multiple of the square root of the number of rows
-_TEACHERS = 16  # rows that teach the place of a cell
-_ROUNDS = 3  # of k-means that place the cells
-_STEP = 8_192  # rows that go into the index at a time
+_SPARE = 1.5  # candidates per neighbour, because rounding may swap close ones
+_CELLS = 8.0  # number of cells, as a multiple of the square root of the rows
+_SAMPLE = 16  # rows per cell from which its centre is estimated
+_ROUNDS = 3  # of k-means for the centres
+_STEP = 8_192  # rows that are added to the index at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows in the space where a PLDA model is diagonal.
+    """Rows of shape (n, d), in single precision, where a PLDA model is diagonal.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (n, d), float32
-        The rows; variance 1 within speakers.
-    psi : ndarray of shape (d,)
-        Variances between speakers.
+    The variances are 1 within speakers and `psi` between them.
     """
 
     vectors: SingleArray
@@ -70,11 +64,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def placed(self, part: slice | AnyArray) -> tuple[SingleArray, SingleArray]:
-        """Places ``U`` of some rows, and what a place in the index must add.
-
-        The second is ``-2 b - |U|**2``, which is not positive.
-        """
+    def positions(self, part: slice | AnyArray) -> tuple[SingleArray, SingleArray]:
+        """Return ``U`` of some rows, and ``-2 b - |U|**2``, which is not positive."""
         weights = pair_coefficients(self.psi)
         rows = self.vectors[part].astype(np.float64)
         U = rows * np.sqrt(weights.cross)
@@ -83,10 +74,10 @@ class Rows:
 
 
 class Index(Protocol):
-    """What finds the nearest of all places."""
+    """Search for the nearest positions."""
 
     def search(self, queries: SingleArray, k: int) -> AnyArray:
-        """Rows of the k nearest places of each query; -1 where there are fewer."""
+        """Return the k nearest rows of each query; -1 if there are fewer."""
 
 
 def find_neighbours(
@@ -98,34 +89,13 @@ def find_neighbours(
     workers: int = 1,
     tell: Callable[[float], None] = lambda _: None,
 ) -> tuple[NearArray, SingleArray]:
-    """Best partners of every row, best first.
+    """Find the k other rows of highest score for each row, best first.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    k : int
-        Neighbours wanted, the row itself not among them; fewer if there are fewer rows.
-    search : {"auto", "exact", "index"}
-        How; "auto" takes the index above `EXACT` rows.
-    seed : int, default=0
-        Draws the rows that teach the index its cells.
-    workers : int, default=1
-        Threads; they do not change the result.
-    tell : callable, optional
-        Called with the share that is done.
-
-    Returns
-    -------
-    near : ndarray of shape (n, k), int32
-        Neighbours of each row; -1 where the index has proposed too few.
-    scores : ndarray of shape (n, k), float32
-        Their log-likelihood ratios.
-
-    Notes
-    -----
-    Time O(n**2 d) without an index. With one, cells grow with the root of n, and so
-    does what is looked through: O(n**1.5 d).
+    Returns indices (n, k), which are -1 if the index proposes too few candidates, and
+    log-likelihood ratios. There are fewer columns if there are fewer rows. "auto" uses
+    the index above `EXACT` rows; `seed` draws the sample for its cells. `workers` do
+    not change the result; `tell` is called with the finished share. Time is O(n**2 d)
+    without an index, and O(n**1.5 d) with one, whose cells grow with the root of n.
     """
     n = len(rows)
     k = min(k, n - 1)
@@ -155,34 +125,32 @@ def ranked_neighbours(
     workers: int = 1,
     tell: Callable[[float], None] = lambda _: None,
 ) -> tuple[NearArray, SingleArray]:
-    """What an index proposes for every row, ranked by the exact score.
-
-    Parameters and results are those of `find_neighbours`.
-    """
+    """Rank the candidates of an index by exact score, as for `find_neighbours`."""
     n = len(rows)
     weights = pair_coefficients(rows.psi)
-    asked = min(math.ceil(_SPARE * k) + 1, n)
+    n_candidates = min(math.ceil(_SPARE * k) + 1, n)
     near = np.empty((n, k), dtype=np.int32)
     scores = np.empty((n, k), dtype=np.float32)
 
     def best(part: slice) -> tuple[slice, AnyArray, AnyArray]:
-        U, _ = rows.placed(part)
-        found = index.search(_beside(U, np.zeros(len(U), dtype=np.float32)), asked)
-        known = np.empty(found.shape)
+        U, _ = rows.positions(part)
+        queries = _beside(U, np.zeros(len(U), dtype=np.float32))
+        candidates = index.search(queries, n_candidates)
+        exact = np.empty(candidates.shape)
         score_neighbours(
             rows.vectors,
-            found,
+            candidates,
             weights.cross,
             weights.test,
             weights.constant,
             part.start,
             part.stop,
-            known,
+            exact,
         )
-        # Of equal scores the first row is the better one, wherever it was proposed.
-        order = np.lexsort((found, -known), axis=1)[:, :k]
-        kept = np.take_along_axis(known, order, axis=1)
-        chosen = np.take_along_axis(found, order, axis=1)
+        # Of equal scores the lower row is preferred, independent of the index.
+        order = np.lexsort((candidates, -exact), axis=1)[:, :k]
+        kept = np.take_along_axis(exact, order, axis=1)
+        chosen = np.take_along_axis(candidates, order, axis=1)
         return part, np.where(np.isfinite(kept), chosen, -1), kept
 
     for part, chosen, kept in ordered_map(best, _parts(n, _BLOCK), workers=workers):
@@ -191,32 +159,17 @@ def ranked_neighbours(
     return near, scores
 
 
-def exact_neighbours(rows: Rows, asked: IntArray, k: int) -> IntArray:
-    """Rows of highest score of some rows, found by computing all scores.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    asked : ndarray of shape (m,)
-        Those whose neighbours are wanted.
-    k : int
-        Neighbours, the row itself not among them.
-
-    Returns
-    -------
-    near : ndarray of shape (m, k)
-        In no order.
-    """
+def exact_neighbours(rows: Rows, indices: IntArray, k: int) -> IntArray:
+    """Find the k best rows for some rows, in any order, by computing all scores."""
     index = _Exact(rows)
-    found = np.empty((len(asked), k), dtype=np.int64)
-    for part in _parts(len(asked), _BLOCK):
-        U, _ = rows.placed(asked[part])
+    found = np.empty((len(indices), k), dtype=np.int64)
+    for part in _parts(len(indices), _BLOCK):
+        U, _ = rows.positions(indices[part])
         near = index.search(_beside(U, np.zeros(len(U), dtype=np.float32)), k + 1)
-        own = near == asked[part, None]
-        # The row itself is nearest, but for rounding; else the last one goes.
-        own[~own.any(axis=1), -1] = True
-        found[part] = near[~own].reshape(-1, k)
+        is_self = near == indices[part, None]
+        # The row itself is nearest, except for rounding; then the last one is dropped.
+        is_self[~is_self.any(axis=1), -1] = True
+        found[part] = near[~is_self].reshape(-1, k)
     return found
 
 
@@ -227,26 +180,20 @@ def build_index(
     workers: int = 1,
     tell: Callable[[float], None] = lambda _: None,
 ) -> Index:
-    """Put all rows into cells.
-
-    Raises
-    ------
-    MissingExtraError
-        faiss is not installed.
-    """
+    """Sort all rows into cells; raises MissingExtraError without faiss."""
     faiss = load_faiss(len(rows))
     n, d = len(rows), len(rows.psi) + 1
-    lowest = min(float(rows.placed(part)[1].min()) for part in _parts(n, _STEP))
-    cells = max(1, int(min(_CELLS * math.sqrt(n), n / _TEACHERS)))
+    lowest = min(float(rows.positions(part)[1].min()) for part in _parts(n, _STEP))
+    cells = max(1, int(min(_CELLS * math.sqrt(n), n / _SAMPLE)))
     quantizer = faiss.IndexFlatL2(d)
     coarse = _Quantizer(faiss, quantizer, workers)
     centres = _centres(coarse, rows, lowest, cells, seed, lambda done: tell(0.5 * done))
-    coarse.place(centres)
+    coarse.set_centres(centres)
     index = faiss.IndexIVFFlat(quantizer, d, cells, faiss.METRIC_L2)
     index.nprobe = min(PROBES, cells)
-    places = (_lifted(rows, part, lowest) for part in _parts(n, _STEP))
+    positions = (_lifted(rows, part, lowest) for part in _parts(n, _STEP))
     first = 0
-    for block, owners in coarse.assign(places):
+    for block, owners in coarse.assign(positions):
         ids = np.arange(first, first + len(block), dtype=np.int64)
         pointers = (faiss.swig_ptr(a) for a in (block, ids, owners))
         index.add_core(len(block), *pointers)
@@ -256,7 +203,7 @@ def build_index(
 
 
 def load_faiss(n: int) -> Any:
-    """The library of the index, or an error that says how to get it."""
+    """Import the library of the index, or raise an error with a remedy."""
     try:
         import faiss  # noqa: PLC0415
     except ImportError as error:
@@ -269,21 +216,23 @@ def load_faiss(n: int) -> Any:
 
 
 class _Exact:
-    """All distances, block by block."""
+    """Index that computes all distances, block by block."""
 
     def __init__(self, rows: Rows) -> None:
-        placed = [rows.placed(part) for part in _parts(len(rows), _STEP)]
-        self._places = np.concatenate([U for U, _ in placed])
-        rest = np.concatenate([rest for _, rest in placed])
-        # Half the squared distance to (U, e), without what all of a query share.
-        self._halves = 0.5 * (rest + np.einsum("ij,ij->i", self._places, self._places))
+        positions = [rows.positions(part) for part in _parts(len(rows), _STEP)]
+        self._positions = np.concatenate([U for U, _ in positions])
+        rest = np.concatenate([rest for _, rest in positions])
+        # Half the squared distance to (U, e), without the terms common to a query.
+        self._halves = 0.5 * (
+            rest + np.einsum("ij,ij->i", self._positions, self._positions)
+        )
 
     def search(self, queries: SingleArray, k: int) -> AnyArray:
-        """Rows of the k nearest places of each query."""
+        """Return the k nearest rows of each query."""
         near = np.empty((len(queries), 0), dtype=np.int64)
         best = np.empty((len(queries), 0), dtype=np.float32)
-        for part in _parts(len(self._places), _COLUMNS):
-            distances = queries[:, :-1] @ self._places[part].T
+        for part in _parts(len(self._positions), _COLUMNS):
+            distances = queries[:, :-1] @ self._positions[part].T
             np.subtract(self._halves[part], distances, out=distances)
             most = min(k, distances.shape[1])
             new = np.argpartition(distances, most - 1, axis=1)[:, :most]
@@ -297,32 +246,32 @@ class _Exact:
 
 
 class _Cells:
-    """An inverted file of faiss."""
+    """Inverted file of faiss."""
 
     def __init__(self, faiss: Any, index: Any) -> None:
         self._faiss, self._index = faiss, index
 
     def search(self, queries: SingleArray, k: int) -> AnyArray:
-        """Rows of the k nearest places of each query, of the cells looked through."""
-        self._faiss.omp_set_num_threads(1)  # is told to the thread at hand only
+        """Return the k nearest rows of each query in the searched cells."""
+        self._faiss.omp_set_num_threads(1)  # affects the current thread only
         return np.asarray(self._index.search(queries, k)[1])
 
 
 class _Quantizer:
-    """Finds the cell of each place, on several threads."""
+    """Assignment of positions to cells, with several threads."""
 
     def __init__(self, faiss: Any, index: Any, workers: int) -> None:
         self._faiss, self._index, self._workers = faiss, index, workers
 
-    def place(self, centres: SingleArray) -> None:
-        """Put the centres where they are to be."""
+    def set_centres(self, centres: SingleArray) -> None:
+        """Replace all centres."""
         self._index.reset()
         self._index.add(centres)
 
     def assign(
         self, blocks: Iterator[SingleArray]
     ) -> Iterator[tuple[SingleArray, AnyArray]]:
-        """Blocks of places with their cells, in order."""
+        """Yield blocks of positions with their cells, in order."""
 
         def nearest(block: SingleArray) -> tuple[SingleArray, AnyArray]:
             self._faiss.omp_set_num_threads(1)
@@ -339,19 +288,16 @@ def _centres(
     seed: int,
     tell: Callable[[float], None],
 ) -> SingleArray:
-    """Centres of cells: k-means of a sample, a few rounds.
-
-    A centre that no row is nearest to stays where it is.
-    """
+    """Run a few rounds of k-means on a sample; unused centres do not move."""
     n = len(rows)
     rng = np.random.default_rng(seed)
-    chosen = np.sort(rng.choice(n, size=min(n, _TEACHERS * cells), replace=False))
+    chosen = np.sort(rng.choice(n, size=min(n, _SAMPLE * cells), replace=False))
     parts = _parts(len(chosen), _STEP)
     sample = [_lifted(rows, chosen[part], lowest) for part in parts]
     first = np.sort(rng.choice(len(chosen), size=cells, replace=False))
     centres: SingleArray = _lifted(rows, chosen[first], lowest)
     for number in range(_ROUNDS):
-        coarse.place(centres)
+        coarse.set_centres(centres)
         sums = np.zeros(centres.shape)
         sizes = np.zeros(cells)
         done = 0
@@ -360,14 +306,14 @@ def _centres(
             sizes += np.bincount(owners, minlength=cells)
             done += len(block)
             tell((number + done / len(chosen)) / _ROUNDS)
-        found = sizes > 0
-        centres[found] = sums[found] / sizes[found, None]
+        is_used = sizes > 0
+        centres[is_used] = sums[is_used] / sizes[is_used, None]
     return centres
 
 
 def _lifted(rows: Rows, part: slice | AnyArray, lowest: float) -> SingleArray:
-    """Places of rows in the index, one dimension above those of the scores."""
-    U, rest = rows.placed(part)
+    """Return positions in the index, which has one dimension more than the scores."""
+    U, rest = rows.positions(part)
     return _beside(U, np.sqrt(np.maximum(rest - np.float32(lowest), 0.0)))
 
 

@@ -38,7 +38,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from sms_diar._numba import inlined, kernel, whole_sums
-from sms_diar.clustering._hash import mix
 from sms_diar.types import FloatArray, IntArray
 
 MAX_DIMS: Final = 3
@@ -50,6 +49,15 @@ _LOOSE = 5.0  # most loose points, as a multiple of the same root
 _BUDGET = 300  # comparisons per point between two sortings
 _PACK = 16  # runs are compared in whole packs, which suits vector units
 _MARGIN = 1e-12  # relative; squared distances are rounded to 2**-52
+
+
+@inlined
+def _mix(key: int, value: int) -> int:
+    """Hash a value into a key of 31 bits; no product exceeds 63 bits."""
+    low = 0x7FFFFFFF
+    value ^= value >> 31
+    key = ((key ^ (value & low)) * 0x9E3779B1) & 0x7FFFFFFFFFFFFFFF
+    return (key ^ (key >> 29)) & low
 
 
 class _Groups(NamedTuple):
@@ -152,7 +160,7 @@ def _slot(
     """Return the slot of a position's cell; its number is -1 if it has no group."""
     key = 0
     for a in range(3):
-        key = mix(key, math.floor(x[a] * per_side))
+        key = _mix(key, math.floor(x[a] * per_side))
     mask = keys.shape[0] - 1
     slot: int = key & mask
     while numbers[slot] >= 0 and keys[slot] != key:

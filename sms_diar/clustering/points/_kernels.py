@@ -119,30 +119,15 @@ def move_plainly(
 ) -> tuple[int, int]:
     """Move points one after the other to the weighted means of their neighbours.
 
-    Parameters
-    ----------
-    coords : ndarray of shape (d, m)
-        Points that move, in place.
-    data : ndarray of shape (d, n)
-        Points that attract them. If this is the same array as `coords`, every later
-        move is computed from the changed state.
-    weights : ndarray of shape (n,)
-        Whole-numbered weight of each point of `data`; the sum is below ``2**23``.
-    moving, bandwidths : ndarray of shape (n_steps,)
-        Column of `coords` that moves at each step, and the bandwidth of the step.
-    code, levels : int, float
-        Position of the kernel in ``KERNELS``; kernel weights are rounded to multiples
-        of one over `levels`.
-    tol, lengths : float, ndarray of shape (m,)
-        A point is at rest while its last move, in `lengths`, was shorter than `tol`.
-        `lengths` is updated in place.
-    resting, n_at_rest : int
-        Number of points at rest; the loop ends early when `n_at_rest` points are.
+    `coords` of shape (d, m) change in place. They are attracted by `data` of shape (d,
+    n) with whole-numbered `weights`, whose sum is below ``2**23``; if both are the same
+    array, every later move is computed from the changed state. Step i moves column
+    ``moving[i]`` with ``bandwidths[i]``. `code` is the position of the kernel in
+    ``KERNELS``, whose weights are rounded to multiples of one over `levels`.
 
-    Returns
-    -------
-    n_steps, resting : int
-        Number of moves, and of points at rest.
+    A point is at rest while its last move, in `lengths` of shape (m,), was shorter than
+    `tol`. `resting` points are; the loop ends early at `n_at_rest`. Returns the numbers
+    of moves and of points at rest.
     """
     n_dims, n = data.shape
     near = np.empty(_BLOCK)

@@ -35,12 +35,8 @@ _WEIGHT_DIGITS = 16
 class Lattice:
     """Conversion of data to lattice points and back.
 
-    Parameters
-    ----------
-    unit : float
-        Lattice unit in data units, a power of two.
-    corner : ndarray of shape (d,)
-        Origin of the lattice, in units: the minimum of the data along each axis.
+    `unit` is a power of two, in data units; `corner` of shape (d,) is the minimum of
+    the data along each axis, in units.
     """
 
     unit: float

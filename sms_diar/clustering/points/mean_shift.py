@@ -160,14 +160,7 @@ class BlurringMeanShift(_Iterated):
 
     Notes
     -----
-    The costs are those of `MeanShift`.
-
-    Examples
-    --------
-    >>> from sms_diar.clustering import BlurringMeanShift
-    >>> X = [[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]]
-    >>> BlurringMeanShift(bandwidth=1.0).fit_predict(X)
-    array([0, 0, 1, 1])
+    The costs are equal to those of `MeanShift`.
     """
 
     def _run(self, setup: Setup) -> Run:

@@ -4,10 +4,9 @@ Read ``_reference.py`` first: kNN mean shift of scored pairs in plain NumPy.
 
 * Estimators: ``mean_shift.py`` (plain, blurring and stochastic, with k neighbours) and
   ``evidence.py``, the default, which needs no settings (``EVIDENCE.md``).
-* Base classes: ``base.py`` for all estimators of speakers, including the baselines;
-  ``knn.py`` for estimators with neighbourhoods.
-* Loops of ``mean_shift.py``: ``_kernels.py`` moves segments, ``_cell_search.py`` and
-  ``_cell_kernels.py`` avoid most scores, ``_selection.py`` selects the best scores.
+* Base class: ``base.py`` for all estimators of speakers, including the baselines.
+* Loops of ``mean_shift.py``: ``_kernels.py`` moves segments, and cells of
+  ``_cell_kernels.py`` avoid most scores.
 * Parts of ``evidence.py``: ``evidence_search.py`` climbs the evidence, with loops in
   ``_evidence_kernels.py``; ``row_weight.py`` weights windows that
   overlap; ``vb.py`` is a variational Bayes mixture, which VBx uses too.

@@ -1,6 +1,6 @@
 """Inner loops of the search for the partition of highest evidence.
 
-Groups are kept as sizes and sums. The part of the evidence that depends on sizes
+Clusters are stored as sizes and sums. The part of the evidence that depends on sizes
 alone comes from a table, ``log_dets[n] = sum(log(1 + weight n psi)) / 2``; the rest
 is one pass over the dimensions.
 """
@@ -34,6 +34,31 @@ def _joint_quadratic(
 
 
 @kernel
+def _weigh_squares(
+    size: int, psi: FloatArray, weight: float, factors: FloatArray
+) -> None:
+    for c in range(psi.shape[0]):
+        factors[c] = 0.5 * weight**2 * psi[c] / (1.0 + weight * size * psi[c])
+
+
+@kernel
+def _merge_gain(
+    i: int,
+    j: int,
+    sizes: IntArray,
+    sums: FloatArray,
+    values: FloatArray,
+    psi: FloatArray,
+    log_dets: FloatArray,
+    weight: float,
+) -> float:
+    size = sizes[i] + sizes[j]
+    joint = _joint_quadratic(sums[i], sums[j], size, psi, weight)
+    gain: float = joint - log_dets[size] - values[i] - values[j]
+    return gain
+
+
+@kernel
 def _best_partner(
     i: int,
     sizes: IntArray,
@@ -43,18 +68,12 @@ def _best_partner(
     log_dets: FloatArray,
     weight: float,
 ) -> tuple[int, float]:
-    """Group after i whose union with it gains most evidence, and that gain."""
+    """Return the cluster after i whose merge with it gains most, and the gain."""
     best, most = -1, -np.inf
     for j in range(i + 1, sizes.shape[0]):
         if sizes[j] == 0:
             continue
-        size = sizes[i] + sizes[j]
-        gain = (
-            _joint_quadratic(sums[i], sums[j], size, psi, weight)
-            - log_dets[size]
-            - values[i]
-            - values[j]
-        )
+        gain = _merge_gain(i, j, sizes, sums, values, psi, log_dets, weight)
         if gain > most:
             best, most = j, gain
     return best, most
@@ -70,9 +89,9 @@ def merge_groups(
     fewest: int,
     most: int,
 ) -> IntArray:
-    """Merge the pair that gains most, while it gains or there are too many.
+    """Merge the pair with the highest gain while it is positive or there are too many.
 
-    `sizes` and `sums` are changed in place; returns the group each group went to.
+    `sizes` and `sums` are changed in place. Returns the final cluster of each cluster.
     """
     n_groups = sizes.shape[0]
     parent = np.arange(n_groups)
@@ -108,13 +127,7 @@ def merge_groups(
                     g, sizes, sums, values, psi, log_dets, weight
                 )
             elif g < i:
-                size = sizes[g] + sizes[i]
-                gain = (
-                    _joint_quadratic(sums[g], sums[i], size, psi, weight)
-                    - log_dets[size]
-                    - values[g]
-                    - values[i]
-                )
+                gain = _merge_gain(g, i, sizes, sums, values, psi, log_dets, weight)
                 if gain > gains[g]:
                     partner[g], gains[g] = i, gain
     return parent
@@ -132,15 +145,14 @@ def move_segments(
     fewest: int,
     n_sweeps: int,
 ) -> int:
-    """Give each segment in turn to the group where it adds most evidence.
+    """Move each segment in turn to the cluster where it adds most evidence.
 
-    Changes labels, sizes and sums in place; a group that loses its last segment is
-    gone. Returns the sweeps made; the last one changed nothing, or there were
-    `n_sweeps`.
+    Changes labels, sizes and sums in place; clusters may become empty. Returns the
+    number of sweeps, at most `n_sweeps`; a sweep without changes is the last.
     """
     n, d = U.shape
     n_groups = sizes.shape[0]
-    # By group: what its evidence is without the segment at hand, and the weights of
+    # For each cluster: its evidence without the current segment, and the weights of
     # squared sums with one more segment.
     values = np.empty(n_groups)
     factors = np.empty((n_groups, d))
@@ -148,10 +160,7 @@ def move_segments(
     for g in range(n_groups):
         values[g] = _quadratic(sums[g], sizes[g], psi, weight)
         left += sizes[g] > 0
-        for c in range(d):
-            factors[g, c] = (
-                0.5 * weight**2 * psi[c] / (1.0 + weight * (sizes[g] + 1) * psi[c])
-            )
+        _weigh_squares(sizes[g] + 1, psi, weight, factors[g])
     for sweep in range(n_sweeps):
         changes = 0
         for i in range(n):
@@ -161,12 +170,7 @@ def move_segments(
             sizes[own] -= 1
             for c in range(d):
                 sums[own, c] -= U[i, c]
-                factors[own, c] = (
-                    0.5
-                    * weight**2
-                    * psi[c]
-                    / (1.0 + weight * (sizes[own] + 1) * psi[c])
-                )
+            _weigh_squares(sizes[own] + 1, psi, weight, factors[own])
             values[own] = _quadratic(sums[own], sizes[own], psi, weight)
             best, most = own, -np.inf
             for g in range(n_groups):
@@ -187,12 +191,7 @@ def move_segments(
             sizes[best] += 1
             for c in range(d):
                 sums[best, c] += U[i, c]
-                factors[best, c] = (
-                    0.5
-                    * weight**2
-                    * psi[c]
-                    / (1.0 + weight * (sizes[best] + 1) * psi[c])
-                )
+            _weigh_squares(sizes[best] + 1, psi, weight, factors[best])
             values[best] = _quadratic(sums[best], sizes[best], psi, weight)
         if changes == 0:
             return sweep + 1

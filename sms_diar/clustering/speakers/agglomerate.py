@@ -3,7 +3,7 @@
 The score of a pair is bilinear, so the mean score of all pairs of two clusters follows
 from their mean scoring vectors: `merge_clusters` needs a matrix of clusters, but no
 matrix of all pairs. `link` merges all points once, to be cut at any number of clusters.
-`constrained_groups` takes pairs that must, or must not, be in one group.
+`constrained_groups` takes pairs that must, or must not, be in one cluster.
 """
 
 from __future__ import annotations
@@ -27,14 +27,10 @@ Linkage = Literal["average", "complete", "single"]
 
 @dataclass(frozen=True, eq=False)
 class Dendrogram:
-    """Merges of n points in the order in which they happen.
+    """Merges of n points, in descending order of score.
 
-    Parameters
-    ----------
-    children : ndarray of shape (n - 1, 2)
-        Merged clusters: numbers below n are points, n + i is the result of merge i.
-    scores : ndarray of shape (n - 1,)
-        Scores of the merges, in descending order.
+    In `children`, of shape (n - 1, 2), numbers below n are points, and n + i is the
+    result of merge i.
     """
 
     children: IntArray
@@ -58,15 +54,10 @@ class Dendrogram:
 
 
 def link(scores: FloatArray, method: Linkage = "average") -> Dendrogram:
-    """Merge points in descending order of score.
+    """Merge points in descending order of score; `scores` are overwritten.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n)
-        Symmetric scores; the array is overwritten.
-    method : {"average", "complete", "single"}, default="average"
-        Score of two clusters: mean, lowest or highest of the scores of their
-        pairs. None of them lets scores rise from merge to merge.
+    The score of two clusters is the mean ("average"), lowest ("complete") or highest
+    ("single") of the scores of their pairs.
     """
     n = len(scores)
     if n == 1:
@@ -94,23 +85,10 @@ def merge_clusters(
     n_clusters: int | None = None,
     threshold: float | None = None,
 ) -> IntArray:
-    """Merge the two clusters of highest mean score repeatedly.
+    """Merge the two clusters of highest mean score repeatedly; none may be empty.
 
-    Parameters
-    ----------
-    terms : PairwiseTerms
-        Scores of the points.
-    labels : ndarray of shape (n,)
-        Clusters 0, 1, ..., each with at least one point.
-    n_clusters : int, optional
-        Number of clusters at which to stop.
-    threshold : float, optional
-        Stop when no two clusters score above this threshold.
-
-    Returns
-    -------
-    merged : ndarray of shape (n,)
-        Clusters, numbered by first appearance.
+    Stops at `n_clusters` clusters, or when no two score above the threshold. The result
+    is numbered by first appearance.
     """
     means = mean_features(terms, labels)
     sizes = np.bincount(labels).astype(float)
@@ -141,33 +119,16 @@ def constrained_groups(
     threshold: float = 0.0,
     together: AnyArray | None = None,
 ) -> IntArray:
-    """Join the two groups of highest mean score repeatedly, under constraints.
+    """Merge the two clusters of highest mean score repeatedly, under constraints.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n, n)
-        Symmetric scores, for example log odds. The diagonal is ignored.
-    apart : ndarray of shape (n, n)
-        Symmetric mask of pairs that must not be in one group.
-    threshold : float, default=0.0
-        Groups are joined if their mean score is above the threshold.
-    together : ndarray of shape (n,), optional
-        Initial groups, numbered from 0; -1 for items without an initial group.
+    `scores` of shape (n, n) are symmetric, for example log odds; the diagonal is
+    ignored. The symmetric mask `apart` marks pairs that must not be in one cluster.
+    `together` of shape (n,) are initial clusters, -1 for none. Clusters merge while
+    their mean score is above the threshold, and are numbered in the order of first
+    members. Ties are broken by order. The worst-case time is O(n**3): half a minute for
+    3000 items.
 
-    Returns
-    -------
-    groups : ndarray of shape (n,)
-        Group of each item, numbered from 0 in the order of first members. Ties are
-        broken by order, so results are deterministic.
-
-    Notes
-    -----
-    The worst-case time is O(n**3), in n vectorized passes over n * n numbers: half a
-    minute for 3000 items.
-
-    Examples
-    --------
-    The first two items are most similar, but must not be in one group:
+    The first two items are most similar, but must not be in one cluster:
 
     >>> scores = np.array([[0, 9, 2, -1], [9, 0, 1, -1], [2, 1, 0, -1], [-1] * 3 + [0]])
     >>> apart = np.zeros((4, 4), dtype=bool)
@@ -189,34 +150,34 @@ def constrained_groups(
                 owner="constrained_groups",
                 parameter="together",
             )
-        _join(owner, sums, barred, sizes, int(kept), int(gone))
+        _merge(owner, sums, barred, sizes, int(kept), int(gone))
     means = np.where(barred, -np.inf, sums / np.outer(sizes, sizes))
     while n:
         kept, gone = (int(x) for x in np.unravel_index(np.argmax(means), means.shape))
         if not means[kept, gone] > threshold:
             break
         kept, gone = min(kept, gone), max(kept, gone)
-        _join(owner, sums, barred, sizes, kept, gone)
+        _merge(owner, sums, barred, sizes, kept, gone)
         means[gone] = means[:, gone] = -np.inf
         row = np.where(barred[kept], -np.inf, sums[kept] / (sizes[kept] * sizes))
         means[kept] = means[:, kept] = row
-    groups: IntArray = np.unique(owner, return_inverse=True)[1].astype(np.int64)
-    return groups
+    labels: IntArray = np.unique(owner, return_inverse=True)[1].astype(np.int64)
+    return labels
 
 
 def _given_pairs(together: AnyArray | None) -> list[tuple[int, int]]:
     firsts: dict[int, int] = {}
     pairs = []
-    for place, number in enumerate([] if together is None else together.tolist()):
+    for index, number in enumerate([] if together is None else together.tolist()):
         if number < 0:
             continue
         if number in firsts:
-            pairs.append((firsts[number], place))
-        firsts.setdefault(number, place)
+            pairs.append((firsts[number], index))
+        firsts.setdefault(number, index)
     return pairs
 
 
-def _join(
+def _merge(
     owner: IntArray,
     sums: FloatArray,
     barred: BoolArray,
@@ -224,7 +185,7 @@ def _join(
     kept: int,
     gone: int,
 ) -> None:
-    """Merge group `gone` into group `kept`, in place."""
+    """Merge cluster `gone` into cluster `kept`, in place."""
     owner[owner == gone] = kept
     sums[kept] += sums[gone]
     sums[:, kept] += sums[:, gone]

@@ -50,22 +50,9 @@ def reach_bounds(
 ) -> IntArray:
     """Merge or split clusters until there are `low` to `high` of them.
 
-    Parameters
-    ----------
-    terms : PairwiseTerms
-        Scores of the points.
-    labels : ndarray of shape (n,)
-        Clusters 0, 1, ..., each with at least one point.
-    low, high : int
-        Bounds, with ``1 <= low <= high`` and ``low <= n``.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,)
-        Clusters, numbered by first appearance. If there are too many, clusters of
-        highest mean score are merged. If there are too few, the cluster of lowest mean
-        score within is split in two by average linkage. Equal points are split last,
-        and only if the bounds require it.
+    If there are too many, clusters of highest mean score are merged. If there are too
+    few, the cluster of lowest mean score within is split in two by average linkage;
+    equal points are split last. Labels are numbered by first appearance.
     """
     if int(labels.max()) + 1 > high:
         return merge_clusters(terms, labels, n_clusters=high)

@@ -1,6 +1,6 @@
-"""Climbing the joint probability of groups and session model from a start.
+"""Search for the partition and session model of highest joint probability.
 
-Sections 2, 4 and 5 of ``EVIDENCE.md``.
+See sections 2, 4 and 5 of ``EVIDENCE.md``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from sms_diar.scoring.session_model import (
 )
 from sms_diar.types import FloatArray, IntArray
 
-_ROUNDS = 4  # of adapting and searching, from one start
-_MOST_GROUPS = 200  # of which all pairs are compared once more
+_ROUNDS = 4  # of adaptation and search from one start
+_MOST_GROUPS = 200  # maximum number of clusters of which all pairs are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A proposed partition, and the k of the run that made it."""
+    """Initial partition, and the k of the run that gave it."""
 
     labels: IntArray
     k: int
@@ -33,7 +33,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Where a climb ended."""
+    """Result of a search from one start."""
 
     labels: IntArray
     model: SessionModel
@@ -43,12 +43,12 @@ class Found:
 
     @property
     def n_groups(self) -> int:
-        """Speakers found."""
+        """Number of clusters."""
         return int(self.labels.max()) + 1
 
 
 class EvidenceSearch:
-    """Climbs of the joint probability of groups and model, between bounds."""
+    """Search for the partition and model of highest probability within bounds."""
 
     def __init__(
         self, rows: FloatArray, prior: SessionPrior, low: int, high: int
@@ -59,7 +59,7 @@ class EvidenceSearch:
         self.high = high
 
     def climb(self, start: Start, weight: float, known: Found | None) -> Found:
-        """Adapt, merge and move in turn, until that gains little."""
+        """Adapt, merge and move in turn, until the gain is small."""
         labels = start.labels
         model = self.prior.start if known is None else known.model
         value = -np.inf
@@ -79,32 +79,31 @@ class EvidenceSearch:
         return Found(labels, model, weight, value, start.k)
 
     def fixed(self, labels: IntArray, weight: float) -> Found:
-        """Adapt the model to groups that stay as they are."""
+        """Adapt the model to a fixed partition."""
         model = adapt_session(
             self.prior, self.prior.start, self.rows, labels, weight=weight, n_iter=6
         )
         return Found(labels, model, weight, self._value(model, labels, weight), 0)
 
     def prefers(self, one: Found, other: Found) -> bool:
-        """Whether `one` explains the session better than `other`.
+        """Return whether `one` explains the session better than `other`.
 
-        Each is at rest with its own weight. At both weights the two are compared,
-        and log probabilities are put on the scale of whole observations.
+        Both are compared at the weights of both, with log probabilities per whole
+        observation.
         """
         if np.array_equal(one.labels, other.labels):
             return False
         margin = 0.0
         for weight in (one.weight, other.weight):
-            values = [self.fixed(it.labels, weight).value for it in (one, other)]
+            values = [self.fixed(found.labels, weight).value for found in (one, other)]
             margin += (values[0] - values[1]) / weight
         return margin > 0.0
 
     def beats_one_speaker(self, found: Found, margin: float = 1.0) -> bool:
-        """Whether several speakers gain what it costs to say who speaks when.
+        """Return whether several speakers gain more than the cost of the labels.
 
-        Between two speakers that is the entropy of the labels. Of more speakers no
-        more than 1 nat per segment is asked: in hard sessions much of who speaks
-        when stays open, and need not be said. `margin` times as much is asked.
+        The cost is the entropy of the labels, at most 1 nat per segment: in hard
+        sessions much of the labelling remains uncertain. It is multiplied by `margin`.
         """
         n = len(self.rows)
         shares = np.bincount(found.labels) / n
@@ -114,17 +113,16 @@ class EvidenceSearch:
         return gain > margin * cost * found.weight * n
 
     def count_posterior(self, found: Found, n_speakers: int) -> dict[int, float]:
-        """Probability of the number found and of a few below it.
+        """Return the probabilities of the number found and of lower numbers.
 
-        The two groups whose union is worth most are joined, three times, and each
-        result is compared with what was found at the same weight. Nothing is known
-        about higher numbers, which the search has refused, and nothing is said about
-        very many speakers.
+        The best pair of clusters is merged three times, and each result is compared at
+        the same weight. Higher numbers were rejected by the search. Empty for very many
+        speakers.
         """
         if found.n_groups > _MOST_GROUPS:
             return {}
         labels, values = found.labels, [self.fixed(found.labels, found.weight).value]
-        # Refinement may have left fewer speakers than groups.
+        # Refinement may have left fewer speakers than clusters.
         fewer = min(found.n_groups, n_speakers) - self.low
         for _ in range(min(3, fewer)):
             U = found.model.project(self.rows)

@@ -7,7 +7,7 @@ recomputed from it as it moves. See ``_reference.py`` for the definition.
 
 A session of at most k segments would always end as one cluster, because every
 neighbourhood is the whole session. In such sessions k is lowered to half of the
-segments, rounded up, so that two groups can form. Speakers with fewer than k
+segments, rounded up, so that two clusters can form. Speakers with fewer than k
 segments are absorbed by their neighbours; choose a smaller k if speakers have few
 segments.
 """
@@ -15,21 +15,125 @@ segments.
 from __future__ import annotations
 
 import math
-from typing import Literal
+import warnings
+from abc import abstractmethod
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from sms_diar._random import as_generator
-from sms_diar._validation import check_count, check_share, is_real
-from sms_diar.clustering.speakers._cell_search import CellSearch
+from sms_diar._validation import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_real,
+    check_share,
+    is_real,
+)
+from sms_diar.clustering._modes import merge_resting_points
+from sms_diar.clustering.speakers._cell_kernels import CellSearch
 from sms_diar.clustering.speakers._kernels import Map, shift_rows, stochastic_batch
-from sms_diar.clustering.speakers.knn import KnnMeanShift
+from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
+from sms_diar.clustering.speakers.base import SpeakerEstimator
+from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.errors import InvalidParameterError
+from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import FloatArray, IntArray, RandomState
 
 _SCORES = 16_000_000  # scores held at a time: 128 MB
+
+
+class KnnMeanShift(SpeakerEstimator):
+    """Base class of kNN mean shift; subclasses move the states."""
+
+    k: Any
+    gate: float | None
+    gate_least: int
+    tol: float
+    merge: str
+    merge_threshold: float | None
+
+    @abstractmethod
+    def _move(
+        self, states: FloatArray, terms: PairwiseTerms, backend: BackEnd, k: int
+    ) -> tuple[FloatArray, int, float]:
+        """Move until rest: resting states, point moves, longest last move."""
+
+    @abstractmethod
+    def _remedy(self) -> str:
+        """Name the parameter that ended a run too early."""
+
+    def _fit_rows(self, X: FloatArray) -> None:
+        backend = self.backend_
+        states = backend.prepare(X)
+        terms = backend.features(states)
+        n = len(states)
+        wanted, most = self._bounds(n)
+        k = min(self._largest_k(), n)
+        if n <= self._largest_k():
+            k = max(1, math.ceil(n / 2))
+        self.n_steps_ = 0
+        while True:
+            resting, n_steps, longest = self._move(states.copy(), terms, backend, k)
+            self.n_steps_ += n_steps
+            labels = self._merge(resting, backend)
+            if int(labels.max()) + 1 >= wanted or k == 1:
+                break
+            k = max(1, k // 2)  # smaller neighbourhoods keep more clusters apart
+        labels = reach_bounds(terms, labels, wanted, most)
+        self.k_ = k
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self.resting_points_ = resting
+        self.converged_ = longest < self.tol
+        self._speakers = mean_features(terms, labels)
+        if not self.converged_:
+            warnings.warn(
+                f"{self._name}: the longest last move is still {longest:.2g} after "
+                f"{n_steps} point moves (tol={self.tol:g}); {self._remedy()}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _merge(self, resting: FloatArray, backend: BackEnd) -> IntArray:
+        """Labels of resting states."""
+        # The back end only uses directions.
+        points = scale_rows(resting) if backend.normalize_state else resting
+        if self.merge == "distance":
+            threshold = self.merge_threshold
+            if threshold is None:
+                threshold = default_merge_threshold(points)
+            return merge_resting_points(points, threshold)
+        # Points at one position are one cluster; positions are merged by score.
+        labels = merge_resting_points(points, default_merge_threshold(points) / 10)
+        threshold = 0.0 if self.merge_threshold is None else self.merge_threshold
+        return merge_clusters(backend.features(resting), labels, threshold=threshold)
+
+    def _gate(self, n: int) -> tuple[float, int]:
+        """Share and least number of the gate; without one, all n pass."""
+        return (0.0, n) if self.gate is None else (float(self.gate), self.gate_least)
+
+    def _largest_k(self) -> int:
+        return int(np.max(self.k))
+
+    def _check_limits(self) -> None:
+        if self.gate is not None and not is_real(self.gate):
+            raise InvalidParameterError(
+                f"must be a finite number or None, got {self.gate!r}",
+                owner=self._name,
+                parameter="gate",
+            )
+        check_count(self._name, "gate_least", self.gate_least)
+        check_positive(self._name, "tol", self.tol)
+        check_choice(self._name, "merge", self.merge, ("distance", "score"))
+        if self.merge_threshold is not None:
+            if self.merge == "distance":
+                check_positive(self._name, "merge_threshold", self.merge_threshold)
+            else:
+                check_real(self._name, "merge_threshold", self.merge_threshold)
 
 
 class SpeakerMeanShift(KnnMeanShift):
@@ -141,8 +245,8 @@ class SpeakerMeanShift(KnnMeanShift):
                 moved = np.empty((len(rows), states.shape[1]))
                 scores = here.U @ terms.U.T + terms.bias
                 gates, least = self._row_gates(here, n)
-                nobody = np.full(len(rows), -1)
-                shift_rows(scores, nobody, fixed, k, gates, least, moved)
+                no_row = np.full(len(rows), -1)
+                shift_rows(scores, no_row, fixed, k, gates, least, moved)
                 lengths[rows] = np.linalg.norm(moved - states[rows], axis=1)
                 states[rows] = moved
             n_steps += len(moving)
@@ -188,25 +292,21 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
 
     Parameters
     ----------
-    backend : BackEnd or None, default=None
-        Back end that scores pairs; None is cosine scoring with centring, PCA and
-        whitening fitted on the session itself
-        (:func:`~sms_diar.scoring.session_backend`).
     k : int or pair of ints, default=17
         Number of neighbours, including the segment itself. If a pair is given, the
         number is drawn uniformly from this closed range at each step (doubly
         stochastic mean shift).
-    gate, gate_least
-        See `SpeakerMeanShift`.
     score_range : pair of floats or None, default=None
         Range from which a minimum score of neighbours is drawn at each step.
     tol : float, default=1e-3
-        Rest: a last move shorter than this, embeddings being of unit length.
+        A segment rests if its last move is shorter than this, for unit lengths.
     rest_share : float, default=1.0
         The run ends when this share of the segments rests.
     max_steps : int or None, default=None
         Maximum number of moves in total; None means 200 per segment.
-    merge, merge_threshold, num_speakers, min_speakers, max_speakers
+    backend, gate, gate_least, merge, merge_threshold
+        As for `SpeakerMeanShift`.
+    num_speakers, min_speakers, max_speakers
         As for `SpeakerMeanShift`.
     random_state : int, Generator, RandomState or None, default=None
         Source of the draws. An int makes the labels reproducible.
@@ -358,6 +458,12 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
             self._tell(resting / n_at_rest)
         longest = float(np.sort(last_move)[n_at_rest - 1])
         return trails[:, :d].copy(), step, longest
+
+
+def default_merge_threshold(points: FloatArray) -> float:
+    """Return a fifth of the typical length of a point: 0.2 for unit lengths."""
+    typical = float(np.median(np.linalg.norm(points, axis=1)))
+    return 0.2 * typical if typical > 0.0 else 0.2
 
 
 def batch_size(n: int) -> int:

@@ -1,11 +1,10 @@
-"""Variational Bayes for speakers: a mixture, or a Markov chain, of PLDA classes.
+"""Variational Bayes: a mixture or Markov chain of speakers of a PLDA model.
 
 In the space where a PLDA model is diagonal, a segment of speaker s is
-``sqrt(psi) * y_s`` plus white noise, and ``y_s`` is standard normal. Neither the
-``y_s`` nor who speaks when is known; variational Bayes approximates their joint
-posterior by a product and improves both factors in turn. Speakers that are not
-needed lose their prior and with it their segments, so the number of speakers is
-found, downwards, from the one at the start.
+``sqrt(psi) * y_s`` plus white noise, and ``y_s`` is standard normal. Variational
+Bayes approximates the joint posterior of the ``y_s`` and of the labels by a product,
+and improves both factors in turn. The priors of speakers that are not needed tend to
+zero, so the number of speakers decreases from its initial value.
 
 The model was published by F. Landini, J. Profant, M. Diez, L. Burget, "Bayesian HMM
 clustering of x-vector sequences (VBx) in speaker diarization: theory,
@@ -25,6 +24,7 @@ from scipy.special import logsumexp, softmax
 
 from sms_diar._validation import (
     check_count,
+    check_finite,
     check_not_negative,
     check_positive,
     is_real,
@@ -35,22 +35,12 @@ from sms_diar.types import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class VbResult:
-    """Posterior of speakers and of who speaks in each segment.
+    """Posterior of the S speakers and of the labels of n segments.
 
-    Parameters
-    ----------
-    gamma : ndarray of shape (n, S)
-        Responsibilities: probability of each speaker for each segment.
-    pi : ndarray of shape (S,)
-        Priors of the speakers; those not needed tend to zero.
-    elbo : ndarray of shape (n_iter,)
-        Lower bound of the evidence after each iteration; it never falls.
-    alpha : ndarray of shape (S, D)
-        Posterior means of the speakers ``y_s``.
-    variance : ndarray of shape (S, D)
-        Their posterior variances.
-    converged : bool
-        True if the last increase of `elbo` was below the tolerance.
+    `gamma` of shape (n, S) are responsibilities and `pi` priors of the speakers, which
+    tend to zero if not needed. `elbo` is the lower bound of the evidence after each
+    iteration; it never falls. `alpha` and `variance` of shape (S, D) are posterior
+    means and variances of the speakers.
     """
 
     gamma: FloatArray
@@ -73,41 +63,16 @@ def vb_mixture(
     max_iter: int = 40,
     tol: float = 1e-6,
 ) -> VbResult:
-    """Improve responsibilities until the evidence bound rests.
+    """Improve responsibilities `gamma` until the evidence bound converges.
 
-    Parameters
-    ----------
-    F : array-like of shape (n, D)
-        Segments in the space of the PLDA model: identity covariance within
-        speakers, ``diag(psi)`` between them.
-    psi : array-like of shape (D,)
-        Variances between speakers, not negative.
-    gamma : array-like of shape (n, S)
-        Responsibilities to start from; rows sum to one.
-    Fa : float, default=1.0
-        Weight of the data; below one where segments are not independent, as
-        overlapping windows.
-    Fb : float, default=1.0
-        Weight of the prior of the speakers; above one leaves fewer of them.
-    pi : array-like of shape (S,) or None, default=None
-        Priors to start from; None means equal ones.
-    loop_probability : float or None, default=None
-        Probability, in [0, 1), of staying with a speaker from one segment to the
-        next, for segments in order of time. None (and 0) means a mixture: the
-        order is of no account.
-    max_iter : int, default=40
-        Maximum number of iterations.
-    tol : float, default=1e-6
-        The run ends when the bound rises by less than this.
-
-    Returns
-    -------
-    result : VbResult
-        After the last iteration.
-
-    Notes
-    -----
-    An iteration costs O(n S D).
+    Segments `F` of shape (n, D) are in the space where the covariances of the PLDA
+    model are the identity within speakers and ``diag(psi)`` between them; `gamma` has
+    shape (n, S). `Fa` is the weight of the data, below one if segments overlap; with a
+    weight `Fb` of the prior above one, fewer speakers remain. `pi` are initial priors,
+    equal if None. For segments in temporal order, `loop_probability` in [0, 1) is the
+    probability that the next segment has the same speaker; with None or 0 the order is
+    ignored. The run ends after `max_iter` iterations, or when the bound rises by less
+    than `tol`. An iteration costs O(n S D).
     """
     owner = "vb_mixture"
     rows, weights, start, priors = _checked(owner, F, psi, gamma, pi)
@@ -141,22 +106,14 @@ def vb_mixture(
 
 
 def soften(labels: IntArray, smoothing: float = 5.0) -> FloatArray:
-    """Responsibilities that favour given labels, to start from.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-        Speakers 0, 1, ...
-    smoothing : float, default=5.0
-        Log odds of the label against each other speaker.
-    """
+    """Return responsibilities with log odds `smoothing` for the given labels."""
     hard = np.eye(int(labels.max()) + 1)[labels]
     gamma: FloatArray = softmax(smoothing * hard, axis=1)
     return gamma
 
 
 def check_loop(owner: str, value: float | None) -> float:
-    """Return a loop probability as a number; None is none, 0."""
+    """Return a loop probability as a number, 0 for None."""
     if value is None:
         return 0.0
     if not is_real(value) or not 0.0 <= value < 1.0:
@@ -182,7 +139,7 @@ class _Step(NamedTuple):
 def _speakers(
     rho: FloatArray, psi: FloatArray, gamma: FloatArray, ratio: float
 ) -> _Speakers:
-    """Posterior of the speakers, given who speaks: (17) and (16)."""
+    """Return the posterior of the speakers, given responsibilities: (17) and (16)."""
     variance = 1.0 / (1.0 + ratio * np.outer(gamma.sum(axis=0), psi))
     return _Speakers(ratio * variance * (gamma.T @ rho), variance)
 
@@ -226,7 +183,7 @@ def _chain(density: FloatArray, pi: FloatArray, loop: float) -> _Step:
 
 
 def _log(values: FloatArray) -> FloatArray:
-    with np.errstate(divide="ignore"):  # a speaker without prior stays without
+    with np.errstate(divide="ignore"):  # the logarithm of a prior of zero
         logs: FloatArray = np.log(values)
     return logs
 
@@ -263,10 +220,7 @@ def _checked(
             owner=owner,
         )
     for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
-        if not np.isfinite(part).all():
-            raise InvalidParameterError(
-                "must be finite, got NaN or infinity", owner=owner, parameter=name
-            )
+        check_finite(owner, name, part)
         if name != "F" and (part < 0.0).any():
             raise InvalidParameterError(
                 f"must not be negative, got {part.min():g}", owner=owner, parameter=name

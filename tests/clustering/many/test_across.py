@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.scale import draw_crowd
-from sms_diar.clustering.many import fragments, nearest
+from sms_diar.clustering.many import across, nearest
 from sms_diar.clustering.many.across import (
     STAGES,
     cluster_many,
@@ -74,7 +74,7 @@ def test_threads_and_the_kept_index_do_not_change_labels(
 def test_looking_at_the_clock_more_often_does_not_change_labels(
     crowd, backend, found, monkeypatch
 ):
-    monkeypatch.setattr(fragments, "_DRAWS", 77)
+    monkeypatch.setattr(across, "_BLOCK", 77)
     again = cluster_many(crowd.X, backend, seed=3)
     np.testing.assert_array_equal(again.labels, found.labels)
 

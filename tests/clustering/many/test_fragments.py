@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sms_diar.clustering.many.fragments import find_fragments
+from sms_diar.clustering.many.across import find_fragments
 from sms_diar.clustering.many.nearest import Rows, find_neighbours
 
 PSI = np.geomspace(6.0, 1.0, 24)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from sms_diar.clustering.many._kernels import (
-    gathered,
     pair_gains,
     root_of,
     score_neighbours,
     shift_rows,
+    unite_resting,
 )
 from sms_diar.clustering.many._reference import pair_gain, scores_of_all, shift
 from sms_diar.scoring.plda import pair_coefficients
@@ -100,7 +100,7 @@ def test_rows_at_one_place_are_united_with_their_neighbours_only():
     states = np.array([[1.0, 0], [1, 0.01], [1, 0], [0, 1]], dtype=np.float32)
     near = np.array([[1], [0], [3], [-1]], dtype=np.int32)
     parent = np.arange(4)
-    gathered(states, near, 0.01, 0, 4, parent)
+    unite_resting(states, near, 0.01, 0, 4, parent)
     # Row 2 rests beside 0, but 0 is no neighbour of it; 3 rests elsewhere.
     assert [root_of(parent, i) for i in range(4)] == [0, 0, 2, 3]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from sms_diar.clustering.many.across import variance_within
 from sms_diar.clustering.many.nearest import Rows, exact_neighbours
-from sms_diar.clustering.many.variance import variance_within
 
 PSI = np.geomspace(6.0, 0.5, 60)
 

@@ -15,7 +15,7 @@ from sms_diar.clustering.speakers import _cell_kernels as cell_kernels
 from sms_diar.clustering.speakers import _kernels as kernels
 from sms_diar.clustering.speakers import _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
-from sms_diar.clustering.speakers._cell_search import CellSearch
+from sms_diar.clustering.speakers._cell_kernels import CellSearch
 from sms_diar.clustering.speakers._reference import Gate
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend

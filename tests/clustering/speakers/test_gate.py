@@ -15,7 +15,7 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference, _selection
+from sms_diar.clustering.speakers import _kernels, _reference
 from sms_diar.clustering.speakers._reference import Gate
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring import build_backend, train_backend
@@ -29,7 +29,7 @@ family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__
 
 pytestmark = pytest.mark.compiled
 
-select, pass_gate = kernel(_selection.select), kernel(_selection.pass_gate)
+select, pass_gate = kernel(_kernels.select), kernel(_kernels.pass_gate)
 
 
 def cosine():

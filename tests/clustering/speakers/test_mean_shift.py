@@ -15,7 +15,7 @@ from sms_diar.clustering import (
     SpeakerMeanShift,
     SpeakerStochasticMeanShift,
 )
-from sms_diar.clustering.speakers import _reference, _selection
+from sms_diar.clustering.speakers import _kernels, _reference
 from sms_diar.clustering.speakers import mean_shift as speaker_module
 from sms_diar.clustering.speakers.agglomerate import mean_features, merge_clusters
 from sms_diar.errors import InvalidParameterError
@@ -30,7 +30,7 @@ FAMILY = [
     SpeakerStochasticMeanShift(random_state=0),
 ]
 family = pytest.mark.parametrize("model", FAMILY, ids=lambda m: type(m).__name__)
-select = kernel(_selection.select)
+select = kernel(_kernels.select)
 
 
 def session(seed=0, n_speakers=4, per_speaker=25, dim=12, spread=0.25):

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from sms_diar.clustering.many.joins import Groups, join_groups, links_of, pair_scores
+from sms_diar.clustering.many.merging import (
+    ClusterSums,
+    merge_fragments,
+    neighbour_pairs,
+    pair_scores,
+)
 from sms_diar.clustering.many.nearest import Rows
 
 PSI = np.geomspace(4.0, 0.5, 16)
@@ -25,8 +30,8 @@ NO_LINKS = np.empty((0, 2), dtype=np.int64)
 
 def joined(split, low=1, high=180):
     rows, fragments, _ = split
-    groups = Groups.of(rows, fragments)
-    return join_groups(groups, PSI, NO_LINKS, low=low, high=high)
+    groups = ClusterSums.of(rows, fragments)
+    return merge_fragments(groups, PSI, NO_LINKS, low=low, high=high)
 
 
 def test_fragments_of_one_speaker_are_joined_and_no_others(split):
@@ -49,14 +54,14 @@ def test_joins_stop_where_there_must_not_be_fewer(split, low):
 
 def test_many_rows_never_count_as_more_than_eleven():
     sums = np.zeros((2, 1))
-    counts = Groups(np.array([1, 10**6]), sums).counts
+    counts = ClusterSums(np.array([1, 10**6]), sums).counts
     # 11 / 12, and 11 e6 / (e6 + 11)
     np.testing.assert_allclose(counts, [0.9166667, 10.999879], rtol=1e-6)
 
 
 def test_sums_are_those_of_the_rows(split):
     rows, fragments, _ = split
-    groups = Groups.of(rows, fragments)
+    groups = ClusterSums.of(rows, fragments)
     np.testing.assert_allclose(
         groups.means[4], rows.vectors[40:50].mean(axis=0), rtol=1e-4, atol=1e-5
     )
@@ -66,12 +71,12 @@ def test_sums_are_those_of_the_rows(split):
 def test_links_are_pairs_of_groups_that_have_neighbours_in_each_other():
     near = np.array([[1, 2], [0, -1], [3, 0], [2, 1]], dtype=np.int32)
     labels = np.array([0, 0, 1, 2])
-    assert links_of(near, labels).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert neighbour_pairs(near, labels).tolist() == [[0, 1], [0, 2], [1, 2]]
 
 
 def test_scores_of_pairs_do_not_depend_on_their_order(split):
     rows, fragments, _ = split
-    groups = Groups.of(rows, fragments)
+    groups = ClusterSums.of(rows, fragments)
     pairs = np.array([[0, 1], [0, 17]])
     one, other = (
         pair_scores(groups, PSI, pairs),
