@@ -24,11 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from python_speech_features import get_filterbanks, lifter, sigproc
 from scipy.fftpack import dct
 
-from sms_diar._validation import (
-    check_count,
-    check_not_negative,
-    check_positive,
-)
+from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.limits import (
     LARGEST_RATE,

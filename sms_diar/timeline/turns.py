@@ -69,10 +69,7 @@ class _Piece(NamedTuple):
 
 
 def labels_to_turns(
-    segments: Mapping[str, Segment],
-    labels: Mapping[str, str],
-    *,
-    max_gap: float = 0.0,
+    segments: Mapping[str, Segment], labels: Mapping[str, str], *, max_gap: float = 0.0
 ) -> list[Turn]:
     """Merge labelled windows into turns that do not overlap.
 

@@ -59,11 +59,7 @@ class WindowLayout:
 
 
 def sliding_windows(
-    region: Segment,
-    *,
-    length: float = 1.5,
-    shift: float = 0.75,
-    shortest: float = 0.5,
+    region: Segment, *, length: float = 1.5, shift: float = 0.75, shortest: float = 0.5
 ) -> list[Segment]:
     """Divide one region into windows that cover it exactly.
 

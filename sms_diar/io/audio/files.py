@@ -298,8 +298,7 @@ class _Decoded(_SoundFile):
             self._folder.cleanup()
             reason = getattr(error, "problem", str(error))
             raise DataFormatError(
-                f"{problem.problem}, and ffmpeg cannot decode it ({reason})",
-                path=path,
+                f"{problem.problem}, and ffmpeg cannot decode it ({reason})", path=path
             ) from error
         self._path = path  # for messages
 

@@ -8,11 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingFileError,
-)
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.audio.recording import AudioSource, Piece, Recording, audio_path
 from sms_diar.io.kaldi.tables import (
     TO_THE_END,

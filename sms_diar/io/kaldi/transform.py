@@ -23,11 +23,7 @@ import numpy.typing as npt
 
 from sms_diar._files import replacing
 from sms_diar._validation import check_choice, check_path, refuse_path
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingExtraError,
-)
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
@@ -245,10 +241,7 @@ def _checked(path: Path, parts: list[AnyArray]) -> Transform:
             return VbxTransform(mean1, lda, mean2)
         (array,) = arrays
         return Centering(array) if array.ndim == 1 else LinearTransform(array)
-    except (
-        ValueError,
-        TypeError,
-    ) as error:  # or an array of text
+    except (ValueError, TypeError) as error:  # or an array of text
         raise DataFormatError(str(error), path=path) from None
 
 

@@ -63,11 +63,7 @@ def scan_uem(path: str | Path) -> Uem:
         except ValueError as error:
             problems.append(
                 Problem(
-                    str(error),
-                    str(path),
-                    line.number,
-                    kind="format",
-                    content=line.text,
+                    str(error), str(path), line.number, kind="format", content=line.text
                 )
             )
     return Uem(

@@ -10,12 +10,7 @@ from typing import Literal, TypeAlias
 
 from sms_diar._validation import check_choice, check_not_negative
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.ticks import (
-    MAX_SECONDS,
-    TICKS_PER_SECOND,
-    seconds_of,
-    ticks_of,
-)
+from sms_diar.timeline.ticks import MAX_SECONDS, TICKS_PER_SECOND, seconds_of, ticks_of
 
 Extent: TypeAlias = Literal["reference", "joint"]
 WithoutRegion: TypeAlias = Literal["reference", "joint", "left out"]

@@ -109,11 +109,7 @@ class Cells:
         return jer
 
     def mapped_jer(
-        self,
-        shared: IntArray,
-        ref_time: IntArray,
-        hyp_time: IntArray,
-        mapped: IntArray,
+        self, shared: IntArray, ref_time: IntArray, hyp_time: IntArray, mapped: IntArray
     ) -> FloatArray:
         """JER of each reference speaker with speech, by a given mapping."""
         jer = np.where(ref_time > 0, 1.0, np.nan)

@@ -73,10 +73,7 @@ def _shown(key: Key) -> str:
 
 
 def prepare(
-    reference: Annotation,
-    hypothesis: Annotation,
-    uem: Uem | None,
-    settings: Settings,
+    reference: Annotation, hypothesis: Annotation, uem: Uem | None, settings: Settings
 ) -> tuple[list[Axis], list[Problem]]:
     """Lay out all turns and regions to be scored, usually on a single axis.
 

@@ -300,9 +300,7 @@ def _scored(
 
 
 def _with_audio(
-    part: PageRecording,
-    recording: Recording | GivenRecording,
-    context: RunContext,
+    part: PageRecording, recording: Recording | GivenRecording, context: RunContext
 ) -> PageRecording:
     seconds, waveform, sound = listen_to(recording, context)
     notes = part.notes
