@@ -163,38 +163,32 @@ class EmbeddingSet:
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.ids) != len(self.vectors):
-            raise InvalidParameterError(
+            message = (
                 f"must be one row for each of the {len(self.ids)} ids, got shape "
-                f"{self.vectors.shape}",
-                owner=self.source,
-                parameter="vectors",
+                f"{self.vectors.shape}"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="vectors")
         wrong = next((name for name in self.ids if not is_name(name)), None)
         if wrong is not None:
-            raise InvalidParameterError(
+            message = (
                 f"must be names, got {wrong!r}, which is blank or has characters that "
-                f"do not show; rename it",
-                owner=self.source,
-                parameter="ids",
+                f"do not show; rename it"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="ids")
         if len(set(self.ids)) != len(self.ids):
             name, times = Counter(self.ids).most_common(1)[0]
-            raise InvalidParameterError(
-                f"must be unique, got {name!r} {times} times",
-                owner=self.source,
-                parameter="ids",
-            )
+            message = f"must be unique, got {name!r} {times} times"
+            raise InvalidParameterError(message, owner=self.source, parameter="ids")
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             problem = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
-            raise InvalidParameterError(
+            message = (
                 f"must be finite, got {problem} in the vector of {self.ids[row]!r} "
                 f"({np.count_nonzero(~finite)} of {len(self.ids)} vectors are "
-                f"affected); remove or repair them",
-                owner=self.source,
-                parameter="vectors",
+                f"affected); remove or repair them"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="vectors")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -245,17 +239,11 @@ class PldaModel:
             )
         for name in ("mean", "transform", "psi"):
             if not np.isfinite(getattr(self, name)).all():
-                raise InvalidParameterError(
-                    "must be finite, got NaN or infinity",
-                    owner="PldaModel",
-                    parameter=name,
-                )
+                problem = "must be finite, got NaN or infinity"
+                raise InvalidParameterError(problem, owner="PldaModel", parameter=name)
         if (self.psi < 0.0).any():
-            raise InvalidParameterError(
-                f"must not be negative, got {self.psi.min()!r}",
-                owner="PldaModel",
-                parameter="psi",
-            )
+            problem = f"must not be negative, got {self.psi.min()!r}"
+            raise InvalidParameterError(problem, owner="PldaModel", parameter="psi")
 
     @property
     def dim(self) -> int:

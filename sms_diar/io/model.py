@@ -106,9 +106,8 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
             path=path,
         )
     if stored_kind != kind:
-        raise DataFormatError(
-            f"contains a model of kind '{stored_kind}', expected '{kind}'", path=path
-        )
+        problem = f"contains a model of kind '{stored_kind}', expected '{kind}'"
+        raise DataFormatError(problem, path=path)
     model = ModelFile(stored_kind, arrays, words)
     if model.fingerprint != fingerprint:
         raise DataFormatError(

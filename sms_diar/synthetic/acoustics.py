@@ -49,17 +49,11 @@ class Acoustics:
         for name in ("level", "snr"):
             value = getattr(self, name)
             if value is not None and not is_real(value):
-                raise InvalidParameterError(
-                    f"must be a finite number of dB, got {value!r}",
-                    owner="simulate",
-                    parameter=name,
-                )
+                problem = f"must be a finite number of dB, got {value!r}"
+                raise InvalidParameterError(problem, owner="simulate", parameter=name)
         if self.level is not None and self.level > 0.0:
-            raise InvalidParameterError(
-                f"must be at most 0 dB of full scale, got {self.level!r}",
-                owner="simulate",
-                parameter="level",
-            )
+            problem = f"must be at most 0 dB of full scale, got {self.level!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="level")
         check_not_negative("simulate", "level_spread", self.level_spread)
         if self.rt60 is not None:
             check_positive("simulate", "rt60", self.rt60)

@@ -110,9 +110,8 @@ class RecordedNoise:
                 float(np.sum(block**2)) for block in blocks(audio, 0, audio.n_samples)
             )
             if not squares:
-                raise DataFormatError(
-                    f"the noise {name!r} is silent; remove it", path=audio.path
-                )
+                problem = f"the noise {name!r} is silent; remove it"
+                raise DataFormatError(problem, path=audio.path)
             self._levels[name] = float(np.sqrt(squares / audio.n_samples))
         return self._levels[name]
 

@@ -145,11 +145,8 @@ class TurnTaking:
             check_count("simulate", "turn_segments", maximum, least=minimum)
         check_not_negative("simulate", "pause_mean", self.pause_mean)
         if not is_real(self.overlap) or not 0.0 <= self.overlap <= MOST_OVERLAP:
-            raise InvalidParameterError(
-                f"must be a number in [0, {MOST_OVERLAP}], got {self.overlap!r}",
-                owner="simulate",
-                parameter="overlap",
-            )
+            problem = f"must be a number in [0, {MOST_OVERLAP}], got {self.overlap!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="overlap")
         check_choice("simulate", "dominance", self.dominance, DOMINANCE)
 
 

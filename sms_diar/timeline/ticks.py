@@ -71,11 +71,8 @@ def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
         return nearest
     elif isinstance(seconds, float):
         if not math.isfinite(seconds):
-            raise InvalidParameterError(
-                f"must be finite, got {seconds!r}",
-                owner="ticks_of",
-                parameter="seconds",
-            )
+            problem = f"must be finite, got {seconds!r}"
+            raise InvalidParameterError(problem, owner="ticks_of", parameter="seconds")
         exact = Decimal(repr(float(seconds)))  # repr of NumPy floats includes the type
     else:
         exact = Decimal(seconds)

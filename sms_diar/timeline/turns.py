@@ -95,10 +95,9 @@ def labels_to_turns(
     windows: dict[str, list[_Window]] = defaultdict(list)
     for name, speaker in labels.items():
         if name not in segments:
+            problem = f"must cover all labels, got none for {name!r}"
             raise InvalidParameterError(
-                f"must cover all labels, got none for {name!r}",
-                owner="labels_to_turns",
-                parameter="segments",
+                problem, owner="labels_to_turns", parameter="segments"
             )
         if not isinstance(speaker, str):
             raise InvalidParameterError(

@@ -159,10 +159,9 @@ def _check_disjoint(regions: list[Segment]) -> Iterator[Segment]:
             and region.recording == previous.recording
             and region.start < previous.end
         ):
+            problem = f"must not overlap, got {previous} and {region}; merge them first"
             raise InvalidParameterError(
-                f"must not overlap, got {previous} and {region}; merge them first",
-                owner="windows_of_regions",
-                parameter="regions",
+                problem, owner="windows_of_regions", parameter="regions"
             )
         yield region
         previous = region
@@ -179,8 +178,5 @@ def _check(length: float, shift: float, shortest: float) -> None:
     check_positive("windows", "shortest", shortest)
     for name, value in (("shift", shift), ("shortest", shortest)):
         if value > length:
-            raise InvalidParameterError(
-                f"must be at most the length of {length:g} seconds, got {value!r}",
-                owner="windows",
-                parameter=name,
-            )
+            problem = f"must be at most the length of {length:g} seconds, got {value!r}"
+            raise InvalidParameterError(problem, owner="windows", parameter=name)

@@ -199,19 +199,15 @@ def _check_files(
 ) -> None:
     """Refuse options that need a missing file."""
     if rttm is not None and segments is None:
-        raise BadParameter(
-            "needs the times of the segments; add --segments", param_hint="--rttm"
-        )
+        problem = "needs the times of the segments; add --segments"
+        raise BadParameter(problem, param_hint="--rttm")
     if per_recording and segments is None:
-        raise BadParameter(
-            "needs the recording of each segment; add --segments",
-            param_hint="--per-recording",
-        )
+        problem = "needs the recording of each segment; add --segments"
+        raise BadParameter(problem, param_hint="--per-recording")
     sidecar = Path(f"{embeddings}.json")  # may name an extractor with a back end
     if METHODS[method].needs_plda and plda is None and not sidecar.is_file():
-        raise BadParameter(
-            f"{method} needs a PLDA model; add --plda", param_hint="--method"
-        )
+        problem = f"{method} needs a PLDA model; add --plda"
+        raise BadParameter(problem, param_hint="--method")
 
 
 _OPTIONS = {

@@ -137,10 +137,8 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         old, _, new = text.partition("=")
         if not old or not new or old in names:
-            raise BadParameter(
-                f"must be OLD=NEW, once for each OLD, got {text!r}",
-                param_hint="--rename",
-            )
+            problem = f"must be OLD=NEW, once for each OLD, got {text!r}"
+            raise BadParameter(problem, param_hint="--rename")
         names[old] = new
     return names
 

@@ -274,7 +274,6 @@ def _channel(text: str | None) -> int | str | None:
     if text is None or text == "each":
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise BadParameter(
-            f"must be a number from 1, or 'each', got {text!r}", param_hint="--channel"
-        )
+        problem = f"must be a number from 1, or 'each', got {text!r}"
+        raise BadParameter(problem, param_hint="--channel")
     return int(text)

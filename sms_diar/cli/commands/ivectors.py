@@ -235,9 +235,8 @@ def extract(
         )
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
-        raise BadParameter(
-            f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
-        )
+        problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
+        raise BadParameter(problem, param_hint="-o")
     check_outputs(*embedding_files(output), inputs=(directory, model))
     path = require_model_path() if model is None else model
     chosen = read_ivector_model(path)

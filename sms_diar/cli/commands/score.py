@@ -280,13 +280,11 @@ def _check_usage(
     if errors is not None and len(hypotheses) > 1:
         raise BadParameter("requires a single system", param_hint="--errors")
     if collar_total is not None and collar:
-        raise BadParameter(
-            "cannot be combined with --collar", param_hint="--collar-total"
-        )
+        problem = "cannot be combined with --collar"
+        raise BadParameter(problem, param_hint="--collar-total")
     if measure not in RATES:
-        raise BadParameter(
-            f"{measure!r} is not one of {', '.join(RATES)}", param_hint="--measure"
-        )
+        problem = f"{measure!r} is not one of {', '.join(RATES)}"
+        raise BadParameter(problem, param_hint="--measure")
 
 
 def _score_labels(
@@ -362,15 +360,11 @@ def sides_of(
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Return the files of the reference, and the files of each system by name."""
     if bool(ref) != bool(of_system):
-        raise BadParameter(
-            "-r and -s are required together: -r REF... -s SYS...",
-            param_hint="-r" if ref else "-s",
-        )
+        problem = "-r and -s are required together: -r REF... -s SYS..."
+        raise BadParameter(problem, param_hint="-r" if ref else "-s")
     if ref and files:
-        raise BadParameter(
-            f"unexpected argument {files[0]!r}: list files after -r or -s",
-            param_hint="REF HYP",
-        )
+        problem = f"unexpected argument {files[0]!r}: list files after -r or -s"
+        raise BadParameter(problem, param_hint="REF HYP")
     if not ref and len(files) < 2:
         raise BadParameter(
             "a reference and at least one system are required: REF HYP..., or "

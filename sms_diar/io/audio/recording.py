@@ -107,12 +107,11 @@ def open_recording(
         source = AudioSource(unpacking.path)
         channel = unpacking.channel or channel
     elif source.is_archive and audio_path(source, recording.folder) is None:
-        raise DataFormatError(
+        problem = (
             f"the audio of {recording.id!r} is an offset in an archive, which is not "
-            f"supported; store the audio as separate files",
-            path=table,
-            text=line,
+            f"supported; store the audio as separate files"
         )
+        raise DataFormatError(problem, path=table, text=line)
     path = audio_path(source, recording.folder)
     if path is None:
         raise MissingFileError(

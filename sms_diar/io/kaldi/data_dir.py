@@ -119,11 +119,8 @@ class DataDir:
         """
         table = self.path / "wav.scp"
         if recording not in self.audio:
-            raise InvalidParameterError(
-                f"must be listed in {table}, got {recording!r}",
-                owner="DataDir",
-                parameter="recording",
-            )
+            problem = f"must be listed in {table}, got {recording!r}"
+            raise InvalidParameterError(problem, owner="DataDir", parameter="recording")
         source = self.audio[recording]
         if source.is_command or source.is_archive:
             what = "a command" if source.is_command else "an offset in an archive"
@@ -179,11 +176,8 @@ def list_recordings(
     if ids is not None and not selected.issuperset(ids):
         missing = sorted(set(ids) - selected)
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InvalidParameterError(
-            f"must be segments of the data directory, got {missing[0]!r}{more}",
-            owner=str(data.path),
-            parameter="ids",
-        )
+        problem = f"must be segments of the data directory, got {missing[0]!r}{more}"
+        raise InvalidParameterError(problem, owner=str(data.path), parameter="ids")
     recordings = [
         Recording(name, row.value, data.path, tuple(pieces[name]))
         for name, row in table.rows.items()

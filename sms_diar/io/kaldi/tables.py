@@ -168,12 +168,10 @@ def read_spk2utt(path: str | Path) -> dict[str, tuple[str, ...]]:
     for number, text, speaker, ids in _rows(path, parse_speaker, "spk2utt"):
         for name in ids:
             if name in owner:
-                raise DataFormatError(
-                    f"id {name!r} is listed twice, first for speaker {owner[name]!r}",
-                    path=path,
-                    line=number,
-                    text=text,
+                problem = (
+                    f"id {name!r} is listed twice, first for speaker {owner[name]!r}"
                 )
+                raise DataFormatError(problem, path=path, line=number, text=text)
             owner[name] = speaker
         speakers[speaker] = ids
     return speakers

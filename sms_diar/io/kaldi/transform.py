@@ -120,12 +120,11 @@ class VbxTransform:
         _check_part("VbxTransform", "lda", self.lda, ndim=2)
         _check_part("VbxTransform", "mean2", self.mean2, ndim=1)
         if self.lda.shape != (len(self.mean1), len(self.mean2)):
-            raise InvalidParameterError(
+            problem = (
                 f"must have shape (len(mean1), len(mean2)), got lda, mean1, mean2 of "
-                f"shapes {self.lda.shape}, {self.mean1.shape} and {self.mean2.shape}",
-                owner="VbxTransform",
-                parameter="lda",
+                f"shapes {self.lda.shape}, {self.mean1.shape} and {self.mean2.shape}"
             )
+            raise InvalidParameterError(problem, owner="VbxTransform", parameter="lda")
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
         """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
@@ -264,32 +263,25 @@ def _load_hdf5(path: Path) -> dict[str, AnyArray]:
         }
         unpacked = sum(part.nbytes for part in parts.values())
         if unpacked > allowed:
-            raise DataFormatError(
-                f"would unpack to {unpacked} bytes, more than a transform needs",
-                path=path,
-            )
+            problem = f"would unpack to {unpacked} bytes, more than a transform needs"
+            raise DataFormatError(problem, path=path)
         return {name: np.asarray(part) for name, part in parts.items()}
 
 
 def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:
     if array.ndim != ndim or not array.size:
         rule = "a vector" if ndim == 1 else "a matrix"
-        raise InvalidParameterError(
-            f"must be {rule}, got shape {array.shape}", owner=owner, parameter=name
-        )
+        problem = f"must be {rule}, got shape {array.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     if not np.isfinite(array).all():
-        raise InvalidParameterError(
-            "must be finite, got NaN or infinity", owner=owner, parameter=name
-        )
+        problem = "must be finite, got NaN or infinity"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 def _rows(owner: str, vectors: npt.ArrayLike, *dims: int) -> FloatArray:
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] not in dims:
         rule = " or ".join(f"(n, {dim})" for dim in dims)
-        raise InvalidParameterError(
-            f"must have shape {rule}, got {rows.shape}",
-            owner=owner,
-            parameter="vectors",
-        )
+        problem = f"must have shape {rule}, got {rows.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter="vectors")
     return rows

@@ -235,10 +235,9 @@ def validate_data_dir(
     names = [table.path.name for table in scan.tables]
     for name in require:
         if name not in names:
+            problem = f"must be some of {', '.join(names)}, got {name!r}"
             raise InvalidParameterError(
-                f"must be some of {', '.join(names)}, got {name!r}",
-                owner="validate_data_dir",
-                parameter="require",
+                problem, owner="validate_data_dir", parameter="require"
             )
     for table in scan.tables:
         if table.path.name in require and not table.exists:
@@ -430,11 +429,8 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidParameterError(
-            f"must be a new or empty directory, got {target}",
-            owner="fix_data_dir",
-            parameter="target",
-        )
+        problem = f"must be a new or empty directory, got {target}"
+        raise InvalidParameterError(problem, owner="fix_data_dir", parameter="target")
     scan = ScannedDir.of(source)
     labelled = _labels(scan)
     dropped = _unreadable(scan, labelled)

@@ -182,11 +182,8 @@ class Settings:
                 without_region=lacking if lacking == "left out" else extent,
             )
         if collar > MAX_SECONDS:
-            raise InvalidParameterError(
-                f"must be at most {MAX_SECONDS} seconds, got {collar!r}",
-                owner="Settings",
-                parameter="collar",
-            )
+            problem = f"must be at most {MAX_SECONDS} seconds, got {collar!r}"
+            raise InvalidParameterError(problem, owner="Settings", parameter="collar")
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 
     def as_dict(self) -> dict[str, object]:

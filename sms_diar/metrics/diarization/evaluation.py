@@ -180,12 +180,11 @@ def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
     if isinstance(turns, Annotation):
         return turns
     if isinstance(turns, str | Path):
-        raise InvalidParameterError(
+        problem = (
             f"must be an Annotation or an iterable of Turn, got the path "
-            f"{str(turns)!r}; sms_diar.score takes paths",
-            owner="score_diarization",
-            parameter=name,
+            f"{str(turns)!r}; sms_diar.score takes paths"
         )
+        raise InvalidParameterError(problem, owner="score_diarization", parameter=name)
     return Annotation.from_turns(turns, source=name)
 
 

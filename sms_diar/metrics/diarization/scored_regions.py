@@ -52,11 +52,8 @@ def given_regions(uem: Uem, convention: Convention) -> tuple[Given, list[Problem
         for line in _overlapping_lines(regions):
             text = f"regions of {key[0]!r} overlap"
             if convention.refuses_overlapping_uem:
-                raise DataFormatError(
-                    f"{text}, which md-eval refuses; join them",
-                    path=uem.path,
-                    line=line,
-                )
+                problem = f"{text}, which md-eval refuses; join them"
+                raise DataFormatError(problem, path=uem.path, line=line)
             remarks.append(
                 Problem(
                     text, uem.path, line, severity="warning", kind="overlapping regions"

@@ -107,11 +107,10 @@ class Clustering(TurnViews):
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Return merged turns that do not overlap."""
         if self.segments is None:
-            raise InvalidParameterError(
-                "must be known, got embeddings without times; pass the segments file",
-                owner="turns",
-                parameter="segments",
+            problem = (
+                "must be known, got embeddings without times; pass the segments file"
             )
+            raise InvalidParameterError(problem, owner="turns", parameter="segments")
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
 
     def _viewed(self) -> dict[str, tuple[list[Turn], None]]:

@@ -288,11 +288,8 @@ def _one_side(collar: float, collar_total: float | None) -> float:
             mentions=(f"collar_total={collar_total!r}", f"collar={collar!r}"),
         )
     if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
-        raise InvalidParameterError(
-            f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}",
-            owner="score",
-            parameter="collar_total",
-        )
+        problem = f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}"
+        raise InvalidParameterError(problem, owner="score", parameter="collar_total")
     return collar_total / 2.0
 
 

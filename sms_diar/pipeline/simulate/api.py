@@ -81,11 +81,8 @@ class SimulateSettings:
         check_choice("simulate", "format", self.format, AUDIO_FORMATS)
         check_choice("simulate", "vad", self.vad, METHODS)
         if self.style.overlap and self.speakers == 1:
-            raise InvalidParameterError(
-                f"must be 0 for one speaker, got {self.style.overlap!r}",
-                owner="simulate",
-                parameter="overlap",
-            )
+            problem = f"must be 0 for one speaker, got {self.style.overlap!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="overlap")
         if self.noise != "white" and self.acoustics.snr is None:
             raise InvalidParameterError(
                 f"needs an snr, got noise {str(self.noise)!r} without; set the "
@@ -95,20 +92,16 @@ class SimulateSettings:
                 mentions=("snr=20",),
             )
         if not re.fullmatch(r"[\w.+-]+", self.prefix):
-            raise InvalidParameterError(
-                f"must be letters, digits and any of '_.+-', got {self.prefix!r}",
-                owner="simulate",
-                parameter="prefix",
-            )
+            problem = f"must be letters, digits and any of '_.+-', got {self.prefix!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="prefix")
         if self.rate is not None:
             check_count("simulate", "rate", self.rate, least=_LOWEST_RATE)
             if self.acoustics.telephone and self.rate <= 2 * BAND_HZ[1]:
-                raise InvalidParameterError(
+                problem = (
                     f"must be more than {2 * BAND_HZ[1]:g} for a telephone's band, "
-                    f"got {self.rate}; omit it",
-                    owner="simulate",
-                    parameter="rate",
+                    f"got {self.rate}; omit it"
                 )
+                raise InvalidParameterError(problem, owner="simulate", parameter="rate")
 
     @property
     def wanted_rate(self) -> int | None:
@@ -308,11 +301,8 @@ def _checked_output(output: str | Path) -> Path:
     check_path("simulate", "output", output)
     folder = Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidParameterError(
-            f"must be a new or empty folder, got {folder}",
-            owner="simulate",
-            parameter="output",
-        )
+        problem = f"must be a new or empty folder, got {folder}"
+        raise InvalidParameterError(problem, owner="simulate", parameter="output")
     return folder
 
 
@@ -338,12 +328,11 @@ class _Maker:
         )
         n_available = len(self.source.speakers)
         if settings.speakers > n_available:
-            raise InvalidParameterError(
+            problem = (
                 f"must be at most the {n_available} of {self.source.data.path}, got "
-                f"{settings.speakers}",
-                owner="simulate",
-                parameter="speakers",
+                f"{settings.speakers}"
             )
+            raise InvalidParameterError(problem, owner="simulate", parameter="speakers")
         self._noises: AudioShelf | None = None
         if settings.acoustics.snr is not None and settings.noise not in NOISES:
             self._noises = stack.enter_context(
@@ -420,10 +409,8 @@ class _Maker:
             energies = rendering.energies()
         for name, energy in energies.items():
             if not energy.squares:
-                raise DataFormatError(
-                    f"speaker {name!r} is silent; remove the speaker",
-                    path=self.source.data.path,
-                )
+                problem = f"speaker {name!r} is silent; remove the speaker"
+                raise DataFormatError(problem, path=self.source.data.path)
         return draw_scene(
             speakers,
             self._settings.acoustics,
