@@ -97,15 +97,7 @@ def _jitable(function: F, **options: Any) -> F:
 def sources_digest(module: str) -> str:
     """Return a digest of the source of a module and of all its imports in the package.
 
-    Parameters
-    ----------
-    module : str
-        Full name of a module that has been, or is being, imported.
-
-    Returns
-    -------
-    digest : str
-        Ten hexadecimal digits.
+    The module has been, or is being, imported; the digest has ten hexadecimal digits.
     """
     package = module.partition(".")[0]
     total = hashlib.sha256()

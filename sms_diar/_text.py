@@ -22,13 +22,7 @@ def is_name(text: str) -> bool:
 
 
 def check_id(text: str) -> str:
-    """Return an id that has only visible characters.
-
-    Raises
-    ------
-    ValueError
-        If the id is not valid. Readers add the file and the line.
-    """
+    """Return an id that has only visible characters; raise a ValueError for others."""
     if not is_name(text):
         raise ValueError(
             f"{text!r} is not a valid id: it is blank or contains control characters "

@@ -32,37 +32,19 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 class Problem:
     """Problem or remark concerning an input.
 
-    Readers that do not stop at the first problem collect these.
-
-    Parameters
-    ----------
-    text : str
-        Description in one sentence.
-    path : str, optional
-        Path of the file.
-    line : int, optional
-        1-based line number; None if it concerns the whole file.
-    recording, segment : str, optional
-        Recording or segment that it concerns, if known by name.
-    severity : {"error", "warning", "note"}
-        With an error, the input cannot be used; a warning may change a result or cause
-        trouble in other tools; a note only informs.
-    kind : str, optional
-        Short name that is the same for all problems of a kind.
-    content : str, optional
-        Offending line.
-    error : SmsDiarError, optional
-        Error that it was made from.
+    Readers that do not stop at the first problem collect these. With an error, the
+    input cannot be used; a warning may change a result or cause trouble in other tools;
+    a note only informs.
     """
 
-    text: str
+    text: str  # one sentence
     path: str | None = None
-    line: int | None = None
+    line: int | None = None  # 1-based; None if it concerns the whole file
     recording: str | None = None
     segment: str | None = None
     severity: Severity = "error"
-    kind: str = ""
-    content: str | None = None
+    kind: str = ""  # the same short name for all problems of a kind
+    content: str | None = None  # offending line
     error: SmsDiarError | None = field(default=None, compare=False, repr=False)
 
     @classmethod

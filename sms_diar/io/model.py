@@ -31,17 +31,7 @@ MODEL_MARK = "sms_diar_model"
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """Contents of a model file.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of model, such as "backend".
-    arrays : mapping from str to ndarray
-        Arrays of the model.
-    words : mapping
-        Description of the model, as JSON values.
-    """
+    """Arrays of a model, such as a "backend", and its description as JSON values."""
 
     kind: str
     arrays: Mapping[str, AnyArray]

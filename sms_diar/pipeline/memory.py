@@ -28,14 +28,8 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGT]?)(i?B)?", re.IGNORECASE)
 def parse_size(text: str) -> int:
     """Parse a memory size and return bytes.
 
-    Parameters
-    ----------
-    text : str
-        A number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), with KB, MB,
-        GB, TB (powers of 1000), or without a unit (bytes).
+    K, M, G, T and KiB, MiB, GiB, TiB are powers of 1024; KB, MB, GB, TB powers of 1000.
 
-    Examples
-    --------
     >>> parse_size("2G") == parse_size("2GiB") == 2 * 1024**3
     True
     >>> parse_size("500 MB")

@@ -36,13 +36,7 @@ _VBX_PARTS = ("mean1", "lda", "mean2")
 
 @dataclass(frozen=True, eq=False)
 class Centering:
-    """Subtract a mean: Kaldi's ``mean.vec``.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (d,)
-        Mean to subtract.
-    """
+    """Subtract a mean of shape (d,): Kaldi's ``mean.vec``."""
 
     mean: FloatArray
 
@@ -58,11 +52,8 @@ class Centering:
 class LinearTransform:
     """Project, and shift if there is an offset: Kaldi's ``transform.mat``.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (k, d) or (k, d + 1)
-        Matrix with one row per output dimension. The last column is an offset if it
-        exceeds the dimension of the vectors, as in Kaldi's ``transform-vec``.
+    The last column of a matrix of shape (k, d + 1) is the offset, as in
+    ``transform-vec``.
     """
 
     matrix: FloatArray
@@ -71,17 +62,7 @@ class LinearTransform:
         _check_part("LinearTransform", "matrix", self.matrix, ndim=2)
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
-        """Transform the rows of `vectors`: ``A x``, or ``A x + b``.
-
-        Parameters
-        ----------
-        vectors : array-like of shape (n, d)
-            Vectors, centred if the matrix was trained on centred vectors.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Map vectors of shape (n, d) to shape (n, k): ``A x``, or ``A x + b``."""
         width = self.matrix.shape[1]
         rows = _rows("LinearTransform", vectors, width, width - 1)
         if rows.shape[1] == width:
@@ -93,20 +74,12 @@ class LinearTransform:
 class VbxTransform:
     """Centre, normalise, project, centre, normalise: VBx's ``transform.h5``.
 
-    Parameters
-    ----------
-    mean1 : ndarray of shape (d,)
-        Mean that is subtracted first.
-    lda : ndarray of shape (d, k)
-        Projection, multiplied from the right; one *column* per output dimension.
-    mean2 : ndarray of shape (k,)
-        Mean that is subtracted after the projection.
-    length : {'unit', 'sqrt-dim'}, default='unit'
-        Length after both normalisations: one, as in VBx, or the square root of the
-        dimension (of d, then of k), as in pyannote.audio. The files of one toolkit are
-        wrong for the other: on an AMI meeting, VBx vectors have a mean variance of 1.8
-        in the space of their PLDA model, which expects 2.3, and would have 235 with
-        ``sqrt-dim``.
+    The projection `lda` of shape (d, k) has one *column* per output dimension. The
+    `length` after both normalisations is "unit", as in VBx, or "sqrt-dim", the square
+    root of the dimension (of d, then of k), as in pyannote.audio. The files of one
+    toolkit are wrong for the other: on an AMI meeting, VBx vectors have a mean variance
+    of 1.8 in the space of their PLDA model, which expects 2.3, and would have 235 with
+    ``sqrt-dim``.
     """
 
     mean1: FloatArray

@@ -108,21 +108,7 @@ class SimulatedRecording:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Simulated conversations and their settings.
-
-    ``print`` shows a table of them.
-
-    Parameters
-    ----------
-    output : Path
-        Path of the data directory.
-    settings : mapping
-        All options, including the seed.
-    recordings : tuple of SimulatedRecording
-        The conversations.
-    notes : tuple of str
-        Notes for the user.
-    """
+    """Simulated conversations and all settings; ``print`` shows a table of them."""
 
     output: Path
     settings: Mapping[str, Any]
