@@ -15,9 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.metrics.diarization.conventions import Convention, Settings
-from sms_diar.metrics.diarization.scored_regions import extents, first_part_removed
+from sms_diar.metrics.diarization.scored_regions import (
+    UnitTurns,
+    extents,
+    first_part_removed,
+)
 from sms_diar.metrics.diarization.sweep import Regions, Turns, merge_turns, trim_turns
-from sms_diar.metrics.diarization.units import UnitTurns
 from sms_diar.timeline.ticks import (
     DECIMALS,
     TICKS_PER_SECOND,

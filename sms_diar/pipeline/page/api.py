@@ -28,7 +28,7 @@ from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.files import BLOCK, blocks
 from sms_diar.io.audio.recording import Recording
 from sms_diar.io.file_names import file_names
-from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.metrics.diarization.evaluation import error_intervals
 from sms_diar.pipeline.audio.inputs import (
     AudioInput,
     GivenRecording,

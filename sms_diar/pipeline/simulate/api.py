@@ -1,6 +1,6 @@
 """Simulated conversations with a reference: ``sms-diar simulate``.
 
-Each conversation is planned (`sms_diar.synthetic.turn_taking`). Its speech is then
+Each conversation is planned (`sms_diar.synthetic.conversation`). Its speech is then
 read, scaled, reverberated, mixed and sent through a channel, block by block. Speakers,
 turns, levels, room and noise have separate random streams in each conversation, so that
 the same conversation can be made with and without noise or a room, and does not depend
@@ -38,19 +38,20 @@ from sms_diar.pipeline.simulate.result import (
     notes_on,
     write_simulated_tables,
 )
-from sms_diar.synthetic.acoustics import Acoustics, Scene, draw_scene
-from sms_diar.synthetic.channel import (
+from sms_diar.synthetic.acoustics import (
     BAND_HZ,
     NOISES,
+    Acoustics,
     Channel,
     Noise,
     PinkNoise,
     RecordedNoise,
+    Scene,
     WhiteNoise,
+    draw_scene,
 )
-from sms_diar.synthetic.conversation import TurnTaking
+from sms_diar.synthetic.conversation import TurnTaking, plan_conversation
 from sms_diar.synthetic.rendering import BLOCK, Rendering, SpokenEnergy, mix
-from sms_diar.synthetic.turn_taking import plan_conversation
 
 TELEPHONE_RATE = 8000
 _LOWEST_RATE = 1000
