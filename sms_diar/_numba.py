@@ -49,7 +49,6 @@ _NAME = re.compile(r"\w+")
 
 CACHE = os.environ.get("SMS_DIAR_NUMBA_CACHE", "1") == "1"
 
-
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 

@@ -24,7 +24,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 

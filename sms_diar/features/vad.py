@@ -97,8 +97,6 @@ def tidy(
     `spans` are in temporal order and do not overlap; all times are in seconds. Padding
     does not extend beyond `duration`, and spans that then touch are merged.
 
-    Examples
-    --------
     >>> tidy([(1.0, 2.0), (2.05, 3.0), (4.0, 4.05)], 9.0,
     ...      min_speech=0.1, min_pause=0.1, padding=0.5)
     [(0.5, 3.5)]
@@ -369,8 +367,6 @@ def _decide_neural(
 def hysteresis(values: FloatArray, begin: float, last: float) -> BoolArray:
     """Mark runs that begin at a value >= `begin` and end before a value < `last`.
 
-    Examples
-    --------
     >>> hysteresis(np.array([0.4, 0.5, 0.4, 0.3, 0.4]), 0.5, 0.35).tolist()
     [False, True, True, False, False]
     """

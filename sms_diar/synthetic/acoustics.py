@@ -164,8 +164,6 @@ class Telephone:
 def companded(signal: FloatArray) -> FloatArray:
     """Quantise samples to 8 bits by mu-law companding.
 
-    Examples
-    --------
     >>> (FULL_SCALE * companded(np.array([0.0, 0.001, 0.5]))).tolist()
     [0.0, 32.0, 16764.0]
     """

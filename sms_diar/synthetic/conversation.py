@@ -264,8 +264,6 @@ class Conversation:
 def grain_of(rate: int) -> tuple[int, int]:
     """Return the length of a grain in samples and in milliseconds.
 
-    Examples
-    --------
     >>> grain_of(8000), grain_of(44100)
     ((8, 1), (441, 10))
     """

@@ -59,8 +59,6 @@ _MICRO = 10 ** (DECIMALS - 6)
 def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
     """Return the nearest tick; a float means the shortest decimal that it prints as.
 
-    Examples
-    --------
     >>> ticks_of(0.1) + ticks_of(0.2) == ticks_of(0.3)
     True
     """

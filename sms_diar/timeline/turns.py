@@ -51,7 +51,6 @@ MAX_GAP = 0.2
 
 _EQUAL = 1e-6  # tolerance in seconds for comparing computed times
 
-
 _Speech: TypeAlias = dict[str, list[Segment]]  # segments of each speaker
 
 

@@ -135,8 +135,6 @@ def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
     the name of that region. Such times show which windows overlap, but neither the
     position of the region nor its recording.
 
-    Examples
-    --------
     >>> times_of_ids(["call-00000150-00000300"])
     {'call-00000150-00000300': Segment(recording='call', start=1.5, end=3.0)}
     >>> times_of_ids(["speaker-00012-00013"]) is None

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sms_diar.timeline.annotation import Annotation
     from sms_diar.types import Problem, Turn
 
-
 ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[misc]
 """Formats that can be read."""
 

@@ -36,11 +36,9 @@ from sms_diar.cli.terminal.output import (
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
-
 app = typer.Typer(
     name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
 )
-
 
 Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
 """Covariance types of the background model."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import PldaModel
 
-
 app = typer.Typer(
     name="plda", help="Train, adapt and apply PLDA models.", no_args_is_help=True
 )

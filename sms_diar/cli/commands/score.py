@@ -31,7 +31,6 @@ from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note
 if TYPE_CHECKING:
     from sms_diar.report.score_report import ScoreReport, SystemsReport
 
-
 Layout = StrEnum("Layout", ["table", "markdown", "latex", "csv"])
 """Formats of a table."""
 
@@ -40,7 +39,6 @@ ExtentChoice = StrEnum("ExtentChoice", ["reference", "joint"])
 
 IntervalChoice = StrEnum("IntervalChoice", ["bca", "percentile"])
 """Types of bootstrap intervals."""
-
 
 _interval = partial(Option, rich_help_panel="Intervals")
 

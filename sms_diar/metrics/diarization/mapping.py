@@ -183,8 +183,6 @@ def best_assignment(weights: AnyArray) -> IntArray:
     division by the common factor. Other tables take cubic time in plain Python: several
     seconds for a table of 700 by 700.
 
-    Examples
-    --------
     >>> best_assignment(np.array([[3, 2], [2, 0]])).tolist()
     [1, 0]
     """

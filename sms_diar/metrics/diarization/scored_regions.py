@@ -218,8 +218,6 @@ def _recording_of(uem_id: str, convention: Convention) -> str:
 def first_part_removed(name: str) -> str:
     """Convert an id of a UEM as md-eval does.
 
-    Examples
-    --------
     >>> first_part_removed("data/rec.a.wav")
     'rec.wav'
     """

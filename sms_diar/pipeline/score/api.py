@@ -54,7 +54,6 @@ from sms_diar.types import Problem
 MOST_SAMPLES = 10**6
 """Number of samples beyond which an interval changes only in digits not shown."""
 
-
 LONG_COLLAR = 5.0
 """Collar in seconds above which milliseconds were probably intended."""
 

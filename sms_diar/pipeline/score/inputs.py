@@ -184,8 +184,6 @@ def similar_names(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
     The part that differs must be separated by something else than a letter or a digit.
 
-    Examples
-    --------
     >>> similar_names(["meeting.wav", "data/call", "call2"], ["meeting", "call"])
     {'meeting.wav': 'meeting', 'data/call': 'call'}
     """
