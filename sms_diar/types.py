@@ -194,16 +194,8 @@ class PldaModel:
     """Two-covariance PLDA in the diagonalised form that Kaldi stores.
 
     A vector is ``x = mean + speaker + residual``. ``transform @ (x - mean)`` has
-    identity covariance within speakers and ``diag(psi)`` between speakers.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (d,)
-        Mean of all speakers.
-    transform : ndarray of shape (d, d)
-        Matrix that diagonalises both covariances.
-    psi : ndarray of shape (d,)
-        Between-speaker variances in the transformed space, not negative.
+    identity covariance within speakers and ``diag(psi)`` between speakers; psi is not
+    negative.
     """
 
     mean: FloatArray

@@ -230,10 +230,7 @@ class AnnotationBuilder:
     ) -> None:
         """Add a line of the current file, with times in ticks.
 
-        Raises
-        ------
-        ValueError
-            If an id is not valid. Readers add the file and the line.
+        Readers add file and line to the ValueError that an invalid id raises.
         """
         codes = (
             _code(self.recordings, recording),

@@ -27,13 +27,6 @@ def appearances(
 ) -> dict[str, dict[str, int]]:
     """Count the segments of each speaker in each recording.
 
-    Parameters
-    ----------
-    labels, recordings : mapping from str to str
-        Speaker and recording of each segment id.
-
-    Examples
-    --------
     >>> speakers = {"s1": "spk-01", "s2": "spk-02", "s3": "spk-01"}
     >>> appearances(speakers, {"s1": "monday", "s2": "monday", "s3": "tuesday"})
     {'spk-01': {'monday': 1, 'tuesday': 1}, 'spk-02': {'monday': 1}}
