@@ -16,16 +16,8 @@ import typer
 from typer import Argument, BadParameter, Option
 from typer.core import TyperCommand
 
-from sms_diar.cli.options import output_option
+from sms_diar.cli.options import output_option, scoring
 from sms_diar.cli.options.recordings import SchedulerOption, on_scheduler
-from sms_diar.cli.options.scoring import (
-    Collar,
-    ConventionName,
-    IgnoreOverlap,
-    Rules,
-    UemFile,
-    rule_option,
-)
 from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note
 
 if TYPE_CHECKING:
@@ -69,21 +61,21 @@ def score(
         list[str] | None,
         Option("-s", "--sys", metavar="SYS...", help="Files of one system."),
     ] = None,
-    uem: UemFile = None,
-    convention: ConventionName = Rules.sms_diar,
-    collar: Collar = 0.0,
+    uem: scoring.UemFile = None,
+    convention: scoring.ConventionName = scoring.Rules.sms_diar,
+    collar: scoring.Collar = 0.0,
     collar_total: Annotated[
         float | None,
-        rule_option(
+        scoring.rule_option(
             min=0.0,
             metavar="SECONDS",
             help="Total width of the collar on both sides (pyannote's collar).",
         ),
     ] = None,
-    ignore_overlap: IgnoreOverlap = False,
+    ignore_overlap: scoring.IgnoreOverlap = False,
     extent: Annotated[
         ExtentChoice | None,
-        rule_option(
+        scoring.rule_option(
             help="Scored extent without a UEM: the extent of the reference, or of "
             "reference and hypothesis together.",
             show_default="by convention",
