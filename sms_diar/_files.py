@@ -52,13 +52,8 @@ _swept: set[Path] = set()
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary name for `path`, which is renamed to it on success.
 
-    The temporary name keeps the suffix, because writers such as matplotlib
-    choose their format by it.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written. The old file is then unchanged.
+    The temporary name keeps the suffix, because writers such as matplotlib choose their
+    format by it. After an `OutputError` the old file is unchanged.
     """
     with replacing_all([path]) as [temporary]:
         yield temporary
@@ -70,16 +65,10 @@ def replacing_all(
 ) -> Iterator[list[Path]]:
     """Yield temporary names for files that belong together.
 
-    They are renamed in order, after all of them are complete and on disk.
-
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files to write.
-    index : str or Path, optional
-        Additional file that refers to the others. The old index is removed before the
-        first file is replaced, and the new one is written last, so a killed program
-        leaves no index rather than a wrong one.
+    They are renamed in order, after all of them are complete and on disk. `index` is an
+    additional file that refers to the others. The old index is removed before the first
+    file is replaced, and the new one is written last, so a killed program leaves no
+    index rather than a wrong one.
     """
     targets = [Path(path) for path in paths]
     if index is not None:
@@ -153,12 +142,9 @@ def write_plain(path: Path, text: str) -> None:
 def protecting(inputs: Iterable[str | Path]) -> Iterator[None]:
     """Raise an error, within the block, on writing to files that are inputs.
 
-    Parameters
-    ----------
-    inputs : iterable of str or Path
-        Input files. They are compared by identity, so links, a leading ``./`` and case
-        on case-insensitive file systems make no difference. They are inspected when an
-        existing file is about to be replaced for the first time.
+    They are compared by identity, so links, a leading ``./`` and case on
+    case-insensitive file systems make no difference. They are inspected when an
+    existing file is about to be replaced for the first time.
     """
     before = _protected.get()
     protect(inputs)
@@ -174,13 +160,7 @@ def protect(inputs: Iterable[str | Path]) -> None:
 
 
 def refuse_input(path: str | Path) -> None:
-    """Raise an error for a file that is protected by `protecting`.
-
-    Raises
-    ------
-    OutputError
-        If it is one of the inputs; the message names the input.
-    """
+    """Raise an `OutputError` for a file that is protected by `protecting`."""
     try:
         about = Path(path).stat()
     except (OSError, ValueError):
@@ -195,13 +175,7 @@ def refuse_input(path: str | Path) -> None:
 
 
 def check_different(paths: Iterable[str | Path]) -> None:
-    """Raise an error if two outputs are the same file under any name.
-
-    Raises
-    ------
-    OutputError
-        If a later output would replace an earlier one.
-    """
+    """Raise an `OutputError` if two outputs are the same file under any name."""
     known: dict[tuple[int, int, str], str | Path] = {}
     for path in paths:
         target, _ = _followed(Path(path))
@@ -219,13 +193,7 @@ def check_different(paths: Iterable[str | Path]) -> None:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise an error early if `path` cannot be written.
-
-    Raises
-    ------
-    OutputError or MissingFileError
-        If it cannot be written; the message gives the reason.
-    """
+    """Raise `OutputError` or `MissingFileError` early if `path` cannot be written."""
     path = Path(path)
     try:
         with _aside(path):

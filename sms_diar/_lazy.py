@@ -20,15 +20,7 @@ from importlib import import_module
 def lazy_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the functions ``__getattr__`` and ``__dir__`` of a package.
-
-    Parameters
-    ----------
-    package : str
-        Name of the package.
-    modules : mapping from str to str
-        Module of each public name.
-    """
+    """Return ``__getattr__`` and ``__dir__`` for a package, from the names' modules."""
 
     def getattribute(name: str) -> object:
         if name not in modules:

@@ -49,7 +49,6 @@ _NAME = re.compile(r"\w+")
 
 CACHE = os.environ.get("SMS_DIAR_NUMBA_CACHE", "1") == "1"
 
-
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -97,15 +96,7 @@ def _jitable(function: F, **options: Any) -> F:
 def sources_digest(module: str) -> str:
     """Return a digest of the source of a module and of all its imports in the package.
 
-    Parameters
-    ----------
-    module : str
-        Full name of a module that has been, or is being, imported.
-
-    Returns
-    -------
-    digest : str
-        Ten hexadecimal digits.
+    The module has been, or is being, imported; the digest has ten hexadecimal digits.
     """
     package = module.partition(".")[0]
     total = hashlib.sha256()

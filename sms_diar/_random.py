@@ -17,8 +17,6 @@ from sms_diar.types import RandomState
 def named_generator(seed: int, *names: str | int) -> np.random.Generator:
     """Return the generator for `names` in the run with the given seed.
 
-    Examples
-    --------
     >>> a = named_generator(1, "set1", 0).integers(1000)
     >>> b = named_generator(1, "set1", 1).integers(1000)
     >>> a == named_generator(1, "set1", 0).integers(1000), a == b

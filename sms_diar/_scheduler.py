@@ -276,9 +276,8 @@ def _connected(address: str) -> Iterator[Any]:
         import dask  # noqa: PLC0415
         import distributed  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            f"work on a scheduler needs Dask: {_INSTALL}"
-        ) from error
+        problem = f"work on a scheduler needs Dask: {_INSTALL}"
+        raise MissingExtraError(problem) from error
     settings = {
         # Models of some ten megabytes are sent once; Dask would warn about them.
         "distributed.admin.large-graph-warning-threshold": "1 TiB",

@@ -22,13 +22,7 @@ def is_name(text: str) -> bool:
 
 
 def check_id(text: str) -> str:
-    """Return an id that has only visible characters.
-
-    Raises
-    ------
-    ValueError
-        If the id is not valid. Readers add the file and the line.
-    """
+    """Return an id that has only visible characters; raise a ValueError for others."""
     if not is_name(text):
         raise ValueError(
             f"{text!r} is not a valid id: it is blank or contains control characters "
@@ -42,8 +36,6 @@ def id_of_file(stem: str) -> str:
 
     White space, control characters and bytes that are not UTF-8 become ``_``.
 
-    Examples
-    --------
     >>> id_of_file("my call"), id_of_file("caf\udce9")
     ('my_call', 'caf_')
     """
@@ -86,8 +78,6 @@ def as_cell(text: str) -> str:
     Spreadsheets evaluate cells that begin with ``=``, ``+``, ``-`` or ``@``, quoted or
     not. Single numbers are unchanged. `from_cell` removes the apostrophe.
 
-    Examples
-    --------
     >>> [as_cell(text) for text in ("a", "-1.5", "=1+1", "'=1+1", "-2+3")]
     ['a', '-1.5', "'=1+1", "''=1+1", "'-2+3"]
     """

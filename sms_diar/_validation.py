@@ -93,21 +93,17 @@ def check_choice(owner: str, name: str, value: object, choices: Sequence[str]) -
 def refuse_path(owner: str, name: str, value: object, rule: str, remedy: str) -> None:
     """Raise an error for a path where the content of the file is expected."""
     if isinstance(value, str | os.PathLike):
-        raise InvalidParameterError(
-            f"must be {rule}, got the path {os.fspath(value)!r}; {remedy}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be {rule}, got the path {os.fspath(value)!r}; {remedy}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 def check_path(owner: str, name: str, value: object) -> None:
     """Raise an error for anything but a path."""
     if not isinstance(value, str | os.PathLike):
-        raise InvalidParameterError(
-            f"must be the path of a file, got a value of type {type(value).__name__}",
-            owner=owner,
-            parameter=name,
+        problem = (
+            f"must be the path of a file, got a value of type {type(value).__name__}"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 def check_finite(owner: str, name: str, array: AnyArray) -> None:
@@ -124,9 +120,8 @@ def check_rows_finite(owner: str, rows: AnyArray) -> None:
     if not finite.all():
         row = int(np.argmin(finite))
         problem = "NaN" if np.isnan(rows[row]).any() else "infinity (inf)"
-        raise InvalidParameterError(
+        message = (
             f"must be finite, got {problem} in row {row} ({np.count_nonzero(~finite)} "
-            f"of {len(rows)} rows are affected); remove or repair these rows",
-            owner=owner,
-            parameter="X",
+            f"of {len(rows)} rows are affected); remove or repair these rows"
         )
+        raise InvalidParameterError(message, owner=owner, parameter="X")

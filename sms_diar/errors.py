@@ -50,16 +50,9 @@ class SmsDiarError(Exception):
 class InvalidParameterError(SmsDiarError, ValueError):
     """An argument is outside its documented range.
 
-    Parameters
-    ----------
-    problem : str
-        Problem, such as ``"must be positive, got 0"``.
-    owner : str, optional
-        Function or class that was called.
-    parameter : str, optional
-        Name of the argument, as the owner declares it.
-    mentions : tuple of str
-        Other parameters that the problem names, see `SmsDiarError`.
+    The `problem`, such as "must be positive, got 0", is preceded by `owner`, the
+    function or class that was called, and `parameter` as the owner declares it.
+    `mentions` are other parameters that the problem names, see `SmsDiarError`.
     """
 
     def __init__(
@@ -99,18 +92,8 @@ class ConfigError(SmsDiarError, ValueError):
 class DataFormatError(SmsDiarError, ValueError):
     """A file does not follow its format.
 
-    Parameters
-    ----------
-    problem : str
-        Description of the problem.
-    path : Path or str
-        File that was being read.
-    line : int, optional
-        1-based line number; None for binary files.
-    text : str, optional
-        Offending line.
-    mentions : tuple of str
-        Parameters that the problem names, see `SmsDiarError`.
+    The 1-based `line` is None for binary files; `text` is the offending line.
+    `mentions` are parameters that the problem names, see `SmsDiarError`.
     """
 
     def __init__(

@@ -24,7 +24,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
-
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
 
@@ -32,37 +31,19 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 class Problem:
     """Problem or remark concerning an input.
 
-    Readers that do not stop at the first problem collect these.
-
-    Parameters
-    ----------
-    text : str
-        Description in one sentence.
-    path : str, optional
-        Path of the file.
-    line : int, optional
-        1-based line number; None if it concerns the whole file.
-    recording, segment : str, optional
-        Recording or segment that it concerns, if known by name.
-    severity : {"error", "warning", "note"}
-        With an error, the input cannot be used; a warning may change a result or cause
-        trouble in other tools; a note only informs.
-    kind : str, optional
-        Short name that is the same for all problems of a kind.
-    content : str, optional
-        Offending line.
-    error : SmsDiarError, optional
-        Error that it was made from.
+    Readers that do not stop at the first problem collect these. With an error, the
+    input cannot be used; a warning may change a result or cause trouble in other tools;
+    a note only informs.
     """
 
-    text: str
+    text: str  # one sentence
     path: str | None = None
-    line: int | None = None
+    line: int | None = None  # 1-based; None if it concerns the whole file
     recording: str | None = None
     segment: str | None = None
     severity: Severity = "error"
-    kind: str = ""
-    content: str | None = None
+    kind: str = ""  # the same short name for all problems of a kind
+    content: str | None = None  # offending line
     error: SmsDiarError | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -163,38 +144,32 @@ class EmbeddingSet:
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.ids) != len(self.vectors):
-            raise InvalidParameterError(
+            message = (
                 f"must be one row for each of the {len(self.ids)} ids, got shape "
-                f"{self.vectors.shape}",
-                owner=self.source,
-                parameter="vectors",
+                f"{self.vectors.shape}"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="vectors")
         wrong = next((name for name in self.ids if not is_name(name)), None)
         if wrong is not None:
-            raise InvalidParameterError(
+            message = (
                 f"must be names, got {wrong!r}, which is blank or has characters that "
-                f"do not show; rename it",
-                owner=self.source,
-                parameter="ids",
+                f"do not show; rename it"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="ids")
         if len(set(self.ids)) != len(self.ids):
             name, times = Counter(self.ids).most_common(1)[0]
-            raise InvalidParameterError(
-                f"must be unique, got {name!r} {times} times",
-                owner=self.source,
-                parameter="ids",
-            )
+            message = f"must be unique, got {name!r} {times} times"
+            raise InvalidParameterError(message, owner=self.source, parameter="ids")
         finite = np.isfinite(self.vectors).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             problem = "NaN" if np.isnan(self.vectors[row]).any() else "infinity"
-            raise InvalidParameterError(
+            message = (
                 f"must be finite, got {problem} in the vector of {self.ids[row]!r} "
                 f"({np.count_nonzero(~finite)} of {len(self.ids)} vectors are "
-                f"affected); remove or repair them",
-                owner=self.source,
-                parameter="vectors",
+                f"affected); remove or repair them"
             )
+            raise InvalidParameterError(message, owner=self.source, parameter="vectors")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -219,16 +194,8 @@ class PldaModel:
     """Two-covariance PLDA in the diagonalised form that Kaldi stores.
 
     A vector is ``x = mean + speaker + residual``. ``transform @ (x - mean)`` has
-    identity covariance within speakers and ``diag(psi)`` between speakers.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (d,)
-        Mean of all speakers.
-    transform : ndarray of shape (d, d)
-        Matrix that diagonalises both covariances.
-    psi : ndarray of shape (d,)
-        Between-speaker variances in the transformed space, not negative.
+    identity covariance within speakers and ``diag(psi)`` between speakers; psi is not
+    negative.
     """
 
     mean: FloatArray
@@ -245,17 +212,11 @@ class PldaModel:
             )
         for name in ("mean", "transform", "psi"):
             if not np.isfinite(getattr(self, name)).all():
-                raise InvalidParameterError(
-                    "must be finite, got NaN or infinity",
-                    owner="PldaModel",
-                    parameter=name,
-                )
+                problem = "must be finite, got NaN or infinity"
+                raise InvalidParameterError(problem, owner="PldaModel", parameter=name)
         if (self.psi < 0.0).any():
-            raise InvalidParameterError(
-                f"must not be negative, got {self.psi.min()!r}",
-                owner="PldaModel",
-                parameter="psi",
-            )
+            problem = f"must not be negative, got {self.psi.min()!r}"
+            raise InvalidParameterError(problem, owner="PldaModel", parameter="psi")
 
     @property
     def dim(self) -> int:

@@ -7,6 +7,7 @@ in one diff. ``python tests/test_messages.py`` writes the file again.
 import ast
 import functools
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import typer
@@ -33,11 +34,26 @@ def template(node):
     return "{}"
 
 
+def messages_before(tree):
+    """Return the assignment of the message directly before each raise that has one."""
+    found = {}
+    for node in ast.walk(tree):
+        for block in (getattr(node, name, None) for name in ("body", "orelse")):
+            for first, second in pairwise(block if isinstance(block, list) else []):
+                call = second.exc if isinstance(second, ast.Raise) else None
+                if isinstance(first, ast.Assign) and getattr(call, "args", None):
+                    name = ast.unparse(call.args[0])
+                    if name == ast.unparse(first.targets[0]):
+                        found[call] = first
+    return found
+
+
 def messages(source):
     """Yield the kind and the template of every message in the source of a module."""
     tree = ast.parse(source)
+    before = messages_before(tree)
     assigned = defaultdict(list)
-    for node in ast.walk(tree):
+    for node in set(ast.walk(tree)) - set(before.values()):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             assigned[node.targets[0].id].append(template(node.value))
     raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
@@ -53,6 +69,7 @@ def messages(source):
         head = f"{data['owner']}: " if "owner" in data else ""
         head += f"{data['parameter']} " if "parameter" in data else ""
         of_name = assigned[message.id] if isinstance(message, ast.Name) else []
+        of_name = [template(before[node].value)] if node in before else of_name
         for text in of_name or [template(message)]:
             if any(letter.isalpha() for letter in text):
                 yield kind, f"{head}{text}"
@@ -121,12 +138,18 @@ raise errors.ConfigError(TEXT) from None
 raise TypeError("not ours")
 raise source.fault("damaged", 3)
 raise DataFormatError(str(error), path=path)
+problem = f"first {x}"
+raise ConfigError(problem)
+problem = "second"
+raise DataFormatError(problem, path=path)
 """
     assert list(messages(source)) == [
         ("warn", "value {} of {}"),
         ("InvalidParameterError", "f: {} must be {}"),
         ("ConfigError", "constant"),
         ("fault", "damaged"),
+        ("ConfigError", "first {}"),
+        ("DataFormatError", "second"),
     ]
 
 

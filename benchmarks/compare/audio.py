@@ -22,7 +22,7 @@ from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import write_segments, write_utt2spk, write_wav_scp
-from sms_diar.synthetic.channel import as_int16, band_filter, noise_level
+from sms_diar.synthetic.acoustics import as_int16, band_filter, noise_level
 from sms_diar.types import FloatArray, Segment
 
 

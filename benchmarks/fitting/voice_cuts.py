@@ -19,7 +19,7 @@ from sms_diar.io.audio.recording import Piece, open_recording
 from sms_diar.io.embeddings.arrays import load_arrays
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
 from sms_diar.scoring import BackEnd
-from sms_diar.synthetic.channel import Telephone
+from sms_diar.synthetic.acoustics import Telephone
 from sms_diar.types import AnyArray, FloatArray, Segment
 
 SHORT, WINDOW, LONG, LONGEST = 0.75, 1.5, 3.0, 4.0

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 def error_text(error: SmsDiarError, options: Mapping[str, str]) -> str:
     """Return the message of an error, with `options` instead of parameters.
 
-    Examples
-    --------
     >>> from sms_diar.errors import InvalidParameterError
     >>> error = InvalidParameterError(
     ...     "must be below high=5", owner="Foo", parameter="low", mentions=("high=5",)

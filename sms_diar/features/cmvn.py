@@ -47,10 +47,9 @@ class CmvnConfig:
         check_choice("CmvnConfig", "method", self.method, METHODS)
         check_positive("CmvnConfig", "window", self.window)
         if not isinstance(self.variance, bool):
+            problem = f"must be true or false, got {self.variance!r}"
             raise InvalidParameterError(
-                f"must be true or false, got {self.variance!r}",
-                owner="CmvnConfig",
-                parameter="variance",
+                problem, owner="CmvnConfig", parameter="variance"
             )
 
 

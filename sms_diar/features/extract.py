@@ -69,36 +69,14 @@ def features_of_segments(
     workers: int = 1,
     problems: list[Problem] | None = None,
 ) -> Iterator[tuple[str, Frames]]:
-    """Yield id and speech frames of the segments, recording by recording.
+    """Yield id and speech frames of the segments, in the order of `wav.scp`.
 
-    Parameters
-    ----------
-    data : DataDir
-        Data directory with `wav.scp`. Without `segments`, every recording is one
-        segment.
-    config : FrontEnd, optional
-        Front-end settings.
-    segments : mapping, optional
-        Segments to use instead of the `segments` table, e.g. windows or random crops.
-    ids : collection of str, optional
-        Restrict the output to these segments.
-    stats : CmvnStats, optional
-        Statistics for ``config.cmvn.method="session"``. By default, the session is
-        the set of all requested segments, and the audio is read twice.
-    channel : int, optional
-        Channel to use from recordings with several channels, counted from 1.
-    allow_commands : bool, default=False
-        If True, run the entries of `wav.scp` that are commands.
-    workers : int, default=1
-        Number of processes; each processes whole recordings.
-    problems : list of Problem, optional
-        As for :func:`sms_diar.features.frames.frames_of`.
-
-    Yields
-    ------
-    id, frames : str, ndarray of shape (n, config.dim)
-        In the order of `wav.scp`, then of `segments`; see
-        :func:`sms_diar.features.frames.frames_of`.
+    `segments`, e.g. windows or random crops, replace the table `segments`; without
+    either, every recording is one segment. `ids` selects some of them. `stats` are the
+    statistics for ``config.cmvn.method="session"``; by default, the session is the set
+    of all requested segments, and the audio is read twice. The `channel` counts from 1.
+    Each of `workers` processes takes whole recordings. See
+    `sms_diar.features.frames.frames_of` for the frames and `problems`.
     """
     _refuse_path("features_of_segments", data)
     config = FrontEnd() if config is None else config

@@ -104,9 +104,8 @@ def check_detector(vad: VadConfig) -> None:
 def check_statistics(owner: str, stats: CmvnStats | None) -> None:
     """Raise an error if the statistics contain no frames."""
     if stats is not None and not stats.count:
-        raise InvalidParameterError(
-            "must contain at least one frame, got none", owner=owner, parameter="stats"
-        )
+        problem = "must contain at least one frame, got none"
+        raise InvalidParameterError(problem, owner=owner, parameter="stats")
 
 
 def without_problems(
@@ -279,11 +278,8 @@ def cepstra_of(
         )
         is_speech = speech_mask(speech, n_frames, front_end.grid, piece.start)
         if not is_speech.any():
-            raise DataFormatError(
-                f"no speech was found in {owner}; vad='none' keeps all frames",
-                path=audio.path,
-                mentions=("vad='none'",),
-            )
+            problem = f"no speech was found in {owner}; vad='none' keeps all frames"
+            raise DataFormatError(problem, path=audio.path, mentions=("vad='none'",))
     frames = np.empty((n_frames, settings.dim))
     row = 0
     for chunk in mfcc(signal, settings):

@@ -28,19 +28,7 @@ _SECTIONS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """Front end that turns samples into frames (60 values every 10 ms by default).
-
-    Parameters
-    ----------
-    mfcc : MfccConfig
-        Settings of the cepstra.
-    cmvn : CmvnConfig
-        Settings of the normalisation.
-    deltas : DeltaConfig
-        Settings of the derivatives.
-    vad : VadConfig
-        Settings of the speech detector.
-    """
+    """Front end that turns samples into frames (60 values every 10 ms by default)."""
 
     mfcc: MfccConfig = field(default_factory=MfccConfig)
     cmvn: CmvnConfig = field(default_factory=CmvnConfig)

@@ -121,8 +121,6 @@ class LocalActivity:
 def count_speakers(expected: FloatArray, share: float) -> IntArray:
     """Round to whole speakers: a speaker counts if at least `share` of it is expected.
 
-    Examples
-    --------
     >>> count_speakers(np.array([0.3, 0.4, 1.3, 1.45, 2.0]), 0.4).tolist()
     [0, 1, 1, 2, 2]
     """

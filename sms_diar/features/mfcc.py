@@ -24,11 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from python_speech_features import get_filterbanks, lifter, sigproc
 from scipy.fftpack import dct
 
-from sms_diar._validation import (
-    check_count,
-    check_not_negative,
-    check_positive,
-)
+from sms_diar._validation import check_count, check_not_negative, check_positive
 from sms_diar.errors import InvalidParameterError
 from sms_diar.limits import (
     LARGEST_RATE,
@@ -53,8 +49,6 @@ class Chunk(NamedTuple):
 def frame_count(n_samples: int, length: int, shift: int) -> int:
     """Return the number of whole frames in `n_samples` samples.
 
-    Examples
-    --------
     >>> [frame_count(n, 200, 80) for n in (199, 200, 279, 280)]
     [0, 1, 1, 2]
     """
@@ -263,8 +257,6 @@ def delta(features: FloatArray, window: int = 2) -> FloatArray:
     Same as ``python_speech_features.delta``, but vectorised: the first and the last
     frame are repeated beyond the ends.
 
-    Examples
-    --------
     >>> delta(np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])).ravel()
     array([0.5, 0.8, 1. , 0.8, 0.5])
     """

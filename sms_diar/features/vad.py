@@ -97,8 +97,6 @@ def tidy(
     `spans` are in temporal order and do not overlap; all times are in seconds. Padding
     does not extend beyond `duration`, and spans that then touch are merged.
 
-    Examples
-    --------
     >>> tidy([(1.0, 2.0), (2.05, 3.0), (4.0, 4.05)], 9.0,
     ...      min_speech=0.1, min_pause=0.1, padding=0.5)
     [(0.5, 3.5)]
@@ -217,18 +215,14 @@ class VadConfig:
         for name in ("mean_scale", "min_speech", "min_pause", "padding"):
             check_not_negative("VadConfig", name, getattr(self, name))
         if not is_real(self.constant):
+            problem = f"must be a finite number, got {self.constant!r}"
             raise InvalidParameterError(
-                f"must be a finite number, got {self.constant!r}",
-                owner="VadConfig",
-                parameter="constant",
+                problem, owner="VadConfig", parameter="constant"
             )
         for name in ("adaptive", "speech_band"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidParameterError(
-                    f"must be true or false, got {getattr(self, name)!r}",
-                    owner="VadConfig",
-                    parameter=name,
-                )
+                problem = f"must be true or false, got {getattr(self, name)!r}"
+                raise InvalidParameterError(problem, owner="VadConfig", parameter=name)
 
 
 def detect_speech(
@@ -347,11 +341,8 @@ def _decide_neural(
 ) -> tuple[FrameGrid, BoolArray]:
     """Classify windows of 32 ms; speech begins at `probability`."""
     if rate not in NEURAL_RATES:
-        raise InvalidParameterError(
-            f"must be 8000 or 16000, got {rate}; resample first",
-            owner="neural VAD",
-            parameter="rate",
-        )
+        problem = f"must be 8000 or 16000, got {rate}; resample first"
+        raise InvalidParameterError(problem, owner="neural VAD", parameter="rate")
     detector = _detector(rate)
     detector.reset()
     size = int(detector.window_size_samples)
@@ -376,8 +367,6 @@ def _decide_neural(
 def hysteresis(values: FloatArray, begin: float, last: float) -> BoolArray:
     """Mark runs that begin at a value >= `begin` and end before a value < `last`.
 
-    Examples
-    --------
     >>> hysteresis(np.array([0.4, 0.5, 0.4, 0.3, 0.4]), 0.5, 0.35).tolist()
     [False, True, True, False, False]
     """

@@ -117,9 +117,8 @@ class ByteSource:
             try:
                 self._stream.seek(offset)
             except (OSError, OverflowError, ValueError) as error:
-                raise DataFormatError(
-                    f"has no byte {offset} ({error})", path=self.name
-                ) from None
+                problem = f"has no byte {offset} ({error})"
+                raise DataFormatError(problem, path=self.name) from None
             self._buffer, self._at, self._base = b"", 0, offset
 
     def _refill(self) -> bool:
@@ -131,12 +130,11 @@ class ByteSource:
     def _next_chunk(self) -> bytes:
         chunk = self._stream.read(CHUNK)
         if not isinstance(chunk, bytes):
-            raise InvalidParameterError(
+            problem = (
                 f"must be a binary stream, got one of {type(chunk).__name__}; open it "
-                f"with mode 'rb'",
-                owner=self.name,
-                parameter="source",
+                f"with mode 'rb'"
             )
+            raise InvalidParameterError(problem, owner=self.name, parameter="source")
         return chunk
 
 
@@ -183,12 +181,11 @@ def open_regular(path: Path) -> BinaryIO:
 def check_readable(owner: str, source: object) -> None:
     """Refuse values that are neither a path nor an open stream, such as bytes."""
     if not isinstance(source, str | Path) and not hasattr(source, "read"):
-        raise InvalidParameterError(
+        problem = (
             f"must be a path or a binary stream, got a value of type "
-            f"{type(source).__name__}",
-            owner=owner,
-            parameter="source",
+            f"{type(source).__name__}"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="source")
 
 
 @contextmanager
@@ -285,6 +282,5 @@ def _unpack(packed: BinaryIO, copy: Path, name: str | Path) -> None:
                     )
                 out.write(chunk)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataFormatError(
-            f"not a whole gzip file ({error}); it is truncated or damaged", path=name
-        ) from None
+        problem = f"not a whole gzip file ({error}); it is truncated or damaged"
+        raise DataFormatError(problem, path=name) from None

@@ -133,21 +133,16 @@ def check_names(owner: str, names: Iterable[str], *, format: str) -> None:
 def check_field(owner: str, name: str, value: str, *, format: str) -> str:
     """Return `value` if it can be a field of a line of text."""
     if not isinstance(value, str):
-        raise InvalidParameterError(
-            f"must be text, got {value!r}", owner=owner, parameter=name
-        )
+        problem = f"must be text, got {value!r}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     # Other readers split at any white space.
     if not value or any(letter.isspace() for letter in value):
-        raise InvalidParameterError(
+        problem = (
             f"must be a name without white space, which separates the fields of "
-            f"{format}, got {value!r}; rename it",
-            owner=owner,
-            parameter=name,
+            f"{format}, got {value!r}; rename it"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     if not is_name(value):
-        raise InvalidParameterError(
-            f"must be a name of visible characters, got {value!r}; rename it",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be a name of visible characters, got {value!r}; rename it"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     return value

@@ -19,8 +19,6 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     Characters that a file system may refuse or treat as a separator become ``_``, and
     names are cut to 120 bytes. Names that are then equal, ignoring case, get a number.
 
-    Examples
-    --------
     >>> file_names(["ann", "Ann", "../x"])
     {'ann': 'ann', 'Ann': 'Ann-2', '../x': '.._x'}
     """

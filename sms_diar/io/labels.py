@@ -118,12 +118,11 @@ def _format_of(path: Path, format: str | None) -> LabelFormat:
             LabelFormat, check_choice("write_labels", "format", format, FORMATS)
         )
     if path.suffix not in _SUFFIXES:
-        raise InvalidParameterError(
+        problem = (
             f"must be given for the suffix {path.suffix!r}, one of "
-            f"{', '.join(repr(name) for name in FORMATS)}",
-            owner="write_labels",
-            parameter="format",
+            f"{', '.join(repr(name) for name in FORMATS)}"
         )
+        raise InvalidParameterError(problem, owner="write_labels", parameter="format")
     return _SUFFIXES[path.suffix]
 
 
@@ -212,24 +211,18 @@ def _read_json(path: Path) -> dict[str, str]:
     try:
         content = parse_json(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        raise DataFormatError(
-            f"not JSON: {error.msg} in column {error.colno}",
-            path=path,
-            line=error.lineno,
-        ) from error
+        problem = f"not JSON: {error.msg} in column {error.colno}"
+        raise DataFormatError(problem, path=path, line=error.lineno) from error
     except ValueError as error:
         raise DataFormatError(str(error), path=path) from error
     labels = content.get("labels") if isinstance(content, dict) else None
     if not isinstance(labels, dict):
-        raise DataFormatError(
-            'expected an object with the key "labels", which maps ids to speakers',
-            path=path,
-        )
+        problem = 'expected an object with the key "labels", which maps ids to speakers'
+        raise DataFormatError(problem, path=path)
     for name, speaker in labels.items():
         if not isinstance(speaker, str):
-            raise DataFormatError(
-                f"the speaker of {name!r} must be text, got {speaker!r}", path=path
-            )
+            problem = f"the speaker of {name!r} must be text, got {speaker!r}"
+            raise DataFormatError(problem, path=path)
         try:
             _check_names(name, speaker)
         except ValueError as error:

@@ -31,17 +31,7 @@ MODEL_MARK = "sms_diar_model"
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """Contents of a model file.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of model, such as "backend".
-    arrays : mapping from str to ndarray
-        Arrays of the model.
-    words : mapping
-        Description of the model, as JSON values.
-    """
+    """Arrays of a model, such as a "backend", and its description as JSON values."""
 
     kind: str
     arrays: Mapping[str, AnyArray]
@@ -106,9 +96,8 @@ def read_model(path: str | Path, kind: str) -> ModelFile:
             path=path,
         )
     if stored_kind != kind:
-        raise DataFormatError(
-            f"contains a model of kind '{stored_kind}', expected '{kind}'", path=path
-        )
+        problem = f"contains a model of kind '{stored_kind}', expected '{kind}'"
+        raise DataFormatError(problem, path=path)
     model = ModelFile(stored_kind, arrays, words)
     if model.fingerprint != fingerprint:
         raise DataFormatError(

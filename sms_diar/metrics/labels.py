@@ -103,10 +103,9 @@ def contingency_table(
             owner="contingency_table",
         )
     if not len(truth):
+        problem = "must have at least one point, got none"
         raise InvalidParameterError(
-            "must have at least one point, got none",
-            owner="contingency_table",
-            parameter="truth",
+            problem, owner="contingency_table", parameter="truth"
         )
     for name, values in (("truth", truth), ("clusters", clusters)):
         if values.dtype.kind == "f" and np.isnan(values).any():
@@ -473,12 +472,11 @@ def score_labels(
     """
     for name, side in (("truth", truth), ("labels", labels)):
         if not isinstance(side, Mapping):
-            raise InvalidParameterError(
+            problem = (
                 f"must be a mapping from id to speaker, got {side!r}; read paths with "
-                f"read_labels",
-                owner="score_labels",
-                parameter=name,
+                f"read_labels"
             )
+            raise InvalidParameterError(problem, owner="score_labels", parameter=name)
     shared = [name for name in truth if name in labels]
     if not shared:
         raise InvalidParameterError(

@@ -135,12 +135,11 @@ def all_pairs(
     matrix = np.asarray(scores, dtype=np.float64)
     names = np.asarray(speakers)
     if names.ndim != 1 or matrix.shape != (len(names), len(names)):
-        raise InvalidParameterError(
+        problem = (
             f"must have one row and one column for each of the {names.size} speakers, "
-            f"got shape {matrix.shape}",
-            owner="all_pairs",
-            parameter="scores",
+            f"got shape {matrix.shape}"
         )
+        raise InvalidParameterError(problem, owner="all_pairs", parameter="scores")
     row, column = np.triu_indices(len(names), k=1)
     same = np.asarray(names[row] == names[column], dtype=np.bool_)
     return matrix[row, column], same
@@ -157,25 +156,18 @@ def _checked_pairs(
             owner="det_curve",
         )
     if target.dtype != np.bool_ and not np.isin(target, (0, 1)).all():
-        raise InvalidParameterError(
-            "must be true or false for each pair, got other values",
-            owner="det_curve",
-            parameter="same",
-        )
+        problem = "must be true or false for each pair, got other values"
+        raise InvalidParameterError(problem, owner="det_curve", parameter="same")
     target = target.astype(np.bool_)
     if not np.isfinite(values).all():
         first = int(np.argmin(np.isfinite(values)))
-        raise InvalidParameterError(
-            f"must be finite, got {values[first]} at position {first}",
-            owner="det_curve",
-            parameter="scores",
-        )
+        problem = f"must be finite, got {values[first]} at position {first}"
+        raise InvalidParameterError(problem, owner="det_curve", parameter="scores")
     n_same = int(np.count_nonzero(target))
     if n_same == 0 or n_same == len(target):
-        raise InvalidParameterError(
+        problem = (
             f"must hold pairs of both kinds, got {n_same} of one speaker and "
-            f"{len(target) - n_same} of different speakers",
-            owner="det_curve",
-            parameter="same",
+            f"{len(target) - n_same} of different speakers"
         )
+        raise InvalidParameterError(problem, owner="det_curve", parameter="same")
     return values, target

@@ -28,14 +28,8 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?) ?([KMGT]?)(i?B)?", re.IGNORECASE)
 def parse_size(text: str) -> int:
     """Parse a memory size and return bytes.
 
-    Parameters
-    ----------
-    text : str
-        A number with K, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), with KB, MB,
-        GB, TB (powers of 1000), or without a unit (bytes).
+    K, M, G, T and KiB, MiB, GiB, TiB are powers of 1024; KB, MB, GB, TB powers of 1000.
 
-    Examples
-    --------
     >>> parse_size("2G") == parse_size("2GiB") == 2 * 1024**3
     True
     >>> parse_size("500 MB")
@@ -47,11 +41,8 @@ def parse_size(text: str) -> int:
         step = 1000 if (match[3] or "").lower() == "b" else 1024
         size = int(float(match[1]) * step ** " KMGT".index(match[2].upper() or " "))
     if size < 1:
-        raise InvalidParameterError(
-            f"must be a size such as 2G, 500M, 1.5GiB or 800MB, got {text!r}",
-            owner="parse_size",
-            parameter="max_memory",
-        )
+        problem = f"must be a size such as 2G, 500M, 1.5GiB or 800MB, got {text!r}"
+        raise InvalidParameterError(problem, owner="parse_size", parameter="max_memory")
     return size
 
 
@@ -71,13 +62,12 @@ def require(
     message.
     """
     if budget is not None and needed + PROGRAM > budget:
-        raise InvalidParameterError(
+        problem = (
             f"must be at least {shown_size(needed + PROGRAM)} for {work} "
             f"({shown_size(PROGRAM)} of them for the program itself), got "
-            f"{shown_size(budget)}; {remedy}",
-            owner=owner,
-            parameter="max_memory",
+            f"{shown_size(budget)}; {remedy}"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="max_memory")
 
 
 def clustering_memory(

@@ -11,11 +11,11 @@ from typing import Any
 from sms_diar._validation import check_choice
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
 from sms_diar.metrics.diarization.conventions import Settings
-from sms_diar.metrics.diarization.error_intervals import error_intervals
 from sms_diar.metrics.diarization.evaluation import (
     Evaluation,
     Figures,
     RecordingScore,
+    error_intervals,
 )
 from sms_diar.metrics.labels import DetectedSpeakers
 from sms_diar.report.score_tables import (

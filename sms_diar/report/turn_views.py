@@ -224,9 +224,8 @@ def _axes(lanes: Sequence[int]) -> list[Any]:
     try:
         from matplotlib import pyplot  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            "plot needs matplotlib: pip install 'sms-diar[plot]'"
-        ) from error
+        problem = "plot needs matplotlib: pip install 'sms-diar[plot]'"
+        raise MissingExtraError(problem) from error
     heights = [0.8 + 0.28 * count for count in lanes] or [1.0]
     # Use pyplot, so that notebooks show the figure automatically and only once.
     _, axes = pyplot.subplots(
@@ -243,9 +242,8 @@ def _pyannote(name: str, turns: Sequence[Turn]) -> Any:
     try:
         from pyannote.core import Annotation, Segment  # noqa: PLC0415
     except ImportError as error:
-        raise MissingExtraError(
-            "to_pyannote needs pyannote.core: pip install 'sms-diar[pyannote]'"
-        ) from error
+        problem = "to_pyannote needs pyannote.core: pip install 'sms-diar[pyannote]'"
+        raise MissingExtraError(problem) from error
     annotation = Annotation(uri=name)
     for track, turn in enumerate(turns):
         # Separate tracks, because several speakers may share the same segment.

@@ -60,12 +60,11 @@ def draw_gaussians(
     centres = np.asarray(means, dtype=np.float64)
     check_not_negative("draw_gaussians", "std", std)
     if centres.ndim != 2 or len(centres) != len(sizes):
-        raise InvalidParameterError(
+        problem = (
             f"must be one row for each of the {len(sizes)} sizes, got shape "
-            f"{centres.shape}",
-            owner="draw_gaussians",
-            parameter="means",
+            f"{centres.shape}"
         )
+        raise InvalidParameterError(problem, owner="draw_gaussians", parameter="means")
     for size in sizes:
         check_count("draw_gaussians", "sizes", size)
     rng = as_generator(random_state)

@@ -92,18 +92,14 @@ class PldaWorld:
     def __post_init__(self) -> None:
         check_count("PldaWorld", "dim", self.dim)
         if not is_real(self.eer) or not _EASIEST <= self.eer <= _HARDEST:
-            raise InvalidParameterError(
-                f"must be a number in [{_EASIEST}, {_HARDEST}], got {self.eer!r}",
-                owner="PldaWorld",
-                parameter="eer",
-            )
+            problem = f"must be a number in [{_EASIEST}, {_HARDEST}], got {self.eer!r}"
+            raise InvalidParameterError(problem, owner="PldaWorld", parameter="eer")
         check_share("PldaWorld", "decay", self.decay)
         check_not_negative("PldaWorld", "duration_share", self.duration_share)
         if self.duration_share > 1.0:
+            problem = f"must be a number in [0, 1], got {self.duration_share!r}"
             raise InvalidParameterError(
-                f"must be a number in [0, 1], got {self.duration_share!r}",
-                owner="PldaWorld",
-                parameter="duration_share",
+                problem, owner="PldaWorld", parameter="duration_share"
             )
         for name in ("min_duration", "mean_extra", "mean_segments"):
             check_positive("PldaWorld", name, getattr(self, name))

@@ -36,21 +36,11 @@ _NOISE = 0.0005
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Constant properties of a speaker.
+    """Constant properties of a speaker."""
 
-    Parameters
-    ----------
-    pitch : float
-        Mean fundamental frequency in hertz.
-    tract : float
-        Factor applied to all resonances; 1 for a vocal tract of average length.
-    tilt : float
-        Pole of the low-pass filter applied to the pulses, in [0, 1).
-    """
-
-    pitch: float
-    tract: float
-    tilt: float
+    pitch: float  # mean fundamental frequency in hertz
+    tract: float  # factor of all resonances; 1 for a vocal tract of average length
+    tilt: float  # pole of the low-pass filter of the pulses, in [0, 1)
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Voice:
@@ -100,21 +90,8 @@ def converse(
 ) -> FloatArray:
     """Let voices speak at given times, over low noise.
 
-    Parameters
-    ----------
-    turns : list of (Segment, Voice)
-        Turns of the voices; simultaneous voices are added.
-    seconds : float
-        Duration of the recording in seconds.
-    rng : numpy.random.Generator
-        Generator that draws the sounds.
-    rate : int, default=8000
-        Sampling rate of the recording in hertz.
-
-    Returns
-    -------
-    samples : ndarray of shape (seconds * rate,)
-        Samples of the recording, in [-1, 1).
+    Simultaneous voices are added. Returns samples in [-1, 1), of shape (seconds *
+    rate,).
     """
     samples: FloatArray = _NOISE * rng.standard_normal(round(seconds * rate))
     for segment, voice in turns:

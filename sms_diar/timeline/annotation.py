@@ -85,10 +85,9 @@ class Annotation(Sequence[Turn]):
         builder = AnnotationBuilder()
         for turn in turns:
             if not isinstance(turn, Turn):
+                problem = f"must be of type Turn, got {turn!r}"
                 raise InvalidParameterError(
-                    f"must be of type Turn, got {turn!r}",
-                    owner="Annotation.from_turns",
-                    parameter="turns",
+                    problem, owner="Annotation.from_turns", parameter="turns"
                 )
             segment = turn.segment
             start, end = ticks_of(segment.start), ticks_of(segment.end)
@@ -121,9 +120,8 @@ class Annotation(Sequence[Turn]):
         try:
             row = self._rows[operator.index(index)]
         except IndexError:
-            raise IndexError(
-                f"turn {index} does not exist; the annotation has {len(self)}"
-            ) from None
+            problem = f"turn {index} does not exist; the annotation has {len(self)}"
+            raise IndexError(problem) from None
         return next(self._turns(np.array([row])))
 
     def __iter__(self) -> Iterator[Turn]:
@@ -232,10 +230,7 @@ class AnnotationBuilder:
     ) -> None:
         """Add a line of the current file, with times in ticks.
 
-        Raises
-        ------
-        ValueError
-            If an id is not valid. Readers add the file and the line.
+        Readers add file and line to the ValueError that an invalid id raises.
         """
         codes = (
             _code(self.recordings, recording),
@@ -302,9 +297,8 @@ def refuse_turns_path(owner: str, turns: object) -> None:
 def require_turns(owner: str, name: str, annotation: Annotation) -> None:
     """Raise an error if the annotation has no turns."""
     if not len(annotation):
-        raise InvalidParameterError(
-            "must hold turns, got none", owner=owner, parameter=name
-        )
+        problem = "must hold turns, got none"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 def turn_problems(annotation: Annotation) -> list[Problem]:

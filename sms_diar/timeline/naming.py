@@ -140,12 +140,11 @@ def _check_speakers(
         if speaker not in speakers:
             listed = ", ".join(map(repr, speakers[:_MOST_LISTED]))
             more = ", ..." if len(speakers) > _MOST_LISTED else ""
-            raise InvalidParameterError(
+            problem = (
                 f"must name speakers of the turns, got {speaker!r}; the speakers are "
-                f"{listed}{more}",
-                owner=owner,
-                parameter=name,
+                f"{listed}{more}"
             )
+            raise InvalidParameterError(problem, owner=owner, parameter=name)
     return speakers
 
 

@@ -59,8 +59,6 @@ _MICRO = 10 ** (DECIMALS - 6)
 def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
     """Return the nearest tick; a float means the shortest decimal that it prints as.
 
-    Examples
-    --------
     >>> ticks_of(0.1) + ticks_of(0.2) == ticks_of(0.3)
     True
     """
@@ -71,11 +69,8 @@ def ticks_of(seconds: Decimal | Fraction | float | int | str) -> int:
         return nearest
     elif isinstance(seconds, float):
         if not math.isfinite(seconds):
-            raise InvalidParameterError(
-                f"must be finite, got {seconds!r}",
-                owner="ticks_of",
-                parameter="seconds",
-            )
+            problem = f"must be finite, got {seconds!r}"
+            raise InvalidParameterError(problem, owner="ticks_of", parameter="seconds")
         exact = Decimal(repr(float(seconds)))  # repr of NumPy floats includes the type
     else:
         exact = Decimal(seconds)

@@ -51,7 +51,6 @@ MAX_GAP = 0.2
 
 _EQUAL = 1e-6  # tolerance in seconds for comparing computed times
 
-
 _Speech: TypeAlias = dict[str, list[Segment]]  # segments of each speaker
 
 
@@ -69,10 +68,7 @@ class _Piece(NamedTuple):
 
 
 def labels_to_turns(
-    segments: Mapping[str, Segment],
-    labels: Mapping[str, str],
-    *,
-    max_gap: float = 0.0,
+    segments: Mapping[str, Segment], labels: Mapping[str, str], *, max_gap: float = 0.0
 ) -> list[Turn]:
     """Merge labelled windows into turns that do not overlap.
 
@@ -98,10 +94,9 @@ def labels_to_turns(
     windows: dict[str, list[_Window]] = defaultdict(list)
     for name, speaker in labels.items():
         if name not in segments:
+            problem = f"must cover all labels, got none for {name!r}"
             raise InvalidParameterError(
-                f"must cover all labels, got none for {name!r}",
-                owner="labels_to_turns",
-                parameter="segments",
+                problem, owner="labels_to_turns", parameter="segments"
             )
         if not isinstance(speaker, str):
             raise InvalidParameterError(

@@ -59,11 +59,7 @@ class WindowLayout:
 
 
 def sliding_windows(
-    region: Segment,
-    *,
-    length: float = 1.5,
-    shift: float = 0.75,
-    shortest: float = 0.5,
+    region: Segment, *, length: float = 1.5, shift: float = 0.75, shortest: float = 0.5
 ) -> list[Segment]:
     """Divide one region into windows that cover it exactly.
 
@@ -139,8 +135,6 @@ def times_of_ids(ids: Sequence[str]) -> dict[str, Segment] | None:
     the name of that region. Such times show which windows overlap, but neither the
     position of the region nor its recording.
 
-    Examples
-    --------
     >>> times_of_ids(["call-00000150-00000300"])
     {'call-00000150-00000300': Segment(recording='call', start=1.5, end=3.0)}
     >>> times_of_ids(["speaker-00012-00013"]) is None
@@ -163,10 +157,9 @@ def _check_disjoint(regions: list[Segment]) -> Iterator[Segment]:
             and region.recording == previous.recording
             and region.start < previous.end
         ):
+            problem = f"must not overlap, got {previous} and {region}; merge them first"
             raise InvalidParameterError(
-                f"must not overlap, got {previous} and {region}; merge them first",
-                owner="windows_of_regions",
-                parameter="regions",
+                problem, owner="windows_of_regions", parameter="regions"
             )
         yield region
         previous = region
@@ -183,8 +176,5 @@ def _check(length: float, shift: float, shortest: float) -> None:
     check_positive("windows", "shortest", shortest)
     for name, value in (("shift", shift), ("shortest", shortest)):
         if value > length:
-            raise InvalidParameterError(
-                f"must be at most the length of {length:g} seconds, got {value!r}",
-                owner="windows",
-                parameter=name,
-            )
+            problem = f"must be at most the length of {length:g} seconds, got {value!r}"
+            raise InvalidParameterError(problem, owner="windows", parameter=name)

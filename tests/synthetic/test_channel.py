@@ -8,7 +8,7 @@ import soundfile
 
 from sms_diar.errors import DataFormatError
 from sms_diar.features.mono import ArraySamples
-from sms_diar.synthetic.channel import (
+from sms_diar.synthetic.acoustics import (
     FULL_SCALE,
     Channel,
     PinkNoise,

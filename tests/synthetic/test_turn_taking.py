@@ -15,9 +15,10 @@ from sms_diar.synthetic.conversation import (
     Placement,
     Supply,
     TurnTaking,
+    draw_shares,
     grain_of,
+    plan_conversation,
 )
-from sms_diar.synthetic.turn_taking import draw_shares, plan_conversation
 
 
 def speech(n_speakers, n_passages=34, seed=0):

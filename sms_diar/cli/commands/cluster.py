@@ -8,18 +8,7 @@ from typing import Annotated
 
 from typer import Argument, BadParameter, Option
 
-from sms_diar.cli.options import MaxMemory, memory_budget, output_option
-from sms_diar.cli.options.methods import (
-    KOption,
-    MaxGap,
-    MaxSpeakers,
-    MethodOption,
-    MinSpeakers,
-    NumSpeakers,
-    Seed,
-    ThresholdOption,
-    check_usage,
-)
+from sms_diar.cli.options import MaxMemory, memory_budget, methods, output_option
 from sms_diar.cli.options.recordings import (
     AllowScpCommands,
     SchedulerOption,
@@ -53,9 +42,9 @@ def cluster(
         Path | None,
         Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
     ] = None,
-    method: MethodOption = DEFAULT_METHOD,
-    k: KOption = None,
-    threshold: ThresholdOption = None,
+    method: methods.MethodOption = DEFAULT_METHOD,
+    k: methods.KOption = None,
+    threshold: methods.ThresholdOption = None,
     per_recording: Annotated[
         bool | None,
         Option(
@@ -72,10 +61,10 @@ def cluster(
             "recording."
         ),
     ] = None,
-    num_speakers: NumSpeakers = None,
-    min_speakers: MinSpeakers = None,
-    max_speakers: MaxSpeakers = None,
-    seed: Seed = 0,
+    num_speakers: methods.NumSpeakers = None,
+    min_speakers: methods.MinSpeakers = None,
+    max_speakers: methods.MaxSpeakers = None,
+    seed: methods.Seed = 0,
     tol: Annotated[
         float | None,
         Option(
@@ -84,7 +73,7 @@ def cluster(
             show_default="0.001",
         ),
     ] = None,
-    max_gap: MaxGap = 0.0,
+    max_gap: methods.MaxGap = 0.0,
     scheduler: SchedulerOption = None,
     output: Annotated[
         Path | None,
@@ -115,7 +104,7 @@ def cluster(
     """
     from sms_diar.cli.terminal.progress import NotingProgress
 
-    check_usage(
+    methods.check_usage(
         method,
         num_speakers=num_speakers,
         min_speakers=min_speakers,
@@ -199,19 +188,15 @@ def _check_files(
 ) -> None:
     """Refuse options that need a missing file."""
     if rttm is not None and segments is None:
-        raise BadParameter(
-            "needs the times of the segments; add --segments", param_hint="--rttm"
-        )
+        problem = "needs the times of the segments; add --segments"
+        raise BadParameter(problem, param_hint="--rttm")
     if per_recording and segments is None:
-        raise BadParameter(
-            "needs the recording of each segment; add --segments",
-            param_hint="--per-recording",
-        )
+        problem = "needs the recording of each segment; add --segments"
+        raise BadParameter(problem, param_hint="--per-recording")
     sidecar = Path(f"{embeddings}.json")  # may name an extractor with a back end
     if METHODS[method].needs_plda and plda is None and not sidecar.is_file():
-        raise BadParameter(
-            f"{method} needs a PLDA model; add --plda", param_hint="--method"
-        )
+        problem = f"{method} needs a PLDA model; add --plda"
+        raise BadParameter(problem, param_hint="--method")
 
 
 _OPTIONS = {

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sms_diar.timeline.annotation import Annotation
     from sms_diar.types import Problem, Turn
 
-
 ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[misc]
 """Formats that can be read."""
 
@@ -137,10 +136,8 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         old, _, new = text.partition("=")
         if not old or not new or old in names:
-            raise BadParameter(
-                f"must be OLD=NEW, once for each OLD, got {text!r}",
-                param_hint="--rename",
-            )
+            problem = f"must be OLD=NEW, once for each OLD, got {text!r}"
+            raise BadParameter(problem, param_hint="--rename")
         names[old] = new
     return names
 

@@ -10,20 +10,7 @@ import typer
 from typer import Argument, Option
 
 from sms_diar.cli.errors import note_problems
-from sms_diar.cli.options import JsonOption
-from sms_diar.cli.options.recordings import (
-    AllowCommands,
-    Channel,
-    CmvnMethod,
-    ConfigOption,
-    SchedulerOption,
-    Strict,
-    VadMethod,
-    Workers,
-    changed_front_end,
-    on_scheduler,
-    read_front_end,
-)
+from sms_diar.cli.options import JsonOption, recordings
 from sms_diar.cli.terminal.output import (
     check_outputs,
     echo,
@@ -125,9 +112,9 @@ def features(
             help="Compress features to one byte, as Kaldi does.",
         ),
     ] = False,
-    config: ConfigOption = None,
+    config: recordings.ConfigOption = None,
     cmvn: Annotated[
-        CmvnMethod | None,
+        recordings.CmvnMethod | None,
         Option(
             help="Scope of mean and variance normalisation; a session is the whole "
             "directory.",
@@ -143,16 +130,16 @@ def features(
         ),
     ] = None,
     vad: Annotated[
-        VadMethod | None,
+        recordings.VadMethod | None,
         Option(
             help="Speech detector; other frames are removed.", show_default="energy"
         ),
     ] = None,
-    channel: Channel = None,
-    workers: Workers = 1,
-    scheduler: SchedulerOption = None,
-    allow_commands: AllowCommands = False,
-    strict: Strict = False,
+    channel: recordings.Channel = None,
+    workers: recordings.Workers = 1,
+    scheduler: recordings.SchedulerOption = None,
+    allow_commands: recordings.AllowCommands = False,
+    strict: recordings.Strict = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compute frame features of all segments of a data directory.
@@ -172,11 +159,11 @@ def features(
 
     check_outputs(output, scp, inputs=(directory, config))
     problems: list[Problem] = []
-    front_end = changed_front_end(
-        read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas
+    front_end = recordings.changed_front_end(
+        recordings.read_front_end(config), vad=vad, cmvn=cmvn, deltas=deltas
     )
     try:
-        with on_scheduler(scheduler):
+        with recordings.on_scheduler(scheduler):
             written = write_features(
                 DataDir(directory),
                 output,

@@ -9,17 +9,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from sms_diar.cli.errors import note_problems
-from sms_diar.cli.options import MaxMemory, memory_budget, output_option
-from sms_diar.cli.options.methods import (
-    KOption,
-    MaxSpeakers,
-    MethodOption,
-    MinSpeakers,
-    NumSpeakers,
-    Seed,
-    ThresholdOption,
-    check_usage,
-)
+from sms_diar.cli.options import MaxMemory, memory_budget, methods, output_option
 from sms_diar.cli.options.recordings import (
     AllowCommands,
     SchedulerOption,
@@ -66,12 +56,12 @@ def diarize(
     output: TurnFiles = None,
     turn_format: TurnFormatOption = None,
     split: SplitFolder = None,
-    method: MethodOption = DEFAULT_METHOD,
-    k: KOption = None,
-    threshold: ThresholdOption = None,
-    num_speakers: NumSpeakers = None,
-    min_speakers: MinSpeakers = None,
-    max_speakers: MaxSpeakers = None,
+    method: methods.MethodOption = DEFAULT_METHOD,
+    k: methods.KOption = None,
+    threshold: methods.ThresholdOption = None,
+    num_speakers: methods.NumSpeakers = None,
+    min_speakers: methods.MinSpeakers = None,
+    max_speakers: methods.MaxSpeakers = None,
     model: Annotated[
         str,
         Option(
@@ -127,7 +117,7 @@ def diarize(
     enrol_threshold: Annotated[
         float, Option(help="Minimum probability to assign an enrolled name.")
     ] = 0.5,
-    seed: Seed = 0,
+    seed: methods.Seed = 0,
     workers: Annotated[
         int,
         Option(
@@ -169,7 +159,7 @@ def diarize(
     from sms_diar.cli.terminal.progress import TerminalProgress
 
     progress = TerminalProgress()
-    check_usage(
+    methods.check_usage(
         method,
         num_speakers=num_speakers,
         min_speakers=min_speakers,
@@ -274,7 +264,6 @@ def _channel(text: str | None) -> int | str | None:
     if text is None or text == "each":
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise BadParameter(
-            f"must be a number from 1, or 'each', got {text!r}", param_hint="--channel"
-        )
+        problem = f"must be a number from 1, or 'each', got {text!r}"
+        raise BadParameter(problem, param_hint="--channel")
     return int(text)

@@ -10,21 +10,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from sms_diar.cli.errors import note_problems
-from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget
-from sms_diar.cli.options.recordings import (
-    ALL_CORES,
-    AllowCommands,
-    Channel,
-    CmvnMethod,
-    ConfigOption,
-    SchedulerOption,
-    Strict,
-    VadMethod,
-    Workers,
-    changed_front_end,
-    on_scheduler,
-    read_front_end,
-)
+from sms_diar.cli.options import JsonOption, MaxMemory, memory_budget, recordings
 from sms_diar.cli.terminal.output import (
     check_outputs,
     echo,
@@ -36,11 +22,9 @@ from sms_diar.cli.terminal.output import (
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
-
 app = typer.Typer(
     name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
 )
-
 
 Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
 """Covariance types of the background model."""
@@ -75,12 +59,13 @@ def train(
             min=1, help="Number of best Gaussians used per frame.", show_default="all"
         ),
     ] = None,
-    config: ConfigOption = None,
+    config: recordings.ConfigOption = None,
     vad: Annotated[
-        VadMethod | None, Option(help="Speech detector.", show_default="energy")
+        recordings.VadMethod | None,
+        Option(help="Speech detector.", show_default="energy"),
     ] = None,
     cmvn: Annotated[
-        CmvnMethod | None,
+        recordings.CmvnMethod | None,
         Option(
             help="Scope of cepstral normalisation; a session is a data directory. "
             "Normalising single short segments removes speaker information.",
@@ -103,11 +88,11 @@ def train(
         bool, Option("--fresh", help="Ignore an existing checkpoint and start over.")
     ] = False,
     max_memory: MaxMemory = None,
-    channel: Channel = None,
-    workers: Workers = ALL_CORES,
-    scheduler: SchedulerOption = None,
-    allow_commands: AllowCommands = False,
-    strict: Strict = False,
+    channel: recordings.Channel = None,
+    workers: recordings.Workers = recordings.ALL_CORES,
+    scheduler: recordings.SchedulerOption = None,
+    allow_commands: recordings.AllowCommands = False,
+    strict: recordings.Strict = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a background model and a total variability matrix on speech.
@@ -134,7 +119,9 @@ def train(
         from sms_diar.pipeline.train.models import write_ivector_model
 
     check_outputs(output, inputs=(*directories, config))
-    front_end = changed_front_end(read_front_end(config), vad=vad, cmvn=cmvn)
+    front_end = recordings.changed_front_end(
+        recordings.read_front_end(config), vad=vad, cmvn=cmvn
+    )
     budget = memory_budget(max_memory)
     checkpoint = checkpoint_path(output)
     if fresh:
@@ -151,7 +138,7 @@ def train(
     )
     problems: list[Problem] = []
     with (
-        on_scheduler(scheduler),
+        recordings.on_scheduler(scheduler),
         interruptible("run the same command again to go on from here"),
     ):
         model = train_ivectors(
@@ -200,17 +187,18 @@ def extract(
         ),
     ] = None,
     vad: Annotated[
-        VadMethod | None, Option(help="Speech detector.", show_default="from the model")
+        recordings.VadMethod | None,
+        Option(help="Speech detector.", show_default="from the model"),
     ] = None,
     cmvn: Annotated[
-        CmvnMethod | None,
+        recordings.CmvnMethod | None,
         Option(help="Scope of cepstral normalisation.", show_default="from the model"),
     ] = None,
-    channel: Channel = None,
-    workers: Workers = ALL_CORES,
-    scheduler: SchedulerOption = None,
-    allow_commands: AllowCommands = False,
-    strict: Strict = False,
+    channel: recordings.Channel = None,
+    workers: recordings.Workers = recordings.ALL_CORES,
+    scheduler: recordings.SchedulerOption = None,
+    allow_commands: recordings.AllowCommands = False,
+    strict: recordings.Strict = False,
     as_json: JsonOption = False,
 ) -> None:
     """Extract one i-vector per segment of a data directory.
@@ -235,16 +223,15 @@ def extract(
         )
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
-        raise BadParameter(
-            f"must end in .ark, .npz, .csv or .tsv, got {output}", param_hint="-o"
-        )
+        problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
+        raise BadParameter(problem, param_hint="-o")
     check_outputs(*embedding_files(output), inputs=(directory, model))
     path = require_model_path() if model is None else model
     chosen = read_ivector_model(path)
-    front_end = changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
+    front_end = recordings.changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
     problems: list[Problem] = []
     try:
-        with on_scheduler(scheduler):
+        with recordings.on_scheduler(scheduler):
             vectors = extract_ivectors(
                 Speech(DataDir(directory), front_end),
                 chosen.extractor,

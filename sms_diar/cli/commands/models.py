@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="models", invoke_without_command=True)
 
-
 NamesArgument = Annotated[
     list[str], Argument(metavar="NAME", help="Names listed by 'sms-diar models'.")
 ]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sms_diar.scoring.backend import BackEnd
     from sms_diar.types import PldaModel
 
-
 app = typer.Typer(
     name="plda", help="Train, adapt and apply PLDA models.", no_args_is_help=True
 )
@@ -166,10 +165,8 @@ def train(
         table = read_embeddings(embeddings, allow_commands=allow_commands)
         advance()
         if labels is None and Path(table.source).suffix != ".npz":
-            raise BadParameter(
-                "is required, because only an npz file can contain the speakers",
-                param_hint="LABELS",
-            )
+            problem = "is required, because only an npz file can contain the speakers"
+            raise BadParameter(problem, param_hint="LABELS")
         vectors, speakers = labelled_embeddings(table, labels, intersect=intersect)
         progress.say(f"{len(vectors)} vectors of {len(set(speakers))} speakers")
         advance()
@@ -257,10 +254,8 @@ def adapt(
     is_backend = isinstance(loaded, BackEnd)
     if output.suffix == (".plda" if is_backend else ".npz"):
         kind = "a back end (npz)" if is_backend else "a Kaldi PLDA file"
-        raise BadParameter(
-            f"ends in {output.suffix}, but {model} is {kind} and so is the result",
-            param_hint="-o",
-        )
+        problem = f"ends in {output.suffix}, but {model} is {kind} and so is the result"
+        raise BadParameter(problem, param_hint="-o")
     with TerminalProgress().track("plda adapt", 2) as advance:
         vectors = read_embeddings(embeddings, allow_commands=allow_commands)
         refuse_transform(loaded, model, transform)
@@ -316,17 +311,15 @@ def _parse_shrinkage(text: str | None) -> Shrinkage | None:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 1.0:
-        raise BadParameter(
-            f"must be a number in [0, 1] or auto, got {text}", param_hint="--shrinkage"
-        )
+        problem = f"must be a number in [0, 1] or auto, got {text}"
+        raise BadParameter(problem, param_hint="--shrinkage")
     return value
 
 
 def _parse_components(dim: int | None, energy: float | None) -> int | float | None:
     if dim is not None and energy is not None:
-        raise BadParameter(
-            "cannot be combined; specify one of them", param_hint="--dim and --energy"
-        )
+        problem = "cannot be combined; specify one of them"
+        raise BadParameter(problem, param_hint="--dim and --energy")
     if energy is not None and not 0.0 < energy < 1.0:
         raise BadParameter(f"must be in (0, 1), got {energy}", param_hint="--energy")
     return energy if dim is None else dim
@@ -401,14 +394,11 @@ def score(
         from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms
 
     if (trials is None) != all_pairs:
-        raise BadParameter(
-            "specify exactly one of the two", param_hint="--trials or --all-pairs"
-        )
+        problem = "specify exactly one of the two"
+        raise BadParameter(problem, param_hint="--trials or --all-pairs")
     if as_json and output is None:
-        raise BadParameter(
-            "requires -o, because the scores are written to standard output",
-            param_hint="--json",
-        )
+        problem = "requires -o, because the scores are written to standard output"
+        raise BadParameter(problem, param_hint="--json")
     budget = memory_budget(max_memory)
     check_outputs(output, inputs=(model, enrol, test, trials, average, transform))
     loaded, _ = read_plda_model(model)

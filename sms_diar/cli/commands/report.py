@@ -8,14 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from sms_diar.cli.options import scoring
 from sms_diar.cli.options.recordings import AllowCommands
-from sms_diar.cli.options.scoring import (
-    Collar,
-    ConventionName,
-    IgnoreOverlap,
-    Rules,
-    UemFile,
-)
 from sms_diar.cli.terminal.output import check_outputs, note, note_written
 
 
@@ -43,10 +37,10 @@ def report(
     ref: Annotated[
         str | None, Option(metavar="RTTM", help="Reference turns, used to mark errors.")
     ] = None,
-    uem: UemFile = None,
-    convention: ConventionName = Rules.sms_diar,
-    collar: Collar = 0.0,
-    ignore_overlap: IgnoreOverlap = False,
+    uem: scoring.UemFile = None,
+    convention: scoring.ConventionName = scoring.Rules.sms_diar,
+    collar: scoring.Collar = 0.0,
+    ignore_overlap: scoring.IgnoreOverlap = False,
     title: Annotated[
         str | None,
         Option(help="Title of the page.", show_default="name of the recording"),

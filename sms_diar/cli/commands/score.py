@@ -16,21 +16,12 @@ import typer
 from typer import Argument, BadParameter, Option
 from typer.core import TyperCommand
 
-from sms_diar.cli.options import output_option
+from sms_diar.cli.options import output_option, scoring
 from sms_diar.cli.options.recordings import SchedulerOption, on_scheduler
-from sms_diar.cli.options.scoring import (
-    Collar,
-    ConventionName,
-    IgnoreOverlap,
-    Rules,
-    UemFile,
-    rule_option,
-)
 from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note
 
 if TYPE_CHECKING:
     from sms_diar.report.score_report import ScoreReport, SystemsReport
-
 
 Layout = StrEnum("Layout", ["table", "markdown", "latex", "csv"])
 """Formats of a table."""
@@ -40,7 +31,6 @@ ExtentChoice = StrEnum("ExtentChoice", ["reference", "joint"])
 
 IntervalChoice = StrEnum("IntervalChoice", ["bca", "percentile"])
 """Types of bootstrap intervals."""
-
 
 _interval = partial(Option, rich_help_panel="Intervals")
 
@@ -71,21 +61,21 @@ def score(
         list[str] | None,
         Option("-s", "--sys", metavar="SYS...", help="Files of one system."),
     ] = None,
-    uem: UemFile = None,
-    convention: ConventionName = Rules.sms_diar,
-    collar: Collar = 0.0,
+    uem: scoring.UemFile = None,
+    convention: scoring.ConventionName = scoring.Rules.sms_diar,
+    collar: scoring.Collar = 0.0,
     collar_total: Annotated[
         float | None,
-        rule_option(
+        scoring.rule_option(
             min=0.0,
             metavar="SECONDS",
             help="Total width of the collar on both sides (pyannote's collar).",
         ),
     ] = None,
-    ignore_overlap: IgnoreOverlap = False,
+    ignore_overlap: scoring.IgnoreOverlap = False,
     extent: Annotated[
         ExtentChoice | None,
-        rule_option(
+        scoring.rule_option(
             help="Scored extent without a UEM: the extent of the reference, or of "
             "reference and hypothesis together.",
             show_default="by convention",
@@ -280,13 +270,11 @@ def _check_usage(
     if errors is not None and len(hypotheses) > 1:
         raise BadParameter("requires a single system", param_hint="--errors")
     if collar_total is not None and collar:
-        raise BadParameter(
-            "cannot be combined with --collar", param_hint="--collar-total"
-        )
+        problem = "cannot be combined with --collar"
+        raise BadParameter(problem, param_hint="--collar-total")
     if measure not in RATES:
-        raise BadParameter(
-            f"{measure!r} is not one of {', '.join(RATES)}", param_hint="--measure"
-        )
+        problem = f"{measure!r} is not one of {', '.join(RATES)}"
+        raise BadParameter(problem, param_hint="--measure")
 
 
 def _score_labels(
@@ -362,15 +350,11 @@ def sides_of(
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Return the files of the reference, and the files of each system by name."""
     if bool(ref) != bool(of_system):
-        raise BadParameter(
-            "-r and -s are required together: -r REF... -s SYS...",
-            param_hint="-r" if ref else "-s",
-        )
+        problem = "-r and -s are required together: -r REF... -s SYS..."
+        raise BadParameter(problem, param_hint="-r" if ref else "-s")
     if ref and files:
-        raise BadParameter(
-            f"unexpected argument {files[0]!r}: list files after -r or -s",
-            param_hint="REF HYP",
-        )
+        problem = f"unexpected argument {files[0]!r}: list files after -r or -s"
+        raise BadParameter(problem, param_hint="REF HYP")
     if not ref and len(files) < 2:
         raise BadParameter(
             "a reference and at least one system are required: REF HYP..., or "

@@ -47,21 +47,15 @@ def check_usage(
 ) -> None:
     """Refuse conflicting options, and `options` that the method does not have."""
     if num_speakers is not None and (min_speakers or max_speakers):
-        raise BadParameter(
-            "cannot be combined with --min-speakers or --max-speakers",
-            param_hint="--num-speakers",
-        )
+        problem = "cannot be combined with --min-speakers or --max-speakers"
+        raise BadParameter(problem, param_hint="--num-speakers")
     if min_speakers and max_speakers and min_speakers > max_speakers:
-        raise BadParameter(
-            f"{min_speakers} is greater than --max-speakers {max_speakers}",
-            param_hint="--min-speakers",
-        )
+        problem = f"{min_speakers} is greater than --max-speakers {max_speakers}"
+        raise BadParameter(problem, param_hint="--min-speakers")
     for name, value in options.items():
         if value is not None and name not in METHODS[method].options:
-            raise BadParameter(
-                f"is not an option of {method}; it applies to {_owners(name)}",
-                param_hint=SWITCHES[name],
-            )
+            problem = f"is not an option of {method}; it applies to {_owners(name)}"
+            raise BadParameter(problem, param_hint=SWITCHES[name])
 
 
 def _owners(option: str) -> str:

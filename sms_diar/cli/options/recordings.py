@@ -17,7 +17,6 @@ from sms_diar.cli.terminal.output import note
 if TYPE_CHECKING:
     from sms_diar.features.front_end import FrontEnd
 
-
 AllowCommands = Annotated[
     bool,
     Option(

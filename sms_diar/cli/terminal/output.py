@@ -16,7 +16,6 @@ from sms_diar._text import shown_lines
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
-
 SOME_FAILED = 3
 """Exit code if some recordings were skipped and the others succeeded."""
 

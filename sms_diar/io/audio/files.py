@@ -297,10 +297,8 @@ class _Decoded(_SoundFile):
         except (ValueError, DataFormatError) as error:
             self._folder.cleanup()
             reason = getattr(error, "problem", str(error))
-            raise DataFormatError(
-                f"{problem.problem}, and ffmpeg cannot decode it ({reason})",
-                path=path,
-            ) from error
+            message = f"{problem.problem}, and ffmpeg cannot decode it ({reason})"
+            raise DataFormatError(message, path=path) from error
         self._path = path  # for messages
 
     def close(self) -> None:

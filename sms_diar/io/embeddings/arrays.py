@@ -63,9 +63,8 @@ def read_speakers(path: str | Path) -> dict[str, str]:
     speakers = _as_strings(arrays[key], path, key)
     ids = _as_ids(arrays, path, len(speakers))
     if len(ids) != len(speakers):
-        raise DataFormatError(
-            f"{len(ids)} ids, but {len(speakers)} speakers in {key!r}", path=path
-        )
+        problem = f"{len(ids)} ids, but {len(speakers)} speakers in {key!r}"
+        raise DataFormatError(problem, path=path)
     return dict(zip(ids, speakers, strict=True))
 
 
@@ -99,10 +98,9 @@ def write_npz_into(
     if speakers is not None:
         missing = next((name for name in embeddings.ids if name not in speakers), None)
         if missing is not None:
+            problem = f"must contain every id, but {missing!r} is missing"
             raise InvalidParameterError(
-                f"must contain every id, but {missing!r} is missing",
-                owner="write_npz",
-                parameter="speakers",
+                problem, owner="write_npz", parameter="speakers"
             )
         arrays["spk"] = np.array([speakers[name] for name in embeddings.ids], np.str_)
     with file.open("wb") as out:
@@ -123,9 +121,8 @@ def read_npy(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     else:
         ids = read_ids(beside)
         if len(ids) != len(vectors):
-            raise DataFormatError(
-                f"{len(vectors)} vectors, but {len(ids)} ids in {beside}", path=path
-            )
+            problem = f"{len(vectors)} vectors, but {len(ids)} ids in {beside}"
+            raise DataFormatError(problem, path=path)
     return checked_set(ids, vectors, path)
 
 
@@ -241,9 +238,8 @@ def _as_strings(array: AnyArray, path: str | Path, key: str) -> list[str]:
         try:
             return [value.decode("utf-8") for value in array.tolist()]
         except UnicodeDecodeError as error:
-            raise DataFormatError(
-                f"array {key!r} is not UTF-8 ({error.reason})", path=path
-            ) from None
+            problem = f"array {key!r} is not UTF-8 ({error.reason})"
+            raise DataFormatError(problem, path=path) from None
 
 
 def _ids_beside(path: str | Path, n_vectors: int) -> Path | None:
@@ -342,10 +338,8 @@ def _array(stream: IO[bytes], size: int, owner: str, path: str | Path) -> AnyArr
             path=path,
         )
     if dtype.kind not in _KINDS or not dtype.itemsize or min(shape, default=0) < 0:
-        raise DataFormatError(
-            f"{owner} must contain numbers or text, got {dtype} of shape {shape}",
-            path=path,
-        )
+        problem = f"{owner} must contain numbers or text, got {dtype} of shape {shape}"
+        raise DataFormatError(problem, path=path)
     n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes > size:
         raise DataFormatError(

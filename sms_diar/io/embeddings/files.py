@@ -117,11 +117,8 @@ def write_embeddings(
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".ark", ".npz", ".csv", ".tsv"):
-        raise InvalidParameterError(
-            f"must end in .ark, .npz, .csv or .tsv, got {str(path)!r}",
-            owner="write_embeddings",
-            parameter="path",
-        )
+        problem = f"must end in .ark, .npz, .csv or .tsv, got {str(path)!r}"
+        raise InvalidParameterError(problem, owner="write_embeddings", parameter="path")
     written = embedding_files(path)
     scp = written[1] if suffix == ".ark" else None
     beside = written[len(written) // 2 :]
@@ -174,9 +171,8 @@ def _read_extractor(path: Path) -> str | None:
         record = parse_json(beside.read_text(encoding="utf-8"))
         extractor, digest = record["extractor"], record.get("sha256")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataFormatError(
-            f'must be {{"extractor": "..."}} ({error!r})', path=beside
-        ) from None
+        problem = f'must be {{"extractor": "..."}} ({error!r})'
+        raise DataFormatError(problem, path=beside) from None
     if digest is not None and digest != _digest(path):
         raise DataFormatError(
             f"does not match {path.name}, which was changed later, or whose writing "
@@ -185,7 +181,6 @@ def _read_extractor(path: Path) -> str | None:
             path=beside,
         )
     if not isinstance(extractor, str):
-        raise DataFormatError(
-            f"extractor must be a string, got {extractor!r}", path=beside
-        )
+        problem = f"extractor must be a string, got {extractor!r}"
+        raise DataFormatError(problem, path=beside)
     return extractor

@@ -148,9 +148,8 @@ def _ids_of_frame(
     if column is not None and not all(map(_is_id, frame.iloc[:, column])):
         if not lists:
             row = next(r for r, v in enumerate(frame.iloc[:, column]) if not _is_id(v))
-            raise DataFormatError(
-                f"row {row} has no id in column {names[column]!r}", path=path
-            )
+            problem = f"row {row} has no id in column {names[column]!r}"
+            raise DataFormatError(problem, path=path)
         column = None  # such as "audio" with the audio itself
     if column is None:
         index = frame.index
@@ -181,9 +180,8 @@ def _vector_column(names: list[str], lists: list[int], path: str | Path) -> int:
     chosen = named or lists
     if len(chosen) > 1:
         listed = ", ".join(repr(names[column]) for column in chosen)
-        raise DataFormatError(
-            f"several columns contain lists ({listed}); keep one of them", path=path
-        )
+        problem = f"several columns contain lists ({listed}); keep one of them"
+        raise DataFormatError(problem, path=path)
     return chosen[0]
 
 
@@ -203,9 +201,8 @@ def _stacked(
         elif rows and len(row) != len(rows[0]):
             problem = f"has {len(row)} numbers, row 0 has {len(rows[0])}"
         if problem:
-            raise DataFormatError(
-                f"column {name!r}: row {number} ({ids[number]!r}) {problem}", path=path
-            )
+            message = f"column {name!r}: row {number} ({ids[number]!r}) {problem}"
+            raise DataFormatError(message, path=path)
         rows.append(row)
     return as_doubles(rows)
 
@@ -250,11 +247,8 @@ class _RowParser:
 
     def add(self, row: list[str], line: int) -> None:
         if len(row) != self._n_columns:
-            raise DataFormatError(
-                f"{len(row)} columns, the first row has {self._n_columns}",
-                path=self._path,
-                line=line,
-            )
+            problem = f"{len(row)} columns, the first row has {self._n_columns}"
+            raise DataFormatError(problem, path=self._path, line=line)
         values = [
             self._number(text, column, line)
             for column, text in enumerate(row)
@@ -309,9 +303,8 @@ class _RowParser:
             problem = f"contains {text}; remove or repair the vector"
         else:
             return value
-        raise DataFormatError(
-            f"{self._title(column)} {problem}", path=self._path, line=line
-        )
+        message = f"{self._title(column)} {problem}"
+        raise DataFormatError(message, path=self._path, line=line)
 
     def _title(self, column: int) -> str:
         named = "" if self._header is None else f" ({self._header[column]!r})"
@@ -378,9 +371,8 @@ def _lines(stream: BinaryIO, path: str | Path) -> Iterator[str]:
         try:
             yield raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise DataFormatError(
-                f"not UTF-8 ({error.reason})", path=path, line=number
-            ) from None
+            problem = f"not UTF-8 ({error.reason})"
+            raise DataFormatError(problem, path=path, line=number) from None
 
 
 def _parsed(text: str) -> float | None:
@@ -406,11 +398,10 @@ def read_json_lines(source: Readable, *, name: str | None = None) -> EmbeddingSe
             except ValueError as error:
                 raise DataFormatError(str(error), path=path, line=number) from None
             if vectors and len(vector) != len(vectors[0]):
-                raise DataFormatError(
-                    f"{len(vector)} numbers, the first vector has {len(vectors[0])}",
-                    path=path,
-                    line=number,
+                problem = (
+                    f"{len(vector)} numbers, the first vector has {len(vectors[0])}"
                 )
+                raise DataFormatError(problem, path=path, line=number)
             vectors.append(vector)
     return checked_set(_json_ids(ids, path), np.array(vectors, dtype=np.float64), path)
 
@@ -455,7 +446,6 @@ def _json_ids(ids: list[str | None], path: str | Path) -> list[str]:
     if not names:
         return row_ids(len(ids))
     if len(names) != len(ids):
-        raise DataFormatError(
-            f"{len(ids) - len(names)} of {len(ids)} lines have no id", path=path
-        )
+        problem = f"{len(ids) - len(names)} of {len(ids)} lines have no id"
+        raise DataFormatError(problem, path=path)
     return names

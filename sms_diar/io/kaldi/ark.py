@@ -80,9 +80,8 @@ def read_binary(
     shape = tuple(_read_size(source, where) for _ in range(rank))
     if ndim is not None and rank != ndim:
         sizes = " x ".join(map(str, shape))
-        raise _wrong_kind(
-            f"{where} is a {_SHAPES[rank]} ({token}, {sizes})", source, ndim
-        )
+        problem = f"{where} is a {_SHAPES[rank]} ({token}, {sizes})"
+        raise _wrong_kind(problem, source, ndim)
     dtype = DTYPES[width]
     size = math.prod(shape) * dtype.itemsize
     data = source.read(size)
@@ -101,15 +100,13 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
     if source.peek(1) != b"[":
         got = source.peek(20).split()[:1]
         shown = repr(got[0].decode("utf-8", "backslashreplace")) if got else "the end"
-        raise source.fault(
-            f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}", line
-        )
+        problem = f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}"
+        raise source.fault(problem, line)
     source.read(1)
     body = source.until(_BRACKET)
     if source.peek(1) != b"]":
-        raise source.fault(
-            f"{owner} has no closing bracket; the file is truncated or damaged", line
-        )
+        problem = f"{owner} has no closing bracket; the file is truncated or damaged"
+        raise source.fault(problem, line)
     source.read(1)
     rank = 2 if b"\n" in body or b";" in body else 1
     if ndim is not None and rank != ndim:
@@ -160,11 +157,8 @@ def narrowed(array: npt.ArrayLike, *, owner: str, dtype: str) -> AnyArray:
     if not np.isfinite(values).all():
         worst = wide.flat[int(np.argmin(np.isfinite(values)))]
         remedy = "; store doubles" if np.isfinite(worst) else ""
-        raise InvalidParameterError(
-            f"must be finite as {dtype}s, got {float(worst)!r}{remedy}",
-            owner=owner,
-            parameter="numbers",
-        )
+        problem = f"must be finite as {dtype}s, got {float(worst)!r}{remedy}"
+        raise InvalidParameterError(problem, owner=owner, parameter="numbers")
     return values
 
 
@@ -350,11 +344,8 @@ def write_ark_into(
     """
     for name in ids:
         if not is_name(name) or name.split() != [name]:
-            raise InvalidParameterError(
-                f"must be words without blanks, got {name!r}",
-                owner="write_ark",
-                parameter="ids",
-            )
+            problem = f"must be words without blanks, got {name!r}"
+            raise InvalidParameterError(problem, owner="write_ark", parameter="ids")
     rows = EmbeddingSet(
         tuple(ids), np.asarray(vectors, dtype=np.float64), source="write_ark"
     )
@@ -389,9 +380,8 @@ def _read_id(source: ByteSource) -> str:
     try:
         name = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise source.fault(
-            f"the id at byte {start} is not UTF-8: {raw[:40]!r}"
-        ) from None
+        problem = f"the id at byte {start} is not UTF-8: {raw[:40]!r}"
+        raise source.fault(problem) from None
     source.skip(b" \t")
     if not source.peek(1).strip(b"\r\n"):
         raise source.fault(

@@ -8,25 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingFileError,
-)
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.io.audio.recording import AudioSource, Piece, Recording, audio_path
-from sms_diar.io.kaldi.tables import (
-    TO_THE_END,
-    invert,
-    parse_audio,
-    parse_span,
-    read_reco2dur,
-    read_reco2num_spk,
-    read_segments,
-    read_spk2gender,
-    read_spk2utt,
-    read_utt2spk,
-    read_wav_scp,
-)
+from sms_diar.io.kaldi import tables
 from sms_diar.io.kaldi.validate import UNSORTED, scan_table
 from sms_diar.types import Problem, Segment
 
@@ -58,14 +42,14 @@ class DataDir:
     @cached_property
     def audio(self) -> Mapping[str, AudioSource]:
         """Audio source of each recording, from `wav.scp`."""
-        return MappingProxyType(read_wav_scp(self.path / "wav.scp"))
+        return MappingProxyType(tables.read_wav_scp(self.path / "wav.scp"))
 
     @cached_property
     def durations(self) -> Mapping[str, float] | None:
         """Length of each recording in seconds, or None without `reco2dur`."""
         if not self.has("reco2dur"):
             return None
-        return MappingProxyType(read_reco2dur(self.path / "reco2dur"))
+        return MappingProxyType(tables.read_reco2dur(self.path / "reco2dur"))
 
     @cached_property
     def segments(self) -> Mapping[str, Segment]:
@@ -75,7 +59,9 @@ class DataDir:
         as in Kaldi, and the length from `reco2dur`.
         """
         if self.has("segments"):
-            read = read_segments(self.path / "segments", durations=self.durations)
+            read = tables.read_segments(
+                self.path / "segments", durations=self.durations
+            )
             return MappingProxyType(read)
         if self.durations is None:
             raise MissingFileError(
@@ -89,14 +75,14 @@ class DataDir:
     @cached_property
     def utt2spk(self) -> Mapping[str, str]:
         """Speaker of each segment id."""
-        return MappingProxyType(read_utt2spk(self.path / "utt2spk"))
+        return MappingProxyType(tables.read_utt2spk(self.path / "utt2spk"))
 
     @cached_property
     def spk2utt(self) -> Mapping[str, tuple[str, ...]]:
         """Segment ids of each speaker, from `spk2utt` or else from `utt2spk`."""
         if self.has("spk2utt"):
-            return MappingProxyType(read_spk2utt(self.path / "spk2utt"))
-        inverse = invert(self.utt2spk)
+            return MappingProxyType(tables.read_spk2utt(self.path / "spk2utt"))
+        inverse = tables.invert(self.utt2spk)
         return MappingProxyType(
             {speaker: tuple(inverse[speaker]) for speaker in sorted(inverse)}
         )
@@ -106,14 +92,14 @@ class DataDir:
         """Number of speakers of each recording, or None without `reco2num_spk`."""
         if not self.has("reco2num_spk"):
             return None
-        return MappingProxyType(read_reco2num_spk(self.path / "reco2num_spk"))
+        return MappingProxyType(tables.read_reco2num_spk(self.path / "reco2num_spk"))
 
     @cached_property
     def spk2gender(self) -> Mapping[str, str] | None:
         """``"f"`` or ``"m"`` for each speaker, or None without `spk2gender`."""
         if not self.has("spk2gender"):
             return None
-        return MappingProxyType(read_spk2gender(self.path / "spk2gender"))
+        return MappingProxyType(tables.read_spk2gender(self.path / "spk2gender"))
 
     def wav_path(self, recording: str) -> Path:
         """Return the path of the audio file of a recording, which must exist.
@@ -123,11 +109,8 @@ class DataDir:
         """
         table = self.path / "wav.scp"
         if recording not in self.audio:
-            raise InvalidParameterError(
-                f"must be listed in {table}, got {recording!r}",
-                owner="DataDir",
-                parameter="recording",
-            )
+            problem = f"must be listed in {table}, got {recording!r}"
+            raise InvalidParameterError(problem, owner="DataDir", parameter="recording")
         source = self.audio[recording]
         if source.is_command or source.is_archive:
             what = "a command" if source.is_command else "an offset in an archive"
@@ -160,7 +143,7 @@ def list_recordings(
     segments of recordings that are not in `wav.scp`, are skipped and returned as
     problems, so that they do not cost the results of all others.
     """
-    table = scan_table(data.path / "wav.scp", parse_audio)
+    table = scan_table(data.path / "wav.scp", tables.parse_audio)
     if not table.exists:
         raise MissingFileError(f"{table.path}: no such file")
     problems = _serious(table.problems)
@@ -183,11 +166,8 @@ def list_recordings(
     if ids is not None and not selected.issuperset(ids):
         missing = sorted(set(ids) - selected)
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InvalidParameterError(
-            f"must be segments of the data directory, got {missing[0]!r}{more}",
-            owner=str(data.path),
-            parameter="ids",
-        )
+        problem = f"must be segments of the data directory, got {missing[0]!r}{more}"
+        raise InvalidParameterError(problem, owner=str(data.path), parameter="ids")
     recordings = [
         Recording(name, row.value, data.path, tuple(pieces[name]))
         for name, row in table.rows.items()
@@ -214,14 +194,14 @@ def _pieces(
             piece = Piece(name, segment.start, segment.end)
             yield name, segment.recording, piece, None
         return
-    table = scan_table(data.path / "segments", parse_span)
+    table = scan_table(data.path / "segments", tables.parse_span)
     if not table.exists:
         yield from _whole_recordings(recordings)
         return
     problems += _serious(table.problems)
     for name, row in table.rows.items():
         span = row.value
-        end = None if span.end == TO_THE_END else span.end
+        end = None if span.end == tables.TO_THE_END else span.end
         yield name, span.recording, Piece(name, span.start, end), row.line
 
 

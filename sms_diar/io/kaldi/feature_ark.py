@@ -25,13 +25,8 @@ _ENOUGH_ROWS = 9
 class FeatureArk:
     """Writer of matrices to an open ark that records their offsets.
 
-    Parameters
-    ----------
-    stream : binary file
-        Stream to write to.
-    compress : bool, default=False
-        Store one byte per number (Kaldi's default compression of features). The
-        restored numbers have an error of about one percent of the range of a column.
+    `compress` stores one byte per number (Kaldi's default compression of features),
+    with an error of about one percent of the range of a column.
     """
 
     def __init__(self, stream: BinaryIO, *, compress: bool = False) -> None:

@@ -59,11 +59,7 @@ def read_plda(path: str | Path) -> PldaModel:
         psi = read(source, "psi", ndim=1)
         _expect_end(source)
         try:
-            return PldaModel(
-                as_doubles(mean),
-                as_doubles(transform),
-                as_doubles(psi),
-            )
+            return PldaModel(as_doubles(mean), as_doubles(transform), as_doubles(psi))
         except InvalidParameterError as error:
             raise DataFormatError(str(error), path=path) from None
 

@@ -101,15 +101,8 @@ def parse_scp(source: ByteSource) -> Iterator[tuple[int, str, ScpEntry]]:
 
 
 def parse_entry(text: str) -> ScpEntry:
-    """Parse one line.
+    """Parse one line; `parse_scp` adds file and line to the ValueError of a bad line.
 
-    Raises
-    ------
-    ValueError
-        If the line is invalid; `parse_scp` adds the file and line.
-
-    Examples
-    --------
     >>> parse_entry("a exp/x.ark:12[0:3]")
     ScpEntry(id='a', path='exp/x.ark', offset=12, span=(0, 3), command=None)
     """

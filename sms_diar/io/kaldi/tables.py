@@ -16,12 +16,7 @@ from typing import NamedTuple, TypeVar
 from sms_diar._files import write_text
 from sms_diar._validation import check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import (
-    check_field,
-    check_fields,
-    split_fields,
-    strict_lines,
-)
+from sms_diar.io._lines import check_field, check_fields, split_fields, strict_lines
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.timeline.ticks import format_seconds, parse_seconds
 from sms_diar.types import Segment
@@ -173,12 +168,10 @@ def read_spk2utt(path: str | Path) -> dict[str, tuple[str, ...]]:
     for number, text, speaker, ids in _rows(path, parse_speaker, "spk2utt"):
         for name in ids:
             if name in owner:
-                raise DataFormatError(
-                    f"id {name!r} is listed twice, first for speaker {owner[name]!r}",
-                    path=path,
-                    line=number,
-                    text=text,
+                problem = (
+                    f"id {name!r} is listed twice, first for speaker {owner[name]!r}"
                 )
+                raise DataFormatError(problem, path=path, line=number, text=text)
             owner[name] = speaker
         speakers[speaker] = ids
     return speakers

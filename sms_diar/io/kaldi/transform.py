@@ -23,11 +23,7 @@ import numpy.typing as npt
 
 from sms_diar._files import replacing
 from sms_diar._validation import check_choice, check_path, refuse_path
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingExtraError,
-)
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
 from sms_diar.io._bytes import ByteSource, open_source
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
@@ -40,13 +36,7 @@ _VBX_PARTS = ("mean1", "lda", "mean2")
 
 @dataclass(frozen=True, eq=False)
 class Centering:
-    """Subtract a mean: Kaldi's ``mean.vec``.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (d,)
-        Mean to subtract.
-    """
+    """Subtract a mean of shape (d,): Kaldi's ``mean.vec``."""
 
     mean: FloatArray
 
@@ -62,11 +52,8 @@ class Centering:
 class LinearTransform:
     """Project, and shift if there is an offset: Kaldi's ``transform.mat``.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (k, d) or (k, d + 1)
-        Matrix with one row per output dimension. The last column is an offset if it
-        exceeds the dimension of the vectors, as in Kaldi's ``transform-vec``.
+    The last column of a matrix of shape (k, d + 1) is the offset, as in
+    ``transform-vec``.
     """
 
     matrix: FloatArray
@@ -75,17 +62,7 @@ class LinearTransform:
         _check_part("LinearTransform", "matrix", self.matrix, ndim=2)
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
-        """Transform the rows of `vectors`: ``A x``, or ``A x + b``.
-
-        Parameters
-        ----------
-        vectors : array-like of shape (n, d)
-            Vectors, centred if the matrix was trained on centred vectors.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Map vectors of shape (n, d) to shape (n, k): ``A x``, or ``A x + b``."""
         width = self.matrix.shape[1]
         rows = _rows("LinearTransform", vectors, width, width - 1)
         if rows.shape[1] == width:
@@ -97,20 +74,12 @@ class LinearTransform:
 class VbxTransform:
     """Centre, normalise, project, centre, normalise: VBx's ``transform.h5``.
 
-    Parameters
-    ----------
-    mean1 : ndarray of shape (d,)
-        Mean that is subtracted first.
-    lda : ndarray of shape (d, k)
-        Projection, multiplied from the right; one *column* per output dimension.
-    mean2 : ndarray of shape (k,)
-        Mean that is subtracted after the projection.
-    length : {'unit', 'sqrt-dim'}, default='unit'
-        Length after both normalisations: one, as in VBx, or the square root of the
-        dimension (of d, then of k), as in pyannote.audio. The files of one toolkit are
-        wrong for the other: on an AMI meeting, VBx vectors have a mean variance of 1.8
-        in the space of their PLDA model, which expects 2.3, and would have 235 with
-        ``sqrt-dim``.
+    The projection `lda` of shape (d, k) has one *column* per output dimension. The
+    `length` after both normalisations is "unit", as in VBx, or "sqrt-dim", the square
+    root of the dimension (of d, then of k), as in pyannote.audio. The files of one
+    toolkit are wrong for the other: on an AMI meeting, VBx vectors have a mean variance
+    of 1.8 in the space of their PLDA model, which expects 2.3, and would have 235 with
+    ``sqrt-dim``.
     """
 
     mean1: FloatArray
@@ -124,12 +93,11 @@ class VbxTransform:
         _check_part("VbxTransform", "lda", self.lda, ndim=2)
         _check_part("VbxTransform", "mean2", self.mean2, ndim=1)
         if self.lda.shape != (len(self.mean1), len(self.mean2)):
-            raise InvalidParameterError(
+            problem = (
                 f"must have shape (len(mean1), len(mean2)), got lda, mean1, mean2 of "
-                f"shapes {self.lda.shape}, {self.mean1.shape} and {self.mean2.shape}",
-                owner="VbxTransform",
-                parameter="lda",
+                f"shapes {self.lda.shape}, {self.mean1.shape} and {self.mean2.shape}"
             )
+            raise InvalidParameterError(problem, owner="VbxTransform", parameter="lda")
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
         """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
@@ -245,10 +213,7 @@ def _checked(path: Path, parts: list[AnyArray]) -> Transform:
             return VbxTransform(mean1, lda, mean2)
         (array,) = arrays
         return Centering(array) if array.ndim == 1 else LinearTransform(array)
-    except (
-        ValueError,
-        TypeError,
-    ) as error:  # or an array of text
+    except (ValueError, TypeError) as error:  # or an array of text
         raise DataFormatError(str(error), path=path) from None
 
 
@@ -271,32 +236,25 @@ def _load_hdf5(path: Path) -> dict[str, AnyArray]:
         }
         unpacked = sum(part.nbytes for part in parts.values())
         if unpacked > allowed:
-            raise DataFormatError(
-                f"would unpack to {unpacked} bytes, more than a transform needs",
-                path=path,
-            )
+            problem = f"would unpack to {unpacked} bytes, more than a transform needs"
+            raise DataFormatError(problem, path=path)
         return {name: np.asarray(part) for name, part in parts.items()}
 
 
 def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:
     if array.ndim != ndim or not array.size:
         rule = "a vector" if ndim == 1 else "a matrix"
-        raise InvalidParameterError(
-            f"must be {rule}, got shape {array.shape}", owner=owner, parameter=name
-        )
+        problem = f"must be {rule}, got shape {array.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     if not np.isfinite(array).all():
-        raise InvalidParameterError(
-            "must be finite, got NaN or infinity", owner=owner, parameter=name
-        )
+        problem = "must be finite, got NaN or infinity"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 def _rows(owner: str, vectors: npt.ArrayLike, *dims: int) -> FloatArray:
     rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] not in dims:
         rule = " or ".join(f"(n, {dim})" for dim in dims)
-        raise InvalidParameterError(
-            f"must have shape {rule}, got {rows.shape}",
-            owner=owner,
-            parameter="vectors",
-        )
+        problem = f"must have shape {rule}, got {rows.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter="vectors")
     return rows

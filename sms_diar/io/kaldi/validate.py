@@ -22,27 +22,7 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.io._lines import BLANK, BOM, CRLF, scan_lines
 from sms_diar.io.audio.files import MAX_OVERSHOOT
 from sms_diar.io.audio.recording import AudioSource, audio_path
-from sms_diar.io.kaldi.tables import (
-    TO_THE_END,
-    Parser,
-    Span,
-    end_of,
-    invert,
-    parse_audio,
-    parse_count,
-    parse_duration,
-    parse_gender,
-    parse_pair,
-    parse_span,
-    parse_speaker,
-    write_reco2dur,
-    write_reco2num_spk,
-    write_segments,
-    write_spk2gender,
-    write_spk2utt,
-    write_utt2spk,
-    write_wav_scp,
-)
+from sms_diar.io.kaldi import tables
 from sms_diar.types import Problem, Segment, Severity
 
 V = TypeVar("V")
@@ -82,7 +62,7 @@ class ScannedTable(Generic[V]):
         self.problems.append(problem)
 
 
-def scan_table(path: Path, parse: Parser[V]) -> ScannedTable[V]:
+def scan_table(path: Path, parse: tables.Parser[V]) -> ScannedTable[V]:
     """Read all valid rows of a table; a missing file is an empty table."""
     if not path.is_file():
         return ScannedTable(path, exists=False)
@@ -130,7 +110,7 @@ class ScannedDir:
 
     path: Path
     wav_scp: ScannedTable[AudioSource]
-    segments: ScannedTable[Span]
+    segments: ScannedTable[tables.Span]
     utt2spk: ScannedTable[str]
     spk2utt: ScannedTable[tuple[str, ...]]
     reco2num_spk: ScannedTable[int]
@@ -145,13 +125,13 @@ class ScannedDir:
             raise MissingFileError(f"{path}: no such data directory")
         return cls(
             path,
-            scan_table(path / "wav.scp", parse_audio),
-            scan_table(path / "segments", parse_span),
-            scan_table(path / "utt2spk", parse_pair("utt2spk")),
-            scan_table(path / "spk2utt", parse_speaker),
-            scan_table(path / "reco2num_spk", parse_count),
-            scan_table(path / "spk2gender", parse_gender),
-            scan_table(path / "reco2dur", parse_duration),
+            scan_table(path / "wav.scp", tables.parse_audio),
+            scan_table(path / "segments", tables.parse_span),
+            scan_table(path / "utt2spk", tables.parse_pair("utt2spk")),
+            scan_table(path / "spk2utt", tables.parse_speaker),
+            scan_table(path / "reco2num_spk", tables.parse_count),
+            scan_table(path / "spk2gender", tables.parse_gender),
+            scan_table(path / "reco2dur", tables.parse_duration),
         )
 
     @property
@@ -235,10 +215,9 @@ def validate_data_dir(
     names = [table.path.name for table in scan.tables]
     for name in require:
         if name not in names:
+            problem = f"must be some of {', '.join(names)}, got {name!r}"
             raise InvalidParameterError(
-                f"must be some of {', '.join(names)}, got {name!r}",
-                owner="validate_data_dir",
-                parameter="require",
+                problem, owner="validate_data_dir", parameter="require"
             )
     for table in scan.tables:
         if table.path.name in require and not table.exists:
@@ -273,7 +252,7 @@ def _check_segments(scan: ScannedDir, audio: Mapping[str, FoundAudio]) -> None:
         duration = file.duration if file else None
         if duration is None and span.recording in scan.reco2dur:
             duration = scan.reco2dur.rows[span.recording].value
-        if span.end == TO_THE_END:
+        if span.end == tables.TO_THE_END:
             severity: Severity = "error" if duration is None else "warning"
             unknown = ", whose length is unknown"
             refusal = "; Kaldi's validate_data_dir.sh refuses it"
@@ -336,7 +315,9 @@ def _check_speakers(scan: ScannedDir) -> None:
     if scan.spk2gender.exists and (scan.utt2spk.exists or scan.spk2utt.exists):
         listed: ScannedTable[Any] = scan.spk2utt
         if scan.utt2spk.exists:
-            rows = {speaker: Row(0, ids) for speaker, ids in invert(speakers).items()}
+            rows = {
+                speaker: Row(0, ids) for speaker, ids in tables.invert(speakers).items()
+            }
             listed = ScannedTable(scan.utt2spk.path, rows)
         _report_missing(scan.spk2gender, listed, kind="speaker")
         _report_all_present(scan.spk2gender, listed.rows, "speakers")
@@ -430,11 +411,8 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
     """
     target = Path(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidParameterError(
-            f"must be a new or empty directory, got {target}",
-            owner="fix_data_dir",
-            parameter="target",
-        )
+        problem = f"must be a new or empty directory, got {target}"
+        raise InvalidParameterError(problem, owner="fix_data_dir", parameter="target")
     scan = ScannedDir.of(source)
     labelled = _labels(scan)
     dropped = _unreadable(scan, labelled)
@@ -473,13 +451,13 @@ def fix_data_dir(source: str | Path, target: str | Path) -> list[Problem]:
         _drop(scan.spk2gender, genders, left, "has no usable segments", dropped)
 
     writers: tuple[tuple[str, Callable[..., None], Mapping[str, Any]], ...] = (
-        ("wav.scp", write_wav_scp, sources),
-        ("segments", write_segments, segments),
-        ("utt2spk", write_utt2spk, speakers),
-        ("spk2utt", write_spk2utt, speakers),
-        ("reco2num_spk", write_reco2num_spk, counts),
-        ("spk2gender", write_spk2gender, genders),
-        ("reco2dur", write_reco2dur, durations),
+        ("wav.scp", tables.write_wav_scp, sources),
+        ("segments", tables.write_segments, segments),
+        ("utt2spk", tables.write_utt2spk, speakers),
+        ("spk2utt", tables.write_spk2utt, speakers),
+        ("reco2num_spk", tables.write_reco2num_spk, counts),
+        ("spk2gender", tables.write_spk2gender, genders),
+        ("reco2dur", tables.write_reco2dur, durations),
     )
     with replacing_folder(target) as folder:
         for name, write, values in writers:
@@ -550,10 +528,10 @@ def _usable_segments(
         elif span.end > duration + ROUNDING:
             change = f"shortened {name!r}: it ended after its recording"
             segments[name] = Segment(span.recording, span.start, duration)
-        elif span.end == TO_THE_END and span.recording not in durations:
+        elif span.end == tables.TO_THE_END and span.recording not in durations:
             change = f"dropped {name!r}: the length of its recording is unknown"
         else:
-            segments[name] = end_of(span, durations)
+            segments[name] = tables.end_of(span, durations)
         if change:
             dropped.append(_note(scan.segments, row.line, change))
     return segments

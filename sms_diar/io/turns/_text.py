@@ -97,23 +97,20 @@ def decoded(data: bytes) -> str:
 def check_name(format: str, what: str, value: str) -> str:
     """Return a name without control characters and surrounding white space."""
     if not isinstance(value, str):
-        raise InvalidParameterError(
-            f"must be text, got {value!r}", owner=format, parameter=what
-        )
+        problem = f"must be text, got {value!r}"
+        raise InvalidParameterError(problem, owner=format, parameter=what)
     if not value or value != value.strip():
-        raise InvalidParameterError(
+        problem = (
             f"must be a name that neither begins nor ends with white space, got "
-            f"{value!r}; rename it",
-            owner=format,
-            parameter=what,
+            f"{value!r}; rename it"
         )
+        raise InvalidParameterError(problem, owner=format, parameter=what)
     if not is_name(value):
-        raise InvalidParameterError(
+        problem = (
             f"must be a name without line breaks and other control characters, got "
-            f"{value!r}; rename it",
-            owner=format,
-            parameter=what,
+            f"{value!r}; rename it"
         )
+        raise InvalidParameterError(problem, owner=format, parameter=what)
     return value
 
 
@@ -121,12 +118,11 @@ def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
     """Sort turns by time, after checking that they are from a single recording."""
     names = sorted({turn.segment.recording for turn in turns})
     if len(names) > 1:
-        raise InvalidParameterError(
+        problem = (
             f"must be from a single recording, got {names[0]!r} and {names[1]!r}; "
-            f"write one file per recording",
-            owner=format,
-            parameter="turns",
+            f"write one file per recording"
         )
+        raise InvalidParameterError(problem, owner=format, parameter="turns")
     return sorted(turns)
 
 
@@ -143,12 +139,11 @@ def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
         for time in (turn.segment.start, turn.segment.end)
     )
     if start == end:
-        raise InvalidParameterError(
+        problem = (
             f"must be longer than a millisecond, the unit of its times, got "
-            f"{turn.segment!r}",
-            owner=format,
-            parameter="turns",
+            f"{turn.segment!r}"
         )
+        raise InvalidParameterError(problem, owner=format, parameter="turns")
     return start, end
 
 
@@ -163,12 +158,11 @@ def tiers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
         check_name(format, "speaker", turn.speaker)
         tier = by_speaker.setdefault(turn.speaker, [])
         if tier and tier[-1].segment.end > turn.segment.start:
-            raise InvalidParameterError(
+            problem = (
                 f"of one speaker must not overlap within a tier, got {tier[-1]!r} "
-                f"and {turn!r}; join them",
-                owner=format,
-                parameter="turns",
+                f"and {turn!r}; join them"
             )
+            raise InvalidParameterError(problem, owner=format, parameter="turns")
         tier.append(turn)
     return by_speaker
 

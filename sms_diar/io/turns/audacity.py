@@ -53,9 +53,8 @@ def _parse(data: bytes) -> Iterator[Spoken]:
             )
         start, end, speaker = fields[0], fields[1], fields[2].strip()
         if not speaker:
-            raise FaultError(
-                "the label is empty; it must be the speaker's name", number
-            )
+            problem = "the label is empty; it must be the speaker's name"
+            raise FaultError(problem, number)
         try:
             times = parse_one("start", start)[0], parse_one("end", end)[0]
         except ValueError as error:

@@ -130,15 +130,13 @@ class _Document:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth == 1 and name != "ANNOTATION_DOCUMENT":
-            raise FaultError(
-                f"is XML, but its root is <{name}>, not an ELAN document", self._line
-            )
+            problem = f"is XML, but its root is <{name}>, not an ELAN document"
+            raise FaultError(problem, self._line)
         if name == "HEADER":
             unit = attributes.get("TIME_UNITS", "milliseconds")
             if unit != "milliseconds":
-                raise FaultError(
-                    f"times must be in milliseconds, got {unit}", self._line
-                )
+                problem = f"times must be in milliseconds, got {unit}"
+                raise FaultError(problem, self._line)
         elif name == "TIME_SLOT":
             self._slot(attributes)
         elif name == "TIER":
@@ -148,9 +146,8 @@ class _Document:
             self._speaker = None if "PARENT_REF" in attributes else named.strip()
         elif name == "ALIGNABLE_ANNOTATION" and self._speaker is not None:
             if not self._speaker:
-                raise FaultError(
-                    "the tier has neither participant nor name", self._line
-                )
+                problem = "the tier has neither participant nor name"
+                raise FaultError(problem, self._line)
             first, last = (attributes.get(f"TIME_SLOT_REF{n}", "") for n in (1, 2))
             self.aligned.append(_Aligned(self._line, self._speaker, first, last))
 
@@ -163,9 +160,8 @@ class _Document:
             self.slots[attributes.get("TIME_SLOT_ID", "")] = None
             return
         if not (text.isascii() and text.isdecimal() and len(text) <= 12):
-            raise FaultError(
-                f"TIME_VALUE must be milliseconds, got {text!r}", self._line
-            )
+            problem = f"TIME_VALUE must be milliseconds, got {text!r}"
+            raise FaultError(problem, self._line)
         if int(text) >= MAX_SECONDS * 1000:
             raise FaultError(f"times must be below {MAX_SECONDS} seconds", self._line)
         self.slots[attributes.get("TIME_SLOT_ID", "")] = int(text)

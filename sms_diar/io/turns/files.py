@@ -149,12 +149,11 @@ def _check_sources(owner: str, sources: object) -> None:
     listed = sources if isinstance(sources, Sequence) else [sources]
     are_paths = all(isinstance(source, str | os.PathLike) for source in listed)
     if isinstance(sources, Annotation) or not are_paths:
-        raise InvalidParameterError(
+        problem = (
             f"must be the paths of files, folders or patterns, got a value of type "
-            f"{type(sources).__name__}; turns in memory need no reading",
-            owner=owner,
-            parameter="sources",
+            f"{type(sources).__name__}; turns in memory need no reading"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="sources")
 
 
 def find_files(sources: str | Path | Sequence[str | Path]) -> list[Path]:

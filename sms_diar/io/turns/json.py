@@ -69,9 +69,8 @@ def loaded(path: Path) -> Any:
     try:
         return json.loads(decoded(path.read_bytes()), parse_float=Decimal)
     except json.JSONDecodeError as error:
-        raise FaultError(
-            f"not JSON: {error.msg} in column {error.colno}", error.lineno
-        ) from None
+        problem = f"not JSON: {error.msg} in column {error.colno}"
+        raise FaultError(problem, error.lineno) from None
     except RecursionError:
         raise FaultError("not read: values are nested too deeply") from None
     except FaultError:

@@ -230,12 +230,10 @@ def write_rttm(target: str | Path | TextIO, turns: Iterable[Turn]) -> None:
         segment = turn.segment
         onset, end = (_rounded(t, decimals) for t in (segment.start, segment.end))
         if onset == end:
-            raise InvalidParameterError(
-                f"must be longer than {10.0**-MOST_DECIMALS:g} seconds, got "
-                f"{segment!r}",
-                owner="write_rttm",
-                parameter="turns",
+            problem = (
+                f"must be longer than {10.0**-MOST_DECIMALS:g} seconds, got {segment!r}"
             )
+            raise InvalidParameterError(problem, owner="write_rttm", parameter="turns")
         text.write(
             f"SPEAKER {segment.recording} 1 {onset:f} {end - onset:f} "
             f"<NA> <NA> {turn.speaker} <NA> <NA>\n"

@@ -71,12 +71,11 @@ def scan_webvtt(path: Path, builder: AnnotationBuilder) -> int:
 def _srt_payload(speaker: str) -> str:
     payload = f"[{check_name(_SRT, 'speaker', speaker)}]"
     if "-->" in speaker or _speaker_of(payload) != speaker:
-        raise InvalidParameterError(
+        problem = (
             f"must be a name that subtitles can contain, got {speaker!r}; rename it, "
-            f"or write WebVTT",
-            owner=_SRT,
-            parameter="speaker",
+            f"or write WebVTT"
         )
+        raise InvalidParameterError(problem, owner=_SRT, parameter="speaker")
     return payload
 
 

@@ -63,11 +63,7 @@ def scan_uem(path: str | Path) -> Uem:
         except ValueError as error:
             problems.append(
                 Problem(
-                    str(error),
-                    str(path),
-                    line.number,
-                    kind="format",
-                    content=line.text,
+                    str(error), str(path), line.number, kind="format", content=line.text
                 )
             )
     return Uem(
@@ -147,11 +143,8 @@ def write_vad_lab(
     regions = sorted(regions)
     names = sorted({region.recording for region in regions})
     if len(names) > 1:
-        raise InvalidParameterError(
-            f"must be of one recording, got {', '.join(names)}",
-            owner="write_vad_lab",
-            parameter="regions",
-        )
+        problem = f"must be of one recording, got {', '.join(names)}"
+        raise InvalidParameterError(problem, owner="write_vad_lab", parameter="regions")
     check_field("write_vad_lab", "label", label, format="vad.lab")
     lines = (
         f"{format_seconds(region.start)} {format_seconds(region.end)} {label}\n"

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sms_diar.metrics.diarization.conventions import Convention, Settings
-from sms_diar.metrics.diarization.scored_regions import extents, first_part_removed
-from sms_diar.metrics.diarization.sweep import (
-    Regions,
-    Turns,
-    merge_turns,
-    trim_turns,
+from sms_diar.metrics.diarization.scored_regions import (
+    UnitTurns,
+    extents,
+    first_part_removed,
 )
-from sms_diar.metrics.diarization.units import UnitTurns
+from sms_diar.metrics.diarization.sweep import Regions, Turns, merge_turns, trim_turns
 from sms_diar.timeline.ticks import (
     DECIMALS,
     TICKS_PER_SECOND,
@@ -272,9 +270,7 @@ def _placed(turns: UnitTurns, zeros: IntArray) -> tuple[Turns, Speakers]:
     of_unit = codes // n_names
     count = np.bincount(of_unit, minlength=len(zeros))
     speakers = Speakers(
-        of_unit,
-        tuple(turns.names[name] for name in (codes % n_names).tolist()),
-        count,
+        of_unit, tuple(turns.names[name] for name in (codes % n_names).tolist()), count
     )
     zero = zeros[turns.unit]
     return Turns(speaker, turns.start + zero, turns.end + zero), speakers

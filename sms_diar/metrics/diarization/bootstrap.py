@@ -103,11 +103,8 @@ def bootstrap(
     check_count("bootstrap", "n_samples", n_samples, least=10)
     check_choice("bootstrap", "method", method, INTERVAL_METHODS)
     if not 0.0 < level < 1.0:
-        raise InvalidParameterError(
-            f"must be a number in (0, 1), got {level!r}",
-            owner="bootstrap",
-            parameter="level",
-        )
+        problem = f"must be a number in (0, 1), got {level!r}"
+        raise InvalidParameterError(problem, owner="bootstrap", parameter="level")
     rng = as_generator(random_state)
     even = np.full(n, 1.0 / n)
     values = _values(  # shape: (n_samples,)
@@ -240,9 +237,8 @@ def compare(
     """
     check_choice("compare", "measure", measure, RATES)
     if first.settings != second.settings:
-        raise InvalidParameterError(
-            "first and second must be scored under the same settings", owner="compare"
-        )
+        problem = "first and second must be scored under the same settings"
+        raise InvalidParameterError(problem, owner="compare")
     names = sorted({*first.names, *second.names})
     tables = [_aligned(result, names) for result in (first, second)]
     convention = first.settings.convention

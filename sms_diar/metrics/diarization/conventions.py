@@ -10,12 +10,7 @@ from typing import Literal, TypeAlias
 
 from sms_diar._validation import check_choice, check_not_negative
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.ticks import (
-    MAX_SECONDS,
-    TICKS_PER_SECOND,
-    seconds_of,
-    ticks_of,
-)
+from sms_diar.timeline.ticks import MAX_SECONDS, TICKS_PER_SECOND, seconds_of, ticks_of
 
 Extent: TypeAlias = Literal["reference", "joint"]
 WithoutRegion: TypeAlias = Literal["reference", "joint", "left out"]
@@ -187,11 +182,8 @@ class Settings:
                 without_region=lacking if lacking == "left out" else extent,
             )
         if collar > MAX_SECONDS:
-            raise InvalidParameterError(
-                f"must be at most {MAX_SECONDS} seconds, got {collar!r}",
-                owner="Settings",
-                parameter="collar",
-            )
+            problem = f"must be at most {MAX_SECONDS} seconds, got {collar!r}"
+            raise InvalidParameterError(problem, owner="Settings", parameter="collar")
         return cls(convention, ticks_of(float(collar)), bool(ignore_overlap), has_uem)
 
     def as_dict(self) -> dict[str, object]:

@@ -11,23 +11,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics.diarization.axis import Axis, lay_out
 from sms_diar.metrics.diarization.conventions import (
     SMS_DIAR,
     Convention,
     Extent,
     Settings,
 )
-from sms_diar.metrics.diarization.preparation import prepare
 from sms_diar.metrics.diarization.rates import RATES, rates
+from sms_diar.metrics.diarization.scored_regions import (
+    Key,
+    Units,
+    UnitTurns,
+    given_regions,
+    scored_regions,
+)
 from sms_diar.metrics.diarization.sums import TICK_COLUMNS, Swept, sweep_units
-from sms_diar.timeline.annotation import Annotation
+from sms_diar.metrics.diarization.sweep import Entries, merge_turns
+from sms_diar.timeline.annotation import Annotation, turn_problems
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
 from sms_diar.types import AnyArray, FloatArray, Problem, Turn
@@ -180,12 +189,11 @@ def _columns_of(turns: Annotation | Iterable[Turn], name: str) -> Annotation:
     if isinstance(turns, Annotation):
         return turns
     if isinstance(turns, str | Path):
-        raise InvalidParameterError(
+        problem = (
             f"must be an Annotation or an iterable of Turn, got the path "
-            f"{str(turns)!r}; sms_diar.score takes paths",
-            owner="score_diarization",
-            parameter=name,
+            f"{str(turns)!r}; sms_diar.score takes paths"
         )
+        raise InvalidParameterError(problem, owner="score_diarization", parameter=name)
     return Annotation.from_turns(turns, source=name)
 
 
@@ -286,3 +294,186 @@ def _details(
             if not math.isnan(jer):
                 speaker_jer[name] = jer
     return details
+
+
+_WITHOUT_REFERENCE = {
+    "left out": "is not scored",
+    "rate only": "gets a DER of 1 that is not pooled",
+    "false alarm": "counts as false alarm",
+}
+_WITHOUT_REGION = {
+    "reference": "scored over the extent of its reference",
+    "joint": "scored over the extent of reference and hypothesis",
+    "left out": "not scored",
+}
+
+
+def mismatch_remarks(
+    units: Units,
+    given: Collection[Key] | None,
+    hypothesis: Annotation,
+    convention: Convention,
+    source: str,
+) -> Iterator[Problem]:
+    """Report recordings that are not in all inputs, and how they are scored.
+
+    `given` are the units of the UEM, None without a UEM; `source` is the file of the
+    reference.
+    """
+    in_ref = set(units.in_reference.values())
+    in_hyp = set(units.in_hypothesis.values())
+    treatment = _WITHOUT_REFERENCE[convention.hypothesis_only]
+    for key in sorted(in_hyp - in_ref):
+        recording = hypothesis.recordings.index(key[0])
+        first = int(np.flatnonzero(hypothesis.recording == recording)[0])
+        yield Problem(
+            f"recording {_shown(key)} is not in the reference and {treatment}",
+            hypothesis.files[hypothesis.file[first]],
+            int(hypothesis.line[first]) or None,
+            severity="warning",
+            kind="hypothesis only",
+        )
+    for key in sorted(in_ref - in_hyp):
+        text = f"recording {_shown(key)} is not in the hypothesis and is missed"
+        yield Problem(text, source, severity="warning", kind="reference only")
+    if given is None:
+        return
+    treatment = _WITHOUT_REGION[convention.without_region]
+    scored = set(units.keys)
+    for key in sorted((in_ref | in_hyp) - set(given)):
+        if key in scored or convention.without_region == "left out":
+            text = f"recording {_shown(key)} is not in the UEM and is {treatment}"
+            yield Problem(text, source, severity="warning", kind="not in the UEM")
+
+
+def _shown(key: Key) -> str:
+    return repr(key[0]) + (f" (channel {key[1]})" if key[1] else "")
+
+
+def prepare(
+    reference: Annotation, hypothesis: Annotation, uem: Uem | None, settings: Settings
+) -> tuple[list[Axis], list[Problem]]:
+    """Lay out all turns and regions to be scored, usually on a single axis.
+
+    Also returns warnings that matter for the interpretation of the scores.
+    """
+    convention = settings.convention
+    source = reference.files[0] if reference.files else "reference"
+    remarks = [*reference.problems, *hypothesis.problems]
+    remarks += turn_problems(reference) + turn_problems(hypothesis)
+    given = None
+    if uem is not None:
+        given, uem_remarks = given_regions(uem, convention)
+        remarks += uem_remarks
+    units = Units.of(reference, hypothesis, given, convention)
+    remarks += mismatch_remarks(units, given, hypothesis, convention, source)
+    ref = _valid(units.reference_turns(reference), convention, is_reference=True)
+    hyp = _valid(units.hypothesis_turns(hypothesis), convention, is_reference=False)
+    regions = scored_regions(units, given, ref, hyp, convention)
+    axes = lay_out(units.names, ref, hyp, regions, settings)
+    if convention.merging == "overlapping" and settings.collar:
+        remarks += _touching_remarks(axes, source)
+    return axes, remarks
+
+
+def _valid(
+    turns: UnitTurns, convention: Convention, *, is_reference: bool
+) -> UnitTurns:
+    """Drop turns that the convention ignores."""
+    if convention.zero_turns and is_reference:
+        return turns.select(turns.end >= turns.start)
+    return turns.select(turns.end - turns.start > convention.shortest)
+
+
+def _touching_remarks(axes: Sequence[Axis], source: str) -> list[Problem]:
+    """Report touching turns, which dscore joins or not depending on rounding."""
+    count = 0
+    for axis in axes:
+        joined = merge_turns(axis.reference, touching=True)
+        count += len(axis.reference.start) - len(joined.start)
+    if not count:
+        return []
+    text = (
+        f"turns of one speaker touch in {count} places and keep their collars; dscore "
+        f"joins some of them, depending on rounding of floats"
+    )
+    return [Problem(text, source, severity="warning", kind="touching turns")]
+
+
+ErrorKind: TypeAlias = Literal["missed", "false_alarm", "confusion"]
+
+
+class ErrorInterval(NamedTuple):
+    """Interval of a recording with an error of one kind.
+
+    `start` and `end` are ticks. `reference` and `hypothesis` are the speakers without a
+    correct partner at that time. The time counts `n_speakers` times, once for each
+    speaker in error.
+    """
+
+    recording: str
+    start: int
+    end: int
+    kind: ErrorKind
+    reference: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+    n_speakers: int
+
+
+def error_intervals(evaluation: Evaluation) -> Iterator[ErrorInterval]:
+    """Yield the errors, sorted by recording and time."""
+    for part in evaluation.swept:
+        yield from _errors_of(part)
+
+
+def _errors_of(part: Swept) -> Iterator[ErrorInterval]:
+    axis, sweep = part.axis, part.sweep
+    inverse = {
+        int(partner): speaker
+        for speaker, partner in enumerate(part.mapped.tolist())
+        if partner >= 0
+    }
+    ref_at, hyp_at = _lists(part.reference, sweep.n), _lists(part.hypothesis, sweep.n)
+    for i in np.flatnonzero(part.is_scored).tolist():
+        ref, hyp = ref_at(i), hyp_at(i)
+        if not ref and not hyp:
+            continue
+        wrong_ref = list(ref)
+        wrong_hyp = []
+        for speaker in hyp:
+            owner = inverse.get(speaker)
+            if owner is not None and owner in wrong_ref:
+                wrong_ref.remove(owner)
+            else:
+                wrong_hyp.append(speaker)
+        names = (
+            tuple(axis.reference_speakers.names[s] for s in wrong_ref),
+            tuple(axis.hypothesis_speakers.names[s] for s in wrong_hyp),
+        )
+        unit = int(sweep.unit[i])
+        zero = int(axis.zeros[unit])
+        start, end = int(sweep.cuts[i]) - zero, int(sweep.cuts[i + 1]) - zero
+        where = (axis.units[unit], start, end)
+        both = min(len(wrong_ref), len(wrong_hyp))
+        counts: dict[ErrorKind, int] = {
+            "confusion": both,
+            "missed": len(wrong_ref) - both,
+            "false_alarm": len(wrong_hyp) - both,
+        }
+        for kind, count in counts.items():
+            if count:
+                yield ErrorInterval(*where, kind, *names, count)
+
+
+def _lists(entries: Entries, n: int) -> Callable[[int], list[int]]:
+    """Make a function that lists the speakers of an interval, once per counted turn."""
+    first = np.searchsorted(entries.interval, np.arange(n + 1))
+
+    def at(i: int) -> list[int]:
+        part = slice(int(first[i]), int(first[i + 1]))
+        speakers: list[int] = np.repeat(
+            entries.speaker[part], entries.times[part]
+        ).tolist()
+        return speakers
+
+    return at

@@ -119,8 +119,6 @@ def _x_log_x(x: FloatArray) -> FloatArray:
 def information(sums: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Compute metrics from the sums; NaN if the total time is zero.
 
-    Notes
-    -----
     As in dscore, tau is 1 if the predicted side has one class. NMI is 1 if both sides
     have one class and 0 if only one side has, and is normalised by the geometric mean
     of the entropies. Entropies are in bits.

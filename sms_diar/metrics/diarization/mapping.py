@@ -109,11 +109,7 @@ class Cells:
         return jer
 
     def mapped_jer(
-        self,
-        shared: IntArray,
-        ref_time: IntArray,
-        hyp_time: IntArray,
-        mapped: IntArray,
+        self, shared: IntArray, ref_time: IntArray, hyp_time: IntArray, mapped: IntArray
     ) -> FloatArray:
         """JER of each reference speaker with speech, by a given mapping."""
         jer = np.where(ref_time > 0, 1.0, np.nan)
@@ -187,8 +183,6 @@ def best_assignment(weights: AnyArray) -> IntArray:
     division by the common factor. Other tables take cubic time in plain Python: several
     seconds for a table of 700 by 700.
 
-    Examples
-    --------
     >>> best_assignment(np.array([[3, 2], [2, 0]])).tolist()
     [1, 0]
     """

@@ -78,8 +78,6 @@ def expand(first: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
     Returns the index i and the number of each entry of the list.
 
-    Examples
-    --------
     >>> [a.tolist() for a in expand(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """

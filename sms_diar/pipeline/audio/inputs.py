@@ -63,13 +63,12 @@ def recordings_of(source: AudioInput) -> list[Recording | GivenRecording]:
     paths = []
     for path in cast("Sequence[object]", source):
         if not isinstance(path, str | os.PathLike):
-            raise InvalidParameterError(
+            problem = (
                 f"must be a path or several, or (samples, rate), got "
                 f"{type(path).__name__} among several; give names to several "
-                f"recordings in memory: {{'name': (samples, rate), ...}}",
-                owner="diarize",
-                parameter="source",
+                f"recordings in memory: {{'name': (samples, rate), ...}}"
             )
+            raise InvalidParameterError(problem, owner="diarize", parameter="source")
         paths.append(Path(path))
     return list(find_recordings(paths))
 
@@ -197,10 +196,8 @@ def check_rate(found: int, rate: int, place: str, *, upsample: bool) -> None:
 def check_length(duration: float, least: float, place: str) -> None:
     """Raise an error if the recording is too short."""
     if duration < least:
-        raise DataFormatError(
-            f"recording too short ({duration:.3g} s); the minimum is {least:g} s",
-            path=place,
-        )
+        problem = f"recording too short ({duration:.3g} s); the minimum is {least:g} s"
+        raise DataFormatError(problem, path=place)
 
 
 def _is_given(source: object) -> bool:
@@ -227,11 +224,8 @@ def _given_channels(recording: GivenRecording, channel: int | None) -> list[Samp
     if samples.ndim not in (1, 2) or (
         samples.ndim == 2 and samples.shape[1] > samples.shape[0]
     ):
-        raise InvalidParameterError(
-            f"must be of shape (n,) or (n, channels), got {samples.shape}",
-            owner=name,
-            parameter="samples",
-        )
+        problem = f"must be of shape (n,) or (n, channels), got {samples.shape}"
+        raise InvalidParameterError(problem, owner=name, parameter="samples")
     columns = samples.reshape(len(samples), -1).T
     if channel is not None:
         if channel > len(columns):

@@ -336,16 +336,14 @@ def _embeddings(given: EmbeddingsInput, *, allow_commands: bool) -> EmbeddingSet
     if ids is None:
         ids = row_ids(len(rows))
     if len(ids) != len(rows):
-        raise InvalidParameterError(
-            f"must have one id for each of the {len(rows)} vectors, got {len(ids)} ids",
-            owner="cluster",
-            parameter="embeddings",
+        problem = (
+            f"must have one id for each of the {len(rows)} vectors, got {len(ids)} ids"
         )
+        raise InvalidParameterError(problem, owner="cluster", parameter="embeddings")
     wrong = next((name for name in ids if not isinstance(name, str)), None)
     if wrong is not None:
-        raise InvalidParameterError(
-            f"ids of embeddings must be text, got {wrong!r}", owner="cluster"
-        )
+        problem = f"ids of embeddings must be text, got {wrong!r}"
+        raise InvalidParameterError(problem, owner="cluster")
     return EmbeddingSet(tuple(map(str, ids)), rows)
 
 
@@ -397,20 +395,15 @@ def _segments(
     else:
         listed = list(given) if isinstance(given, Iterable) else []
         if len(listed) != len(vectors):
-            raise InvalidParameterError(
-                f"must be one for each of the {len(vectors)} vectors, got "
-                f"{len(listed)}",
-                owner="cluster",
-                parameter="segments",
+            problem = (
+                f"must be one for each of the {len(vectors)} vectors, got {len(listed)}"
             )
+            raise InvalidParameterError(problem, owner="cluster", parameter="segments")
         times = dict(zip(vectors.ids, listed, strict=True))
     for value in times.values():
         if not isinstance(value, Segment):
-            raise InvalidParameterError(
-                f"must be of type sms_diar.Segment, got {value!r}",
-                owner="cluster",
-                parameter="segments",
-            )
+            problem = f"must be of type sms_diar.Segment, got {value!r}"
+            raise InvalidParameterError(problem, owner="cluster", parameter="segments")
     unused = match_segments(vectors, times, source)
     if unused:
         progress.say(f"{source}: {len(unused)} segments have no embedding; ignored")

@@ -27,13 +27,6 @@ def appearances(
 ) -> dict[str, dict[str, int]]:
     """Count the segments of each speaker in each recording.
 
-    Parameters
-    ----------
-    labels, recordings : mapping from str to str
-        Speaker and recording of each segment id.
-
-    Examples
-    --------
     >>> speakers = {"s1": "spk-01", "s2": "spk-02", "s3": "spk-01"}
     >>> appearances(speakers, {"s1": "monday", "s2": "monday", "s3": "tuesday"})
     {'spk-01': {'monday': 1, 'tuesday': 1}, 'spk-02': {'monday': 1}}
@@ -107,11 +100,10 @@ class Clustering(TurnViews):
     def turns(self, max_gap: float = 0.0) -> list[Turn]:
         """Return merged turns that do not overlap."""
         if self.segments is None:
-            raise InvalidParameterError(
-                "must be known, got embeddings without times; pass the segments file",
-                owner="turns",
-                parameter="segments",
+            problem = (
+                "must be known, got embeddings without times; pass the segments file"
             )
+            raise InvalidParameterError(problem, owner="turns", parameter="segments")
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
 
     def _viewed(self) -> dict[str, tuple[list[Turn], None]]:

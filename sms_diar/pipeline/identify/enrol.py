@@ -62,28 +62,21 @@ def enrolment_files(enrol: EnrolInput) -> list[EnrolmentFile]:
     Names must be valid in RTTM and have a recording.
     """
     if not isinstance(enrol, Mapping):
-        raise InvalidParameterError(
-            f"must be a mapping from names to recordings, got {type(enrol).__name__}",
-            owner="diarize",
-            parameter="enrol",
+        problem = (
+            f"must be a mapping from names to recordings, got {type(enrol).__name__}"
         )
+        raise InvalidParameterError(problem, owner="diarize", parameter="enrol")
     files: list[EnrolmentFile] = []
     for name, value in enrol.items():
         check_field("diarize", "a name to enrol", name, format="RTTM")
         sources = _several(value)
         if not sources:
-            raise InvalidParameterError(
-                f"must have a recording for each name, got none for {name!r}",
-                owner="diarize",
-                parameter="enrol",
-            )
+            problem = f"must have a recording for each name, got none for {name!r}"
+            raise InvalidParameterError(problem, owner="diarize", parameter="enrol")
         for source in sources:
             if not is_single(source):
-                raise InvalidParameterError(
-                    f"must be audio files, got {source!s} for {name!r}",
-                    owner="diarize",
-                    parameter="enrol",
-                )
+                problem = f"must be audio files, got {source!s} for {name!r}"
+                raise InvalidParameterError(problem, owner="diarize", parameter="enrol")
             [recording] = recordings_of(source)
             label = place_of(recording)
             if isinstance(recording, GivenRecording):
@@ -154,9 +147,8 @@ def _main_voice(
         length = turn.segment.duration
         spoken[turn.speaker] = spoken.get(turn.speaker, 0.0) + length
     if not result.voices:
-        raise DataFormatError(
-            "too little non-overlapped speech for a voice print", path=place
-        )
+        problem = "too little non-overlapped speech for a voice print"
+        raise DataFormatError(problem, path=place)
     main = max(result.voices, key=lambda voice: spoken[voice.speaker])
     # Clustering may have split the voice into several.
     same_voice = [

@@ -17,18 +17,8 @@ from scipy.special import expit, logit
 
 from sms_diar.clustering.speakers.agglomerate import constrained_groups
 from sms_diar.pipeline.diarize.result import DiarizedRecording
+from sms_diar.pipeline.identify import prints
 from sms_diar.pipeline.identify.enrol import Enrolment
-from sms_diar.pipeline.identify.prints import (
-    BY_LINK,
-    BY_VOICE,
-    PRIOR,
-    Identity,
-    Naming,
-    NamingRules,
-    VoiceMatch,
-    VoicePrint,
-    compare_prints,
-)
 from sms_diar.scoring.same_voice import VoiceComparison, open_set_posteriors
 from sms_diar.timeline.naming import name_in_recording, name_speakers
 from sms_diar.types import AnyArray, FloatArray, IntArray
@@ -40,12 +30,12 @@ _SUREST = 30.0  # maximum log-likelihood ratio
 
 
 def match_voices(
-    speakers: Sequence[VoicePrint],
-    known: Sequence[VoicePrint],
+    speakers: Sequence[prints.VoicePrint],
+    known: Sequence[prints.VoicePrint],
     comparison: VoiceComparison,
     *,
     threshold: float = 0.5,
-) -> list[tuple[str | None, tuple[VoiceMatch, ...]]]:
+) -> list[tuple[str | None, tuple[prints.VoiceMatch, ...]]]:
     """Match enrolled voices with the speakers of one recording.
 
     Return the name of each speaker, or None, and all comparisons. Speakers are
@@ -57,14 +47,14 @@ def match_voices(
     half, except for voices that are assigned to other speakers of the recording. A name
     needs at least the probability `threshold`.
     """
-    scores, ratios = compare_prints(speakers, known, comparison)
+    scores, ratios = prints.compare_prints(speakers, known, comparison)
     chosen = _assignment(ratios)
     found = []
     for row, column in enumerate(chosen.tolist()):
         free = ~np.isin(np.arange(len(known)), np.delete(chosen, row))
-        posteriors = open_set_posteriors(ratios[row], prior=PRIOR, free=free)
+        posteriors = open_set_posteriors(ratios[row], prior=prints.PRIOR, free=free)
         matches = tuple(
-            VoiceMatch(voice.speaker, *map(float, figures))
+            prints.VoiceMatch(voice.speaker, *map(float, figures))
             for voice, *figures in zip(
                 known, scores[row], ratios[row], posteriors, strict=True
             )
@@ -78,7 +68,7 @@ def _assignment(ratios: FloatArray) -> IntArray:
     """Return the most probable enrolled voice of each speaker, or `_NOBODY`."""
     n, m = ratios.shape
     # Odds relative to an unknown speaker; one zero column per speaker for these.
-    odds = ratios + np.log(PRIOR / max(m, 1) / (1.0 - PRIOR))
+    odds = ratios + np.log(prints.PRIOR / max(m, 1) / (1.0 - prints.PRIOR))
     rows, columns = linear_sum_assignment(
         np.hstack((odds, np.zeros((n, n)))), maximize=True
     )
@@ -92,23 +82,23 @@ class _Met:
     """A speaker of a recording, in order of appearance."""
 
     recording: int
-    identity: Identity
-    voice: VoicePrint | None
+    identity: prints.Identity
+    voice: prints.VoicePrint | None
 
 
 def identify(
     recordings: Sequence[DiarizedRecording],
     comparison: VoiceComparison,
     enrolment: Enrolment | None = None,
-    rules: NamingRules | None = None,
-) -> tuple[list[DiarizedRecording], Naming]:
+    rules: prints.NamingRules | None = None,
+) -> tuple[list[DiarizedRecording], prints.Naming]:
     """Assign speaker names that are consistent across recordings.
 
     Return the recordings with new names and the evidence for them, and the rules with
     notes: assigned names, voices without a match, and the number of people in several
     recordings. Speakers are numbered in the order of `recordings`.
     """
-    chosen, voices = rules or NamingRules(), (enrolment or Enrolment()).voices
+    chosen, voices = rules or prints.NamingRules(), (enrolment or Enrolment()).voices
     met = [
         speaker
         for number, recording in enumerate(recordings)
@@ -129,15 +119,15 @@ def identify(
         )
         for number, recording in enumerate(recordings)
     ]
-    return named, Naming(chosen, voices, tuple(notes))
+    return named, prints.Naming(chosen, voices, tuple(notes))
 
 
 def _recognised(
     recording: DiarizedRecording,
     number: int,
-    known: Sequence[VoicePrint],
+    known: Sequence[prints.VoicePrint],
     comparison: VoiceComparison,
-    rules: NamingRules,
+    rules: prints.NamingRules,
 ) -> list[_Met]:
     """Assign enrolled names to the speakers of a recording.
 
@@ -153,11 +143,11 @@ def _recognised(
     met = []
     for local in dict.fromkeys(turn.speaker for turn in recording.turns):
         name, matches = matched.get(local, (None, ()))
-        by = None if name is None else BY_VOICE
+        by = None if name is None else prints.BY_VOICE
         local_name = (
             name_in_recording(recording.recording, local) if local in taken else local
         )
-        identity = Identity(name or local_name, local, by, None, matches)
+        identity = prints.Identity(name or local_name, local, by, None, matches)
         met.append(_Met(number, identity, voices.get(local)))
     return met
 
@@ -165,7 +155,7 @@ def _recognised(
 def _linked(
     met: Sequence[_Met],
     comparison: VoiceComparison,
-    rules: NamingRules,
+    rules: prints.NamingRules,
     taken: Collection[str],
 ) -> list[_Met]:
     """Link speakers and give them the same name in all recordings."""
@@ -197,7 +187,7 @@ def _linked(
         by = speaker.identity.named_by
         name = fresh.get(person) or named[person]
         if person in named:
-            by = by or BY_LINK
+            by = by or prints.BY_LINK
         identity = replace(
             speaker.identity, speaker=name, named_by=by, linked=chance_of.get(number)
         )
@@ -206,7 +196,7 @@ def _linked(
 
 
 def _renamed(
-    recording: DiarizedRecording, identities: Sequence[Identity]
+    recording: DiarizedRecording, identities: Sequence[prints.Identity]
 ) -> DiarizedRecording:
     names = {identity.local: identity.speaker for identity in identities}
     return replace(recording.renamed(names), identities=tuple(identities))
@@ -215,8 +205,8 @@ def _renamed(
 def _enrolment_notes(
     recordings: Sequence[DiarizedRecording],
     met: Sequence[_Met],
-    known: Sequence[VoicePrint],
-    rules: NamingRules,
+    known: Sequence[prints.VoicePrint],
+    rules: prints.NamingRules,
 ) -> list[str]:
     """Describe the matches of each enrolled name, and ambiguous speakers."""
     notes = []
@@ -271,7 +261,7 @@ def _link_notes(
 
 
 def link_voices(
-    voices: Sequence[VoicePrint],
+    voices: Sequence[prints.VoicePrint],
     recordings: Sequence[int],
     comparison: VoiceComparison,
     *,
@@ -310,10 +300,12 @@ def link_voices(
 
 
 def _log_odds(
-    voices: Sequence[VoicePrint], recordings: AnyArray, comparison: VoiceComparison
+    voices: Sequence[prints.VoicePrint],
+    recordings: AnyArray,
+    comparison: VoiceComparison,
 ) -> FloatArray:
     """Return the log odds that two speakers are one person, shape (n, n)."""
-    _, one_way = compare_prints(voices, voices, comparison)
+    _, one_way = prints.compare_prints(voices, voices, comparison)
     ratios = (one_way + one_way.T) / 2.0  # exactly symmetric
     # A priori, each speaker of the other recording is equally likely.
     company = np.bincount(recordings)[recordings].astype(np.float64)
@@ -338,10 +330,10 @@ def recurrence(ratios: FloatArray, recordings: AnyArray) -> float:
     sizes = member.sum(axis=0)
     likely = np.exp(np.minimum(ratios, _SUREST)) @ member / np.maximum(sizes, 1.0)
     looked_for = likely[(member == 0.0) & (sizes > 0.0)]
-    share = PRIOR
+    share = prints.PRIOR
     for _ in range(_ROUNDS):
         present = share * looked_for / (share * looked_for + 1.0 - share)
-        share = (PRIOR * _WORTH + present.sum()) / (_WORTH + len(present))
+        share = (prints.PRIOR * _WORTH + present.sum()) / (_WORTH + len(present))
     return float(share)
 
 

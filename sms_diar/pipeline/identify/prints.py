@@ -145,11 +145,8 @@ class NamingRules:
         for name in ("link_threshold", "enrol_threshold"):
             value = getattr(self, name)
             if not is_real(value) or not 0.0 < value < 1.0:
-                raise InvalidParameterError(
-                    f"must be a probability between 0 and 1, got {value!r}",
-                    owner="diarize",
-                    parameter=name,
-                )
+                problem = f"must be a probability between 0 and 1, got {value!r}"
+                raise InvalidParameterError(problem, owner="diarize", parameter=name)
 
 
 @dataclass(frozen=True)

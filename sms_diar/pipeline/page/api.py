@@ -28,7 +28,7 @@ from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.files import BLOCK, blocks
 from sms_diar.io.audio.recording import Recording
 from sms_diar.io.file_names import file_names
-from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.metrics.diarization.evaluation import error_intervals
 from sms_diar.pipeline.audio.inputs import (
     AudioInput,
     GivenRecording,
@@ -199,9 +199,8 @@ def report_page(
             settings = {"turns": turns}
         turns_by_recording = _by_recording(turns_of("turns", turns))
     if not turns_by_recording:
-        raise InvalidParameterError(
-            "must contain turns, got none", owner="report_page", parameter="turns"
-        )
+        problem = "must contain turns, got none"
+        raise InvalidParameterError(problem, owner="report_page", parameter="turns")
     scores = None
     true: dict[str, list[Turn]] = {}
     remarks: tuple[Problem, ...] = ()
@@ -300,9 +299,7 @@ def _scored(
 
 
 def _with_audio(
-    part: PageRecording,
-    recording: Recording | GivenRecording,
-    context: RunContext,
+    part: PageRecording, recording: Recording | GivenRecording, context: RunContext
 ) -> PageRecording:
     seconds, waveform, sound = listen_to(recording, context)
     notes = part.notes
@@ -330,13 +327,12 @@ def _match(
         recording.id: recording for recording in recordings if recording.id in names
     }
     if not matched:
-        raise InvalidParameterError(
+        problem = (
             f"must have a recording of the turns ({shown_names(names)}), got "
             f"{shown_names(recording.id for recording in recordings)}; files are "
-            f"matched by their names without suffix",
-            owner="report_page",
-            parameter="audio",
+            f"matched by their names without suffix"
         )
+        raise InvalidParameterError(problem, owner="report_page", parameter="audio")
     return matched
 
 

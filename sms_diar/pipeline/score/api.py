@@ -33,18 +33,7 @@ from sms_diar.metrics.diarization.bootstrap import (
 from sms_diar.metrics.diarization.conventions import Convention, Extent
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.metrics.diarization.rates import RATES
-from sms_diar.pipeline.score.inputs import (
-    LabelSource,
-    System,
-    TurnSource,
-    labels_of,
-    matched_turns,
-    paths_of,
-    reference_turns,
-    regions_of,
-    shown_source,
-    turns_of,
-)
+from sms_diar.pipeline.score import inputs
 from sms_diar.report.score_report import LabelReport, ScoreReport, SystemsReport
 from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
@@ -54,14 +43,13 @@ from sms_diar.types import Problem
 MOST_SAMPLES = 10**6
 """Number of samples beyond which an interval changes only in digits not shown."""
 
-
 LONG_COLLAR = 5.0
 """Collar in seconds above which milliseconds were probably intended."""
 
 
 def score(
-    reference: TurnSource,
-    hypothesis: TurnSource,
+    reference: inputs.TurnSource,
+    hypothesis: inputs.TurnSource,
     *,
     uem: str | Path | Uem | None = None,
     convention: str | Convention = "sms-diar",
@@ -132,8 +120,8 @@ def score(
 
 
 def score_systems(
-    reference: TurnSource,
-    hypotheses: Mapping[str, TurnSource],
+    reference: inputs.TurnSource,
+    hypotheses: Mapping[str, inputs.TurnSource],
     *,
     uem: str | Path | Uem | None = None,
     convention: str | Convention = "sms-diar",
@@ -185,8 +173,8 @@ def score_systems(
         "random_state": seed,
     }
     side = _one_side(collar, collar_total)
-    true = reference_turns(reference)
-    regions = regions_of(uem)
+    true = inputs.reference_turns(reference)
+    regions = inputs.regions_of(uem)
     questions = _long_collar(side)
     rules = partial(
         score_diarization,
@@ -197,8 +185,8 @@ def score_systems(
         ignore_overlap=ignore_overlap,
         extent=cast(Extent | None, extent),
     )
-    score_one = partial(_scored, true, paths_of(reference), rules)
-    systems = [System.of(name, source) for name, source in hypotheses.items()]
+    score_one = partial(_scored, true, inputs.paths_of(reference), rules)
+    systems = [inputs.System.of(name, source) for name, source in hypotheses.items()]
     scored = process_map(score_one, systems)
     results: dict[str, Evaluation] = {}
     asked: dict[str, tuple[Problem, ...]] = {}
@@ -210,8 +198,10 @@ def score_systems(
             advance()
     first, *others = results.values()
     md_eval = first.settings.md_eval(
-        shown_source(reference, "REF"),
-        "HYP" if others else shown_source(next(iter(hypotheses.values())), "HYP"),
+        inputs.shown_source(reference, "REF"),
+        "HYP"
+        if others
+        else inputs.shown_source(next(iter(hypotheses.values())), "HYP"),
         None if regions is None else regions.path,
     )
     reason = ""
@@ -240,7 +230,9 @@ def score_systems(
     return SystemsReport(reports, tuple(comparisons), reason if others else "")
 
 
-def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport:
+def score_labels(
+    reference: inputs.LabelSource, hypothesis: inputs.LabelSource
+) -> LabelReport:
     """Score a clustering of segments.
 
     Parameters
@@ -255,13 +247,13 @@ def score_labels(reference: LabelSource, hypothesis: LabelSource) -> LabelReport
         Report on the ids of both sides. It prints like the command; `to_dict`
         returns its JSON.
     """
-    truth = labels_of("reference", reference)
-    labels = labels_of("hypothesis", hypothesis)
+    truth = inputs.labels_of("reference", reference)
+    labels = inputs.labels_of("hypothesis", hypothesis)
     figures = label_metrics.score_labels(truth, labels)
     problems = []
     for one, other, source in (
-        (truth, labels, shown_source(hypothesis, "hypothesis")),
-        (labels, truth, shown_source(reference, "reference")),
+        (truth, labels, inputs.shown_source(hypothesis, "hypothesis")),
+        (labels, truth, inputs.shown_source(reference, "reference")),
     ):
         missing = [name for name in one if name not in other]
         if missing:
@@ -288,11 +280,8 @@ def _one_side(collar: float, collar_total: float | None) -> float:
             mentions=(f"collar_total={collar_total!r}", f"collar={collar!r}"),
         )
     if check_not_negative("score", "collar_total", collar_total) > 2 * MAX_SECONDS:
-        raise InvalidParameterError(
-            f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}",
-            owner="score",
-            parameter="collar_total",
-        )
+        problem = f"must be at most {2 * MAX_SECONDS} seconds, got {collar_total!r}"
+        raise InvalidParameterError(problem, owner="score", parameter="collar_total")
     return collar_total / 2.0
 
 
@@ -311,11 +300,11 @@ def _scored(
     true: Annotation,
     reference: list[str | Path],
     rules: Callable[[Annotation], Evaluation],
-    system: System,
+    system: inputs.System,
 ) -> tuple[Evaluation, tuple[Problem, ...]]:
     """Score one system and collect remarks."""
     turns = system.turns
     if turns is None:
-        turns = turns_of(system.name, system.paths)
-    turns, found = matched_turns(true, reference, turns, system.paths)
+        turns = inputs.turns_of(system.name, system.paths)
+    turns, found = inputs.matched_turns(true, reference, turns, system.paths)
     return rules(turns), found

@@ -37,15 +37,11 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
         return read_annotation(source)
     rule = "a path, a list of paths, an Annotation or an iterable of Turn"
     if isinstance(source, Mapping):
-        raise InvalidParameterError(
-            f"must be {rule}, got a mapping; use score_labels for labels by id",
-            owner="score",
-            parameter=name,
-        )
+        problem = f"must be {rule}, got a mapping; use score_labels for labels by id"
+        raise InvalidParameterError(problem, owner="score", parameter=name)
     if not isinstance(source, Iterable):
-        raise InvalidParameterError(
-            f"must be {rule}, got {source!r}", owner="score", parameter=name
-        )
+        problem = f"must be {rule}, got {source!r}"
+        raise InvalidParameterError(problem, owner="score", parameter=name)
     paths: list[str | Path] = []
     turns: list[Turn] = []
     for index, item in enumerate(source):
@@ -54,11 +50,8 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
         elif isinstance(item, str | Path) and not turns:
             paths.append(item)
         else:
-            raise InvalidParameterError(
-                f"must be {rule}, got {item!r} at index {index}",
-                owner="score",
-                parameter=name,
-            )
+            problem = f"must be {rule}, got {item!r} at index {index}"
+            raise InvalidParameterError(problem, owner="score", parameter=name)
     if not paths:
         return Annotation.from_turns(turns, source=name)
     _refuse_stm(paths)
@@ -68,11 +61,10 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
 def reference_turns(source: TurnSource) -> Annotation:
     """Read the reference, which must not be empty."""
     if isinstance(source, str | Path) and is_label_table(source):
-        raise InvalidParameterError(
-            f"must contain turns, got the table of labels {source}; use score_labels",
-            owner="score",
-            parameter="reference",
+        problem = (
+            f"must contain turns, got the table of labels {source}; use score_labels"
         )
+        raise InvalidParameterError(problem, owner="score", parameter="reference")
     true = turns_of("reference", source)
     if not len(true) and paths_of(source):
         raise DataFormatError("has no turns to score against", path=true.files[0])
@@ -86,9 +78,8 @@ def regions_of(uem: str | Path | Uem | None) -> Uem | None:
         return uem
     if isinstance(uem, str | Path):
         return read_uem(uem)
-    raise InvalidParameterError(
-        f"must be a path or a Uem, got {uem!r}", owner="score", parameter="uem"
-    )
+    problem = f"must be a path or a Uem, got {uem!r}"
+    raise InvalidParameterError(problem, owner="score", parameter="uem")
 
 
 def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
@@ -97,11 +88,8 @@ def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
         return source
     if isinstance(source, str | Path):
         return read_labels(source)
-    raise InvalidParameterError(
-        f"must be a path or a mapping from id to speaker, got {source!r}",
-        owner="score_labels",
-        parameter=name,
-    )
+    problem = f"must be a path or a mapping from id to speaker, got {source!r}"
+    raise InvalidParameterError(problem, owner="score_labels", parameter=name)
 
 
 def paths_of(source: TurnSource) -> list[str | Path]:
@@ -196,8 +184,6 @@ def similar_names(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
     The part that differs must be separated by something else than a letter or a digit.
 
-    Examples
-    --------
     >>> similar_names(["meeting.wav", "data/call", "call2"], ["meeting", "call"])
     {'meeting.wav': 'meeting', 'data/call': 'call'}
     """

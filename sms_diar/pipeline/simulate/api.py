@@ -1,6 +1,6 @@
 """Simulated conversations with a reference: ``sms-diar simulate``.
 
-Each conversation is planned (`sms_diar.synthetic.turn_taking`). Its speech is then
+Each conversation is planned (`sms_diar.synthetic.conversation`). Its speech is then
 read, scaled, reverberated, mixed and sent through a channel, block by block. Speakers,
 turns, levels, room and noise have separate random streams in each conversation, so that
 the same conversation can be made with and without noise or a room, and does not depend
@@ -38,19 +38,20 @@ from sms_diar.pipeline.simulate.result import (
     notes_on,
     write_simulated_tables,
 )
-from sms_diar.synthetic.acoustics import Acoustics, Scene, draw_scene
-from sms_diar.synthetic.channel import (
+from sms_diar.synthetic.acoustics import (
     BAND_HZ,
     NOISES,
+    Acoustics,
     Channel,
     Noise,
     PinkNoise,
     RecordedNoise,
+    Scene,
     WhiteNoise,
+    draw_scene,
 )
-from sms_diar.synthetic.conversation import TurnTaking
+from sms_diar.synthetic.conversation import TurnTaking, plan_conversation
 from sms_diar.synthetic.rendering import BLOCK, Rendering, SpokenEnergy, mix
-from sms_diar.synthetic.turn_taking import plan_conversation
 
 TELEPHONE_RATE = 8000
 _LOWEST_RATE = 1000
@@ -81,11 +82,8 @@ class SimulateSettings:
         check_choice("simulate", "format", self.format, AUDIO_FORMATS)
         check_choice("simulate", "vad", self.vad, METHODS)
         if self.style.overlap and self.speakers == 1:
-            raise InvalidParameterError(
-                f"must be 0 for one speaker, got {self.style.overlap!r}",
-                owner="simulate",
-                parameter="overlap",
-            )
+            problem = f"must be 0 for one speaker, got {self.style.overlap!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="overlap")
         if self.noise != "white" and self.acoustics.snr is None:
             raise InvalidParameterError(
                 f"needs an snr, got noise {str(self.noise)!r} without; set the "
@@ -95,20 +93,16 @@ class SimulateSettings:
                 mentions=("snr=20",),
             )
         if not re.fullmatch(r"[\w.+-]+", self.prefix):
-            raise InvalidParameterError(
-                f"must be letters, digits and any of '_.+-', got {self.prefix!r}",
-                owner="simulate",
-                parameter="prefix",
-            )
+            problem = f"must be letters, digits and any of '_.+-', got {self.prefix!r}"
+            raise InvalidParameterError(problem, owner="simulate", parameter="prefix")
         if self.rate is not None:
             check_count("simulate", "rate", self.rate, least=_LOWEST_RATE)
             if self.acoustics.telephone and self.rate <= 2 * BAND_HZ[1]:
-                raise InvalidParameterError(
+                problem = (
                     f"must be more than {2 * BAND_HZ[1]:g} for a telephone's band, "
-                    f"got {self.rate}; omit it",
-                    owner="simulate",
-                    parameter="rate",
+                    f"got {self.rate}; omit it"
                 )
+                raise InvalidParameterError(problem, owner="simulate", parameter="rate")
 
     @property
     def wanted_rate(self) -> int | None:
@@ -308,11 +302,8 @@ def _checked_output(output: str | Path) -> Path:
     check_path("simulate", "output", output)
     folder = Path(output)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidParameterError(
-            f"must be a new or empty folder, got {folder}",
-            owner="simulate",
-            parameter="output",
-        )
+        problem = f"must be a new or empty folder, got {folder}"
+        raise InvalidParameterError(problem, owner="simulate", parameter="output")
     return folder
 
 
@@ -338,12 +329,11 @@ class _Maker:
         )
         n_available = len(self.source.speakers)
         if settings.speakers > n_available:
-            raise InvalidParameterError(
+            problem = (
                 f"must be at most the {n_available} of {self.source.data.path}, got "
-                f"{settings.speakers}",
-                owner="simulate",
-                parameter="speakers",
+                f"{settings.speakers}"
             )
+            raise InvalidParameterError(problem, owner="simulate", parameter="speakers")
         self._noises: AudioShelf | None = None
         if settings.acoustics.snr is not None and settings.noise not in NOISES:
             self._noises = stack.enter_context(
@@ -420,10 +410,8 @@ class _Maker:
             energies = rendering.energies()
         for name, energy in energies.items():
             if not energy.squares:
-                raise DataFormatError(
-                    f"speaker {name!r} is silent; remove the speaker",
-                    path=self.source.data.path,
-                )
+                problem = f"speaker {name!r} is silent; remove the speaker"
+                raise DataFormatError(problem, path=self.source.data.path)
         return draw_scene(
             speakers,
             self._settings.acoustics,

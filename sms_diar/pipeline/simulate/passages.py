@@ -52,12 +52,11 @@ class AudioShelf:
         """Open a recording at the common rate."""
         audio = self._original(name)
         if self._rate is None and audio.rate != self.rate:
-            raise DataFormatError(
+            problem = (
                 f"has {audio.rate} samples per second, where {self.names[0]!r} has "
-                f"{self.rate}; rate=HZ chooses one for all",
-                path=audio.path,
-                mentions=("rate=HZ",),
+                f"{self.rate}; rate=HZ chooses one for all"
             )
+            raise DataFormatError(problem, path=audio.path, mentions=("rate=HZ",))
         return at_rate(audio, self.rate)
 
     def close(self) -> None:
@@ -151,10 +150,8 @@ class SpeakerPassages:
                 for passage in self._cut(recording, piece)
             ]
             if not passages:
-                raise DataFormatError(
-                    f"no speech of speaker {speaker!r}; remove the speaker",
-                    path=self.data.path,
-                )
+                problem = f"no speech of speaker {speaker!r}; remove the speaker"
+                raise DataFormatError(problem, path=self.data.path)
             self._passages[speaker] = passages
         return self._passages[speaker]
 
@@ -200,10 +197,8 @@ class SpeakerPassages:
             return
         what = "segment" if self.data.has("segments") else "recording"
         remedy = "" if self.data.has("segments") else "; is the segments table missing?"
-        raise DataFormatError(
-            f"names the speaker of none of the {unknown} {what}s{remedy}",
-            path=self.data.path / "utt2spk",
-        )
+        problem = f"names the speaker of none of the {unknown} {what}s{remedy}"
+        raise DataFormatError(problem, path=self.data.path / "utt2spk")
 
     def _notes(self, unknown: int) -> list[str]:
         if not unknown:
@@ -225,18 +220,12 @@ def open_noises(
 ) -> AudioShelf:
     """Open all recordings of a data directory with noise."""
     if isinstance(noise, str | Path) and not Path(noise).is_dir():
-        raise InvalidParameterError(
-            f"must be 'white', 'pink' or a data directory, got {str(noise)!r}",
-            owner="simulate",
-            parameter="noise",
-        )
+        problem = f"must be 'white', 'pink' or a data directory, got {str(noise)!r}"
+        raise InvalidParameterError(problem, owner="simulate", parameter="noise")
     data = open_data(noise, "noise")
     recordings, problems = list_recordings(data, whole=True)
     refuse_errors(problems)
     if not recordings:
-        raise InvalidParameterError(
-            f"must have recordings, got none in {data.path}",
-            owner="simulate",
-            parameter="noise",
-        )
+        problem = f"must have recordings, got none in {data.path}"
+        raise InvalidParameterError(problem, owner="simulate", parameter="noise")
     return AudioShelf(recordings, context, rate=rate)

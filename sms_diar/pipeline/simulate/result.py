@@ -10,14 +10,7 @@ from typing import Any
 from sms_diar import __version__
 from sms_diar._json import write_json
 from sms_diar.io.audio.recording import AudioSource
-from sms_diar.io.kaldi.tables import (
-    write_reco2dur,
-    write_reco2num_spk,
-    write_segments,
-    write_spk2utt,
-    write_utt2spk,
-    write_wav_scp,
-)
+from sms_diar.io.kaldi import tables
 from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.pipeline.simulate.passages import SpeakerPassages
 from sms_diar.report.tables import Table
@@ -108,21 +101,7 @@ class SimulatedRecording:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Simulated conversations and their settings.
-
-    ``print`` shows a table of them.
-
-    Parameters
-    ----------
-    output : Path
-        Path of the data directory.
-    settings : mapping
-        All options, including the seed.
-    recordings : tuple of SimulatedRecording
-        The conversations.
-    notes : tuple of str
-        Notes for the user.
-    """
+    """Simulated conversations and all settings; ``print`` shows a table of them."""
 
     output: Path
     settings: Mapping[str, Any]
@@ -217,7 +196,7 @@ def write_simulated_tables(
                 placement.passage.recording, first / source.rate, last / source.rate
             )
     format = str(simulation.settings["format"])
-    write_wav_scp(
+    tables.write_wav_scp(
         folder / "wav.scp",
         {
             recording.recording: AudioSource(
@@ -226,16 +205,16 @@ def write_simulated_tables(
             for recording in simulation.recordings
         },
     )
-    write_segments(folder / "segments", segments)
-    write_segments(folder / "source_segments", origins)
-    write_utt2spk(folder / "utt2spk", speakers)
-    write_spk2utt(folder / "spk2utt", speakers)
+    tables.write_segments(folder / "segments", segments)
+    tables.write_segments(folder / "source_segments", origins)
+    tables.write_utt2spk(folder / "utt2spk", speakers)
+    tables.write_spk2utt(folder / "spk2utt", speakers)
     recordings = simulation.recordings
-    write_reco2dur(
+    tables.write_reco2dur(
         folder / "reco2dur",
         {recording.recording: recording.duration for recording in recordings},
     )
-    write_reco2num_spk(
+    tables.write_reco2num_spk(
         folder / "reco2num_spk",
         {recording.recording: len(recording.participants) for recording in recordings},
     )

@@ -100,10 +100,7 @@ class Checkpoint:
         return state
 
     def keep(
-        self,
-        *,
-        ubm: UbmState | None = None,
-        tv: TotalVariabilityState | None = None,
+        self, *, ubm: UbmState | None = None, tv: TotalVariabilityState | None = None
     ) -> None:
         """Store the state, and write it if the last checkpoint is old enough."""
         if ubm is not None:

@@ -185,9 +185,8 @@ def write_features(
             n_frames += len(frames)
             advance()
         if not len(ark):  # an ark that was there before stays
-            raise DataFormatError(
-                "no segment has features; nothing was written", path=data.path
-            )
+            problem = "no segment has features; nothing was written"
+            raise DataFormatError(problem, path=data.path)
         for file in listing:
             write_plain(file, ark.scp(Path(output)))
     return WrittenFeatures(Path(output), len(ark), n_frames, chosen)

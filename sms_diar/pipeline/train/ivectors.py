@@ -137,21 +137,17 @@ def train_ivectors(
 
 def _common_front_end(speech: Sequence[Speech]) -> FrontEnd:
     if not speech:
-        raise InvalidParameterError(
-            "must be at least one data directory, got none",
-            owner=_OWNER,
-            parameter="speech",
-        )
+        problem = "must be at least one data directory, got none"
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="speech")
     first = speech[0].front_end
     for part in speech[1:]:
         same = replace(part.front_end, vad=first.vad, cmvn=first.cmvn)
         if same != first:
-            raise InvalidParameterError(
+            problem = (
                 f"must have one front end but for speech detection and normalisation, "
-                f"got another one for {part.data.path}",
-                owner=_OWNER,
-                parameter="speech",
+                f"got another one for {part.data.path}"
             )
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="speech")
     return first
 
 

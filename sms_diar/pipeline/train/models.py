@@ -193,23 +193,19 @@ def choose_backend(
         plda = read_backend(plda) if is_model(plda) else read_plda(plda)
     if isinstance(plda, BackEnd):
         if transform is not None:
-            raise InvalidParameterError(
-                f"must be omitted, because {name} has its own, got {transform}",
-                owner="cluster",
-                parameter="transform",
-            )
+            problem = f"must be omitted, because {name} has its own, got {transform}"
+            raise InvalidParameterError(problem, owner="cluster", parameter="transform")
         return plda
     chain = None if transform is None else read_transform(transform)
     if isinstance(chain, VbxTransform) and transform_length is not None:
         chain = replace(chain, length=transform_length)
     if chain is None and plda is not None and plda.dim != embeddings.dim:
-        raise InvalidParameterError(
+        problem = (
             f"a PLDA model of {plda.dim} dimensions cannot score the "
             f"{embeddings.dim}-dimensional vectors of {embeddings.source}; "
-            f"transform=PATH names the one that comes before it",
-            owner=name,
-            mentions=("transform=PATH",),
+            f"transform=PATH names the one that comes before it"
         )
+        raise InvalidParameterError(problem, owner=name, mentions=("transform=PATH",))
     return backend_from_transform(chain, plda, embeddings.dim)
 
 

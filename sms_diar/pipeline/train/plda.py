@@ -106,10 +106,9 @@ def labelled_embeddings(
                 f"{len(missing)} of {len(speakers)} labels have no vector "
                 f"({some_of(missing)})"
             )
+        problem = f"{' and '.join(parts)}; add them, or skip them with intersect=True"
         raise InvalidParameterError(
-            f"{' and '.join(parts)}; add them, or skip them with intersect=True",
-            owner=embeddings.source,
-            mentions=("intersect=True",),
+            problem, owner=embeddings.source, mentions=("intersect=True",)
         )
     rows = [row for row, name in enumerate(embeddings.ids) if name in speakers]
     chosen = embeddings.select(rows)

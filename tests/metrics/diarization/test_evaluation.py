@@ -8,7 +8,7 @@ import pytest
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.metrics import CONVENTIONS, Settings, score_diarization
 from sms_diar.metrics.diarization import axis as axis_module
-from sms_diar.metrics.diarization.error_intervals import error_intervals
+from sms_diar.metrics.diarization.evaluation import error_intervals
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import TICKS_PER_SECOND, ticks_of
