@@ -125,10 +125,3 @@ def test_bad_arguments_are_refused(tmp_path, name, labels, options, problem):
 )
 def test_broken_files_are_refused(refused, name, content, line, problem):
     refused(read_labels, content, problem, line=line, name=name)
-
-
-@pytest.mark.corpus
-def test_a_real_utt2spk_is_a_label_table(corpus_data):
-    labels = read_labels(corpus_data / "arabic8k" / "utt2spk")
-    assert len(labels) == 1031
-    assert len(set(labels.values())) == 30
