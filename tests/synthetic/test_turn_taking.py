@@ -102,15 +102,6 @@ def test_overlap_is_what_was_asked_for(overlap, segments, n_speakers):
         assert share == pytest.approx(overlap, abs=0.02 if overlap < 0.9 else 0.03)
 
 
-def test_overlap_of_two_minutes_is_near_what_was_asked_for():
-    shares = [
-        one.overlapped / one.speech
-        for one in (plan(seconds=120, seed=seed, overlap=0.15) for seed in range(20))
-    ]
-    assert np.abs(np.array(shares) - 0.15).max() < 0.03
-    assert np.mean(shares) == pytest.approx(0.15, abs=0.01)
-
-
 def test_turns_and_pauses_have_their_lengths():
     said = {name: [Passage(name, name, 0, 10**7)] for name in ("a", "b")}
     made = plan(said=said, seconds=20_000, turn_mean=3.0, turn_min=0.5, pause_mean=0.8)
@@ -180,11 +171,6 @@ def test_speech_recurs_only_when_a_speaker_has_no_more():
     assert sum(one.length for one in fresh) / 1000 == pytest.approx(held)
     assert made.repeated == pytest.approx(sum(made.talk.values()) - held)
     assert plan(2, 30).repeated == 0.0
-
-
-def test_the_same_stream_gives_the_same_plan():
-    assert plan(3, 60, overlap=0.2) == plan(3, 60, overlap=0.2)
-    assert plan(3, 60, overlap=0.2) != plan(3, 60, seed=1, overlap=0.2)
 
 
 @given(

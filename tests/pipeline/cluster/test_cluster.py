@@ -91,12 +91,6 @@ def test_without_segments_there_are_no_turns():
         cluster_embeddings(embeddings, SMS, per_recording=True)
 
 
-def test_an_empty_set_is_refused():
-    empty = EmbeddingSet((), np.empty((0, 3)), source="x.ark")
-    with pytest.raises(InvalidParameterError, match="must hold at least one vector"):
-        cluster_embeddings(empty, SMS)
-
-
 def test_ids_without_segments_are_counted_and_named():
     embeddings, segments, _ = two_recordings()
     kept = {name: s for name, s in segments.items() if name >= "one-05"}
@@ -199,14 +193,6 @@ def test_ids_without_times_leave_seconds_open():
     assert one.seconds is None
     # Rows in order of time show that they overlap.
     assert one.row_weight == pytest.approx(1 / 6)
-
-
-def test_times_in_ids_do_not_disturb_other_methods():
-    named, _ = overlapping_windows()
-    [one] = cluster_embeddings(named, SMS).sessions
-    assert one.count_posterior is None
-    assert one.confidence is None
-    assert one.seconds == pytest.approx(90.0)
 
 
 @pytest.mark.parametrize("trained", [False, True])
@@ -406,12 +392,11 @@ ODD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["sms", "ahc"])
 @pytest.mark.parametrize("name", ODD)
-def test_values_that_are_not_vectors_are_refused(name, method):
+def test_values_that_are_not_vectors_are_refused(name):
     value, problem = ODD[name]
     with pytest.raises(SmsDiarError) as caught:
-        sms_diar.cluster(value, method=method)
+        sms_diar.cluster(value)
     assert problem in str(caught.value)
 
 
