@@ -105,10 +105,9 @@ def test_without_a_back_end_cosine_scores_are_used():
 
 
 def test_the_default_is_not_the_papers_method():
-    # Nearly the same word: evidence mean shift and stochastic mean shift.
     settings = sessions.ShiftSettings(**SHIFT)
     made = {name: settings.build(name, None, 9, 0) for name in ("sms", "sms-paper")}
-    assert type(made["sms"]).__name__ == "SpeakerEvidenceMeanShift"
+    assert type(made["sms"]).__name__ == "SpeakerFragmentMeanShift"
     assert type(made["sms-paper"]).__name__ == "SpeakerStochasticMeanShift"
     assert made["sms-paper"].max_steps == 60 * 9
 
