@@ -7,10 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sms_diar.cli.main import app
-from sms_diar.errors import (
-    ExperimentError,
-    MissingFileError,
-)
+from sms_diar.errors import ExperimentError, MissingFileError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.model import read_model
 from sms_diar.pipeline.train import models

@@ -9,11 +9,7 @@ import pytest
 from sms_diar.io.embeddings.arrays import write_npz
 from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.plda import read_plda, write_plda
-from sms_diar.io.kaldi.transform import (
-    Centering,
-    VbxTransform,
-    write_transform,
-)
+from sms_diar.io.kaldi.transform import Centering, VbxTransform, write_transform
 from sms_diar.io.model import ModelFile, read_model, write_model
 from sms_diar.pipeline.train.models import read_backend
 from sms_diar.preprocessing import paper_chain
@@ -250,10 +246,7 @@ def test_commands_of_an_scp_are_run_only_if_allowed(here, sms_diar, refused, vec
         ("train x.npz -o m --shrinkage some", "--shrinkage"),
         ("train x.npz -o m --shrinkage nan", "--shrinkage"),
         ("train x.npz -o m.plda --dim 2", "--dim, --energy and --shrinkage"),
-        (
-            "train x.npz -o m.npz --raw --shrinkage 0",
-            "--dim, --energy and --shrinkage",
-        ),
+        ("train x.npz -o m.npz --raw --shrinkage 0", "--dim, --energy and --shrinkage"),
         ("train x.npz -o m.npz --kaldi-plda k", "--kaldi-plda"),
         ("train x.npz -o m.plda --kaldi-plda k", "--kaldi-plda"),
         ("train x.ark -o m.npz", "LABELS"),

@@ -22,9 +22,7 @@ from sms_diar.io.detect import is_label_table
 from sms_diar.io.embeddings.arrays import load_arrays, read_ids, read_npy, read_npz
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda
-from sms_diar.io.kaldi.tables import (
-    read_segments,
-)
+from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model

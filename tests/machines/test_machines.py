@@ -475,17 +475,11 @@ def test_a_worker_that_comes_in_time_goes_on_with_the_work(odd, tmp_path):
 
 
 def test_if_the_scheduler_goes_an_error_says_so(tmp_path):
-    with (
-        harness.machines(tmp_path, 1) as odd,
-        _scheduler.scheduler(odd.address),
-    ):
+    with harness.machines(tmp_path, 1) as odd, _scheduler.scheduler(odd.address):
         results = _scheduler.current().map(str, iter(range(100)))
         assert next(results) == "0"
         odd.scheduler.kill()
-        with pytest.raises(
-            SchedulerError,
-            match="connection to the scheduler at",
-        ):
+        with pytest.raises(SchedulerError, match="connection to the scheduler at"):
             list(results)
 
 

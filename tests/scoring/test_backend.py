@@ -10,9 +10,7 @@ from sms_diar.io.kaldi.transform import Centering, LinearTransform, VbxTransform
 from sms_diar.preprocessing import FoldedChain, fold, paper_chain
 from sms_diar.scoring import CosineScorer, PldaScorer, plda_from_covariances
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
-from sms_diar.scoring.backend_training import (
-    train_backend,
-)
+from sms_diar.scoring.backend_training import train_backend
 from sms_diar.types import EmbeddingSet
 
 RNG = np.random.default_rng(3)
@@ -151,21 +149,10 @@ def test_the_same_or_an_unknown_extractor_is_compatible(ours, theirs):
     assert backend.check_compatible(embeddings(extractor=theirs)) is None
 
 
-def test_vectors_of_other_dimensions_are_refused():
-    with pytest.raises(InvalidParameterError, match=r"x\.ark: vectors must have the"):
-        backend_from_transform(None, None, DIM).check_compatible(embeddings(3))
-
-
 def test_vectors_of_another_extractor_are_refused():
     backend = backend_from_transform(None, None, DIM).with_extractor("one")
     with pytest.raises(InvalidParameterError, match=r"x\.ark: vectors must come from"):
         backend.check_compatible(embeddings(extractor="two"))
-
-
-def test_prepare_refuses_other_shapes():
-    backend = backend_from_transform(None, None, DIM)
-    with pytest.raises(InvalidParameterError, match="BackEnd: X must be of shape"):
-        backend.prepare(np.ones((2, 3)))
 
 
 @pytest.mark.parametrize(

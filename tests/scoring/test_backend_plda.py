@@ -54,8 +54,7 @@ def test_the_model_of_a_back_end_is_recovered(normalize_length):
 
 
 @given(
-    psi=st.lists(st.floats(0.0, 1e4), min_size=1, max_size=6),
-    seed=st.integers(0, 99),
+    psi=st.lists(st.floats(0.0, 1e4), min_size=1, max_size=6), seed=st.integers(0, 99)
 )
 def test_psi_is_recovered_whatever_its_size(psi, seed):
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.scoring.evidence import group_evidence, partition_evidence
+from sms_diar.scoring.evidence import partition_evidence
 from sms_diar.scoring.session_model import (
     SessionModel,
     SessionPrior,
@@ -37,10 +37,6 @@ def test_a_weight_counts_segments_in_part_by_hand():
     # w = 1/2: n = 1, s = 3/2: 2.25 / (2 * 2) - log(2) / 2
     found = partition_evidence([[1.0], [2.0]], [0, 0], [1.0], weight=0.5)
     assert found == pytest.approx(0.5625 - math.log(2.0) / 2.0, abs=1e-15)
-
-
-def test_an_empty_group_has_no_evidence():
-    assert group_evidence(np.zeros(1), np.zeros((1, 3)), PSI) == 0.0
 
 
 @pytest.mark.parametrize("labels", [[0] * 6, [0, 1, 2, 3, 4, 5], [0, 0, 1, 2, 1, 0]])

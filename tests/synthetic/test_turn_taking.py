@@ -88,11 +88,11 @@ def test_touching_speech_of_a_speaker_is_one_turn():
 
 @pytest.mark.parametrize("n_speakers", [2, 8])
 @pytest.mark.parametrize("segments", [None, (1, 3)], ids=["length", "segments"])
-@pytest.mark.parametrize("overlap", [0.0, 0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("overlap", [0.0, 0.25, 0.9])
 def test_overlap_is_what_was_asked_for(overlap, segments, n_speakers):
     made = [
         plan(n_speakers, seed=seed, overlap=overlap, turn_segments=segments)
-        for seed in range(4)
+        for seed in range(2)
     ]
     for one in made:
         active = counted(one)
@@ -156,12 +156,6 @@ def test_everybody_speaks_even_if_there_is_hardly_time():
     for seed in range(20):
         made = plan(8, 15, seed=seed, dominance="zipf", overlap=0.1)
         assert {turn.speaker for turn in made.turns} == {f"s{i}" for i in range(8)}
-
-
-def test_one_speaker_speaks_alone():
-    made = plan(1, 60)
-    assert {turn.speaker for turn in made.turns} == {"s0"}
-    assert len(made.turns) > 5
 
 
 def test_speech_recurs_only_when_a_speaker_has_no_more():
@@ -266,14 +260,6 @@ def test_whole_passages_can_be_asked_for():
     taken = supply(50, 70, 90).take(float("inf"), 2)
     assert [s.length for s in taken] == [s.passage.length for s in taken]
     assert len(taken) == 2
-
-
-def test_speech_recurs_when_all_was_used_and_not_before():
-    one = supply(50, 70)
-    taken = one.take(200)
-    assert {s.passage.id for s in taken[:2]} == {"p0", "p1"}
-    assert all(s.is_repeated for s in taken[2:])
-    assert sum(s.length for s in taken if not s.is_repeated) == 120
 
 
 @given(

@@ -40,10 +40,7 @@ def decoded(path):
 def test_pcm_of_both_byte_orders_is_the_integer_over_32768(tmp_path, order, dtype):
     samples = np.array([0, 1, -1, 32767, -32768, 258], dtype=dtype)
     path = write(
-        tmp_path / "a.sph",
-        samples.tobytes(),
-        sample_count=6,
-        sample_byte_format=order,
+        tmp_path / "a.sph", samples.tobytes(), sample_count=6, sample_byte_format=order
     )
     assert decoded(path)[:, 0].tolist() == (samples / 32768).tolist()
 
@@ -95,16 +92,10 @@ def test_shortened_files_name_the_tool_to_unpack_with(refused, coding):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (
-            header(sample_count=100) + bytes(14),
-            "but the file ends after 7",
-        ),
+        (header(sample_count=100) + bytes(14), "but the file ends after 7"),
         (header()[:40], "does not end with 'end_head' within its 1024 bytes"),
         (b"NIST_1A\n  ", "no valid size in its second line"),
-        (
-            header(sample_rate=None) + bytes(2),
-            "sample_rate as a whole number",
-        ),
+        (header(sample_rate=None) + bytes(2), "sample_rate as a whole number"),
         (header(sample_rate="many") + bytes(2), "got 'many'"),
         (header(sample_rate=0) + bytes(2), "got '0'"),
         (header(sample_n_bytes=4) + bytes(8), "samples of 4 bytes, coding 'pcm'"),

@@ -407,8 +407,7 @@ def test_values_that_are_not_vectors_are_refused(name):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    "rows",
-    [FEW[:1], FEW[:3], np.zeros((5, 4)), np.ones((5, 4)), 1e-310 * FEW],
+    "rows", [FEW[:1], FEW[:3], np.zeros((5, 4)), np.ones((5, 4)), 1e-310 * FEW]
 )
 def test_few_and_equal_vectors_are_clustered(rows, method):
     plda = PldaModel(np.zeros(4), np.eye(4), np.ones(4)) if method == "vbx" else None

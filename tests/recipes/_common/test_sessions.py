@@ -21,12 +21,7 @@ from sms_diar.types import EmbeddingSet
 
 WORLD = {"dim": 12, "eer": 0.08}
 FAMILY = tuple(SPEAKER_METHODS.values())
-SHIFT = {
-    "k": 17,
-    "tol": 1e-3,
-    "merge_threshold": 0.0,
-    "steps_per_segment": 60,
-}
+SHIFT = {"k": 17, "tol": 1e-3, "merge_threshold": 0.0, "steps_per_segment": 60}
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 import soundfile
 
@@ -204,9 +203,6 @@ def test_a_uem_limits_what_is_scored(run, given, tmp_path):
     ("kind", "problem"),
     [
         ("empty", "is empty (0 bytes)"),
-        ("truncated", "the WAV header promises"),
-        ("nan", "is NaN; repair the file"),
-        ("stereo", "has 2 channels; choose channel=1"),
         ("short", "but the recording ends at 20 s"),
         ("missing", "no audio file"),
     ],
@@ -219,12 +215,6 @@ def test_broken_audio_costs_only_its_recording(
     samples, _ = soundfile.read(corpus / "call2.wav")
     if kind == "empty":
         path.write_bytes(b"")
-    elif kind == "truncated":
-        path.write_bytes((corpus / "call2.wav").read_bytes()[:5000])
-    elif kind == "nan":
-        soundfile.write(path, np.full_like(samples, np.nan), RATE, subtype="FLOAT")
-    elif kind == "stereo":
-        soundfile.write(path, np.stack([samples, samples], axis=1), RATE)
     elif kind == "short":
         soundfile.write(path, samples[: 20 * RATE], RATE)
     (data / "wav.scp").write_text(f"call1 {corpus / 'call1.wav'}\ncall2 {path}\n")

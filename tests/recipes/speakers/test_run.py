@@ -74,10 +74,6 @@ def test_the_number_of_workers_does_not_change_the_figures(
     assert without_times(again.results) == without_times(small.results)
 
 
-def test_a_second_run_repeats_nothing(run, small, conf):
-    assert run(small.folder, conf=conf).ran == ()
-
-
 def test_runs_on_the_users_embeddings_and_notices_changes(
     run, given, backends, vectors, tmp_path
 ):
