@@ -9,18 +9,6 @@ import types
 import pytest
 
 import sms_diar
-from sms_diar._files import replacing, write_text
-
-
-def test_importing_the_package_loads_nothing_heavy():
-    code = (
-        "import sys, sms_diar; "
-        "print(sorted({'numba', 'sklearn', 'numpy'} & set(sys.modules)))"
-    )
-    printed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert printed.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -108,14 +96,3 @@ def test_every_module_can_be_imported_and_has_a_docstring():
 def test_version_is_the_same_everywhere(root):
     citation = (root / "CITATION.cff").read_text()
     assert f"version: {sms_diar.__version__}" in citation
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "x.txt"
-    write_text(path, "old")
-    with pytest.raises(ZeroDivisionError), replacing(path) as temporary:
-        temporary.write_text(f"half {1 / 0}")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-    write_text(path, "new")
-    assert path.read_text() == "new"

@@ -112,15 +112,6 @@ def test_two_voices_are_two_speakers(call, model, tmp_path, run_cli):
     ]
 
 
-def test_turns_go_to_standard_output_without_a_file(call, model, tmp_path, run_cli):
-    printed = run_cli("diarize", call, "--model", model)
-    run_cli("diarize", call, "--model", model, "--rttm", tmp_path / "out.rttm")
-    assert printed.returncode == 0, printed.stderr
-    assert printed.stdout == (tmp_path / "out.rttm").read_text()
-    assert printed.stderr.startswith("call: 2 speakers, ")  # the summary
-    assert "\nspk-02 " in printed.stderr
-
-
 def test_json_tells_turns_and_what_was_found(call, model, run_cli):
     result = run_cli("diarize", call, "--model", model, "--json")
     content = json.loads(result.stdout)
@@ -164,17 +155,6 @@ def test_many_files_are_many_recordings(call, model, tmp_path, run_cli):
     assert last == "2 recordings, 1:36.0"
 
 
-def test_data_directories_and_their_tables_are_the_same(call, model, tmp_path, run_cli):
-    (tmp_path / "wav.scp").write_text(f"abc {call}\n")
-    (tmp_path / "some.scp").write_text(f"abc {call}\n")
-    by_folder = run_cli("diarize", tmp_path, "--model", model)
-    by_table = run_cli("diarize", tmp_path / "some.scp", "--model", model)
-    by_file = run_cli("diarize", call, "--model", model)
-    assert by_folder.returncode == 0, by_folder.stderr
-    assert by_folder.stdout == by_table.stdout
-    assert by_folder.stdout.replace("abc", "call") == by_file.stdout
-
-
 def test_commands_run_only_when_allowed(call, model, tmp_path, run_cli):
     (tmp_path / "wav.scp").write_text(f"call cat {call} |\n")
     refused = run_cli("diarize", tmp_path, "--model", model)
@@ -192,14 +172,6 @@ def stereo(tmp_path):
     path = tmp_path / "call.wav"
     soundfile.write(path, np.stack(sides, axis=1), RATE)
     return path
-
-
-def test_channels_are_mixed_and_it_is_said(stereo, model, tmp_path, run_cli):
-    out = tmp_path / "out.rttm"
-    result = run_cli("diarize", stereo, "--model", model, "--rttm", out)
-    assert result.returncode == 0, result.stderr
-    assert result.stderr.startswith("sms-diar: call: 2 channels were mixed into one")
-    check_turns(list(read_rttm(out)))
 
 
 def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
@@ -252,11 +224,6 @@ def test_other_methods_can_be_chosen(call, model, run_cli):
     assert content["recordings"][0]["k"] == 17
 
 
-def test_the_same_seed_gives_the_same_turns(call, model, run_cli):
-    given = ("diarize", call, "--model", model, "--seed", 3)
-    assert run_cli(*given).stdout == run_cli(*given, "--workers", 2).stdout
-
-
 def fails(result, start, out):
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith(f"sms-diar: {start}")
@@ -277,14 +244,6 @@ def broken(kind, path):
 
 
 KINDS = ["silent", "short", "slow", "empty", "letter"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_wrong_is_said_and_nothing_is_written(kind, model, tmp_path, run_cli):
-    path, out = tmp_path / "x.wav", tmp_path / "out.rttm"
-    broken(kind, path)
-    result = run_cli("diarize", path, "--model", model, "--rttm", out)
-    fails(result, f"x: {path}: ", out)
 
 
 def test_broken_recordings_leave_the_others_intact(call, model, tmp_path, run_cli):

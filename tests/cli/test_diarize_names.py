@@ -59,10 +59,7 @@ def test_the_same_voices_have_one_name_in_both_calls(recordings, tmp_path, run_c
     out, again = tmp_path / "out.rttm", tmp_path / "again.rttm"
     result = run(run_cli, recordings, out, "--link")
     assert result.returncode == 0, result.stderr
-    assert speakers(out) == {
-        "mon": ["spk-01", "spk-02"],
-        "tue": ["spk-02", "spk-01"],
-    }
+    assert speakers(out) == {"mon": ["spk-01", "spk-02"], "tue": ["spk-02", "spk-01"]}
     told = (
         "link: 4 speakers of 2 recordings are 2 people, 2 of them in several recordings"
     )

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from sms_diar.cli.main import app
 from sms_diar.cli.options.recordings import CmvnMethod, VadMethod, read_front_end
-from sms_diar.errors import ConfigError, MissingFileError, OutputError
+from sms_diar.errors import MissingFileError, OutputError
 from sms_diar.features import cmvn, vad
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
@@ -102,16 +102,6 @@ def test_problems_are_in_the_json_too(folder):
     assert result.exit_code == 3
     [problem] = json.loads(result.stdout)["problems"]
     assert (problem["recording"], problem["segment"]) == ("b", None)
-
-
-def test_a_failed_run_leaves_the_old_ark(folder):
-    out = folder / "feats.ark"
-    out.write_bytes(b"old")
-    conf = folder / "conf.toml"
-    conf.write_text("[mfcc]\nrat = 8000\n")
-    result, _ = run(folder, "--config", str(conf))
-    assert isinstance(result.exception, ConfigError)
-    assert out.read_bytes() == b"old"
 
 
 def test_where_nothing_can_be_read_nothing_is_written(folder):

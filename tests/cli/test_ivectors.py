@@ -7,10 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sms_diar.cli.main import app
-from sms_diar.errors import (
-    ExperimentError,
-    MissingFileError,
-)
+from sms_diar.errors import ExperimentError, MissingFileError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.model import read_model
 from sms_diar.pipeline.train import models
@@ -29,15 +26,18 @@ def failure(*arguments):
 
 
 @pytest.fixture(scope="module")
-def corpora(noise_corpora):
-    return noise_corpora
-
-
-@pytest.fixture(scope="module")
-def trained(corpora, tmp_path_factory):
+def trained(noise_corpora, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.npz"
     result = run(
-        "train", *corpora, "-o", path, *SMALL, "--vad", "none", "--backend", "--json"
+        "train",
+        *noise_corpora,
+        "-o",
+        path,
+        *SMALL,
+        "--vad",
+        "none",
+        "--backend",
+        "--json",
     )
     assert result.exit_code == 0, result.output
     return path, json.loads(result.stdout)
@@ -57,11 +57,13 @@ def test_training_tells_what_it_did(trained):
 
 
 def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
-    trained, corpora, tmp_path
+    trained, noise_corpora, tmp_path
 ):
     path, record = trained
     out = tmp_path / "x.ark"
-    result = run("extract", corpora[0], "--model", path, "-o", out, "--workers", "1")
+    result = run(
+        "extract", noise_corpora[0], "--model", path, "-o", out, "--workers", "1"
+    )
     assert result.exit_code == 0, result.output
     assert result.stdout == f"wrote {out}: 24 vectors of 4 dimensions\n"
     vectors = read_embeddings(out)
@@ -75,9 +77,9 @@ def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_training_twice_gives_the_same_model(trained, corpora, tmp_path, workers):
+def test_training_twice_gives_the_same_model(trained, noise_corpora, tmp_path, workers):
     options = (*SMALL[:-1], workers, "--vad", "none", "--backend", "--json")
-    result = run("train", *corpora, "-o", tmp_path / "again.npz", *options)
+    result = run("train", *noise_corpora, "-o", tmp_path / "again.npz", *options)
     assert json.loads(result.stdout)["fingerprint"] == trained[1]["fingerprint"]
 
 
@@ -92,28 +94,34 @@ def test_info_is_for_people_and_machines(trained):
     assert told["notes"] == record["notes"]
 
 
-def test_without_an_embedded_model_one_has_to_be_named(monkeypatch, corpora, tmp_path):
+def test_without_an_embedded_model_one_has_to_be_named(
+    monkeypatch, noise_corpora, tmp_path
+):
     monkeypatch.setattr(models, "embedded_model_path", lambda: None)
-    error = failure("extract", corpora[0], "-o", tmp_path / "x.ark")
+    error = failure("extract", noise_corpora[0], "-o", tmp_path / "x.ark")
     assert isinstance(error, MissingFileError)
 
 
-def test_the_embedded_model_is_the_default(monkeypatch, trained, corpora, tmp_path):
+def test_the_embedded_model_is_the_default(
+    monkeypatch, trained, noise_corpora, tmp_path
+):
     monkeypatch.setattr(models, "embedded_model_path", lambda: trained[0])
-    result = run("extract", corpora[1], "-o", tmp_path / "x.csv", "--workers", "1")
+    result = run(
+        "extract", noise_corpora[1], "-o", tmp_path / "x.csv", "--workers", "1"
+    )
     assert result.exit_code == 0, result.output
     vectors = read_embeddings(tmp_path / "x.csv")
     assert models.choose_backend(vectors).extractor == trained[1]["extractor"]
 
 
-def test_a_back_end_needs_speakers(corpora, tmp_path):
+def test_a_back_end_needs_speakers(noise_corpora, tmp_path):
     for file in ("wav.scp", "segments"):
-        (tmp_path / file).write_text((corpora[0] / file).read_text())
+        (tmp_path / file).write_text((noise_corpora[0] / file).read_text())
     out = tmp_path / "m.npz"
     error = failure("train", tmp_path, "-o", out, *SMALL, "--backend")
     assert isinstance(error, MissingFileError)
     assert str(error).startswith(f"{tmp_path / 'utt2spk'}: no such file")
-    labels = (corpora[0] / "utt2spk").read_text().split("\n")[:-1]
+    labels = (noise_corpora[0] / "utt2spk").read_text().split("\n")[:-1]
     (tmp_path / "utt2spk").write_text(
         "".join(f"{line.split()[0]} same\n" for line in labels)
     )
@@ -123,26 +131,22 @@ def test_a_back_end_needs_speakers(corpora, tmp_path):
     assert not out.exists()
 
 
-def test_ids_that_two_directories_share_are_refused(corpora, tmp_path):
-    error = failure("train", corpora[0], corpora[0], "-o", tmp_path / "m.npz", *SMALL)
+def test_ids_that_two_directories_share_are_refused(noise_corpora, tmp_path):
+    error = failure(
+        "train", noise_corpora[0], noise_corpora[0], "-o", tmp_path / "m.npz", *SMALL
+    )
     assert isinstance(error, ExperimentError)
     assert "segment ids must differ between data directories, got 24" in str(error)
 
 
-def test_places_that_cannot_be_written_are_noticed_before_the_work(corpora, tmp_path):
-    error = failure("train", corpora[0], "-o", tmp_path / "no" / "m.npz")
-    assert str(error).startswith(f"{tmp_path / 'no' / 'm.npz'}: no such folder")
-    assert run("extract", corpora[0], "-o", tmp_path / "x.dat").exit_code == 2
-
-
-def test_the_front_end_comes_from_a_file_and_options_win(corpora, tmp_path):
+def test_the_front_end_comes_from_a_file_and_options_win(noise_corpora, tmp_path):
     conf = tmp_path / "front.toml"
     conf.write_text(
         '[mfcc]\nlow_hz = 0.0\nhigh_hz = 4000.0\n[vad]\nmethod = "none"\n'
         '[cmvn]\nmethod = "recording"\n'
     )
     options = ("--config", conf, "--cmvn", "none", "--json")
-    result = run("train", corpora[0], "-o", tmp_path / "m.npz", *SMALL, *options)
+    result = run("train", noise_corpora[0], "-o", tmp_path / "m.npz", *SMALL, *options)
     assert result.exit_code == 0, result.output
     front_end = json.loads(result.stdout)["front_end"]
     assert front_end["mfcc"]["low_hz"] == 0.0

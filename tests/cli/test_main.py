@@ -15,11 +15,7 @@ from sms_diar import __version__
 from sms_diar.cli import main as main_module
 from sms_diar.cli.errors import error_text, problem_text
 from sms_diar.cli.main import app
-from sms_diar.errors import (
-    DataFormatError,
-    InvalidParameterError,
-    MissingFileError,
-)
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
 from sms_diar.types import Problem
 
 runner = CliRunner()
@@ -41,14 +37,8 @@ def test_recipes_are_listed_for_people_and_machines():
     result = runner.invoke(app, ["recipes"])
     assert result.exit_code == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == [
-        "callhome",
-        "conversations",
-        "digits",
-        "speakers",
-        "sre08",
-        "synthetic",
-    ]
+    expected = ["callhome", "conversations", "digits"]
+    assert names == [*expected, "speakers", "sre08", "synthetic"]
     rows = json.loads(runner.invoke(app, ["recipes", "--json"]).stdout)
     assert "synthetic" in {row["name"] for row in rows}
 
@@ -85,11 +75,6 @@ def test_a_wrong_setting_writes_nothing(run_cli, tmp_path, monkeypatch):
     assert result.returncode == 1
     assert "unknown key 'rnus'; did you mean 'runs'?" in result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_wrong_command_line_is_exit_code_2():
-    assert runner.invoke(app, ["run", "synthetic", "--workers", "0"]).exit_code == 2
-    assert runner.invoke(app, ["no-such-command"]).exit_code == 2
 
 
 def test_bugs_keep_their_traceback(monkeypatch):
@@ -153,20 +138,6 @@ def test_the_shell_completes_commands_and_methods():
             },
         )
         assert found.stdout.split() == [wanted]
-
-
-@pytest.mark.parametrize(
-    ("command", "groups"),
-    [
-        ("diarize", ("Output", "Speakers and method")),
-        ("cluster", ("Output", "Speakers and method")),
-        ("score", ("Scoring", "Output", "Intervals")),
-    ],
-)
-def test_options_are_grouped(command, groups):
-    text = runner.invoke(app, [command, "--help"]).stdout
-    for group in groups:
-        assert f"─ {group} ─" in text
 
 
 def test_errors_speak_of_options():
@@ -236,13 +207,18 @@ def test_all_commands_print_through_the_function_that_escapes():
 
 
 @pytest.mark.parametrize(
-    "words", [["--version"], ["recipes"], ["score", "x.rttm", "x.rttm"]], ids=" ".join
+    ("words", "closed"),
+    [
+        ("--version", ">&-"),
+        ("--version", ">&- 2>&-"),
+        ("recipes", "<&- >&-"),
+        ("score x.rttm x.rttm", ">&-"),
+    ],
 )
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&-"])
 def test_closed_standard_streams_are_no_traceback(tmp_path, words, closed):
     line = "SPEAKER r 1 0 1 <NA> <NA> s <NA> <NA>\n"
     (tmp_path / "x.rttm").write_text(line)
-    program = shlex.join([sys.executable, "-m", "sms_diar", *words])
+    program = shlex.join([sys.executable, "-m", "sms_diar", *words.split()])
     done = subprocess.run(
         ["sh", "-c", f"{program} {closed}"],
         cwd=tmp_path,

@@ -130,10 +130,9 @@ def test_an_output_that_is_an_input_is_refused_before_any_work(
 
 @pytest.mark.parametrize("kind", ["symbolic", "hard", "dots", "absolute"])
 def test_another_name_of_an_input_is_recognised(inputs, run_cli, kind):
-    alias = {
-        "dots": "calls/../call.wav",
-        "absolute": str(inputs / "call.wav"),
-    }.get(kind, "alias")
+    alias = {"dots": "calls/../call.wav", "absolute": str(inputs / "call.wav")}.get(
+        kind, "alias"
+    )
     if kind == "symbolic":
         Path(alias).symlink_to("call.wav")
     elif kind == "hard":

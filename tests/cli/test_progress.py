@@ -81,21 +81,6 @@ def test_a_stage_is_named_before_anything_is_done(monkeypatch):
     assert not display.live.is_started
 
 
-def test_a_bar_is_shown_for_work_that_finishes_nothing(monkeypatch):
-    monkeypatch.setattr(progress_module, "_PATIENCE", 0.001)
-    written = threading.Event()
-
-    class Screen(io.StringIO):
-        def write(self, text):
-            if "0/100" in text:
-                written.set()
-            return super().write(text)
-
-    progress = TerminalProgress(Console(file=Screen(), force_terminal=True, width=100))
-    with progress.track("all", 100):
-        assert written.wait(timeout=30)
-
-
 @pytest.mark.usefixtures("unwatched")
 def test_a_log_has_a_line_after_half_a_minute_and_then_ever_more_seldom():
     now, text = Clock(), io.StringIO()

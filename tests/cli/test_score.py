@@ -78,16 +78,6 @@ def test_all_rules_in_force_are_explained(files):
     assert pooled.split()[1] == "28.38"
 
 
-def test_extent_and_uem(files, tmp_path):
-    lost = json.loads(run(*files, "--extent", "reference", "--json").stdout)
-    assert lost["overall"]["false_alarm"] == 0.0
-    uem = tmp_path / "x.uem"
-    uem.write_text("r 1 0 5\nq 1 0 11\n")
-    cut = json.loads(run(*files, "--uem", str(uem), "--json").stdout)
-    assert cut["overall"]["scored"] == 15.0
-    assert cut["overall"]["false_alarm"] == 1.0
-
-
 def test_errors_are_written_as_rttm(files, tmp_path):
     path = tmp_path / "errors.rttm"
     assert run(*files, "--errors", str(path)).exit_code == 0
@@ -271,27 +261,6 @@ def test_standard_input_and_compressed_files_are_scored(files, tmp_path):
     assert der("-r", ref, "-s", "-", input=text) == 0.4
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".TextGrid", ".eaf", ".srt", ".vtt"])
-def test_a_file_without_a_name_is_of_the_only_recording(tmp_path, suffix):
-    ref = rttm(tmp_path / "ref.rttm", ("r", 0, 6, "A"), ("r", 6, 4, "B"))
-    hyp = rttm(tmp_path / "hyp.rttm", ("r", 0, 10, "x"))
-    write_turns(tmp_path / f"anything{suffix}", read_rttm(hyp))
-    assert der(ref, str(tmp_path / f"anything{suffix}")) == 0.4
-    write_turns(tmp_path / f"truth{suffix}", read_rttm(ref))
-    assert der(str(tmp_path / f"truth{suffix}"), hyp) == 0.4
-
-
-def test_a_single_recording_of_another_name_is_matched_and_named(tmp_path):
-    ref = rttm(tmp_path / "ref.rttm", ("r", 0, 6, "A"))
-    hyp = rttm(tmp_path / "hyp.rttm", ("talk", 0, 3, "x"))
-    assert f"{hyp}: warning: the only recording, 'talk'" in run(ref, hyp).stderr
-    assert run(ref, hyp, "--strict").exit_code == 1
-    write_turns(tmp_path / "talk.srt", read_rttm(hyp))
-    result = run(ref, str(tmp_path / "talk.srt"), "--strict")
-    assert (result.exit_code, "'talk'" in result.stderr) == (0, True)
-    assert der(ref, hyp) == 0.5
-
-
 def test_a_collar_in_milliseconds_is_questioned(files):
     result = run(*files, "--collar", "250")
     assert (result.exit_code, "meant in milliseconds" in result.stderr) == (0, True)
@@ -306,12 +275,3 @@ def test_an_empty_hypothesis_is_a_hypothesis(files, tmp_path, suffix):
     assert der(files[0], str(empty)) == 1.0
     result = run(files[0], files[1], str(empty), "--bootstrap", "20", "--json")
     assert json.loads(result.stdout)["comparisons"][0]["first"] == 1.0
-
-
-def test_labels_and_turns_in_each_others_place_are_recognised(files, tmp_path):
-    labels = tmp_path / "utt2spk"
-    labels.write_text("u1 a\nu2 a\n")
-    result = run(files[0], str(labels))
-    assert f"{labels}: this looks like labels (utt2spk)" in str(result.exception)
-    result = run(str(labels), files[1])
-    assert f"{files[1]}: expected labels" in str(result.exception)

@@ -59,10 +59,3 @@ def test_json_is_that_of_the_file(run_cli, voices, tmp_path):
     assert printed["settings"]["turn_segments"] == [1, 2]
     # Two voices have 28 s, but 60 s are requested.
     assert result.stderr.startswith("sms-diar: speech recurs in 1 of 1 conversations")
-
-
-def test_errors_are_one_line(run_cli, voices, tmp_path):
-    result = run_cli("simulate", voices, "-o", tmp_path / "made", "--speakers", 4)
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith("sms-diar: --speakers must be at most the 3 of ")
-    assert not (tmp_path / "made").exists()

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sms_diar.embeddings import (
-    GaussianMixture,
     IvectorExtractor,
     TotalVariability,
     collect_statistics,
@@ -108,29 +107,6 @@ def test_longer_segments_are_surer(segments, model):
     short, long = made.posterior(frames[:5]), made.posterior(frames)
     assert np.trace(long.covariances[0]) < np.trace(short.covariances[0]) < 2.0
     np.testing.assert_array_equal(long.means[0], made.extract(frames))
-
-
-def test_full_covariances_make_the_same_journey(tmp_path, segments):
-    frames = [block for _, block in segments]
-    mixture = train_ubm(frames, 2, covariance="full", n_iter=2).mixture
-    fit = train_total_variability(collect_statistics(mixture, segments), mixture, 2)
-    made = IvectorExtractor(fit.model)
-    write_model(tmp_path / "m.npz", made.to_model())
-    back = IvectorExtractor.from_model(read_model(tmp_path / "m.npz", "ivectors"))
-    assert back.model.mixture.is_full
-    assert back.fingerprint == made.fingerprint
-
-
-def test_the_embedded_size_fits_in_a_few_megabytes(tmp_path):
-    rng = np.random.default_rng(0)
-    mixture = GaussianMixture(
-        np.full(128, 1 / 128), rng.standard_normal((128, 60)), np.ones((128, 60))
-    )
-    model = TotalVariability(
-        rng.standard_normal((128, 60, 100)), mixture.means, mixture
-    )
-    write_model(tmp_path / "m.npz", IvectorExtractor(model).to_model())
-    assert (tmp_path / "m.npz").stat().st_size < 3.5e6
 
 
 def test_segments_without_speech_are_named(segments, model):

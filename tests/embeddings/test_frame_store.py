@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sms_diar.embeddings import FrameStore, train_ubm
+from sms_diar.embeddings import FrameStore
 from sms_diar.errors import InvalidParameterError
 
 
@@ -25,22 +25,6 @@ def test_what_goes_in_comes_out_again_and_again(tmp_path):
         assert (len(store), store.n_frames) == (3, 65_539)
         del blocks, back
     assert list(tmp_path.iterdir()) == []
-
-
-def test_training_reads_from_it():
-    X = np.random.default_rng(1).standard_normal((500, 2)).astype(np.float32)
-    with FrameStore(2) as store:
-        store.extend([("a", X[:123]), ("b", X[123:])])
-        from_disk = train_ubm(store, 3)
-    np.testing.assert_array_equal(
-        from_disk.mixture.means, train_ubm([X], 3).mixture.means
-    )
-
-
-def test_an_empty_store_has_no_blocks():
-    with FrameStore(2) as store:
-        assert list(store) == []
-        assert list(store.segments()) == []
 
 
 def test_frames_of_another_width_are_refused():

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sms_diar.embeddings import train_ubm
@@ -45,6 +45,7 @@ def test_two_clouds_are_found():
     st.integers(1, 4),
     st.integers(0, 10**6),
 )
+@settings(max_examples=10)
 def test_the_likelihood_never_falls_between_splits(covariance, c, d, seed):
     X = draw_frames(600, d, seed)
     fit = train_ubm([X], c, covariance=covariance, n_iter=6, seed=seed)
@@ -74,13 +75,6 @@ def test_the_result_depends_neither_on_the_blocks_nor_on_the_workers(covariance)
             getattr(parts.mixture, name), getattr(whole.mixture, name)
         )
     assert parts.steps == whole.steps
-
-
-def test_the_seed_decides():
-    X = [draw_frames(800, 4, 2)]
-    first, again, other = (train_ubm(X, 8, seed=seed).mixture for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first.means, again.means)
-    assert not np.allclose(first.means, other.means)
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])

@@ -45,12 +45,6 @@ def _path_is_restored(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
-def test_the_synthetic_recipe_is_known_by_name():
-    names = {recipe.name: recipe for recipe in list_recipes()}
-    assert "paper's table" in names["synthetic"].summary
-    assert find_recipe("synthetic").folder.name == "synthetic"
-
-
 def test_a_recipe_is_found_by_folder_and_by_file(hello):
     for name in (str(hello), str(hello / "run.py")):
         assert find_recipe(name).summary == "Says hello. In one line."
@@ -109,11 +103,6 @@ def test_a_folder_of_benchmarks_is_a_recipe_as_well(root):
     assert find_recipe(str(root / "benchmarks" / "compare")).load().__name__ == (
         "benchmarks.compare.run"
     )
-
-
-def test_an_unknown_recipe_is_named_with_the_known_ones():
-    with pytest.raises(ExperimentError, match=r"'nonsense' \(known: .*synthetic"):
-        find_recipe("nonsense")
 
 
 def test_a_recipe_must_define_its_parts(hello):

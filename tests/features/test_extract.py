@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.features.cmvn import CmvnStats, sliding_cmvn_rows
 from sms_diar.features.extract import (
     features_of_segments,
@@ -15,7 +15,6 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.features.mfcc import DeltaConfig, add_deltas, mfcc
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.types import Segment
 
 RATE = 8000
 
@@ -149,15 +148,6 @@ def test_workers_do_not_change_a_bit(data):
         np.testing.assert_array_equal(a, b)
 
 
-def test_windows_can_be_given_in_place_of_segments(data):
-    windows = {"w": Segment("b", 0.1, 0.9)}
-    config = front_end("segment")
-    [(name, frames)] = features_of_segments(data, config, segments=windows)
-    assert name == "w"
-    want = dict(features_of_segments(data, config))["b1"]
-    np.testing.assert_array_equal(frames, want)
-
-
 def test_another_rate_is_resampled(data):
     from scipy.signal import resample_poly
 
@@ -223,16 +213,6 @@ def test_broken_recordings_leave_the_others_intact(data):
     for problem, expected in zip(problems, words, strict=True):
         assert f"{data.path}/{expected}" in str(problem)
     assert (problems[1].recording, problems[1].segment) == ("b", "b4")
-
-
-def test_without_a_list_the_problems_are_raised_after_the_good_segments(data):
-    (data.path / "a.flac").write_bytes(b"")
-    got = []
-    with pytest.raises(
-        DataFormatError, match=r"1 problem.*\n    a: .*a\.flac: is empty"
-    ):
-        got.extend(name for name, _ in features_of_segments(data, front_end()))
-    assert got == ["b1", "b2"]
 
 
 def test_speech_of_whole_recordings(data):

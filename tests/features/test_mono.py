@@ -115,16 +115,3 @@ def test_any_blocks_are_bit_for_bit_the_whole(rate, size):
         for start in range(0, len(want), size)
     ]
     np.testing.assert_array_equal(np.concatenate(parts), want)
-
-
-def test_a_tone_in_the_band_stays_and_one_above_it_goes():
-    t = np.arange(16000) / 16000
-    for hertz, level in ((1000, 1.0), (5000, 0.0)):
-        tone = Resampled(Held(np.sin(2 * np.pi * hertz * t), 16000), 8000)
-        middle = tone.read(1000, 7000)
-        assert np.sqrt(2 * np.mean(middle**2)) == pytest.approx(level, abs=2e-3)
-
-
-def test_audio_of_the_right_rate_is_left_alone():
-    audio = Held(np.zeros(10), 8000)
-    assert at_rate(audio, 8000) is audio

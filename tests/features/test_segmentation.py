@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.features.segmentation import (
-    PyanNetSegmenter,
-    Segmenter,
-    load_segmenter,
-)
+from sms_diar.features.segmentation import PyanNetSegmenter, Segmenter, load_segmenter
 
 
 class Levels:

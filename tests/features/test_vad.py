@@ -13,7 +13,6 @@ from sms_diar.features.vad import (
     FrameGrid,
     VadConfig,
     detect_speech,
-    energy_threshold,
     log_energies,
     speech_mask,
     tidy,
@@ -81,11 +80,6 @@ def test_log_energies_by_hand():
     assert got[0] == pytest.approx(np.log(200 * 16384**2))
     assert len(got) == 3
     assert log_energies([np.full(200, 0.25)], RATE).tolist() == [0.0]
-
-
-def test_the_threshold_is_a_constant_and_a_share_of_the_mean():
-    config = VadConfig(constant=5.0, mean_scale=0.5)
-    assert energy_threshold(np.array([10.0, 20.0]), config) == 5.0 + 0.5 * 15.0
 
 
 def by_definition(energies, config):

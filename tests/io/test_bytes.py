@@ -76,12 +76,3 @@ def test_a_pipe_and_the_empty_device_are_read(tmp_path):
     writer.join()
     with open_source(os.devnull) as source:
         assert source.rest() == b""
-
-
-def test_what_is_read_back_and_forth_is_not_a_pipe(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with (
-        pytest.raises(DataFormatError, match="is a pipe or device"),
-        open_seekable(tmp_path / "pipe"),
-    ):
-        pass

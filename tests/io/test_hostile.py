@@ -22,9 +22,7 @@ from sms_diar.io.detect import is_label_table
 from sms_diar.io.embeddings.arrays import load_arrays, read_ids, read_npy, read_npz
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.plda import read_plda
-from sms_diar.io.kaldi.tables import (
-    read_segments,
-)
+from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.transform import read_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
@@ -65,18 +63,10 @@ def test_more_channels_than_any_array_has_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["sample_rate", "channel_count", "sample_count"])
-@pytest.mark.parametrize("value", ["\xb2", "1\xb2", "9" * 19, "9" * 5000, "-1", "1e3"])
-def test_numbers_of_sphere_headers_are_plain(tmp_path, name, value):
-    fields = {"sample_rate": 8000, "channel_count": 1, "sample_count": 100}
-    with pytest.raises(DataFormatError):
-        AudioFile(sphere(tmp_path / "a.sph", {**fields, name: value}))
-
-
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("sample_rate", 10**17), ("channel_count", 10**9), ("sample_count", 10**17)],
+    "value", ["\xb2", "1\xb2", 10**17, "9" * 19, "9" * 5000, "-1", "1e3"]
 )
-def test_sphere_headers_that_promise_too_much_are_refused(tmp_path, name, value):
+def test_numbers_of_sphere_headers_are_plain(tmp_path, name, value):
     fields = {"sample_rate": 8000, "channel_count": 1, "sample_count": 100}
     with pytest.raises(DataFormatError):
         AudioFile(sphere(tmp_path / "a.sph", {**fields, name: value}), channel=1)
@@ -377,6 +367,8 @@ def test_front_ends_of_anything_are_our_errors(settings):
 
 
 HEADER_WORDS = [
+    "not json",
+    '{"version": 1}',
     "[]",
     "7",
     '{"version": [], "kind": "ivectors", "words": {}, "fingerprint": ""}',

@@ -94,12 +94,7 @@ def test_json_and_csv_hold_names_with_spaces_and_text_refuses_them(tmp_path):
         ("x", LABELS, {"format": "xml"}, "format must be one of 'utt2spk'"),
         ("x", {"a": 0}, {}, "labels must map text to text, got 'a': 0"),
         ("x.csv", LABELS, {"segments": {"b-1": SEGMENTS["b-1"]}}, "but 'a-1' is"),
-        (
-            "x.csv",
-            LABELS,
-            {"confidence": {"b-1": 1.0}},
-            "is missing (1 of 2)",
-        ),
+        ("x.csv", LABELS, {"confidence": {"b-1": 1.0}}, "is missing (1 of 2)"),
     ],
 )
 def test_bad_arguments_are_refused(tmp_path, name, labels, options, problem):
@@ -125,10 +120,3 @@ def test_bad_arguments_are_refused(tmp_path, name, labels, options, problem):
 )
 def test_broken_files_are_refused(refused, name, content, line, problem):
     refused(read_labels, content, problem, line=line, name=name)
-
-
-@pytest.mark.corpus
-def test_a_real_utt2spk_is_a_label_table(corpus_data):
-    labels = read_labels(corpus_data / "arabic8k" / "utt2spk")
-    assert len(labels) == 1031
-    assert len(set(labels.values())) == 30

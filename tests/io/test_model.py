@@ -86,12 +86,6 @@ def test_the_fingerprint_follows_from_kind_and_arrays_alone():
     assert len({MODEL.fingerprint, *(other.fingerprint for other in others)}) == 6
 
 
-def test_writing_replaces_and_leaves_nothing_beside(path):
-    write_model(path, ModelFile("toy", {"a": np.ones(1)}, {}))
-    assert list(read_model(path, "toy").arrays) == ["a"]
-    assert list(path.parent.iterdir()) == [path]
-
-
 def test_words_that_json_cannot_hold_leave_the_old_file(path):
     before = path.read_bytes()
     with pytest.raises(TypeError):
@@ -143,21 +137,6 @@ def test_a_newer_format_says_to_update(refused, path, kind):
 def test_arrays_that_do_not_match_the_fingerprint(refused, path, arrays, problem):
     rewrite(path, arrays=arrays)
     refused(READ, None, problem, name=path.name)
-
-
-@pytest.mark.parametrize(
-    ("header", "problem"),
-    [
-        ('{"version": 1}', "'kind'"),
-        ('{"version": "new", "kind": "toy"}', "invalid literal for int"),
-        ("not json", "Expecting value: line 1 column 1 (char 0)"),
-        ("[1]", "list indices must be integers or slices, not str"),
-        ('{"version": 1, "kind": "toy", "words": 3}', "'int' object is not iterable"),
-    ],
-)
-def test_a_header_that_makes_no_sense(refused, path, header, problem):
-    rewrite(path, arrays={HEADER: np.array(header)})
-    refused(READ, None, f"invalid header of a model file ({problem}", name=path.name)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])

@@ -69,6 +69,12 @@ class Machines:
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         self.add(number - len(self.workers))
 
+    def dismiss(self) -> None:
+        """Kill all workers, and wait until the scheduler has noticed."""
+        while self.workers:
+            self.lose()
+        wait_for(lambda: self._known() == 0)
+
     def lose(self) -> None:
         """Kill a worker; nothing of it is left."""
         self.workers.pop().kill()

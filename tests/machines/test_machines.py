@@ -56,11 +56,17 @@ def address(cluster):
     return cluster.address
 
 
-@pytest.fixture
-def odd(tmp_path):
-    """Another scheduler, without workers to begin with."""
-    with harness.machines(tmp_path, 0) as found:
+@pytest.fixture(scope="module")
+def lonely(tmp_path_factory):
+    with harness.machines(tmp_path_factory.mktemp("lonely"), 0) as found:
         yield found
+
+
+@pytest.fixture
+def odd(lonely):
+    """Another scheduler, without workers to begin with."""
+    yield lonely
+    lonely.dismiss()
 
 
 @pytest.fixture
@@ -468,16 +474,12 @@ def test_a_worker_that_comes_in_time_goes_on_with_the_work(odd, tmp_path):
     assert f"no worker at {odd.address}; waiting 60 s for one" in said
 
 
-def test_if_the_scheduler_goes_an_error_says_so(odd):
-    odd.add(1)
-    with _scheduler.scheduler(odd.address):
+def test_if_the_scheduler_goes_an_error_says_so(tmp_path):
+    with harness.machines(tmp_path, 1) as odd, _scheduler.scheduler(odd.address):
         results = _scheduler.current().map(str, iter(range(100)))
         assert next(results) == "0"
         odd.scheduler.kill()
-        with pytest.raises(
-            SchedulerError,
-            match="connection to the scheduler at",
-        ):
+        with pytest.raises(SchedulerError, match="connection to the scheduler at"):
             list(results)
 
 

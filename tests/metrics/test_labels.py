@@ -11,20 +11,11 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import (
     ClusterSizes,
     DetectedSpeakers,
-    MajorityPurity,
     Purity,
-    WeightedPurity,
     contingency_table,
     score_clustering,
     score_labels,
 )
-
-
-def test_one_cluster_for_two_equal_speakers():
-    # one cluster, half and half: ACP = (1/4 + 1/4) / 1 = 1/2, ASP = (1 + 1) / 2 = 1
-    scores = score_clustering(["a", "a", "b", "b"], [0, 0, 0, 0])
-    assert (scores.purity.acp, scores.purity.asp) == (0.5, 1.0)
-    assert scores.purity.k == pytest.approx(math.sqrt(0.5))
 
 
 def test_a_small_table_by_hand():
@@ -63,14 +54,6 @@ def test_adding_recordings_pools_clusters_not_ratios():
     assert total.acp == pytest.approx((0.5 + 1 + 1) / 3)
     assert isinstance(total, Purity)
     assert mixed == Purity.of(contingency_table([0, 1], [0, 0]))  # unchanged
-
-
-def test_only_results_of_one_kind_add_up():
-    table = contingency_table([0, 1], [0, 0])
-    with pytest.raises(TypeError):
-        Purity.of(table) + WeightedPurity.of(table)
-    with pytest.raises(TypeError):
-        1 + MajorityPurity.of(table)
 
 
 def b_cubed(truth, clusters):
@@ -114,13 +97,6 @@ def test_exchanging_truth_and_clusters_exchanges_the_purities(pair):
     assert here.weighted.weighted_acp == pytest.approx(there.weighted.weighted_alp)
     assert here.majority.pur_cd == there.majority.pur_dc
     assert here.purity.k == pytest.approx(there.purity.k)
-
-
-@given(labellings)
-def test_all_purities_lie_between_zero_and_one(pair):
-    figures = score_clustering(*pair).as_dict()
-    for name in ("acp", "alp", "k", "pur_cd", "pur_dc", "g", "weighted_k"):
-        assert 0.0 < figures[name] <= 1.0 + 1e-12
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30))
@@ -169,15 +145,6 @@ def test_average_number_of_detected_speakers():
 def test_needs_as_many_found_as_true(found, true):
     with pytest.raises(InvalidParameterError, match="two lists of equal length"):
         DetectedSpeakers.of(found, true)
-
-
-def test_only_ids_of_both_sides_are_scored():
-    # u1-u3: one cluster of a, a, b: ACP 4/9 + 1/9; one cluster against two: ARI 0
-    truth = {"u1": "a", "u2": "a", "u3": "b", "u4": "b"}
-    figures = score_labels(truth, {"u1": "1", "u2": "1", "u3": "1", "u5": "2"})
-    assert (figures["n_segments"], figures["n_labels"]) == (3, 2)
-    assert figures["acp"] == pytest.approx(5 / 9)
-    assert (figures["ari"], figures["completeness"]) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(

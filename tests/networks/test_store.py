@@ -13,7 +13,6 @@ from sms_diar.errors import (
 )
 from sms_diar.io.model import ModelFile, write_model
 from sms_diar.networks import registry, store
-from sms_diar.networks.catalogue import NETWORKS, network
 
 
 def test_the_folder_is_the_users_cache_unless_named(monkeypatch, tmp_path):
@@ -48,24 +47,6 @@ def test_removing_says_whether_there_was_something(tiny, models):
     (models / "tiny.npz").mkdir()
     with pytest.raises(NetworkError, match="cannot be deleted"):
         store.remove("tiny")
-
-
-def test_unknown_networks_are_refused_by_name():
-    with pytest.raises(
-        InvalidParameterError, match="one of campplus, segmentation, got"
-    ):
-        network("other")
-
-
-@pytest.mark.parametrize("name", sorted(NETWORKS))
-def test_entries_of_the_catalogue_are_complete(name):
-    known = NETWORKS[name]
-    assert known.name == name
-    assert len(known.digest) == 64
-    assert len(known.fingerprint) == 16
-    assert int(known.digest, 16)
-    assert int(known.fingerprint, 16)
-    assert known.licence in ("Apache-2.0", "MIT")
 
 
 class Thing:

@@ -69,13 +69,6 @@ def test_the_order_of_the_rows_does_not_matter(step, labelled):
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 
 
-@steps
-def test_names_its_columns_for_set_output(step, labelled):
-    X, labels = labelled
-    fitted = clone(step).fit(X, labels)
-    assert len(fitted.get_feature_names_out()) == fitted.transform(X).shape[1]
-
-
 @pytest.mark.parametrize(
     ("step", "parameter"),
     [

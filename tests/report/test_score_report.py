@@ -23,12 +23,7 @@ from sms_diar.report.score_report import (
     error_rttm,
     label_table,
 )
-from sms_diar.report.score_tables import (
-    ALL,
-    HEADS,
-    count_table,
-    mapping_table,
-)
+from sms_diar.report.score_tables import ALL, HEADS, count_table, mapping_table
 from sms_diar.types import Segment, Turn
 
 

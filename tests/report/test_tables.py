@@ -2,7 +2,6 @@
 
 import pytest
 
-from sms_diar.errors import InvalidParameterError
 from sms_diar.report.tables import Table
 
 TABLE = Table(("set", "K", "≥5 %"), (("a_1", ".92", "3"), ("b", "1.00", "12")))
@@ -41,8 +40,3 @@ def test_rows_must_fill_the_columns():
 def test_the_form_is_chosen_by_name(format):
     assert TABLE.text(format) == getattr(TABLE, format)()
     assert TABLE.text() == TABLE.plain()
-
-
-def test_a_form_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidParameterError, match="format must be one of 'table'"):
-        TABLE.text("html")

@@ -9,7 +9,6 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring import (
     CosineScorer,
     PldaScorer,
-    Scorer,
     _reference,
     plda_from_covariances,
     recording_scorer,
@@ -97,12 +96,6 @@ def test_enrolment_counts_reach_kaldis_length_normalisation(X):
     without = np.sum(np.log(1 + MODEL.psi) + v**2 / (1 + MODEL.psi))
     want = -0.5 * (given_class - without)
     assert scorer.score(X[:5], X[9]) == pytest.approx(want, abs=1e-12)
-
-
-@scorers
-def test_every_scorer_keeps_the_protocol(scorer):
-    assert isinstance(scorer, Scorer)
-    assert scorer.dim == 6
 
 
 @scorers

@@ -50,10 +50,7 @@ def test_lattice_means_are_distinct_and_within_half_the_number():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: draw_gaussians([[0.0]], [1, 2], 1.0),
-            "means must be one row for",
-        ),
+        (lambda: draw_gaussians([[0.0]], [1, 2], 1.0), "means must be one row for"),
         (lambda: draw_gaussians([[0.0]], [0], 1.0), "sizes must be"),
         (lambda: draw_gaussians([[0.0]], [1], -1.0), "std must be"),
         (lambda: draw_corner_means(3, 1), "n_clusters must be at most the 2 corners"),

@@ -89,11 +89,11 @@ def test_touching_speech_of_a_speaker_is_one_turn():
 
 @pytest.mark.parametrize("n_speakers", [2, 8])
 @pytest.mark.parametrize("segments", [None, (1, 3)], ids=["length", "segments"])
-@pytest.mark.parametrize("overlap", [0.0, 0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("overlap", [0.0, 0.25, 0.9])
 def test_overlap_is_what_was_asked_for(overlap, segments, n_speakers):
     made = [
         plan(n_speakers, seed=seed, overlap=overlap, turn_segments=segments)
-        for seed in range(4)
+        for seed in range(2)
     ]
     for one in made:
         active = counted(one)
@@ -101,15 +101,6 @@ def test_overlap_is_what_was_asked_for(overlap, segments, n_speakers):
         share = np.sum(active >= 2) / np.sum(active >= 1)
         assert share == pytest.approx(one.overlapped / one.speech)
         assert share == pytest.approx(overlap, abs=0.02 if overlap < 0.9 else 0.03)
-
-
-def test_overlap_of_two_minutes_is_near_what_was_asked_for():
-    shares = [
-        one.overlapped / one.speech
-        for one in (plan(seconds=120, seed=seed, overlap=0.15) for seed in range(20))
-    ]
-    assert np.abs(np.array(shares) - 0.15).max() < 0.03
-    assert np.mean(shares) == pytest.approx(0.15, abs=0.01)
 
 
 def test_turns_and_pauses_have_their_lengths():
@@ -168,12 +159,6 @@ def test_everybody_speaks_even_if_there_is_hardly_time():
         assert {turn.speaker for turn in made.turns} == {f"s{i}" for i in range(8)}
 
 
-def test_one_speaker_speaks_alone():
-    made = plan(1, 60)
-    assert {turn.speaker for turn in made.turns} == {"s0"}
-    assert len(made.turns) > 5
-
-
 def test_speech_recurs_only_when_a_speaker_has_no_more():
     made = plan(2, 600, said=speech(2, 20))
     held = sum(one.length for said in speech(2, 20).values() for one in said) / 1000
@@ -181,11 +166,6 @@ def test_speech_recurs_only_when_a_speaker_has_no_more():
     assert sum(one.length for one in fresh) / 1000 == pytest.approx(held)
     assert made.repeated == pytest.approx(sum(made.talk.values()) - held)
     assert plan(2, 30).repeated == 0.0
-
-
-def test_the_same_stream_gives_the_same_plan():
-    assert plan(3, 60, overlap=0.2) == plan(3, 60, overlap=0.2)
-    assert plan(3, 60, overlap=0.2) != plan(3, 60, seed=1, overlap=0.2)
 
 
 @given(
@@ -281,14 +261,6 @@ def test_whole_passages_can_be_asked_for():
     taken = supply(50, 70, 90).take(float("inf"), 2)
     assert [s.length for s in taken] == [s.passage.length for s in taken]
     assert len(taken) == 2
-
-
-def test_speech_recurs_when_all_was_used_and_not_before():
-    one = supply(50, 70)
-    taken = one.take(200)
-    assert {s.passage.id for s in taken[:2]} == {"p0", "p1"}
-    assert all(s.is_repeated for s in taken[2:])
-    assert sum(s.length for s in taken if not s.is_repeated) == 120
 
 
 @given(

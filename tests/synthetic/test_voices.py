@@ -11,12 +11,6 @@ LOW = Voice(pitch=100.0, tract=0.85, tilt=0.9)
 HIGH = Voice(pitch=200.0, tract=1.2, tilt=0.6)
 
 
-def test_the_same_seed_says_the_same_thing():
-    first = LOW.speak(0.5, np.random.default_rng(1))
-    assert np.array_equal(first, LOW.speak(0.5, np.random.default_rng(1)))
-    assert not np.array_equal(first, LOW.speak(0.5, np.random.default_rng(2)))
-
-
 @pytest.mark.parametrize("rate", [8000, 16000])
 def test_speech_has_the_length_and_level_that_were_asked_for(rate):
     spoken = HIGH.speak(1.25, np.random.default_rng(1), rate=rate)
@@ -60,13 +54,6 @@ def test_pauses_are_quiet_and_turns_are_where_they_should_be():
 def test_a_turn_beyond_the_end_is_cut():
     samples = converse([(Segment("r", 0.5, 9.0), LOW)], 1.0, np.random.default_rng(1))
     assert len(samples) == 8000
-
-
-def test_drawn_voices_are_within_reason():
-    rng = np.random.default_rng(1)
-    voices = [Voice.draw(rng) for _ in range(200)]
-    assert all(83 < v.pitch < 192 and 0.8 <= v.tract <= 1.25 for v in voices)
-    assert len({v.pitch for v in voices}) == 200
 
 
 def test_no_time_to_speak_is_refused():

@@ -47,11 +47,6 @@ def test_turns_come_back_in_the_order_given():
     assert repr(value) == "<Annotation: 3 turns, 2 speakers, 2 recordings>"
 
 
-def test_an_annotation_is_an_annotation_already():
-    value = annotation((0, 1, "s"), (2, 2, "s"))
-    assert Annotation.from_turns(value) is value
-
-
 def test_lines_without_length_are_kept_but_are_not_turns():
     value = annotation((0, 1, "s"), (2, 2, "s"), (8, 4, "t"))
     assert list(value) == [turn(0.0, 1.0)]

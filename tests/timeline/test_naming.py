@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.timeline.naming import merge_speakers, name_speakers, rename_speakers
+from sms_diar.timeline.naming import merge_speakers, name_speakers
 from sms_diar.types import Segment, Turn
 
 
@@ -22,22 +22,12 @@ def test_numbers_follow_speech_time_and_ties_first_appearance():
     assert names == ["03", "01", "02", "01"]
 
 
-def test_names_sort_like_numbers():
-    names = name_speakers(range(100))
-    assert names[0] == "spk-001"
-    assert names == sorted(names)
-
-
 @pytest.mark.parametrize(
     ("labels", "durations", "message"),
     [
         ([0, 1], [1.0], "durations must be one number for each of 2 labels"),
         ([0], [float("nan")], "durations must be finite and >= 0"),
-        (
-            "utt2spk",
-            None,
-            "labels must be a sequence of labels",
-        ),
+        ("utt2spk", None, "labels must be a sequence of labels"),
     ],
 )
 def test_wrong_arguments_are_refused(labels, durations, message):
@@ -85,8 +75,3 @@ def test_turns_that_touch_stay_apart_when_merged():
     assert [turn.segment for turn in merge_speakers(turns, "ab")] == [
         turn.segment for turn in turns
     ]
-
-
-def test_renaming_without_names_changes_nothing():
-    turns = [Turn(Segment("r", 1.0, 2.0), "b"), Turn(Segment("r", 0.0, 1.5), "a")]
-    assert rename_speakers(turns, {}) == turns

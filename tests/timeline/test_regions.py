@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.turns.uem import read_uem
-from sms_diar.timeline.regions import (
-    joined,
-    regions_of,
-    speech_of_turns,
-    within,
-)
+from sms_diar.timeline.regions import joined, regions_of, speech_of_turns, within
 from sms_diar.types import Segment, Turn
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.audio.recording import (
     Piece,
     Unpacking,
@@ -84,12 +84,6 @@ def test_ids_that_are_not_there_are_refused(folder):
         list_recordings(DataDir(folder), ids=["a1", "zz"])
 
 
-def test_a_directory_without_wav_scp_is_refused(folder):
-    (folder / "wav.scp").unlink()
-    with pytest.raises(MissingFileError, match=r"wav\.scp: no such file"):
-        list_recordings(DataDir(folder))
-
-
 @pytest.mark.parametrize(
     ("command", "want"),
     [
@@ -140,10 +134,3 @@ def test_commands_that_fail_say_why(folder):
     program = 'import sys; print("out of paper", file=sys.stderr); sys.exit(3)'
     (folder / "wav.scp").write_text(f"a {PYTHON} -c '{program}' |\n")
     assert "status 3: out of paper" in refusal(folder, allow_commands=True)
-
-
-def test_audio_that_is_not_there(folder):
-    (folder / "wav.scp").write_text("a gone.wav\n")
-    assert "no audio file 'gone.wav' for 'a'" in refusal(folder, MissingFileError)
-    (folder / "wav.scp").write_text("a wav.ark:123\n")
-    assert "'a' is an offset in an archive" in refusal(folder)

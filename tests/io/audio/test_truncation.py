@@ -110,6 +110,9 @@ def test_what_was_written_to_a_pipe_is_read_without_a_warning(tmp_path, caplog, 
         ("a.au", b".snd\0\0\0\x18", b"\xff\xff\xff\xff"),
         ("a.aiff", b"SSND", b"\x7f\x00\x00\x00"),
         pytest.param("a.caf", b"data", b"\xff" * 8, marks=needs_ffmpeg),
+        ("a.wav", b"data", b"\xff\xff\xff\xff"),
+        ("a.wav", b"data", b"\xff\xff\xff\x7f"),
+        ("a.wav", b"data", b"\x00\xf0\xff\x7f"),
     ],
 )
 def test_sizes_that_stand_for_unknown_are_not_a_cut(tmp_path, name, before, size):
@@ -161,6 +164,9 @@ def test_a_riff_file_that_holds_no_sound_is_not_called_a_wav(tmp_path):
         b"FLV\x01\x05\xff\xff\xff\xff" + bytes(20),
         b"FLV\x01\x05\0\0\0\x09\0\0\0\0\x08",
         b".snd",
+        b"RIFF",
+        b"RIFF\0\0\0\0WAVE",
+        b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0",
     ],
 )
 def test_headers_that_make_no_sense_are_refused(tmp_path, content):

@@ -1,7 +1,6 @@
 """NumPy files: the two namings, guesses, ids beside, and what is refused."""
 
 import io
-import zipfile
 
 import numpy as np
 import pytest
@@ -166,12 +165,6 @@ def test_truncated_and_damaged_files_are_refused(refused, tmp_path):
         data = (tmp_path / name).read_bytes()[:-9]
         refused(read, data, "not a whole NumPy file (", name=name)
     refused(read_npy, header, "not a whole NumPy file (")
-
-
-def test_a_zip_of_other_files_is_refused(refused, tmp_path):
-    with zipfile.ZipFile(tmp_path / "x", "w") as archive:
-        archive.writestr("notes.txt", "no array")
-    refused(read_npz, None, "among no arrays at all")
 
 
 def test_a_list_of_ids_must_fit(refused, tmp_path):

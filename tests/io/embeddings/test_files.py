@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.files import read_embeddings, write_embeddings
 from sms_diar.io.kaldi.ark import BINARY, object_bytes, write_ark
 from sms_diar.types import EmbeddingSet
@@ -115,19 +115,6 @@ def test_commands_of_an_scp_need_permission(tmp_path, refused, name):
     refused(read_embeddings, line, "need allow_commands=True", line=1, name=name)
     got = read_embeddings(tmp_path / name, allow_commands=True)
     assert got.vectors.tolist() == [[1.0, 2.0]]
-
-
-@pytest.mark.corpus
-def test_real_x_vectors(corpus_data):
-    got = read_embeddings(corpus_data / "ami-es2005a" / "xvectors.ark")
-    assert (len(got), got.dim, got.vectors.dtype) == (1025, 256, np.float64)
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("name", ["plda", "transform.npz", "transform.h5", "segments"])
-def test_real_files_of_another_kind_are_refused(corpus_data, name):
-    with pytest.raises((DataFormatError, MissingFileError)):
-        read_embeddings(corpus_data / "ami-es2005a" / name)
 
 
 TORCH = io.BytesIO()

@@ -55,10 +55,6 @@ def test_ids_stay_as_they_are(name):
     assert read(f"{name},1,2\nb,3,4\n").ids == (name, "b")
 
 
-def test_a_single_row_is_a_set():
-    assert read("a,1").vectors.tolist() == [[1.0]]
-
-
 @given(
     vectors=hnp.arrays(
         np.float64,
@@ -78,12 +74,6 @@ def test_what_is_written_comes_back(tmp_path_factory, vectors, tabs, data):
     got = read_embedding_table(path)
     assert got.ids == ids
     assert got.vectors.tobytes() == vectors.tobytes()
-
-
-def test_floats_are_written_short(tmp_path):
-    embeddings = EmbeddingSet(("a",), np.array([[0.1, 2.0]]))
-    write_embeddings(tmp_path / "x.csv", embeddings, dtype="float")
-    assert (tmp_path / "x.csv").read_text() == "id,x0,x1\na,0.1,2.0\n"
 
 
 @pytest.mark.parametrize(
@@ -219,12 +209,6 @@ def test_a_column_of_speakers_is_no_part_of_the_vectors():
     np.testing.assert_array_equal(got.vectors, ROWS)
     frame = pd.DataFrame({"id": ["a", "b"], "speaker": ["s", "t"], "x": [1.0, 3.0]})
     assert set_from_frame(frame, "p").dim == 1
-
-
-def test_a_frame_of_numbers_has_no_ids():
-    got = set_from_frame(FRAME, "p")
-    assert got.ids == ROW_IDS
-    np.testing.assert_array_equal(got.vectors, NUMBERS)
 
 
 # --- frames -------------------------------------------------------------------------

@@ -34,12 +34,6 @@ def test_bytes_by_hand(tmp_path):
     ]
 
 
-def test_text_by_hand(tmp_path):
-    write_ark(tmp_path / "x.ark", ["a", "bc"], TWO, text=True)
-    text = (tmp_path / "x.ark").read_text()
-    assert text == "a  [ 1.0 2.0 ]\nbc  [ 3.0 4.5 ]\n"
-
-
 def test_binary_and_text_may_mix():
     data = entry(b"a", [1, 2], "FV") + b"b  [ 3 4 ]\n\n" + entry(b"c", [5, 6])
     got = [

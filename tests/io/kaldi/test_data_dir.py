@@ -1,7 +1,5 @@
 """A data directory as one value."""
 
-import dataclasses
-
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
@@ -88,15 +86,6 @@ def test_audio_that_is_no_file_is_refused(folder):
         data.wav_path("n")
     with pytest.raises(InvalidParameterError, match="recording must be listed in"):
         data.wav_path("x")
-
-
-def test_a_data_directory_cannot_be_changed(folder):
-    data = DataDir(folder)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        data.path = folder
-    with pytest.raises(TypeError):
-        data.utt2spk["x"] = "y"
-    assert data == DataDir(str(folder))
 
 
 def test_a_missing_directory_is_named(tmp_path):

@@ -99,20 +99,6 @@ def test_a_cut_file_is_refused(tmp_path_factory, cut):
         read_plda(path)
 
 
-# header 2 + "<Plda> " 7 + mean 24 + transform 13 + 32 + psi 24 = 102
-@pytest.mark.parametrize(
-    ("size", "problem"),
-    [
-        (60, "the transform at byte 33 declares 2 x 2 doubles (32 bytes), but"),
-        (102, "ends at byte 102, expected </Plda>"),
-        (105, "found '</P' at byte 102, expected </Plda>"),
-    ],
-)
-def test_truncated_models_name_the_part(refused, tmp_path, size, problem):
-    write_plda(tmp_path / "x", MODEL)
-    refused(read_plda, (tmp_path / "x").read_bytes()[:size], problem)
-
-
 def model_bytes(mean, transform, psi):
     parts = b"".join(part(values) for values in (mean, transform, psi))
     return BINARY + b"<Plda> " + parts + b"</Plda> "

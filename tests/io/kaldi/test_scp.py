@@ -1,6 +1,5 @@
 """Scp files: places, ranges, commands, and lines that lead nowhere."""
 
-import io
 import shlex
 import sys
 from functools import partial
@@ -81,10 +80,6 @@ def test_paths_start_at_the_current_folder_then_at_the_list(here, monkeypatch):
     assert [name for name, _ in read_scp(here / "x.scp")] == ["a", "b"]
     write_ark("x.ark", ["a", "b"], -ROWS)  # the nearer one wins
     assert next(read_scp(here / "x.scp"))[1].tolist() == [-1.0, -2.0, -3.0]
-
-
-def test_a_stream_is_read_too(here):
-    assert len(list(read_scp(io.BytesIO(b"a x.ark:2\n")))) == 1
 
 
 def test_files_that_are_nowhere_are_named(here):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi import tables
-from sms_diar.io.turns.uem import read_vad_lab
 from sms_diar.types import Segment
 
 
@@ -161,15 +160,3 @@ def test_writers_refuse_ids_that_would_shift_the_fields(tmp_path, name):
 def test_writers_refuse_what_does_not_fit_a_line(tmp_path):
     with pytest.raises(InvalidParameterError, match="source of 'r' must be one line"):
         tables.write_wav_scp(tmp_path / "wav.scp", {"r": AudioSource("a\nb")})
-
-
-@pytest.mark.corpus
-def test_the_windows_of_a_meeting_lie_in_its_speech(corpus_data):
-    folder = corpus_data / "ami-es2005a"
-    windows = tables.read_segments(folder / "segments")
-    regions = read_vad_lab(folder / "vad.lab", "ES2005a")
-    assert len(windows) == 1025
-    assert len(regions) == 22
-    assert {window.recording for window in windows.values()} == {"ES2005a"}
-    assert max(window.duration for window in windows.values()) == pytest.approx(1.44)
-    assert regions[0] == Segment("ES2005a", 0.08, 24.97)

@@ -22,21 +22,18 @@ from sms_diar.io.kaldi.transform import (
 )
 
 
-def test_centering_by_hand():
-    centered = Centering(np.array([1.0, 2.0])).apply([[1.0, 1.0], [4.0, 2.0]])
-    assert centered.tolist() == [[0.0, -1.0], [3.0, 0.0]]
-
-
-def test_a_projection_by_hand():
-    # rows of the matrix are outputs: 1*5 + 2*7 = 19
-    transform = LinearTransform(np.array([[1.0, 2.0]]))
-    assert transform.apply([[5.0, 7.0]]).tolist() == [[19.0]]
-
-
-def test_the_column_beyond_the_vectors_is_an_offset():
-    # one dimension in, so the second column is added: 1*5 + 2 = 7, 3*5 + 4 = 19
-    transform = LinearTransform(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    assert transform.apply([[5.0]]).tolist() == [[7.0, 19.0]]
+@pytest.mark.parametrize(
+    ("transform", "vector", "want"),
+    [
+        (Centering(np.array([1.0, 2.0])), [4.0, 1.0], [3.0, -1.0]),
+        # rows of the matrix are outputs: 1*5 + 2*7 = 19
+        (LinearTransform(np.array([[1.0, 2.0]])), [5.0, 7.0], [19.0]),
+        # one dimension in, so the second column is added: 1*5 + 2, 3*5 + 4
+        (LinearTransform(np.array([[1.0, 2.0], [3.0, 4.0]])), [5.0], [7.0, 19.0]),
+    ],
+)
+def test_linear_transforms_by_hand(transform, vector, want):
+    assert transform.apply([vector]).tolist() == [want]
 
 
 VBX = VbxTransform(

@@ -74,12 +74,6 @@ def test_more_decimals_are_rounded_with_a_warning(tmp_path):
     assert [(r.kind, r.line) for r in turns.problems] == [("rounded", 1)]
 
 
-def test_names_beyond_ascii_are_kept(tmp_path):
-    path = tmp_path / "x.rttm"
-    path.write_text(LINE.format("r", "0", "1", "José"), encoding="utf-8")
-    assert read_annotation(path).speakers == ("José",)
-
-
 @pytest.mark.parametrize(
     ("name", "text", "line", "problem"),
     [

@@ -43,7 +43,7 @@ def recordings(embeddings):
 @pytest.fixture
 def many(monkeypatch):
     """Few vectors are many."""
-    monkeypatch.setattr(cluster, "MANY", 100)
+    monkeypatch.setattr(cluster, "MANY", 50)
 
 
 class Listener:
@@ -81,7 +81,7 @@ def test_up_to_ten_thousand_vectors_labels_are_those_of_the_estimator(
     embeddings, backend
 ):
     assert across.MANY == 10_000
-    embeddings = embeddings.select(np.arange(120))
+    embeddings = embeddings.select(np.arange(60))
     found = sms_diar.cluster(embeddings, plda=backend, per_recording=False)
     model = SpeakerEvidenceMeanShift(backend=backend, random_state=0)
     segments = [
@@ -109,7 +109,7 @@ def test_very_many_vectors_are_not_sent_to_a_cluster(many, embeddings, backend):
 
 
 def test_recordings_on_their_own_are_never_very_many(many, embeddings, backend):
-    found = sms_diar.cluster(embeddings.select(np.arange(120)), plda=backend)
+    found = sms_diar.cluster(embeddings.select(np.arange(60)), plda=backend)
     assert found.sessions[0].count_posterior is not None
     assert found.recordings is None
 

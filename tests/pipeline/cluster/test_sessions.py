@@ -43,11 +43,6 @@ def test_an_answer_that_is_not_the_likeliest_number_is_explained():
     assert doubt.endswith("give the number if you know it")
 
 
-def test_a_number_outside_the_posterior_is_in_doubt():
-    [doubt] = summary(n_speakers=3, count_posterior={2: 0.999, 1: 0.001}).doubts
-    assert "3 (0%), 2 (100%)" in doubt
-
-
 def test_a_number_that_the_caller_fixed_is_not_in_doubt():
     fixed = {"number_given": True, "count_posterior": {1: 0.2, 2: 0.8}}
     assert summary(n_segments=3, n_speakers=1, **fixed).doubts == ()
@@ -78,11 +73,6 @@ def test_the_posterior_of_turns_is_about_the_number_in_the_turns(weights, n_turn
     assert sum(turns.count_posterior.values()) == pytest.approx(1.0)
     if n_turns != clusters and posterior[clusters] > 0.99:
         assert turns.doubts
-
-
-def test_turns_with_the_number_of_the_clusters_keep_the_posterior():
-    clustered = summary(count_posterior={2: 0.9, 3: 0.1})
-    assert clustered.of_turns(2) is clustered
 
 
 def test_turns_of_a_fixed_number_claim_no_probability():

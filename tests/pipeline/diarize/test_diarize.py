@@ -1,6 +1,5 @@
 """Recordings to turns: what is found, and what is left out."""
 
-import json
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -154,22 +153,6 @@ def test_what_is_wrong_with_some_of_several_is_collected(one_voice, tmp_path):
     assert (nothing.recordings, nothing.turns) == ((), ())
     assert len(nothing.problems) == 1
     assert str(nothing).splitlines()[1:] == ["0 recordings, 0:00.0"]
-
-
-def test_the_result_can_be_written_and_read(one_voice, tmp_path):
-    found = sms_diar.diarize({"x": (one_voice(0), RATE)}, method="ahc")
-    text = found.to_rttm(tmp_path / "x.rttm")
-    assert (tmp_path / "x.rttm").read_text() == text == found.to_rttm()
-    assert len(list(sms_diar.read_rttm(tmp_path / "x.rttm"))) == len(found.turns)
-    content = found.to_dict()
-    assert list(content) == ["method", "model", "recordings", "problems"]
-    [recording] = content["recordings"]
-    assert recording["recording"] == "x"
-    assert recording["duration"] == 6.0
-    assert [(turn["start"], turn["end"]) for turn in recording["turns"]] == [
-        (turn.segment.start, turn.segment.end) for turn in found.turns
-    ]
-    assert json.loads(json.dumps(content)) == content
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import sms_diar
 from sms_diar.clustering.methods import build_method
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.pipeline.audio.inputs import GivenRecording
 from sms_diar.pipeline.diarize.api import diarize_recording
 from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
@@ -194,13 +194,6 @@ def test_probabilities_describe_the_turns_that_are_written(networks):
         assert doubts
 
 
-def test_the_number_of_speakers_is_never_more_than_asked_for(networks):
-    samples = talk((1, 0.0, 8.0), (2, 8.0, 10.0), (1, 10.0, 18.0), seconds=18.0)
-    for bound in ("num_speakers", "max_speakers"):
-        turns = turns_of(samples, networks, **{bound: 1})
-        assert {name for _, _, name in turns} == {"01"}
-
-
 def test_a_number_that_is_given_leaves_room_for_brief_speakers(networks):
     """Cleo says a word, too little for clustering to know her by."""
     samples = talk(
@@ -243,11 +236,6 @@ def test_regions_bound_speech_vectors_and_turns(networks, tmp_path):
     spans = [(turn.segment.start, turn.segment.end) for turn in found.turns]
     assert min(start for start, _ in spans) == pytest.approx(2.0)
     assert max(end for _, end in spans) == pytest.approx(6.0)
-
-
-def test_no_speech_is_an_error_that_names_the_recording(networks):
-    with pytest.raises(DataFormatError, match=r"^talk: no speech was found in 3\.0 s"):
-        turns_of(np.zeros(3 * RATE), networks)
 
 
 def test_a_detector_beside_networks_is_refused(networks):

@@ -101,13 +101,6 @@ def test_clipping_offset_and_level_leave_one_speaker(model, change):
     assert len({turn.speaker for turn in found.turns}) == 1
 
 
-def test_a_text_named_wav_is_refused_by_name(model, tmp_path):
-    path = tmp_path / "letter.wav"
-    path.write_text("Dear Sir or Madam\n")
-    with pytest.raises(SmsDiarError, match=r"letter\.wav"):
-        sms_diar.diarize(path, model=model)
-
-
 def test_each_channel_is_a_speaker_and_turns_may_overlap(model, tmp_path):
     voice = spoken(6.0, rate=8000)
     sides = np.stack([voice, np.where(np.arange(len(voice)) > 24000, voice, 0.0)])

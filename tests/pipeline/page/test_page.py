@@ -100,14 +100,6 @@ def test_peaks_and_sound_are_where_they_were(tone):
     assert np.abs(samples).max() == pytest.approx(0.9, abs=0.1)  # brought up
 
 
-def test_silence_has_peaks_and_sound_too():
-    _, waveform, sound = listen_to(
-        GivenRecording("x", np.zeros(RATE), RATE), RunContext()
-    )
-    assert not waveform.peaks.any()
-    assert sound.content
-
-
 def test_audio_beyond_the_limit_lies_beside_the_page(tone, tmp_path):
     page = report_page(TURNS, audio=tone)
     assert page.write(tmp_path / "in.html") == [tmp_path / "in.html"]

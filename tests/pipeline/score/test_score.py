@@ -1,7 +1,5 @@
 """Scores from paths and from values."""
 
-from pathlib import Path
-
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
@@ -47,20 +45,6 @@ def test_paths_and_values_give_the_same_figures(files):
         assert score(reference, hyp).overall == want
     for hypothesis in ([str(hyp)], read_annotation(hyp), tuple(HYP), (t for t in HYP)):
         assert score(ref, hypothesis).overall == want
-
-
-def test_a_list_of_paths_is_one_system(files, tmp_path):
-    parts = [
-        write(
-            tmp_path / f"{name}.rttm", [t for t in HYP if t.segment.recording == name]
-        )
-        for name in "qr"
-    ]
-    assert score(files[0], parts).overall["der"] == 0.4
-
-
-def test_no_turns_found_are_all_missed():
-    assert score(REF, []).overall["missed"] == 20.0
 
 
 def test_a_uem_is_a_path_or_a_value(files, tmp_path):
@@ -250,23 +234,7 @@ def test_other_names_are_not_suggested():
     assert all("did you mean" not in str(one) for one in score(REF, other).remarks)
 
 
-@pytest.mark.parametrize("name", ["ref.stm", "ref.txt"])
-def test_stm_is_recognised(tmp_path, name):
-    path = tmp_path / name
-    path.write_text(";; comment\nr A ann 0.0 6.0 <o,f0,female> hello there\n")
-    for sides in ((path, HYP), (REF, path), (REF, [path])):
-        with pytest.raises(
-            DataFormatError, match=r"this is STM, which is not read yet"
-        ):
-            score(*sides)
-
-
 def test_rttm_with_a_channel_of_letters_is_not_stm(tmp_path):
     path = tmp_path / "ref.txt"
     path.write_text("SPEAKER r A 0.0 6.0 <NA> <NA> x <NA> <NA>\n")
     assert score(path, HYP).overall["scored"] == 6.0
-
-
-def test_a_path_that_does_not_exist_is_named():
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.rttm: no such file"):
-        score(Path("nowhere.rttm"), HYP)

@@ -263,9 +263,7 @@ def test_levels_of_speakers_spread(simulate):
         for spread in (0.0, 5.0)
     )
     for before, after in zip(
-        even.recordings[0].participants,
-        spread.recordings[0].participants,
-        strict=True,
+        even.recordings[0].participants, spread.recordings[0].participants, strict=True
     ):
         chosen = is_spoken(spread, speaker=after.speaker) > 0
         louder = decibels(samples(spread)[chosen]) - decibels(samples(even)[chosen])

@@ -72,7 +72,8 @@ def test_a_break_after_any_iteration_changes_no_byte_of_the_model(
     settings = IvectorSettings(**{**vars(SETTINGS), "covariance": covariance})
     whole = train(settings=settings, backend=True)
     # Before the first iteration, in each part, and after the last but one.
-    for done in (0, 1, 5, 7, 8, ITERATIONS - 1):
+    stops = (0, 1, 5, 7, 8, ITERATIONS - 1) if covariance == "diagonal" else (5, 8)
+    for done in stops:
         with pytest.raises(KeyboardInterrupt):
             train(Stopping(done), settings)
         assert kept.exists() == (done > 0)

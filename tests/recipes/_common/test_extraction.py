@@ -92,28 +92,6 @@ def test_normalisation_may_differ_from_that_of_the_training(trained, speech, tmp
     assert not np.allclose(vectors.vectors, before.vectors)
 
 
-def test_broken_recordings_cost_nobody_else_a_vector(
-    trained, speech, changed, tmp_path
-):
-    (tmp_path / "broken.wav").write_bytes(b"RIFF")
-    data = changed(
-        *("wav.scp", "segments"),
-        old="b.wav",
-        new="missing.wav",
-        wav=f"d {tmp_path / 'broken.wav'}\n",
-        segments="d-0 d 0 1\nz-9 c 80 90\n",
-    )
-    # "recording": what other recordings hold does not enter.
-    with_model = choice(trained / "model.npz", cmvn="recording")
-    whole = extract(tmp_path / "whole", speech, with_model)
-    rest = extract(tmp_path / "rest", data, with_model)
-    kept = [row for row, name in enumerate(whole.ids) if name[0] != "b"]
-    assert rest.ids == tuple(whole.ids[row] for row in kept)
-    assert np.array_equal(rest.vectors, whole.vectors[kept])
-    problems = read_ivectors_record(tmp_path / "rest")["problems"]
-    assert [line.split(":")[0] for line in problems] == ["b", "z-9", "d"]
-
-
 def test_training_goes_on_without_what_cannot_be_read(speech, changed, tmp_path):
     tables = ("wav.scp", "segments", "utt2spk")
     data = changed(*tables, old="b.wav", new="missing.wav")

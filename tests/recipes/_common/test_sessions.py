@@ -21,12 +21,7 @@ from sms_diar.types import EmbeddingSet
 
 WORLD = {"dim": 12, "eer": 0.08}
 FAMILY = tuple(SPEAKER_METHODS.values())
-SHIFT = {
-    "k": 17,
-    "tol": 1e-3,
-    "merge_threshold": 0.0,
-    "steps_per_segment": 60,
-}
+SHIFT = {"k": 17, "tol": 1e-3, "merge_threshold": 0.0, "steps_per_segment": 60}
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +100,9 @@ def test_without_a_back_end_cosine_scores_are_used():
 
 
 def test_the_default_is_not_the_papers_method():
-    # Nearly the same word: evidence mean shift and stochastic mean shift.
     settings = sessions.ShiftSettings(**SHIFT)
     made = {name: settings.build(name, None, 9, 0) for name in ("sms", "sms-paper")}
-    assert type(made["sms"]).__name__ == "SpeakerEvidenceMeanShift"
+    assert type(made["sms"]).__name__ == "SpeakerFragmentMeanShift"
     assert type(made["sms-paper"]).__name__ == "SpeakerStochasticMeanShift"
     assert made["sms-paper"].max_steps == 60 * 9
 

@@ -3,13 +3,12 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 import soundfile
 
 from recipes.callhome.steps import ClusterSettings, count_speakers, read_turns
 from sms_diar._random import named_generator
-from sms_diar.clustering.methods import DEFAULT_METHOD, METHODS, build_method
+from sms_diar.clustering.methods import DEFAULT_METHOD, build_method
 from sms_diar.clustering.speakers.rows import row_weight_of
 from sms_diar.errors import DataFormatError
 from sms_diar.io.embeddings.files import read_embeddings
@@ -204,9 +203,6 @@ def test_a_uem_limits_what_is_scored(run, given, tmp_path):
     ("kind", "problem"),
     [
         ("empty", "is empty (0 bytes)"),
-        ("truncated", "the WAV header promises"),
-        ("nan", "is NaN; repair the file"),
-        ("stereo", "has 2 channels; choose channel=1"),
         ("short", "but the recording ends at 20 s"),
         ("missing", "no audio file"),
     ],
@@ -219,12 +215,6 @@ def test_broken_audio_costs_only_its_recording(
     samples, _ = soundfile.read(corpus / "call2.wav")
     if kind == "empty":
         path.write_bytes(b"")
-    elif kind == "truncated":
-        path.write_bytes((corpus / "call2.wav").read_bytes()[:5000])
-    elif kind == "nan":
-        soundfile.write(path, np.full_like(samples, np.nan), RATE, subtype="FLOAT")
-    elif kind == "stereo":
-        soundfile.write(path, np.stack([samples, samples], axis=1), RATE)
     elif kind == "short":
         soundfile.write(path, samples[: 20 * RATE], RATE)
     (data / "wav.scp").write_text(f"call1 {corpus / 'call1.wav'}\ncall2 {path}\n")
@@ -235,15 +225,6 @@ def test_broken_audio_costs_only_its_recording(
     assert any(problem in line for line in result["left_out"])
 
 
-def test_the_detector_passes_over_a_broken_recording(run, given, corpus, tmp_path):
-    table = f"call1 {corpus / 'call1.wav'}\ncall2 {tmp_path / 'empty.wav'}\n"
-    (tmp_path / "empty.wav").write_bytes(b"")
-    (tmp_path / "wav.scp").write_text(table)
-    result = run(tmp_path / "exp", *given, f"data={tmp_path}", "speech=energy").results
-    assert result["recordings"]["call1"]["n_hyp"] == 2
-    assert result["recordings"]["call2"]["der"] == pytest.approx(1.0)  # all missed
-
-
 def test_references_are_those_of_the_recordings(corpus):
     reference = str(corpus / "ref.rttm")
     turns = read_turns(reference, ["call2"])
@@ -252,13 +233,6 @@ def test_references_are_those_of_the_recordings(corpus):
     with pytest.raises(DataFormatError, match="1 of 2 recordings: call3") as caught:
         read_turns(reference, ["call2", "call3"])
     assert caught.value.path == reference
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_of_the_registry_can_be_built(method):
-    estimator = ClusterSettings(method, 0, 0.0, 0.0, 1).build(None, 2)
-    assert type(estimator) is METHODS[method].load()
-    assert estimator.num_speakers == 2
 
 
 @pytest.mark.parametrize("method", ["sms-paper", "ms", "bms"])

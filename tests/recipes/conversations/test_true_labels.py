@@ -13,10 +13,7 @@ CLASSES = ((), (0,), (1,), (0, 1))
 def test_local_speakers_get_the_names_with_which_most_is_right():
     frames = Frames(0.1, 0.05, 10, 1.0)
     # Ann speaks for 0.4 s, then Bob for 0.6 s, the first 0.1 s of it with Ann.
-    truth = [
-        Turn(Segment("a", 0.0, 0.5), "ann"),
-        Turn(Segment("a", 0.4, 1.0), "bob"),
-    ]
+    truth = [Turn(Segment("a", 0.0, 0.5), "ann"), Turn(Segment("a", 0.4, 1.0), "bob")]
     spoken = true_activity(frames, truth)
     assert spoken.T.tolist() == [[1] * 5 + [0] * 5, [0] * 4 + [1] * 6]
     # The first window calls Ann 1 and Bob 0, the second hears Bob alone, as 1.

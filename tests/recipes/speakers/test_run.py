@@ -2,8 +2,7 @@
 
 import pytest
 
-from recipes.speakers.sources import digits_files
-from sms_diar.errors import ConfigError, MissingFileError
+from sms_diar.errors import ConfigError
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
 from sms_diar.scoring.backend_training import backend_to_model, train_backend
@@ -75,10 +74,6 @@ def test_the_number_of_workers_does_not_change_the_figures(
     assert without_times(again.results) == without_times(small.results)
 
 
-def test_a_second_run_repeats_nothing(run, small, conf):
-    assert run(small.folder, conf=conf).ran == ()
-
-
 def test_runs_on_the_users_embeddings_and_notices_changes(
     run, given, backends, vectors, tmp_path
 ):
@@ -120,15 +115,6 @@ def test_sessions_of_the_whole_corpus_are_not_tested_for_significance(
 def test_more_speakers_than_the_corpus_has_are_refused(run, given, tmp_path):
     with pytest.raises(ConfigError, match="'speakers' must be at most the 6"):
         run(tmp_path / "exp", *given)
-
-
-def test_a_missing_corpus_of_digits_is_named(tmp_path):
-    for folder in ("audiomnist8k", "arabic8k"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "ge2e_dvec_8k.npz").touch()
-    missing = tmp_path / "libri-testother10-8k" / "ge2e_dvec_8k.npz"
-    with pytest.raises(MissingFileError, match=f"no {missing};"):
-        digits_files(str(tmp_path))
 
 
 @pytest.mark.corpus

@@ -58,10 +58,7 @@ def test_without_speech_there_are_no_segments():
     assert cuts.n_dropped == 34
 
 
-@given(
-    durations=st.lists(st.floats(0.1, 20.0), max_size=12),
-    seed=st.integers(0, 1000),
-)
+@given(durations=st.lists(st.floats(0.1, 20.0), max_size=12), seed=st.integers(0, 1000))
 def test_segments_lie_in_regions_apart_from_each_other(durations, seed):
     law = SegmentLaw(mean_count=12.0, std_count=3.0)
     regions = [Segment("r", 30.0 * i, 30.0 * i + d) for i, d in enumerate(durations)]

@@ -178,10 +178,6 @@ def test_segments_lie_in_the_phrases_of_their_own_channel(outcome):
     assert set(vectors.ids) == set(data.segments)
 
 
-def test_a_second_run_repeats_nothing(run, outcome, given):
-    assert run(outcome.folder, *given).ran == ()
-
-
 def test_a_broken_file_costs_only_its_own_speaker_if_allowed(
     run, tree, outcome, tmp_path
 ):
@@ -216,12 +212,3 @@ def test_a_broken_file_costs_only_its_own_speaker_if_allowed(
         for folder in (outcome.folder, tmp_path / "exp")
     )
     assert dict(after) == {k: v for k, v in before.items() if not k.startswith("505")}
-
-
-def test_runs_on_precomputed_vectors(run, vectors, tmp_path):
-    files = (f"embeddings={vectors / 'vectors.scp'}", f"labels={vectors / 'utt2spk'}")
-    outcome = run(tmp_path / "exp", *TINY, *files, "speakers=[3, 4]", "k=17")
-    assert outcome.ran == ("prepare", "sessions", "view", "report")
-    assert outcome.results["prepare"]["corpus_speakers"] == 6
-    assert outcome.results["sessions"]["3"]["methods"]["sms-paper"]["k"]["mean"] > 0.9
-    assert outcome.results["prepare"]["kinship"] == "the same corpus"
