@@ -110,8 +110,8 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> SessionSpace:
 def _noise(places: FloatArray, variances: FloatArray, times: RowTimes | None) -> float:
     """Estimate the variance within speakers along an axis.
 
-    It is the median over axes if speakers are few compared with the dimension. A crowd
-    varies along all axes; the variance between nearest neighbours is then smaller.
+    It is the smaller one of two estimates: the median over axes, which is too large if
+    a crowd varies along all of them, and the variance between nearest neighbours.
 
     Parameters
     ----------
