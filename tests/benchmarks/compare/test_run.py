@@ -136,13 +136,13 @@ def test_a_second_run_repeats_nothing(tested, root):
 def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
     config = config_of(root, f"data={tmp_path}")
     there, left_out = corpora_of(config)
-    assert there == ["simulated"]
+    assert there == ["simulated", "isotropic"]
     assert left_out[0] == (
         f"arabic8k is left out: no folder libri251-8k, arabic8k, "
         f"libri-testother10-8k in {tmp_path} (set 'data', or SMS_DIAR_DATA)."
     )
-    # Worlds are what is left of nine groups.
-    assert len(left_out) == 8
+    # Worlds and isotropic speakers are what is left of eleven groups.
+    assert len(left_out) == 9
     assert left_out[-1].startswith("lengths is left out: no folder conversations in ")
 
 
@@ -162,7 +162,7 @@ def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
         ),
         (
             'untrained.laws=["half"]',
-            "'untrained.laws' must be some of all, uneven, zipf, got half",
+            "'untrained.laws' must be some of all, uneven, zipf, 4, got half",
         ),
         ("untrained.runs=0", "'untrained.runs' must be a number >= 1, got 0"),
         (
@@ -173,7 +173,8 @@ def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
         (
             'groups=["real"]',
             "'groups' must be some of simulated, arabic8k, libri-testother10-8k, "
-            "hard, meeting, untrained, doubled, windows, lengths, got real",
+            "hard, meeting, untrained, doubled, changing, isotropic, windows, lengths, "
+            "got real",
         ),
     ],
 )
