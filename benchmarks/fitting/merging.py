@@ -308,11 +308,12 @@ def fit_trust(
     """Fit the weights of the confidence of labels to the results of the method."""
     measured, right, shares = [], [], []
     for session, proposed in zip(sessions, proposals, strict=True):
-        if not len(proposed.fragments_):
+        posterior = proposed.count_posterior_
+        if not len(proposed.fragments_) or posterior is None:
             continue
         n, chosen = len(session.X), proposed.chosen_
         near = nearness(proposed.places_, _numbered(proposed.labels_[chosen.rows]))
-        sure = np.clip(max(proposed.count_posterior_.values()), 0.01, 0.99)
+        sure = np.clip(max(posterior.values()), 0.01, 0.99)
         measured.append(np.column_stack([near[chosen.of], np.full(n, logit(sure))]))
         right.append(right_rows(session.speakers, proposed.labels_))
         shares.append(np.full(n, 1.0 / n))

@@ -7,7 +7,7 @@ skipped: they have few decisions that others do not have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,6 @@ MEETING = "x-vectors"
 """Name of the extractor of the meeting."""
 
 MAX_ROWS = 900
-
-_STRIDES = (3, 6)  # One of this many windows of the meeting is kept.
 
 
 def with_drawn_sources(config: Config, catalogue: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,21 +67,26 @@ def development_sessions(
             yield session
 
 
-def meeting_sessions(folder: Path) -> Iterator[Session]:
-    """Return cuts of the meeting: thinned at every phase, whole and in halves."""
+def meeting_sessions(
+    folder: Path, strides: Sequence[int] = (3, 6)
+) -> Iterator[Session]:
+    """Return cuts of the meeting, whole and in halves.
+
+    One of each number in `strides` of windows is kept, at every phase.
+    """
     embeddings = read_embeddings(folder / "xvectors.ark")
     windows = read_segments(folder / "segments")
     own = [windows[name] for name in embeddings.ids]
     reference = list(read_rttm(folder / "ref.rttm"))
     speakers = np.array([speaker_of(window, reference) for window in own])
-    for stride in _STRIDES:
+    for stride in strides:
         for phase in range(stride):
             every = np.arange(phase, len(own), stride)
             half = len(every) // 2
             for part, rows in enumerate((every, every[:half], every[half:])):
                 yield Session(
                     f"meeting {stride} {phase} {part}",
-                    "meeting",
+                    "meeting" if stride > 1 else "meeting, all windows",
                     MEETING,
                     embeddings.vectors[rows].astype(np.float64),
                     speakers[rows],

@@ -73,9 +73,10 @@ def test_a_meeting_is_thinned_and_halved(tmp_path):
         tmp_path / "ref.rttm",
         [Turn(Segment("m", 0.0, 18.0), "A"), Turn(Segment("m", 18.0, 36.0), "B")],
     )
-    cuts = {one.name: one for one in meeting_sessions(tmp_path)}
-    # Every third at three phases and every sixth at six, each whole and in halves.
-    assert len(cuts) == 3 * (3 + 6)
+    cuts = {one.name: one for one in meeting_sessions(tmp_path, (1, 3, 6))}
+    # All, every third at three phases and every sixth at six, whole and in halves.
+    assert len(cuts) == 3 * (1 + 3 + 6)
+    assert cuts["meeting 1 0 0"].group == "meeting, all windows"
     assert {one.extractor for one in cuts.values()} == {MEETING}
     np.testing.assert_allclose(cuts["meeting 3 1 0"].X, X[1::3])
     np.testing.assert_allclose(cuts["meeting 6 5 2"].X, X[[23, 29, 35]])
