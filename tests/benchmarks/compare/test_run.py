@@ -61,7 +61,12 @@ def test_development_does_not_go_on_to_the_test_by_itself(root, tmp_path):
 def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     results = tested.results
     rows = results["untrained"]["conditions"]
-    assert {"sim vectors 1 even", "sim vectors 3 zipf"} <= set(rows)
+    assert {
+        "sim vectors 1 even",
+        "sim vectors 3 zipf",
+        "sim vectors 2 changing",
+        "isotropic 192-d 0.5, 5 spk x 12",
+    } <= set(rows)
     assert set(rows["sim vectors 3 even"]["paired"]) == {"ahc"}
     assert set(results["windows"]["conditions"]) == {"simulated conversations"}
     assert set(results["lengths"]["conditions"]) == {"20 s", "20 s x 3", "1 min, 2 spk"}
@@ -75,7 +80,7 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     assert set(tested_rows) == {
         f"stand-in {kind} 3 {law}"
         for kind in ("CAM++", "GE2E", "i-vectors")
-        for law in ("even", "zipf")
+        for law in ("even", "zipf", "few")
     }
     # Only the default says how sure it is.
     assert {name for part in results["reliability"].values() for name in part} == {
