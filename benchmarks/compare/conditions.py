@@ -2,7 +2,7 @@
 
 A condition is a plain value, so that it can travel to a worker and into the frozen
 settings. Its sessions follow from the seed, the name of the condition and the
-number of the run, whoever draws them.
+number of the run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Condition:
         Section of the report: "trained" where a PLDA model scores, else "untrained"
         or "doubled".
     stream : str, default=""
-        Name that the draws follow from; empty for that of the condition. Conditions
+        Name that the draws follow from; empty for the name of the condition. Conditions
         that share it draw the same speakers.
     doubles : str, default=""
         Condition of which each session is doubled.

@@ -36,7 +36,7 @@ def draw_scores(folder: Path, part: str, rows: Mapping[str, Any]) -> None:
     figure, axes = figures.new_figure(1, 1, width=10, height=1.9 + 0.32 * len(rows))
     panel = axes[0, 0]
     heights = np.arange(len(rows))[::-1]
-    # Side by side within a row, so that equal figures hide nobody.
+    # Side by side within a row, so that equal figures do not hide each other.
     shifts = np.linspace(0.36, -0.36, len(methods)) if len(methods) > 1 else [0.0]
     for method, shift in zip(methods, shifts, strict=True):
         points = [

@@ -135,7 +135,7 @@ def _corpus_tasks(
     }
     disturbed = HARD if corpus == "arabic8k" and "hard" in there else ()
     trained = corpus in there or bool(disturbed)
-    # I-vectors of two corpora are those of two extractors, and are not pooled.
+    # Two corpora have two i-vector extractors, so i-vectors are not pooled.
     if trained or ("ivectors" in kinds and corpus not in POOLS):
         tasks[f"{corpus}-ivectors"] = {
             "kind": "ivectors",

@@ -98,7 +98,7 @@ class TimedCondition:
     seconds : float
         Length; of whole recordings, which may begin and end in silence, the least.
     speakers : int, default=0
-        Of spliced recordings; others have those of the recording.
+        Number of speakers of a spliced recording.
     times : int, default=1
         Number of repetitions of a cut.
     runs : int, default=1

@@ -52,11 +52,11 @@ ROUNDS = 3
 """Number of times that the method merges by itself, each time with better weights."""
 
 _MAX_WRONG = 6  # Pairs of two speakers per merge of the oracle.
-_SHOWN = 4  # Most probable pairs that are recorded per merge of the method.
+_SHOWN = 4  # Pairs that are recorded per merge of the method.
 _MIN_PROBABILITY = 0.08  # Merge at which the method stops, far below even odds.
 _MIN_AGREEMENT = 0.4  # Probability that rows of two clusters agree if they are right.
 _MAX_MERGES = 400
-_MAX_PAIRS = 2000  # Most probable pairs that are considered for a merge.
+_MAX_PAIRS = 2000  # Pairs that are considered for a merge.
 _WEAK_PENALTY = 1000.0  # Inverse strength of the regularisation.
 _TERMS = Weights._fields[:-1]
 
@@ -171,16 +171,8 @@ def decide(
 ) -> Decisions:
     """Merge the fragments of a session, and record the pairs that are considered.
 
-    Parameters
-    ----------
-    session, proposed : Session and Proposed
-        The session and its fragments.
-    weights : Weights
-        Weights that order the merges.
-    guided : bool
-        Whether an oracle passes over wrong pairs.
-    name : str
-        Name of the session in the result.
+    `weights` order the merges. If `guided`, an oracle skips wrong pairs. The result has
+    `name` as its session.
     """
     terms: list[FloatArray] = []
     same: list[bool] = []

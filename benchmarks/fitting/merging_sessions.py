@@ -1,8 +1,8 @@
 """Development sessions of the fit of merging weights.
 
-They are the sessions of the comparison without a PLDA model, and cuts of a meeting
-whose vectors are those of a further extractor. Doubled, repeated and long sessions are
-skipped: they have few decisions that others do not have.
+They are the sessions of the comparison without a PLDA model, and cuts of a meeting with
+vectors of a further extractor. Doubled, repeated and long sessions are skipped: they
+have few decisions that others do not have.
 """
 
 from __future__ import annotations
