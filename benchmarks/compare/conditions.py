@@ -2,7 +2,7 @@
 
 A condition is a plain value, so that it can travel to a worker and into the frozen
 settings. Its sessions follow from the seed, the name of the condition and the
-number of the run, whoever draws them.
+number of the run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sms_diar._random import named_generator
 from sms_diar._validation import check_count
 from sms_diar.errors import InvalidParameterError
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import FloatArray
+from sms_diar.types import FloatArray, IntArray
 
-LAWS = ("all", "half", "uneven", "zipf")
+LAWS = ("all", "half", "uneven", "zipf", "extremes")
 LEAST_UNEVEN = 6  # segments of the quietest speaker
 LEAST_ZIPF = 2
 WHOLE_SHARE = 0.9  # of the segments, where a session has all speakers of a corpus
@@ -45,14 +45,15 @@ class Condition:
     law : str
         "all": all segments of a drawn speaker; "half": half of them; "uneven": 6 to
         all of them, all numbers as likely; "zipf": the r-th speaker 1 / r of them, at
-        least 2; a number: this many.
+        least 2; "extremes": the outer two thirds along the first principal component
+        of a speaker, whose voice therefore changes; a number: this many.
     runs : int
         Sessions.
     part : str, default="trained"
         Section of the report: "trained" where a PLDA model scores, else "untrained"
         or "doubled".
     stream : str, default=""
-        Name that the draws follow from; empty for that of the condition. Conditions
+        Name that the draws follow from; empty for the name of the condition. Conditions
         that share it draw the same speakers.
     doubles : str, default=""
         Condition of which each session is doubled.
@@ -84,6 +85,8 @@ class Condition:
         mean = BALANCED[0]
         if self.law == "half":
             mean = mean / 2.0
+        elif self.law == "extremes":
+            mean = mean * 2.0 / 3.0
         elif self.law == "uneven":
             mean = (LEAST_UNEVEN + mean) / 2.0
         elif self.law == "zipf":
@@ -96,7 +99,7 @@ class Condition:
 
 def segments_of(law: str, available: int, rank: int, rng: np.random.Generator) -> int:
     """Return the number of segments of the speaker of a rank (from 1)."""
-    if law == "all":
+    if law in ("all", "extremes"):
         return available
     if law == "half":
         return (available + 1) // 2
@@ -115,8 +118,9 @@ def draw(condition: Condition, source: Mapping[str, Any], run: int, seed: int) -
     condition : Condition
         Distribution of speech over speakers.
     source : mapping
-        ``{"corpus": npz of vectors and spk}``, or ``{"world": fields of PldaWorld,
-        "tail": degrees of freedom, 0 for Gaussian residuals}``.
+        ``{"corpus": npz of vectors and spk}``, ``{"world": fields of PldaWorld,
+        "tail": degrees of freedom, 0 for Gaussian residuals}``, or ``{"isotropic":
+        arguments of `draw_isotropic`}``.
     run, seed : int
         Number of the session.
     """
@@ -124,6 +128,9 @@ def draw(condition: Condition, source: Mapping[str, Any], run: int, seed: int) -
     if "world" in source:
         world = PldaWorld(**source["world"])
         session = draw_world(world, _world_counts(condition, rng), source["tail"], rng)
+    elif "isotropic" in source:
+        counts = _world_counts(condition, rng)
+        session = draw_isotropic(counts, rng, **source["isotropic"])
     else:
         session = _draw_corpus(condition, load_corpus(source["corpus"]), rng)
     order = rng.permutation(len(session.X))
@@ -164,6 +171,28 @@ def draw_world(
     residuals = spread[:, None] * rng.standard_normal((len(speakers), world.dim))
     # The axes are orthonormal rows: their transpose turns back.
     return Drawn((voices[speakers] + residuals) @ model.transform, speakers)
+
+
+def draw_isotropic(
+    counts: Sequence[int], rng: np.random.Generator, *, dim: int, separation: float
+) -> Drawn:
+    """Draw speakers and segments that vary alike in all directions.
+
+    `counts` are the segments of each speaker, and `separation` is the standard
+    deviation between speakers in units of the one within them.
+    """
+    speakers = np.repeat(np.arange(len(counts)), counts)
+    voices = separation * rng.standard_normal((len(counts), dim))
+    return Drawn(voices[speakers] + rng.standard_normal((len(speakers), dim)), speakers)
+
+
+def extremes(X: FloatArray) -> IntArray:
+    """Return the outer two thirds of rows along their first principal component."""
+    centred = X - X.mean(axis=0)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    order = np.argsort(centred @ axis, kind="stable")
+    third = max(1, len(X) // 3)
+    return np.sort(np.concatenate([order[:third], order[len(X) - third :]]))
 
 
 def fitting(
@@ -210,6 +239,8 @@ def _draw_corpus(
     chosen = rng.choice(names, size=condition.speakers, replace=False)
     for rank, name in enumerate(chosen, start=1):
         own = rng.permutation(np.flatnonzero(corpus.speakers == name))
+        if condition.law == "extremes":
+            own = own[extremes(corpus.X[own])]
         rows.append(own[: segments_of(condition.law, len(own), rank, rng)])
     taken = np.concatenate(rows)
     if condition.speakers == len(names) and condition.law == "all":

@@ -22,7 +22,7 @@ from sms_diar._random import named_generator
 from sms_diar.io.embeddings.arrays import load_arrays
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import AnyArray, FloatArray, Segment, Turn
+from sms_diar.types import AnyArray, FloatArray, IntArray, Segment, Turn
 
 WINDOW, STEP = 1.5, 0.75  # seconds
 LEAST_WINDOWS = 6  # of a recording; there is nothing to cluster in fewer
@@ -105,11 +105,14 @@ def load_conversations(source: Mapping[str, Any]) -> Mapping[str, Conversation]:
     Parameters
     ----------
     source : mapping
-        ``{"windows": npz of rec, start, end and x, "reference": RTTM}``, or
-        ``{"stand_in": {"world": fields of PldaWorld, "each": int, "seed": int}}``.
+        ``{"windows": npz of rec, start, end and x, "reference": RTTM}``, ``{"folder":
+        of an npz of start, end, x and spk for each recording}``, or ``{"stand_in":
+        {"world": fields of PldaWorld, "each": int, "seed": int}}``.
     """
     if "stand_in" in source:
         return draw_conversations(**source["stand_in"])
+    if "folder" in source:
+        return {path.stem: _known(path) for path in _files(source["folder"])}
     windows, reference = source["windows"], source["reference"]
     return _read(windows, reference, Path(windows).stat().st_mtime_ns)
 
@@ -123,13 +126,33 @@ def _read(windows: str, reference: str, _modified: int) -> Mapping[str, Conversa
     found = {}
     for name in map(str, np.unique(arrays["rec"])):
         rows = np.flatnonzero(arrays["rec"] == name)
-        rows = rows[np.lexsort((arrays["end"][rows], arrays["start"][rows]))]
-        times = zip(arrays["start"][rows], arrays["end"][rows], strict=True)
-        segments = tuple(Segment(name, float(s), float(e)) for s, e in times)
+        rows, segments = _in_time(name, arrays, rows)
         speakers = np.array([speaker_of(one, turns[name]) for one in segments])
         X = arrays["x"][rows].astype(np.float64)
         found[name] = Conversation(X, segments, speakers)
     return found
+
+
+def _files(folder: str) -> list[Path]:
+    return sorted(Path(folder).glob("*.npz"))
+
+
+def _known(path: Path) -> Conversation:
+    """Read a recording whose file has the speaker of each window."""
+    arrays = load_arrays(path)
+    rows, segments = _in_time(path.stem, arrays, np.arange(len(arrays["x"])))
+    X = arrays["x"][rows].astype(np.float64)
+    speakers = np.array([f"{path.stem}-{name}" for name in arrays["spk"][rows]])
+    return Conversation(X, segments, speakers)
+
+
+def _in_time(
+    name: str, arrays: Mapping[str, AnyArray], rows: IntArray
+) -> tuple[IntArray, tuple[Segment, ...]]:
+    """Sort rows by time, and return their segments."""
+    rows = rows[np.lexsort((arrays["end"][rows], arrays["start"][rows]))]
+    times = zip(arrays["start"][rows], arrays["end"][rows], strict=True)
+    return rows, tuple(Segment(name, float(s), float(e)) for s, e in times)
 
 
 def draw_conversations(

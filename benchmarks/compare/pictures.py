@@ -36,7 +36,7 @@ def draw_scores(folder: Path, part: str, rows: Mapping[str, Any]) -> None:
     figure, axes = figures.new_figure(1, 1, width=10, height=1.9 + 0.32 * len(rows))
     panel = axes[0, 0]
     heights = np.arange(len(rows))[::-1]
-    # Side by side within a row, so that equal figures hide nobody.
+    # Side by side within a row, so that equal figures do not hide each other.
     shifts = np.linspace(0.36, -0.36, len(methods)) if len(methods) > 1 else [0.0]
     for method, shift in zip(methods, shifts, strict=True):
         points = [
@@ -105,7 +105,9 @@ def draw_found(folder: Path, name: str, rows: Mapping[str, Any]) -> None:
     _draw_grid(folder, f"{name}-number", rows, "found")
 
 
-def _draw_grid(folder: Path, name: str, rows: Mapping[str, Any], measure: str) -> None:
+def _draw_grid(folder: Path, name: str, every: Mapping[str, Any], measure: str) -> None:
+    rows = {key: row for key, row in every.items() if row["law"] in TALK_WORDS}
+    rows = {key: row for key, row in rows.items() if "isotropic" not in row["source"]}
     sources = list(dict.fromkeys(row["source"] for row in rows.values()))
     laws = list(dict.fromkeys(row["law"] for row in rows.values()))
     figure, axes = figures.new_figure(
@@ -128,7 +130,7 @@ def _draw_grid(folder: Path, name: str, rows: Mapping[str, Any], measure: str) -
                 panel.set_yticks([], minor=True)
             else:
                 panel.set_ylim(0.0, 1.03)
-            words = f"{source_words(source)};\n{TALK_WORDS.get(law, law)}"
+            words = f"{source_words(source)};\n{TALK_WORDS[law]}"
             panel.set_title(words, fontsize=9)
     for panel in axes[-1]:
         panel.set_xlabel("true number of speakers", fontsize=_AXIS_SIZE)

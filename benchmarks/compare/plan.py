@@ -25,11 +25,15 @@ from benchmarks.compare.timed import (
 )
 from benchmarks.compare.vectors import (
     FILES,
+    ISOTROPIC,
     KINDS,
     POOLS,
     STAND_IN,
+    changing_conditions,
     corpora_in,
     doubled_conditions,
+    isotropic_conditions,
+    isotropic_name,
     raw_name,
     untrained_conditions,
 )
@@ -47,6 +51,9 @@ HARD = (
 _HARD_SPEAKERS = (7, 15, 30)  # of the first; the others have 15
 _PIECES = 40  # most pieces of a speaker
 
+UNTRAINED = ("untrained", "doubled", "changing")
+"""Groups of sessions of a corpus without a PLDA model."""
+
 
 def corpora_of(config: Config) -> tuple[list[str], list[str]]:
     """Return the development groups that can be run, and reasons for the others."""
@@ -57,8 +64,8 @@ def corpora_of(config: Config) -> tuple[list[str], list[str]]:
             needed = (sources.MEETING,)
         elif group in ("windows", "lengths"):
             needed = () if config.timed.stand_in else (CONVERSATIONS,)
-        elif group == "simulated" or (
-            group in ("untrained", "doubled") and config.untrained.stand_in
+        elif group in ("simulated", "isotropic") or (
+            group in UNTRAINED and config.untrained.stand_in
         ):
             needed = ()
         missing = [name for name in needed if not (config.root / name).is_dir()]
@@ -92,6 +99,16 @@ def prepare_tasks(config: Config, folder: Path) -> dict[str, dict[str, Any]]:
             "folder": str(folder),
             "seed": config.seed,
         }
+    if "isotropic" in there:
+        for dim, separation in ISOTROPIC:
+            name = isotropic_name(dim, separation)
+            tasks[name] = {
+                "kind": "isotropic",
+                "name": name,
+                "dim": dim,
+                "separation": separation,
+                "seed": config.seed,
+            }
     if {"windows", "lengths"} & set(there):
         places = timed_sources(config.root, config.timed, config.seed)
         tasks |= {
@@ -118,7 +135,7 @@ def _corpus_tasks(
     }
     disturbed = HARD if corpus == "arabic8k" and "hard" in there else ()
     trained = corpus in there or bool(disturbed)
-    # I-vectors of two corpora are those of two extractors, and are not pooled.
+    # Two corpora have two i-vector extractors, so i-vectors are not pooled.
     if trained or ("ivectors" in kinds and corpus not in POOLS):
         tasks[f"{corpus}-ivectors"] = {
             "kind": "ivectors",
@@ -184,7 +201,7 @@ def conditions_of_development(config: Config) -> list[Condition]:
 
 
 def untrained_of_development(config: Config) -> list[Condition]:
-    """Return development rows without a PLDA model, and rows of doubled sessions."""
+    """Return development rows without a PLDA model."""
     there, _ = corpora_of(config)
     rows: list[Condition] = []
     for corpus in _raw_corpora(config):
@@ -199,12 +216,18 @@ def untrained_of_development(config: Config) -> list[Condition]:
                 config.untrained.laws,
                 **config.untrained_sizes,
             )
+        if "changing" in there and corpus not in POOLS:
+            runs = config.untrained.runs
+            rows += changing_conditions(corpus, label, kinds, runs)
         if "doubled" in there:
             # Sessions of a whole corpus are not all of it; see `conditions.draw`.
             doubled = [n for n in config.untrained.doubled if n < max(speakers)]
             doubled = [] if corpus in POOLS else doubled
             runs = config.untrained.runs_doubled
             rows += doubled_conditions(corpus, label, kinds, doubled, runs)
+    if "isotropic" in there:
+        numbers = config.untrained.isotropic
+        rows += isotropic_conditions(numbers, **config.untrained_sizes)
     return rows
 
 
@@ -256,7 +279,7 @@ def conditions_of_test(config: Config) -> list[Condition]:
 def _raw_corpora(config: Config) -> list[str]:
     """Corpora of development that are clustered without a PLDA model."""
     there, _ = corpora_of(config)
-    if not {"untrained", "doubled"} & set(there):
+    if not set(UNTRAINED) & set(there):
         return []
     return [
         corpus

@@ -205,7 +205,7 @@ def compare_timed(
         "n_speakers": len(np.unique(drawn.speakers)),
         # Requested length; cuts end at the end of a turn.
         "seconds": max(drawn.seconds, chosen.seconds)
-        if chosen.law == "whole"
+        if chosen.law in ("whole", "quarter")
         else chosen.times * chosen.seconds,
     }
     return _judged(drawn.speakers, found, described)

@@ -21,6 +21,8 @@ GROUPS = (
     "meeting",
     "untrained",
     "doubled",
+    "changing",
+    "isotropic",
     "windows",
     "lengths",
 )

@@ -17,9 +17,10 @@ import numpy as np
 from benchmarks.compare.audio import Disturbance, write_disturbed
 from benchmarks.compare.conditions import draw_world
 from benchmarks.compare.conversations import prepare_conversations
-from benchmarks.compare.timed import CONVERSATIONS
+from benchmarks.compare.timed import CONVERSATIONS, MEETINGS
 from benchmarks.compare.vectors import (
     STAND_IN,
+    prepare_isotropic,
     prepare_stand_in,
     prepare_vectors,
     raw_name,
@@ -87,7 +88,7 @@ class SourceTraining(BackendTraining):
 
 def development_digests(root: Path) -> dict[str, str]:
     """Digests of the corpora of development that are there; never of the test's."""
-    names = (*TRAINING, MEETING, CONVERSATIONS)
+    names = (*TRAINING, MEETING, CONVERSATIONS, MEETINGS)
     return {
         name: listing_digest(root / name) for name in names if (root / name).is_dir()
     }
@@ -255,6 +256,7 @@ _PREPARE: Mapping[str, Any] = {
     "digits": prepare_digits,
     "vectors": prepare_vectors,
     "stand-in": prepare_stand_in,
+    "isotropic": prepare_isotropic,
     "conversations": prepare_conversations,
 }
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.compare.conversations import (
     STEP,
     Conversation,
@@ -23,8 +25,9 @@ from sms_diar._validation import check_choice, check_count
 
 CONVERSATIONS = "conversations"
 SIMULATED, CLIPS = "simulated conversations", "AMI clips"
+MEETINGS = "meetings-resnet152"
 CLIP_SECONDS = 30.0
-TIMED_LAWS = ("whole", "cut", "repeat", "splice")
+TIMED_LAWS = ("whole", "quarter", "cut", "repeat", "splice")
 
 _MEAN_WINDOWS = 180  # of a whole conversation, about
 
@@ -89,12 +92,13 @@ class TimedCondition:
     part : str
         Section of the report: "windows" or "lengths".
     law : str
-        "whole": a recording; "cut": `seconds` of it; "repeat": the same cut `times`
-        times; "splice": `seconds` of speech of drawn speakers.
+        "whole": a recording; "quarter": each quarter of its windows, one in each of 4
+        runs; "cut": `seconds` of it; "repeat": the same cut `times` times;
+        "splice": `seconds` of speech of drawn speakers.
     seconds : float
         Length; of whole recordings, which may begin and end in silence, the least.
     speakers : int, default=0
-        Of spliced recordings; others have those of the recording.
+        Number of speakers of a spliced recording.
     times : int, default=1
         Number of repetitions of a cut.
     runs : int, default=1
@@ -124,7 +128,7 @@ class TimedCondition:
     @property
     def expected_segments(self) -> int:
         """Windows of a session, about."""
-        if self.law == "whole":
+        if self.law in ("whole", "quarter"):
             return _MEAN_WINDOWS
         return round(self.times * self.seconds / STEP)
 
@@ -132,7 +136,7 @@ class TimedCondition:
         """Recordings of a source that can be taken; none for splices."""
         if self.law == "splice":
             return []
-        least = 0.0 if self.law == "whole" else self.seconds
+        least = self.seconds if self.law in ("cut", "repeat") else 0.0
         return [
             name
             for name, one in source["recordings"].items()
@@ -174,6 +178,9 @@ def draw_timed(
     conversation = found[recording]
     if condition.law == "whole":
         return conversation
+    if condition.law == "quarter":
+        n = len(conversation.X) // 4
+        return conversation.take(np.arange(run * n, (run + 1) * n))
     # Not by the name of the condition: what is repeated is what was cut.
     rng = named_generator(
         seed, "compare", "cut", recording, str(condition.seconds), run
@@ -190,7 +197,11 @@ def timed_sources(root: Path, settings: TimedSettings, seed: int) -> dict[str, A
         drawn = {"world": world, "each": settings.stand_in, "seed": seed}
         return {SIMULATED: ({"stand_in": drawn}, "stand-in for conversations")}
     folder = root / CONVERSATIONS
-    return {
+    meetings: dict[str, Any] = {}
+    if (root / MEETINGS).is_dir():
+        words = "ResNet152 vectors of meetings"
+        meetings[MEETINGS] = ({"folder": str(root / MEETINGS)}, words)
+    return meetings | {
         name: (
             {
                 "windows": str(place / "campplus_windows.npz"),
@@ -206,10 +217,20 @@ def timed_sources(root: Path, settings: TimedSettings, seed: int) -> dict[str, A
 
 
 def window_conditions() -> list[TimedCondition]:
-    """Whole recordings: conversations of joined segments, and clips of meetings."""
+    """Recordings: conversations of joined segments, clips of meetings, and meetings."""
     return [
         TimedCondition(SIMULATED, SIMULATED, SIMULATED, "windows", "whole", 0.0),
         TimedCondition(CLIPS, CLIPS, CLIPS, "windows", "whole", CLIP_SECONDS),
+        TimedCondition(MEETINGS, MEETINGS, MEETINGS, "windows", "whole", 0.0),
+        TimedCondition(
+            f"{MEETINGS}, quarters",
+            MEETINGS,
+            MEETINGS,
+            "windows",
+            "quarter",
+            0.0,
+            runs=4,
+        ),
     ]
 
 

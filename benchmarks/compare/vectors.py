@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.compare.conditions import Condition
+from benchmarks.compare.conditions import Condition, draw_isotropic
 from recipes._common.corpora import VECTORS
 from recipes._common.sessions import load_corpus
 from recipes._common.threads import one_thread
@@ -43,7 +43,12 @@ POOLS = {
 """Corpora whose speakers take part in one session, where a single one has too few. Most
 of the second have five or six segments."""
 
-LAW_WORDS = {"all": "even", "uneven": "uneven", "zipf": "zipf"}
+LAW_WORDS = {"all": "even", "uneven": "uneven", "zipf": "zipf", "4": "few"}
+ISOTROPIC = ((64, 1.0), (64, 0.6), (192, 0.5))
+"""Dimensions and separations of isotropic speakers."""
+
+_ISOTROPIC_EACH = ("4", "12")  # segments of each speaker
+_ISOTROPIC_PAIR = "40"  # of each of two speakers
 _STAND_IN_SPEAKERS = 12
 
 
@@ -58,7 +63,7 @@ class UntrainedSettings:
     kinds : tuple of str
         Kinds of vectors: "campplus", "ge2e", "ivectors".
     laws : tuple of str
-        Amount of talk per speaker: "all" segments, "uneven" or "zipf".
+        Amount of talk per speaker: "all" segments, "uneven", "zipf", or "4" segments.
     arabic : tuple of int
         Numbers of speakers in sessions of arabic8k.
     testother : tuple of int
@@ -79,6 +84,8 @@ class UntrainedSettings:
         Numbers of speakers of sessions that are doubled, if the corpus has more.
     runs_doubled : int
         Sessions of each doubled condition.
+    isotropic : tuple of int
+        Numbers of speakers who vary alike in all directions.
     """
 
     methods: tuple[str, ...]
@@ -93,6 +100,7 @@ class UntrainedSettings:
     runs: int
     doubled: tuple[int, ...]
     runs_doubled: int
+    isotropic: tuple[int, ...]
 
     @property
     def speakers(self) -> dict[str, tuple[int, ...]]:
@@ -180,6 +188,68 @@ def prepare_stand_in(
     )
 
 
+@one_thread
+def prepare_isotropic(
+    *, name: str, dim: int, separation: float, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Describe isotropic speakers; nothing is written."""
+    rng = named_generator(seed, "compare", name)
+    drawn = draw_isotropic([12] * 60, rng, dim=dim, separation=separation)
+    return {
+        name: {
+            "isotropic": {"dim": dim, "separation": separation},
+            "backend": "",
+            "speakers": 0,
+            "segments": 0,
+            "eer": cosine_eer(drawn.X, drawn.speakers),
+            "words": "simulated, isotropic, no PLDA: cosine, fitted to the session",
+        }
+    }
+
+
+def isotropic_name(dim: int, separation: float) -> str:
+    """Name of a source of isotropic speakers."""
+    return f"isotropic-{dim}-{separation:g}"
+
+
+def isotropic_conditions(
+    speakers: Sequence[int], *, runs: int, runs_large: int, large: int
+) -> list[Condition]:
+    """Rows of isotropic speakers: few with many segments, and crowds with few."""
+    return [
+        Condition(
+            f"isotropic {dim}-d {separation:g}, {count} spk x {law}",
+            "isotropic",
+            isotropic_name(dim, separation),
+            count,
+            law,
+            min(runs, runs_large) if count >= large else runs,
+            part="untrained",
+        )
+        for dim, separation in ISOTROPIC
+        for count in speakers
+        for law in (_ISOTROPIC_EACH if count > 2 else (_ISOTROPIC_PAIR,))
+    ]
+
+
+def changing_conditions(
+    corpus: str, label: str, kinds: Mapping[str, str], runs: int
+) -> list[Condition]:
+    """Rows of two people whose voice changes."""
+    return [
+        Condition(
+            f"{label} {words} 2 changing",
+            "voice changes",
+            raw_name(corpus, kind),
+            2,
+            "extremes",
+            runs,
+            part="untrained",
+        )
+        for kind, words in kinds.items()
+    ]
+
+
 def untrained_conditions(
     corpus: str,
     label: str,
@@ -202,7 +272,7 @@ def untrained_conditions(
     speakers : sequence of int
         Speakers of a session.
     laws : sequence of str
-        Distribution of speech over speakers; irrelevant for a single speaker.
+        Distribution of speech over speakers; some need two.
     runs, runs_large, large : int
         Sessions; fewer where there are at least `large` speakers.
     """
@@ -219,7 +289,7 @@ def untrained_conditions(
         for kind, words in kinds.items()
         for law in laws
         for count in speakers
-        if count > 1 or law != "zipf"
+        if count > 1 or law not in ("zipf", "4")
     ]
 
 

@@ -46,6 +46,7 @@ TALK_WORDS = {
     "all": "all speak equally long",
     "uneven": "some speak longer",
     "zipf": "few speak most (Zipf)",
+    "4": "four segments each",
 }
 """Names of sources and speech distributions in pictures."""
 

@@ -1,65 +1,64 @@
-"""Train the probability that two groups of segments are one speaker.
+"""Fit the probability that two clusters are one speaker, and the trust in labels.
 
-The weights in ``clustering/speakers/same_speaker.py`` and the confidence of labels come
-from here (`scripts/fit-merging`). Sessions are those of the comparison without a PLDA
-model, as they are and with a constant added to all vectors, because extractors differ
-in where their origin is; and cuts of the meeting. In each, fragments are joined twice:
-by an oracle, where pairs that the method would join wrongly are examples of two
-speakers and those that are joined of one; and by the method itself, with the weights
-learnt so far, beyond where it would stop. Only the second shows what groups look like
-that were joined wrongly, and that nothing else should be joined to them.
+`scripts/fit-merging` computes ``WEIGHTS`` of ``clustering/speakers/merging.py`` and
+``TRUST`` of ``fragments.py``. Fragments of development sessions are merged in two ways:
+by an oracle, which merges the most probable pair that is right, and by the method
+itself beyond its stopping point, with the weights fitted so far. Only the second shows
+clusters of several speakers, to which nothing else should be merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sms_diar.clustering.speakers.row_weight import row_weight_of
-from sms_diar.clustering.speakers.same_speaker import MEASUREMENTS, Groups, Weights
-from sms_diar.clustering.speakers.times import RowTimes
-from sms_diar.clustering.speakers.untrained import (
-    Proposal,
-    cluster_untrained,
-    nearness,
-    propose_fragments,
-)
 
 from benchmarks.compare.reliability import right_rows
+from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift, nearness
+from sms_diar.clustering.speakers.merging import (
+    GROWING,
+    MEASUREMENTS,
+    Clusters,
+    Weights,
+)
+from sms_diar.clustering.speakers.rows import (
+    Representatives,
+    RowTimes,
+    find_representatives,
+)
 from sms_diar.preprocessing import scale_rows
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
-OFFSETS = (0.7, 1.2)
-"""Lengths of the constant that is added to vectors of unit length."""
-
 START = Weights(
-    links=1.467,
-    apart=-3.291,
-    typical=-3.461,
-    smaller=-1.564,
-    larger=1.152,
-    cosine=11.493,
-    turns=0.143,
-    crowd=0.0,
-    wide=0.0,
-    more_links=0.0,
-    more_apart=0.0,
-    more_cosine=0.0,
-    more_smaller=0.0,
-    constant=-5.991,
+    distance=-4.0,
+    similarity=8.0,
+    direction=2.0,
+    smaller=0.0,
+    larger=1.0,
+    crowd=-0.5,
+    width=-3.0,
+    growing_distance=0.0,
+    growing_similarity=0.0,
+    constant=0.0,
 )
-"""Weights of the first pass, from an earlier fit. They are fixed, so that the result
+"""Weights that order the first merges of the oracle. They are fixed, so that the result
 does not depend on the shipped weights."""
 
-_WRONG = 6  # pairs of two speakers that one step by the oracle gives at most
-_SHOWN = 4  # most probable pairs that one step by the method gives
-_LEAST_PROBABLE = 0.08  # join at which the method's own way ends
-_MIXED = 0.4  # probability that rows of two groups agree, below which the groups do not
-_SMALLER = MEASUREMENTS.index("smaller")
+ROUNDS = 3
+"""Number of times that the method merges by itself, each time with better weights."""
+
+_MAX_WRONG = 6  # Pairs of two speakers per merge of the oracle.
+_SHOWN = 4  # Pairs that are recorded per merge of the method.
+_MIN_PROBABILITY = 0.08  # Merge at which the method stops, far below even odds.
+_MIN_AGREEMENT = 0.4  # Probability that rows of two clusters agree if they are right.
+_MAX_MERGES = 400
+_MAX_PAIRS = 2000  # Pairs that are considered for a merge.
+_WEAK_PENALTY = 1000.0  # Inverse strength of the regularisation.
+_TERMS = Weights._fields[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +67,8 @@ class Session:
 
     Parameters
     ----------
-    name, extractor : str
-        Names of the session and of the extractor.
+    name, group, extractor : str
+        Names of the session, of its condition, and of the extractor.
     X : ndarray of shape (n, d)
         Raw vectors.
     speakers : ndarray of shape (n,)
@@ -79,42 +78,67 @@ class Session:
     """
 
     name: str
+    group: str
     extractor: str
     X: FloatArray
     speakers: AnyArray
     segments: Sequence[Segment] | None = None
 
-    @property
-    def times(self) -> tuple[RowTimes | None, float]:
-        """Return the times, and the share of new speech per row."""
-        if self.segments is None:
-            return None, 1.0
-        return RowTimes.of_segments(self.segments), row_weight_of(self.segments)
 
-    def shifted(self, length: float) -> Session:
-        """Return a copy with a constant added to all vectors."""
-        rng = np.random.default_rng(5)
-        constant = rng.standard_normal(self.X.shape[1])
-        constant *= length / float(np.linalg.norm(constant))
-        name = f"{self.name} + {length:g}"
-        return replace(self, name=name, X=scale_rows(self.X) + constant)
+class Proposed(SpeakerFragmentMeanShift):
+    """The default method, which keeps what it merges.
+
+    Attributes
+    ----------
+    chosen_ : Representatives
+        Rows that are evidence.
+    places_, directions_ : ndarray of shape (m, q) and (m, d)
+        These rows in the space of the session, and with unit length.
+    fragments_ : ndarray of shape (m,)
+        Their fragments; empty if there are too few rows.
+    """
+
+    def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:
+        directions = scale_rows(X)
+        self.chosen_: Representatives = find_representatives(
+            directions, times, self.row_weight_
+        )
+        self.places_ = self.directions_ = directions[:0]
+        self.fragments_: IntArray = np.zeros(0, dtype=np.int64)
+        super()._fit_in_time(X, times)
+
+    def _fragments(
+        self,
+        vectors: FloatArray,
+        directions: FloatArray,
+        places: FloatArray,
+        new_speech: float,
+    ) -> IntArray:
+        self.fragments_ = super()._fragments(vectors, directions, places, new_speech)
+        self.places_, self.directions_ = places, directions
+        return self.fragments_
+
+
+def propose(session: Session, seed: int = 0) -> Proposed:
+    """Cluster a session by the default method."""
+    return Proposed(random_state=seed).fit(session.X, segments=session.segments)
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """Pairs of groups, and whether they are one speaker.
+    """Pairs of clusters, and whether they are one speaker.
 
     Parameters
     ----------
-    measured : ndarray of shape (m, 13)
-        Terms, as `Groups.terms` gives them.
+    terms : ndarray of shape (m, 9)
+        Measurements of each pair, and growing ones times the log size of the smaller.
     same : ndarray of shape (m,)
         The truth.
     session, extractor : ndarray of shape (m,)
         Source of each decision.
     """
 
-    measured: FloatArray
+    terms: FloatArray
     same: BoolArray
     session: AnyArray
     extractor: AnyArray
@@ -123,260 +147,176 @@ class Decisions:
     def join(cls, parts: Iterable[Decisions]) -> Decisions:
         """Concatenate decisions."""
         every = list(parts)
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in every])
-                for name in ("measured", "same", "session", "extractor")
-            )
-        )
+        names = [field.name for field in fields(cls)]
+        return cls(*(np.concatenate([getattr(p, n) for p in every]) for n in names))
 
-    def of(self, extractor: str) -> Decisions:
-        """Return the decisions of one extractor."""
-        return self._where(self.extractor == extractor)
+    def where(self, kept: BoolArray) -> Decisions:
+        """Return some of the decisions."""
+        return Decisions(*(getattr(self, field.name)[kept] for field in fields(self)))
 
-    def without(self, extractor: str) -> Decisions:
-        """Return the decisions of all other extractors."""
-        return self._where(self.extractor != extractor)
+    def shares(self) -> FloatArray:
+        """Weight sessions equally, and pairs of a session by the root of their size.
 
-    def named(self, what: str) -> Decisions:
-        """Return a copy that counts as different sessions."""
-        names = np.array([f"{name}, {what}" for name in self.session])
-        return replace(self, session=names)
-
-    def _where(self, kept: BoolArray) -> Decisions:
-        return Decisions(
-            self.measured[kept],
-            self.same[kept],
-            self.session[kept],
-            self.extractor[kept],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Fragmented:
-    """A session with its fragments.
-
-    Parameters
-    ----------
-    session : Session
-        The session.
-    proposal : Proposal or None
-        Its fragments; None where there is too little to find any.
-    """
-
-    session: Session
-    proposal: Proposal | None
-
-    @classmethod
-    def of(cls, session: Session, seed: int = 0) -> Fragmented:
-        """Find fragments as the method does."""
-        rng = np.random.default_rng(seed)
-        return cls(session, propose_fragments(session.X, *session.times, rng=rng))
+        A session has many decisions about a few rows and few about many, but these
+        are the ones that matter.
+        """
+        roots = np.exp(0.5 * self.terms[:, _TERMS.index("smaller")])
+        _, number = np.unique(self.session, return_inverse=True)
+        shares: FloatArray = roots / np.bincount(number, roots)[number]
+        return shares
 
 
 def decide(
-    fragmented: Fragmented, weights: Weights = START, *, guided: bool = True
+    session: Session, proposed: Proposed, weights: Weights, *, guided: bool, name: str
 ) -> Decisions:
-    """Merge the fragments of a session, and record the merges.
+    """Merge the fragments of a session, and record the pairs that are considered.
 
-    Parameters
-    ----------
-    fragmented : Fragmented
-        The session.
-    weights : Weights
-        Weights that order the merges.
-    guided : bool, default=True
-        Whether an oracle joins, who passes over pairs of two speakers; else the weights
-        alone do.
+    `weights` order the merges. If `guided`, an oracle skips wrong pairs. The result has
+    `name` as its session.
     """
-    measured: list[FloatArray] = []
+    terms: list[FloatArray] = []
     same: list[bool] = []
-    session, proposal = fragmented.session, fragmented.proposal
-    if proposal is not None:
-        names = np.unique(session.speakers, return_inverse=True)[1]
-        own = names[proposal.chosen.rows]
-        groups = Groups.of(proposal.members, proposal.fragments)
-        talk = np.zeros((len(groups), int(names.max()) + 1))
-        np.add.at(talk, (proposal.fragments, own), 1.0)
-        while len(groups) > 1:
-            step = _Step.of(groups, talk, weights)
-            for pair in step.shown(guided):
-                measured.append(step.terms[pair])
-                same.append(bool(step.true[pair]))
-            chosen = step.next_join(guided)
-            if chosen is None:
+    fragments = proposed.fragments_
+    if len(fragments):
+        true = np.unique(session.speakers, return_inverse=True)[1]
+        clusters = Clusters.of(proposed.places_, proposed.directions_, fragments)
+        talk = np.zeros((len(clusters), int(true.max()) + 1))  # rows of each speaker
+        np.add.at(talk, (fragments, true[proposed.chosen_.rows]), 1.0)
+        for _ in range(_MAX_MERGES):
+            if len(clusters) == 1:
                 break
-            kept, gone = int(step.one[chosen]), int(step.other[chosen])
-            groups.join(kept, gone)
+            one, other, odds = _likely_pairs(clusters, weights)
+            right = _are_one(talk, one, other)
+            shown, best = _considered(odds, right, guided=guided)
+            measured = clusters.measurements()
+            terms += [_terms(measured, one[i], other[i]) for i in shown]
+            same += [bool(right[i]) for i in shown]
+            if best is None:
+                break
+            kept, gone = int(one[best]), int(other[best])
+            clusters.merge(kept, gone)
             talk[kept] += talk[gone]
             talk = np.delete(talk, gone, axis=0)
     m = len(same)
     return Decisions(
-        np.array(measured).reshape(m, len(Weights._fields) - 1),
+        np.array(terms).reshape(m, len(_TERMS)),
         np.array(same, dtype=np.bool_),
-        np.full(m, session.name),
-        np.full(m, session.extractor),
+        np.full(m, name, dtype=object),
+        np.full(m, session.extractor, dtype=object),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """All pairs of groups before a merge, the most probable first."""
+def _likely_pairs(
+    clusters: Clusters, weights: Weights
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return pairs and their log odds, the most probable first."""
+    one, other = np.triu_indices(len(clusters), 1)
+    odds = clusters.log_odds(weights)[one, other]
+    order = np.argsort(-odds, kind="stable")[:_MAX_PAIRS]
+    return one[order], other[order], odds[order]
 
-    one: IntArray
-    other: IntArray
-    terms: FloatArray
-    probability: FloatArray
-    true: BoolArray
 
-    @classmethod
-    def of(cls, groups: Groups, talk: FloatArray, weights: Weights) -> _Step:
-        one, other = np.triu_indices(len(groups), 1)
-        likely = groups.same(weights)[one, other]
-        order = np.argsort(-likely, kind="stable")
-        one, other = one[order], other[order]
-        terms = np.stack([term[one, other] for term in groups.terms()], axis=-1)
-        shares = talk / talk.sum(axis=1, keepdims=True)
-        most = talk.argmax(axis=1)
-        agree = np.sum(shares[one] * shares[other], axis=1) > _MIXED
-        true = (most[one] == most[other]) & agree
-        return cls(one, other, terms, likely[order], true)
+def _are_one(talk: FloatArray, one: IntArray, other: IntArray) -> BoolArray:
+    """Return whether pairs have the same main speaker, and mostly agree."""
+    shares = talk / talk.sum(axis=1, keepdims=True)
+    main = talk.argmax(axis=1)
+    agreement = np.sum(shares[one] * shares[other], axis=1)
+    right: BoolArray = (main[one] == main[other]) & (agreement > _MIN_AGREEMENT)
+    return right
 
-    def shown(self, guided: bool) -> Iterator[int]:  # noqa: FBT001
-        """Return the pairs for training."""
-        if not guided:
-            yield from range(min(_SHOWN, len(self.one)))
-            return
-        first = self._first_true()
-        yield from range(min(_WRONG, len(self.one) if first is None else first))
-        if first is not None:
-            yield first
 
-    def next_join(self, guided: bool) -> int | None:  # noqa: FBT001
-        """Return the pair to merge, if any."""
-        if guided:
-            return self._first_true()
-        return 0 if self.probability[0] >= _LEAST_PROBABLE else None
+def _considered(
+    odds: FloatArray, right: BoolArray, *, guided: bool
+) -> tuple[list[int], int | None]:
+    """Return the pairs to record, and the pair to merge."""
+    if not guided:
+        shown = list(range(min(_SHOWN, len(odds))))
+        return shown, 0 if odds[0] >= logit(_MIN_PROBABILITY) else None
+    if not right.any():
+        return list(range(min(_MAX_WRONG, len(odds)))), None
+    first = int(np.argmax(right))
+    return [*range(min(_MAX_WRONG, first)), first], first
 
-    def _first_true(self) -> int | None:
-        return int(np.argmax(self.true)) if self.true.any() else None
+
+def _terms(measured: Mapping[str, FloatArray], one: int, other: int) -> FloatArray:
+    values = {name: measured[name][one, other] for name in MEASUREMENTS}
+    growing = [values[name] * values["smaller"] for name in GROWING]
+    return np.array([*values.values(), *growing])
 
 
 def learn_decisions(
-    sessions: Sequence[Session], tell: Callable[[], None] = lambda: None
+    sessions: Sequence[Session],
+    proposals: Sequence[Proposed],
+    progress: Callable[[], None] = lambda: None,
 ) -> Decisions:
-    """Decisions by an oracle, and then by the weights that follow from them.
+    """Collect decisions of the oracle, and of the method in several rounds.
 
-    From the second pass on, the first session of each condition is there with a
-    constant added, too.
-
-    Parameters
-    ----------
-    sessions : sequence of Session
-        Training sessions.
-    tell : callable, optional
-        Called after each session, `n_passes` times in all.
+    `progress` is called ``(1 + ROUNDS) * len(sessions)`` times.
     """
-
-    def each(
-        chosen: Sequence[Fragmented], weights: Weights, *, guided: bool
-    ) -> Decisions:
-        found = []
-        for one in chosen:
-            found.append(decide(one, weights, guided=guided))
-            tell()
-        return Decisions.join(found)
-
-    plain = [Fragmented.of(session) for session in sessions]
-    weights = fit_weights(each(plain, START, guided=True))
-    every = plain + [Fragmented.of(session) for session in _shifted(sessions)]
-    guided = each(every, weights, guided=True)
-    own = each(every, fit_weights(guided), guided=False)
-    return Decisions.join([guided, own.named("its own way")])
+    every: list[Decisions] = []
+    weights = START
+    for number in range(1 + ROUNDS):
+        for session, proposed in zip(sessions, proposals, strict=True):
+            name = f"{session.name}, round {number}"
+            guided = number == 0
+            every.append(decide(session, proposed, weights, guided=guided, name=name))
+            progress()
+        weights = fit_weights(Decisions.join(every))
+    return Decisions.join(every)
 
 
-def n_passes(sessions: Sequence[Session]) -> int:
-    """Return the number of sessions, with repetitions, of `learn_decisions`."""
-    every = len(sessions) + len(_shifted(sessions))
-    return len(sessions) + 2 * every
+def fit_weights(decisions: Decisions, without: Collection[str] = ()) -> Weights:
+    """Fit a logistic regression; terms that contain `without` have no weight."""
+    used = [i for i, name in enumerate(_TERMS) if not _contains(name, without)]
+    scaler = StandardScaler().fit(decisions.terms[:, used])
+    model = LogisticRegression(C=_WEAK_PENALTY, max_iter=3000)
+    model.fit(
+        scaler.transform(decisions.terms[:, used]),
+        decisions.same,
+        sample_weight=decisions.shares(),
+    )
+    slopes = np.zeros(len(_TERMS))
+    slopes[used] = model.coef_[0] / scaler.scale_
+    constant = float(model.intercept_[0] - slopes[used] @ scaler.mean_)
+    return Weights(*(round(float(value), 3) for value in (*slopes, constant)))
 
 
-def _shifted(sessions: Sequence[Session]) -> list[Session]:
-    return [
-        session.shifted(length)
-        for length in OFFSETS
-        for session in sessions
-        if session.name.endswith("/0")
-    ]
+def _contains(term: str, without: Collection[str]) -> bool:
+    return any(term in (name, f"growing_{name}") for name in without)
 
 
 def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]:
     """Return the log loss and the error rate at even odds, weighted as in the fit."""
-    score = decisions.measured @ np.array(weights[:-1]) + weights.constant
-    signed = np.where(decisions.same, score, -score)
-    share = _shares(decisions)
-    share /= share.sum()
-    return float(share @ np.logaddexp(0.0, -signed)), float(share @ (signed < 0.0))
-
-
-def _shares(decisions: Decisions) -> FloatArray:
-    """Weight sessions equally, and groups of a session by the root of their size.
-
-    A session has many decisions about a few segments and few about many, but these are
-    the ones that matter.
-    """
-    size = np.exp(0.5 * decisions.measured[:, _SMALLER])
-    _, place = np.unique(decisions.session, return_inverse=True)
-    shares: FloatArray = size / np.bincount(place, size)[place]
-    return shares
-
-
-def fit_weights(decisions: Decisions) -> Weights:
-    """Fit a logistic regression with equal weights of all sessions."""
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=3000))
-    model.fit(
-        decisions.measured,
-        decisions.same,
-        logisticregression__sample_weight=_shares(decisions),
-    )
-    scaler, regression = model[0], model[-1]
-    slopes = regression.coef_[0] / scaler.scale_
-    constant = float(regression.intercept_[0] - slopes @ scaler.mean_)
-    return Weights(*(round(float(value), 3) for value in (*slopes, constant)))
+    odds = decisions.terms @ np.array(weights[:-1]) + weights.constant
+    signed = np.where(decisions.same, odds, -odds)
+    shares = decisions.shares()
+    shares /= shares.sum()
+    return float(shares @ np.logaddexp(0.0, -signed)), float(shares @ (signed < 0.0))
 
 
 def fit_trust(
-    sessions: Iterable[Session], tell: Callable[[], None] = lambda: None
+    sessions: Sequence[Session], proposals: Sequence[Proposed]
 ) -> tuple[float, float, float]:
-    """Fit the weights of the confidence of labels to the current method."""
+    """Fit the weights of the confidence of labels to the results of the method."""
     measured, right, shares = [], [], []
-    for session in sessions:
-        times, row_weight = session.times
-        n = len(session.X)
-        found = cluster_untrained(
-            session.X,
-            times,
-            row_weight,
-            low=1,
-            high=n,
-            rng=np.random.default_rng(0),
-            tell=lambda _: None,
-        )
-        tell()
-        if found.space is None:
+    for session, proposed in zip(sessions, proposals, strict=True):
+        posterior = proposed.count_posterior_
+        if not len(proposed.fragments_) or posterior is None:
             continue
-        near = nearness(found.space.project(scale_rows(session.X)), found.labels)
-        sure = np.clip(max(found.count_posterior.values()), 0.01, 0.99)
-        certain = np.full(n, np.log(sure / (1.0 - sure)))
-        measured.append(np.stack([near, certain], axis=1))
-        right.append(right_rows(session.speakers, found.labels))
+        n, chosen = len(session.X), proposed.chosen_
+        near = nearness(proposed.places_, _numbered(proposed.labels_[chosen.rows]))
+        sure = np.clip(max(posterior.values()), 0.01, 0.99)
+        measured.append(np.column_stack([near[chosen.of], np.full(n, logit(sure))]))
+        right.append(right_rows(session.speakers, proposed.labels_))
         shares.append(np.full(n, 1.0 / n))
-    model = LogisticRegression()
-    model.fit(
-        np.concatenate(measured),
-        np.concatenate(right),
-        sample_weight=np.concatenate(shares) * len(shares),
-    )
+    model = LogisticRegression(C=_WEAK_PENALTY)
+    weights = np.concatenate(shares)
+    model.fit(np.concatenate(measured), np.concatenate(right), sample_weight=weights)
     values = (model.intercept_[0], *model.coef_[0])
-    constant, slope, of_number = (round(float(value), 2) for value in values)
-    return constant, slope, of_number
+    constant, of_nearness, of_certainty = (round(float(value), 2) for value in values)
+    return constant, of_nearness, of_certainty
+
+
+def _numbered(labels: IntArray) -> IntArray:
+    numbered: IntArray = np.unique(labels, return_inverse=True)[1]
+    return numbered

@@ -7,6 +7,7 @@ from benchmarks.compare.conditions import (
     Condition,
     corpus_conditions,
     draw,
+    draw_isotropic,
     draw_world,
     fitting,
     segments_of,
@@ -175,3 +176,34 @@ def test_impossible_conditions_are_refused(corpus):
         draw_world(PldaWorld(**WORLD), [2], 2.0, np.random.default_rng(0))
     with pytest.raises(InvalidParameterError, match=r"law must .* 'pareto'"):
         Condition("x", "g", "s", 3, "pareto")
+
+
+def test_a_voice_that_changes_has_the_outer_thirds_of_its_segments(tmp_path):
+    # Two speakers along the first axis, at 0 to 8 and at 100 to 108.
+    X = np.zeros((18, 3))
+    X[:, 0] = np.concatenate([np.arange(9.0), 100.0 + np.arange(9.0)])
+    X[:, 1] = 0.01 * (np.arange(18) % 2)
+    ids = tuple(f"seg{i:02d}" for i in range(18))
+    speakers = dict(zip(ids, ["a"] * 9 + ["b"] * 9, strict=True))
+    write_npz(tmp_path / "c.npz", EmbeddingSet(ids, X), speakers=speakers)
+    row = Condition("x", "g", "s", 2, "extremes")
+    drawn = draw(row, {"corpus": str(tmp_path / "c.npz")}, 0, 1)
+    wanted = {0, 1, 2, 6, 7, 8}
+    assert set(drawn.X[:, 0]) == wanted | {100 + value for value in wanted}
+
+
+def test_isotropic_speakers_have_the_wanted_variances():
+    rng = np.random.default_rng(0)
+    drawn = draw_isotropic([10] * 300, rng, dim=20, separation=2.0)
+    means = drawn.X.reshape(300, 10, 20).mean(axis=1)
+    within = drawn.X - means[drawn.speakers]
+    # Nine of ten degrees of freedom; 4 between speakers and 1 / 10 of the means.
+    assert within.var() == pytest.approx(0.9, rel=0.03)
+    assert means.var() == pytest.approx(4.1, rel=0.05)
+
+
+def test_sessions_of_isotropic_speakers_have_as_many_segments_as_wanted():
+    source = {"isotropic": {"dim": 8, "separation": 1.0}}
+    drawn = draw(Condition("x", "g", "s", 5, "4"), source, 0, 1)
+    assert drawn.X.shape == (20, 8)
+    assert np.bincount(drawn.speakers).tolist() == [4] * 5

@@ -54,10 +54,16 @@ def test_names_of_rows_are_unique(config):
 def test_rows_without_a_plda_model_are_those_that_were_wanted(config):
     rows = untrained_of_development(config())
     plain = [row for row in rows if row.part == "untrained"]
-    # Three kinds; seven and six numbers under three laws, less Zipf's for one speaker;
+    isotropic = [row for row in plain if row.group == "isotropic"]
+    changing = [row for row in plain if row.group == "voice changes"]
+    # Three kinds; seven and six numbers under four laws, of which one speaker has two;
     # and two numbers of each of the two pools.
-    assert len(plain) == 3 * ((3 * 7 - 1) + (3 * 6 - 1) + 3 * 2 + 3 * 2)
-    assert all(row.source.endswith("-raw") for row in rows)
+    segments = 3 * ((4 * 7 - 2) + (4 * 6 - 2) + 4 * 2 + 4 * 2)
+    assert len(plain) - len(isotropic) - len(changing) == segments
+    assert len(changing) == 3 * 2
+    # Three worlds; two segments' numbers for all but the two speakers.
+    assert len(isotropic) == 3 * (1 + 2 * 4)
+    assert {row.source for row in isotropic} < set(prepare_tasks(config(), Path()))
     doubled = {row.name: row for row in rows if row.doubles}
     assert "testother GE2E 7 spk, doubled" in doubled
     # The corpus has ten speakers, so that fifteen are left to the other.
@@ -72,8 +78,8 @@ def test_the_test_is_declared_but_its_corpus_is_not_looked_at(config, tmp_path):
     assert not (tmp_path / "audiomnist8k").exists()
     rows = untrained_of_test(settings)
     assert {row.speakers for row in rows} == {1, 3, 7, 15, 30, 60}
-    assert {row.law for row in rows} == {"all", "uneven", "zipf"}
-    assert len(rows) == 3 * (3 * 6 - 1)
+    assert {row.law for row in rows} == {"all", "uneven", "zipf", "4"}
+    assert len(rows) == 3 * (4 * 6 - 2)
     assert {row.source for row in rows} == {
         f"audiomnist8k-{kind}-raw" for kind in ("campplus", "ge2e", "ivectors")
     }
@@ -96,7 +102,8 @@ def test_vectors_alone_need_no_neural_back_end(config, tmp_path):
 def test_a_stand_in_takes_the_place_of_corpora(config, tmp_path):
     settings = config("untrained.stand_in=[2]", "timed.stand_in=2")
     rows = untrained_of_development(settings)
-    assert {row.source for row in rows} == {"stand-in-vectors-raw"}
+    corpora = {row.source for row in rows if row.group != "isotropic"}
+    assert corpora == {"stand-in-vectors-raw"}
     tasks = prepare_tasks(settings, tmp_path)
     assert "stand_in" in tasks["simulated conversations"]["source"]
     assert "AMI clips" not in tasks

@@ -61,7 +61,12 @@ def test_development_does_not_go_on_to_the_test_by_itself(root, tmp_path):
 def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     results = tested.results
     rows = results["untrained"]["conditions"]
-    assert {"sim vectors 1 even", "sim vectors 3 zipf"} <= set(rows)
+    assert {
+        "sim vectors 1 even",
+        "sim vectors 3 zipf",
+        "sim vectors 2 changing",
+        "isotropic 192-d 0.5, 5 spk x 12",
+    } <= set(rows)
     assert set(rows["sim vectors 3 even"]["paired"]) == {"ahc"}
     assert set(results["windows"]["conditions"]) == {"simulated conversations"}
     assert set(results["lengths"]["conditions"]) == {"20 s", "20 s x 3", "1 min, 2 spk"}
@@ -75,7 +80,7 @@ def test_sessions_without_a_plda_model_have_tables_of_their_own(tested):
     assert set(tested_rows) == {
         f"stand-in {kind} 3 {law}"
         for kind in ("CAM++", "GE2E", "i-vectors")
-        for law in ("even", "zipf")
+        for law in ("even", "zipf", "few")
     }
     # Only the default says how sure it is.
     assert {name for part in results["reliability"].values() for name in part} == {
@@ -113,10 +118,10 @@ def test_a_second_run_repeats_nothing(tested, root):
 def test_without_data_only_simulated_worlds_are_left(root, tmp_path):
     config = config_of(root, f"data={tmp_path}")
     there, left_out = corpora_of(config)
-    assert there == ["simulated"]
+    assert there == ["simulated", "isotropic"]
     assert left_out[0].startswith("arabic8k ")
-    # Worlds are what is left of nine groups.
-    assert len(left_out) == 8
+    # Worlds and isotropic speakers are what is left of eleven groups.
+    assert len(left_out) == 9
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.compare.conversations import prepare_conversations
 from benchmarks.compare.timed import (
+    MEETINGS,
     SIMULATED,
     TimedCondition,
     TimedSettings,
@@ -124,3 +125,27 @@ def test_corpora_are_where_they_are_said_to_be(tmp_path):
 def test_an_unknown_law_is_refused():
     with pytest.raises(InvalidParameterError, match="TimedCondition: law must be"):
         TimedCondition("x", "g", "s", "lengths", "half", 20.0)
+
+
+def test_meetings_are_whole_and_in_quarters(tmp_path):
+    folder = tmp_path / MEETINGS
+    folder.mkdir()
+    order = np.random.default_rng(0).permutation(9)  # files need not be in order
+    start = np.arange(9.0)[order]
+    np.savez(
+        folder / "m.npz", x=start[:, None], spk=start > 4, start=start, end=start + 1.0
+    )
+    settings = TimedSettings(**{**vars(SETTINGS), "stand_in": 0})
+    source, words = timed_sources(tmp_path, settings, 1)[MEETINGS]
+    catalogue = prepare_conversations(name=MEETINGS, source=source, words=words)
+    whole, quarters = runnable_timed(window_conditions(), catalogue)
+    own = catalogue[MEETINGS]
+    assert whole.sessions(own) == [("m", 0)]
+    np.testing.assert_array_equal(
+        draw_timed(whole, own, "m", 0, 1).X[:, 0], np.arange(9)
+    )
+    # Two of nine windows each; the last is left over.
+    parts = [draw_timed(quarters, own, *one, 1) for one in quarters.sessions(own)]
+    assert [part.X[:, 0].tolist() for part in parts] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert [len(set(part.speakers)) for part in parts] == [1, 1, 2, 1]
+    assert parts[3].segments[0].start == 0.0

@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from benchmarks.compare.conversations import prepare_conversations
 from benchmarks.compare.settings import Config
-from benchmarks.compare.timed import timed_sources
 from benchmarks.compare.vectors import prepare_stand_in
-from benchmarks.fitting import merging_sessions
 from benchmarks.fitting.merging_sessions import (
+    MAX_ROWS,
     MEETING,
-    MOST_ROWS,
     development_sessions,
     meeting_sessions,
 )
@@ -21,9 +18,10 @@ from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.types import EmbeddingSet, Segment, Turn
 
 STAND_INS = (
-    'groups=["untrained", "doubled", "windows", "lengths"]',
+    'groups=["untrained", "doubled", "changing", "isotropic", "windows", "lengths"]',
     "untrained.stand_in=[1, 3]",
     'untrained.laws=["all"]',
+    "untrained.isotropic=[2, 200]",
     "timed.stand_in=1",
     "timed.minutes=[1, 30]",
     "timed.speakers=[2]",
@@ -37,15 +35,17 @@ def drawn(root, tmp_path):
     config = load_config(Config, conf, (), STAND_INS)
     world = {"dim": 16, "eer": 0.05}
     catalogue = prepare_stand_in(world=world, folder=str(tmp_path), seed=1)
-    for name, (source, words) in timed_sources(tmp_path, config.timed, 1).items():
-        catalogue |= prepare_conversations(name=name, source=source, words=words)
-    return list(development_sessions(config, catalogue))
+    return list(development_sessions(config, catalogue, runs=3))
 
 
 def test_three_runs_of_segments_and_all_windows_are_drawn(drawn):
     untimed = [one for one in drawn if one.segments is None]
-    assert len(untimed) == 2 * merging_sessions.RUNS
-    assert [one.name[-2:] for one in untimed] == ["/0", "/1", "/2"] * 2
+    # Two numbers of speakers and one of changing voices; of each of three isotropic
+    # worlds two speakers, and 200 with four segments.
+    assert [one.name[-2:] for one in untimed] == ["/0", "/1", "/2"] * (3 + 3 * 2)
+    groups = {one.group: one.extractor for one in untimed}
+    assert set(groups) == {"vectors even", "voice changes", "isotropic"}
+    assert groups["isotropic"] == "isotropic"
     timed = [one for one in drawn if one.segments is not None]
     assert timed
     assert all(len(one.segments) == len(one.X) == len(one.speakers) for one in timed)
@@ -58,7 +58,8 @@ def test_what_is_doubled_repeated_or_long_is_left_out(drawn):
     assert "half" not in names
     assert "1 min, 2 spk/0" in names
     assert "30 min" not in names  # 2,400 windows
-    assert max(len(one.X) for one in drawn) <= MOST_ROWS
+    assert "200 spk x 12" not in names
+    assert max(len(one.X) for one in drawn) <= MAX_ROWS
 
 
 def test_a_meeting_is_thinned_and_halved(tmp_path):
@@ -72,9 +73,10 @@ def test_a_meeting_is_thinned_and_halved(tmp_path):
         tmp_path / "ref.rttm",
         [Turn(Segment("m", 0.0, 18.0), "A"), Turn(Segment("m", 18.0, 36.0), "B")],
     )
-    cuts = {one.name: one for one in meeting_sessions(tmp_path)}
-    # Every third at three phases and every sixth at six, each whole and in halves.
-    assert len(cuts) == 3 * (3 + 6)
+    cuts = {one.name: one for one in meeting_sessions(tmp_path, (1, 3, 6))}
+    # All, every third at three phases and every sixth at six, whole and in halves.
+    assert len(cuts) == 3 * (1 + 3 + 6)
+    assert cuts["meeting 1 0 0"].group == "meeting, all windows"
     assert {one.extractor for one in cuts.values()} == {MEETING}
     np.testing.assert_allclose(cuts["meeting 3 1 0"].X, X[1::3])
     np.testing.assert_allclose(cuts["meeting 6 5 2"].X, X[[23, 29, 35]])

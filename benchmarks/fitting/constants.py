@@ -1,0 +1,282 @@
+"""Tables of the constants and of the parts of the default clustering.
+
+`scripts/constants` halves and doubles every constant of the default without a trained
+model, and removes every measurement and every heuristic. The tables show the mean K of
+development sessions with each change.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fitting.merging import (
+    Decisions,
+    Proposed,
+    Session,
+    fit_weights,
+    propose,
+)
+from sms_diar.clustering.speakers import fragments, merging, rows, space
+from sms_diar.clustering.speakers.merging import GROWING, MEASUREMENTS, Weights
+from sms_diar.errors import InvalidParameterError
+from sms_diar.metrics import score_clustering
+from sms_diar.report.tables import Table
+from sms_diar.types import IntArray
+
+MODULES = (space, rows, fragments, merging)
+"""Modules of the default, in the order of its steps."""
+
+NOT_MEASURED = {
+    **dict.fromkeys(("TRUST", "TEMPERATURE", "_MAX_REFUSED"), "same labels"),
+    **dict.fromkeys(("_BLOCK", "_MAX_DIFFERENCES", "_MAX_DISTANCES"), "memory"),
+    "_MAX_PAIRS": "long sessions",
+    "_APART": "many recordings",
+}
+"""Constants that change no label of the development sessions, and what they change."""
+
+Change = tuple[Any, str, Any]
+"""Owner, name and new value of an attribute."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number in a module, and why it is there.
+
+    Parameters
+    ----------
+    module, name : str
+        Name of the module within its folder, and of the constant; fields of a named
+        tuple follow a dot.
+    value : int or float
+        Its value.
+    reason : str
+        The docstring or comment that follows it.
+    """
+
+    module: str
+    name: str
+    value: float
+    reason: str
+
+    def scaled(self, factor: float) -> Change:
+        """Return the change that multiplies the constant."""
+        value = self.value * factor
+        if isinstance(self.value, int):
+            value = max(1, round(value))
+        if self.name.startswith("WEIGHTS."):
+            field = self.name.partition(".")[2]
+            return with_weights(merging.WEIGHTS._replace(**{field: value}))
+        module = importlib.import_module(f"{space.__package__}.{self.module}")
+        return module, self.name, value
+
+
+@contextmanager
+def changed(*changes: Change) -> Iterator[None]:
+    """Set attributes, and restore them."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
+    try:
+        for owner, name, value in changes:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+def with_weights(weights: Weights) -> Change:
+    """Return the change of the weights of merges."""
+    original = merging.Clusters.log_odds
+
+    def log_odds(clusters: merging.Clusters) -> Any:
+        return original(clusters, weights)
+
+    return merging.Clusters, "log_odds", log_odds
+
+
+HEURISTICS: Mapping[str, Change] = {
+    "thinning of windows that overlap": (rows, "_thin", lambda times: _all(times.end)),
+    "removal of repeated passages": (rows, "_copy_radius2", lambda *_: None),
+    "differences of consecutive windows": (
+        space,
+        "_with_successors",
+        lambda covariance, *_: covariance,
+    ),
+    "noise from neighbours": (space, "SELECTION_BIAS", np.inf),
+    "gate of neighbours": (fragments, "GATE", None),
+}
+"""Heuristics, and the changes that turn them off."""
+
+
+def _all(values: Sequence[Any]) -> tuple[Any, Any]:
+    return np.arange(len(values)), np.arange(len(values))
+
+
+def read_constants() -> list[Constant]:
+    """Return all numbers of `MODULES` with their reasons, and the weights."""
+    found = []
+    for module in MODULES:
+        path = Path(str(module.__file__))
+        name = path.stem
+        text = path.read_text(encoding="utf-8")
+        for key, reason in documented_names(text).items():
+            value = getattr(module, key)
+            if isinstance(value, Weights):
+                shares = value._asdict().items()
+                found += [Constant(name, f"{key}.{f}", v, "fitted") for f, v in shares]
+            elif isinstance(value, tuple) and isinstance(value[0], float):
+                parts = enumerate(value)
+                found += [Constant(name, f"{key}[{i}]", v, reason) for i, v in parts]
+            elif isinstance(value, int | float):
+                found.append(Constant(name, key, value, reason))
+    return found
+
+
+def documented_names(text: str) -> dict[str, str]:
+    """Return constants of a module, with the docstring or comment that follows."""
+    found = {}
+    body, lines = ast.parse(text).body, text.splitlines()
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(node, ast.Assign) or not isinstance(
+            node.targets[0], ast.Name
+        ):
+            continue
+        name = node.targets[0].id
+        if not name.isupper():
+            continue
+        reason = lines[node.lineno - 1].partition("  # ")[2]
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            reason = str(after.value.value)
+        found[name] = " ".join(reason.split())
+    return found
+
+
+def mean_k(sessions: Sequence[Session], seed: int = 0) -> dict[str, float]:
+    """Cluster sessions by the default, and return the mean K of each group."""
+    return _by_group(sessions, [propose(one, seed).labels_ for one in sessions])
+
+
+def merged_k(
+    sessions: Sequence[Session], proposals: Sequence[Proposed]
+) -> dict[str, float]:
+    """Return the same, but only merge fragments that have been proposed before."""
+    labels = []
+    for session, proposed in zip(sessions, proposals, strict=True):
+        found = proposed.labels_
+        if len(proposed.fragments_):
+            merged = merging.merge_fragments(
+                proposed.places_,
+                proposed.directions_,
+                proposed.fragments_,
+                low=1,
+                high=len(session.X),
+            )
+            found = merged.labels[proposed.chosen_.of]
+        labels.append(found)
+    return _by_group(sessions, labels)
+
+
+def _by_group(
+    sessions: Sequence[Session], labels: Sequence[IntArray]
+) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for session, found in zip(sessions, labels, strict=True):
+        k = score_clustering(session.speakers, found).purity.k
+        values.setdefault(session.group, []).append(k)
+    return {group: float(np.mean(own)) for group, own in values.items()}
+
+
+def overall(by_group: Mapping[str, float]) -> float:
+    """Return the mean over groups."""
+    return float(np.mean(list(by_group.values())))
+
+
+def constants_table(
+    sessions: Sequence[Session],
+    constants: Sequence[Constant],
+    progress: Callable[[], None] = lambda: None,
+) -> Table:
+    """Return K with each constant halved and doubled.
+
+    `progress` is called once for each constant.
+    """
+    proposals = [propose(session) for session in sessions]
+    table = []
+    for constant in constants:
+        cells = []
+        for factor in (0.5, 2.0):
+            elsewhere = NOT_MEASURED.get(constant.name.partition("[")[0])
+            if elsewhere is not None:
+                cells.append(elsewhere)
+                continue
+            try:
+                with changed(constant.scaled(factor)):
+                    if constant.module == "merging":
+                        k = overall(merged_k(sessions, proposals))
+                    else:
+                        k = overall(mean_k(sessions))
+                cells.append(f"{k:.4f}")
+            except InvalidParameterError:
+                cells.append("not valid")
+        name = f"`{constant.module}.{constant.name}`"
+        table.append((name, constant.reason, f"{constant.value:g}", *cells))
+        progress()
+    return Table(
+        ("constant", "reason", "value", "K halved", "K doubled"), tuple(table), 2
+    )
+
+
+def ablation_table(
+    sessions: Sequence[Session],
+    decisions: Decisions,
+    progress: Callable[[], None] = lambda: None,
+) -> Table:
+    """Return K without each measurement and each heuristic.
+
+    Weights are fitted to `decisions` without the measurement. `progress` is called once
+    for each of `N_ABLATIONS` rows.
+    """
+    refitted = "all, weights refitted"
+    changes: dict[str, Change | None] = {"nothing": None}
+    changes.update(HEURISTICS)
+    changes[refitted] = with_weights(fit_weights(decisions))
+    for name in MEASUREMENTS:
+        changes[f"measurement: {name}"] = with_weights(fit_weights(decisions, (name,)))
+    growing = [f"growing_{name}" for name in GROWING]
+    changes["growing weights"] = with_weights(fit_weights(decisions, growing))
+    proposals = [propose(session) for session in sessions]
+    reference: dict[str, float] = {}
+    table = []
+    for name, change in changes.items():
+        with changed(*() if change is None else (change,)):
+            if change is None or change[0] is merging.Clusters:
+                by_group = merged_k(sessions, proposals)
+            else:
+                by_group = mean_k(sessions)
+        if name in ("nothing", refitted):
+            reference = by_group
+        worst = min(by_group, key=lambda group: by_group[group] - reference[group])
+        loss = reference[worst] - by_group[worst]
+        difference = overall(by_group) - overall(reference)
+        table.append(
+            (
+                name,
+                worst if loss > 0.0 else "",
+                f"{overall(by_group):.4f}",
+                f"{difference:+.4f}",
+                f"{loss:.4f}",
+            )
+        )
+        progress()
+    head = ("removed", "group that loses most", "K", "difference", "loss there")
+    return Table(head, tuple(table), 2)
+
+
+N_ABLATIONS = 2 + len(HEURISTICS) + len(MEASUREMENTS) + 1
