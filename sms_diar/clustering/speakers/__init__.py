@@ -6,10 +6,12 @@ Read ``_reference.py`` first: kNN mean shift of scored pairs in plain NumPy.
   the two of the default: ``fragments.py``, which needs no model (docs/how/default.md),
   and ``evidence.py`` for PLDA models (``EVIDENCE.md``).
 * Base classes: ``base.py``, also for the baselines.
-* Parts of ``fragments.py``: ``rows.py`` (times, overlap, repeated passages), ``space.py``
-  (a metric learnt from the session) and ``merging.py`` (which fragments are one speaker).
+* Parts of ``fragments.py``: ``rows.py`` (times, overlap, repeated passages),
+  ``space.py`` (a metric learnt from the session) and ``merging.py`` (which fragments
+  are one speaker).
 * Parts of ``evidence.py``: ``evidence_search.py`` climbs the evidence, with loops in
-  ``_evidence_kernels.py``; ``vb.py`` is a variational Bayes mixture, which VBx uses too.
+  ``_evidence_kernels.py``; ``vb.py`` is a variational Bayes mixture, which VBx also
+  uses.
 * Loops of ``mean_shift.py``: ``_kernels.py`` moves segments, and cells of
   ``_cell_kernels.py`` avoid most scores.
 * Numbers of speakers: ``bounds.py`` checks and enforces them, ``agglomerate.py`` merges

@@ -47,12 +47,9 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-TRUST = (0.99, 1.29, 0.37)
+TRUST = (1.5, 0.64, 0.41)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
-
-TEMPERATURE = 1.0
-"""Power of the odds of merges in the probability of the number of speakers."""
 
 _BLOCK = 5_000  # Rows of long sessions in which fragments are proposed together.
 
@@ -266,7 +263,7 @@ def count_posterior(merged: Merged) -> dict[int, float]:
 
 
 def _odds(probability: float) -> float:
-    return float((probability / max(1.0 - probability, 1e-12)) ** TEMPERATURE)
+    return probability / max(1.0 - probability, 1e-12)
 
 
 def _within_bounds(
