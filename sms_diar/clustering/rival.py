@@ -57,7 +57,7 @@ def find_rival(X: FloatArray, labels: IntArray) -> Rival | None:
         return None
     directions = scale_rows(X[rows])
     answer = np.unique(labels[rows], return_inverse=True)[1]
-    # One thread: how a product is split among threads can change its last bit.
+    # One thread: the split of a product among threads can change its last bit.
     with threadpool_limits(limits=1):
         return _best_cut(directions, answer)
 

@@ -17,7 +17,7 @@ into Python.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,21 +30,6 @@ from sms_diar.scoring._arrays import as_rows
 from sms_diar.scoring.plda import pair_coefficients
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray, PldaModel
-
-ARRAYS = (
-    "center",
-    "matrix",
-    "offset",
-    "out_length",
-    "projection",
-    "shift",
-    "norm_weights",
-    "gain",
-    "square",
-    "constant",
-    "normalize_state",
-)
-"""Names of the arrays and scalars that define a back end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +198,42 @@ class BackEnd:
         return replace(self, extractor=extractor)
 
 
+ARRAYS = tuple(
+    entry.name
+    for entry in fields(BackEnd)
+    if entry.name not in ("kind", "extractor", "notes")
+)
+"""Names of the arrays and scalars that define a back end."""
+
+
+def plda_fields(model: PldaModel, *, normalize_length: bool) -> dict[str, Any]:
+    """Return the fields of a back end that scores with a PLDA model."""
+    weights = pair_coefficients(model.psi)
+    expected = 1.0 / (model.psi + 1.0)
+    return {
+        "projection": model.transform,
+        "shift": -model.transform @ model.mean,
+        "norm_weights": expected if normalize_length else np.zeros(model.dim),
+        "gain": np.sqrt(weights.cross),
+        "square": weights.test,
+        "constant": weights.constant,
+        "kind": "plda",
+    }
+
+
+def cosine_fields(q: int) -> dict[str, Any]:
+    """Return the fields of a back end whose scores are inner products of phi."""
+    return {
+        "projection": np.eye(q),
+        "shift": np.zeros(q),
+        "norm_weights": np.zeros(q),
+        "gain": np.ones(q),
+        "square": np.zeros(q),
+        "constant": 0.0,
+        "kind": "cosine",
+    }
+
+
 def build_backend(
     chain: FoldedChain,
     plda: PldaModel | None = None,
@@ -237,39 +258,25 @@ def build_backend(
         Fingerprint of the extractor.
     """
     q, d = chain.matrix.shape
-    matrix = chain.matrix * (chain.in_length or 1.0)
-    out_length = chain.out_length or 0.0
-    if plda is None:
-        projection, shift, gain = np.eye(q), np.zeros(q), np.ones(q)
-        square, constant, weights = np.zeros(q), 0.0, np.zeros(q)
-        out_length = 1.0
-    else:
-        if plda.dim != q:
-            raise InvalidParameterError(
-                f"must have the {q} dimensions of the transform's output, got "
-                f"{plda.dim}; check that the transform is not missing and belongs to "
-                f"this model",
-                owner="build_backend",
-                parameter="plda",
-            )
-        projection, shift = plda.transform, -plda.transform @ plda.mean
-        terms = pair_coefficients(plda.psi)
-        gain, square, constant = np.sqrt(terms.cross), terms.test, terms.constant
-        weights = 1.0 / (plda.psi + 1.0) if normalize_length else np.zeros(q)
+    if plda is not None and plda.dim != q:
+        raise InvalidParameterError(
+            f"must have the {q} dimensions of the transform's output, got "
+            f"{plda.dim}; check that the transform is not missing and belongs to "
+            f"this model",
+            owner="build_backend",
+            parameter="plda",
+        )
+    scoring = cosine_fields(q)
+    if plda is not None:
+        scoring = plda_fields(plda, normalize_length=normalize_length)
     return BackEnd(
         center=np.zeros(d) if center is None else center,
-        matrix=matrix,
+        matrix=chain.matrix * (chain.in_length or 1.0),
         offset=chain.offset,
-        out_length=out_length,
-        projection=projection,
-        shift=shift,
-        norm_weights=weights,
-        gain=gain,
-        square=square,
-        constant=constant,
+        out_length=1.0 if plda is None else chain.out_length or 0.0,
         normalize_state=chain.in_length is not None,
-        kind="cosine" if plda is None else "plda",
         extractor=extractor,
+        **scoring,
     )
 
 

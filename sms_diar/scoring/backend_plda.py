@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
 from sms_diar.scoring._arrays import as_counts, as_rows
-from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.backend import BackEnd, cosine_fields, plda_fields
 from sms_diar.scoring.plda import pair_coefficients, project
 from sms_diar.types import FloatArray, IntArray, PldaModel
 
@@ -61,18 +61,8 @@ def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
             owner="with_plda",
             parameter="model",
         )
-    weights = pair_coefficients(model.psi)
     normalises = bool(backend.norm_weights.any())
-    return replace(
-        backend,
-        projection=model.transform,
-        shift=-model.transform @ model.mean,
-        norm_weights=1.0 / (model.psi + 1.0) if normalises else np.zeros(q),
-        gain=np.sqrt(weights.cross),
-        square=weights.test,
-        constant=weights.constant,
-        kind="plda",
-    )
+    return replace(backend, **plda_fields(model, normalize_length=normalises))
 
 
 def phi_of(backend: BackEnd, X: npt.ArrayLike) -> FloatArray:
@@ -80,16 +70,7 @@ def phi_of(backend: BackEnd, X: npt.ArrayLike) -> FloatArray:
 
     The result has shape (n, q); the PLDA model of the back end applies to it.
     """
-    q = len(backend.matrix)
-    chain = replace(
-        backend,
-        projection=np.eye(q),
-        shift=np.zeros(q),
-        norm_weights=np.zeros(q),
-        gain=np.ones(q),
-        square=np.zeros(q),
-        constant=0.0,
-    )
+    chain = replace(backend, **cosine_fields(len(backend.matrix)))
     return chain.features(chain.prepare(X)).U
 
 

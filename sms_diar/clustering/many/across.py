@@ -158,7 +158,7 @@ def cluster_many(
         )
         return owner[fragments], int(fragments.max()) + 1, steps
 
-    # How a product is cut among threads can change its last bit.
+    # The split of a product among threads can change its last bit.
     with threadpool_limits(limits=1):
         space = _Space.of(X, backend)
         near = neighbours(Rows(space.rows(), space.psi), "neighbours")

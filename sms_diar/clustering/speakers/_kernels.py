@@ -34,9 +34,9 @@ from sms_diar.types import AnyArray, FloatArray, IntArray
 
 @part
 def sink(heap: FloatArray, items: IntArray, size: int) -> None:
-    """Restore the order of a heap whose root is new.
+    """Restore the order of a heap after its root was replaced.
 
-    The root is the worst: the lowest key, of equal ones the highest item.
+    The root is the worst entry: the lowest key, and of equal keys the highest item.
     """
     key, item = heap[0], items[0]
     at = 0
@@ -59,7 +59,7 @@ def sink(heap: FloatArray, items: IntArray, size: int) -> None:
 
 @part
 def rise(heap: FloatArray, items: IntArray, at: int) -> None:
-    """Restore the order of a heap whose last entry, at `at`, is new."""
+    """Restore the order of a heap after an entry was added at index `at`."""
     key, item = heap[at], items[at]
     while at > 0:
         parent = (at - 1) // 2
@@ -228,10 +228,10 @@ def _map_state(trail: FloatArray, dim: int, chain: Map, u: FloatArray) -> float:
 
 @part
 def _next_above(values: FloatArray, at: int, limit: float) -> int:
-    """First index from `at` on whose value is not below the limit, or the length.
+    """Return the first index from `at` with a value of at least the limit.
 
-    Few are, so whole blocks are asked whether any is, which compiles to wide
-    instructions.
+    Whole blocks are tested first, which compiles to wide instructions. If there is
+    none, returns the length.
     """
     n = values.shape[0]
     while at + 32 <= n:
@@ -250,9 +250,9 @@ def _next_above(values: FloatArray, at: int, limit: float) -> int:
 def _reached(
     low: FloatArray, count: IntArray, k: int, heap: FloatArray, items: IntArray
 ) -> float:
-    """A score that at least k points reach: members of cells bounded from below.
+    """Return a score that at least k points reach, by the lower bounds of cells.
 
-    Keeps the fewest cells, best first, that hold k points.
+    The heap keeps the fewest best cells that hold k points.
     """
     size = 0
     total = 0
@@ -276,7 +276,7 @@ def _reached(
 
 
 class Scratch(NamedTuple):
-    """Room for one search."""
+    """Working memory of one search."""
 
     low: FloatArray
     high: FloatArray
