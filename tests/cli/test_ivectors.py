@@ -76,13 +76,6 @@ def test_vectors_carry_the_fingerprint_and_tell_speakers_apart(
     assert scores[same].mean() > scores[other].mean() + 1.0
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.soak)])
-def test_training_twice_gives_the_same_model(trained, noise_corpora, tmp_path, workers):
-    options = (*SMALL[:-1], workers, "--vad", "none", "--backend", "--json")
-    result = run("train", *noise_corpora, "-o", tmp_path / "again.npz", *options)
-    assert json.loads(result.stdout)["fingerprint"] == trained[1]["fingerprint"]
-
-
 def test_info_is_for_people_and_machines(trained):
     path, record = trained
     shown = run("info", path)

@@ -51,15 +51,6 @@ def test_removing_what_is_not_there_says_so(run_cli, models):
     assert list(models.iterdir()) == []
 
 
-def test_adding_another_file_fails_in_one_line(run_cli, models, tmp_path):
-    file = tmp_path / "x.onnx"
-    file.write_bytes(b"something")
-    result = run_cli("models", "add", file)
-    assert result.returncode == 1
-    assert result.stderr.startswith(f"sms-diar: {file}: is neither the file of a known")
-    assert result.stderr.count("\n") == 1
-
-
 def test_what_is_verified_is_not_fetched_again(run_cli, stored_network, monkeypatch):
     stored_network("segmentation")
     monkeypatch.setattr("subprocess.run", None)

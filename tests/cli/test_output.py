@@ -211,14 +211,6 @@ def test_a_folder_that_is_read_is_not_filled(inputs, run_cli, command):
     assert contents(inputs) == before
 
 
-def test_the_name_of_a_recording_does_not_matter_to_its_folder(inputs, run_cli):
-    for name in ("x.wav", "x"):
-        Path("calls/a.wav").rename(f"calls/{name}")
-        result = run_cli("diarize", f"calls/{name}", "--split", "calls", "-o", "calls")
-        assert f"calls/{name}: cannot be read as audio" in result.stderr
-        Path(f"calls/{name}").rename("calls/a.wav")
-
-
 def test_an_earlier_result_among_the_inputs_is_replaced(inputs, run_cli):
     """Results may be written to the folder of the recordings, also twice."""
     Path("calls/out.rttm").write_text("old")

@@ -379,21 +379,6 @@ def test_score_trials_in_their_order_with_error_rate(here, sms_diar, vectors):
     assert json.loads(out) == {"scores": "s", "trials": 4, "targets": 2, "eer": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("trials", "summary"),
-    [
-        ("s00-0 s00-1 target\ns00-0 s05-1 nontarget\n", "1 of targets, EER 0.00 %"),
-        ("s00-0 s00-1 target\ns00-0 s00-2 target\n", "2 of targets"),  # no error rate
-    ],
-)
-def test_score_the_error_rate_stays_out_of_the_scores(here, sms_diar, trials, summary):
-    (here / "trials").write_text(trials)
-    code, out, err = sms_diar("score", "b.npz", "x.npz", "--trials", "trials")
-    assert code == 0
-    assert len(score_lines(out)) == 2
-    assert err == f"2 trials, {summary}\n"
-
-
 @pytest.mark.parametrize("name", ["utt2spk", "spk2utt"])
 def test_score_speakers_enrolled_by_several_vectors(here, sms_diar, vectors, name):
     text = {

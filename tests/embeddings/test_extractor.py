@@ -67,23 +67,6 @@ def test_all_that_shapes_vectors_is_in_the_fingerprint(model):
     assert len(others | {made.fingerprint}) == 5
 
 
-def test_floats_halve_the_file_and_hardly_move_the_vectors(segments, model):
-    small, large = (
-        IvectorExtractor(model, storage=storage) for storage in ("float", "double")
-    )
-    size = [
-        sum(
-            array.nbytes
-            for name, array in made.to_model().arrays.items()
-            if name.startswith(("ubm", "tv"))
-        )
-        for made in (small, large)
-    ]
-    assert 2 * size[0] == size[1]
-    gap = small.extract_all(segments).vectors - large.extract_all(segments).vectors
-    assert 0 < np.abs(gap).max() < 1e-4
-
-
 def test_one_segment_and_many_agree(segments, model):
     made = IvectorExtractor(model)
     together = made.extract_all(segments, workers=2, source="here")

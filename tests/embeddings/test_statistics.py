@@ -59,12 +59,6 @@ def test_long_segments_are_the_sum_of_their_blocks():
     assert whole.zeroth.sum() == pytest.approx(BLOCK + 100, rel=1e-12)
 
 
-def test_no_segments_give_empty_statistics():
-    found = collect_statistics(PAIR, [])
-    assert len(found) == 0
-    assert found.first.shape == (0, 2, 2)
-
-
 def test_batches_join_to_the_whole():
     found = collect_statistics(PAIR, make_segments())
     parts = list(found.batches(4))

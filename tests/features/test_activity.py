@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sms_diar.errors import InvalidParameterError
 from sms_diar.features.local_activity import (
     Frames,
     LocalActivity,
@@ -113,11 +112,6 @@ def test_one_more_speaker_counts_from_the_given_share():
         2,
     ]
     assert count_speakers(np.array([0.49, 0.5, 1.5]), 0.5).tolist() == [0, 1, 2]
-
-
-def test_probabilities_must_fit_the_classes():
-    with pytest.raises(InvalidParameterError, match="of shape \\(1, frames, 4\\)"):
-        LocalActivity(frames(3), np.array([0]), np.zeros((1, 3, 7)), CLASSES)
 
 
 def test_spans_and_stretches_agree():

@@ -125,17 +125,6 @@ def test_digital_silence_is_floored():
     np.testing.assert_allclose(got[:, 1:], 0.0, atol=1e-12)
 
 
-def test_less_than_a_frame_gives_nothing():
-    assert list(mfcc([noise(199)], MfccConfig())) == []
-
-
-def test_the_slope_of_a_line_is_its_step():
-    # window 2: (1 * (4 - 2) + 2 * (5 - 1)) / (2 * (1 + 4)) = 1 in the middle; at the
-    # start (1 * (2 - 1) + 2 * (3 - 1)) / 10 = 0.5
-    line = np.arange(1.0, 6.0)[:, None]
-    np.testing.assert_allclose(delta(line).ravel(), [0.5, 0.8, 1.0, 0.8, 0.5])
-
-
 @given(n=st.integers(1, 40), window=st.integers(1, 5))
 def test_it_is_that_of_python_speech_features(n, window):
     features = np.random.default_rng(n).standard_normal((n, 3)) * 20

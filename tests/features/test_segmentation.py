@@ -1,9 +1,7 @@
 """The segmenter, with a network that nobody trained."""
 
 import numpy as np
-import pytest
 
-from sms_diar.errors import InvalidParameterError
 from sms_diar.features.segmentation import PyanNetSegmenter, Segmenter, load_segmenter
 
 
@@ -33,11 +31,6 @@ def test_the_segmenter_says_where_its_frames_lie():
     # the last frame of 10 s lies within them, one more would not
     end = segmenter.frame_offset + 588 * segmenter.frame_step
     assert end < 10.0 - segmenter.frame_offset < end + segmenter.frame_step
-
-
-def test_segmenters_have_names():
-    with pytest.raises(InvalidParameterError, match="one of segmentation"):
-        load_segmenter("other")
 
 
 def test_speech_and_silence_are_told_apart(stored_network, one_voice):

@@ -98,8 +98,3 @@ def test_each_two_segments_are_paired_once():
 def test_wrong_arguments_are_named(scores, same, message):
     with pytest.raises(InvalidParameterError, match=f"^det_curve: {message}"):
         det_curve(scores, same)
-
-
-def test_scores_of_all_pairs_must_be_square():
-    with pytest.raises(InvalidParameterError, match="all_pairs: scores must have"):
-        all_pairs(np.zeros((2, 3)), ["a", "b"])

@@ -196,18 +196,6 @@ def test_a_table_of_systems_fits_the_width(width):
     assert "a…a" in table[1]
 
 
-def test_a_comparison_is_a_record():
-    found = two_systems()
-    record = found.to_dict()
-    assert list(record) == ["settings", "systems", "comparisons"]
-    (compared,) = record["comparisons"]
-    assert (compared["system"], compared["with"]) == ("true", "one")
-    assert compared["difference"]["estimate"] == pytest.approx(-4 / 15)
-    assert (
-        record["systems"]["one"]["intervals"]["der"]["estimate"] == compared["second"]
-    )
-
-
 def test_remarks_of_several_systems_come_once():
     lacking = score_diarization(REF, HYP[:1])
     reports = {name: ScoreReport(lacking, "m") for name in "ab"}

@@ -59,10 +59,6 @@ def test_long_recordings_are_drawn_in_part():
     assert html.endswith("<p>The first 4000 of 5000 turns.</p>")
 
 
-def test_several_recordings_are_drawn_below_each_other(found):
-    assert found._repr_html_().count("<svg") == 2
-
-
 def test_turns_as_a_table(found):
     table = found.to_dataframe()
     assert list(table.columns) == [
@@ -107,15 +103,6 @@ def test_plots_have_a_lane_for_each_speaker(found, recording):
     assert recording.plot(axes) is axes
     assert [one.get_title(loc="left") for one in found.plot()] == ["call", "other"]
     pyplot.close("all")
-
-
-def test_one_recording_gives_its_own_rttm(recording, tmp_path):
-    safe = DiarizedRecording(
-        4.0, 4.0, recording.session, (turn(0.0, 2.0, "a"), turn(2.0, 4.0, "b"))
-    )
-    text = safe.to_rttm(tmp_path / "x.rttm")
-    assert text == (tmp_path / "x.rttm").read_text(encoding="utf-8")
-    assert [line.split()[7] for line in text.splitlines()] == ["a", "b"]
 
 
 def test_clusterings_show_timelines_where_times_are_known():

@@ -79,10 +79,6 @@ def test_smoothing_adds_a_share_of_the_between_covariance():
 HAND = PldaModel(np.array([1.0, 0.0]), np.diag([2.0, 1.0]), np.array([3.0, 1.0]))
 
 
-def test_projection_subtracts_the_mean_and_transforms():
-    assert project(HAND, [[2.0, 4.0]]).tolist() == [[2.0, 4.0]]
-
-
 @pytest.mark.parametrize(
     ("n", "energy"),
     # 4/(3+1) + 16/(1+1) = 9; 4/(3+1/2) + 16/(1+1/2) = 8/7 + 32/3

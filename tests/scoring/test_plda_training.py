@@ -152,13 +152,6 @@ def test_a_tolerance_stops_the_run_early():
     assert gains[-1] < 1e-6 <= gains[:-1].min()
 
 
-def test_no_iterations_give_the_starting_model():
-    X, labels = draw([5] * 30, 1)
-    fit = fit_plda(X, labels, n_iter=0, estimation="kaldi")
-    assert fit.within.tolist() == np.eye(3).tolist()
-    assert len(fit.log_likelihoods) == 1
-
-
 @pytest.mark.parametrize(
     ("X", "labels", "options", "message"),
     [

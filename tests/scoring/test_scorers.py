@@ -179,20 +179,6 @@ def test_recording_scores_follow_kaldis_steps(X):
     np.testing.assert_allclose(scorer.score_matrix(X), want, rtol=1e-9, atol=1e-9)
 
 
-def test_a_target_of_one_leaves_the_model_alone(X):
-    scorer = recording_scorer(MODEL, X, target_energy=1.0, normalize_length=False)
-    np.testing.assert_array_equal(
-        scorer.score_matrix(X), PldaScorer(MODEL).score_matrix(X)
-    )
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_short_recordings_are_scored(n, X):
-    scores = recording_scorer(MODEL, X[:n], shrinkage="auto").score_matrix(X[:n])
-    assert scores.shape == (n, n)
-    assert np.isfinite(scores).all()
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -214,15 +214,6 @@ def test_ordered_windows_are_cut_between_neighbours(steps):
     assert turns_of(*windows) == [tuple(piece) for piece in joined]
 
 
-def test_a_hundred_nested_windows_are_a_pyramid():
-    windows = [(i, 200 - i, f"s{i}") for i in range(100)]
-    turns = turns_of(*windows)
-    # s0 .. s98 have a second on either side, s99 the two in the middle
-    assert len(turns) == 199
-    assert turns[99] == (99, 101, "s99")
-    assert all(end - start == 1 for start, end, _ in turns[:99] + turns[100:])
-
-
 def test_long_recordings_take_no_quadratic_time():
     rng = np.random.default_rng(3)
     windows = [(0.25 * i, 0.25 * i + 1.5, f"s{rng.integers(4)}") for i in range(20_000)]

@@ -64,13 +64,6 @@ def test_a_notebook_shows_the_page_in_a_frame_that_cannot_reach_it(tone):
     assert repr(page) == "<ReportPage 'call'; write(path) saves it as HTML>"
 
 
-def test_a_notebook_has_no_audio_that_is_too_large_for_a_page(tone):
-    frame, note = framed(report_page(TURNS, audio=tone, embed_limit=0.0))
-    [one] = read(frame["srcdoc"])
-    assert one["audio"] is None
-    assert "<code>write(path)</code>" in note
-
-
 def test_the_reference_gives_errors_pairs_and_figures():
     [one] = read(report_page(TURNS, reference=[turn(0.0, 3.0, "A")]).html())
     # b is A for 2 s; a's second is confusion.

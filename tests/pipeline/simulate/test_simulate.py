@@ -16,7 +16,6 @@ from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.kaldi.validate import validate_data_dir
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline.simulate import api as simulate_module
-from sms_diar.pipeline.simulate import passages as passages_module
 from sms_diar.synthetic.voices import Voice
 
 RATE = 8000
@@ -350,13 +349,6 @@ def test_what_is_too_loud_is_clipped_and_said(simulate):
     assert made.recordings[0].n_clipped > 0
     [note] = made.notes
     assert note.startswith(f"{made.recordings[0].n_clipped} samples were too loud")
-
-
-def test_files_that_are_closed_meanwhile_do_not_matter(simulate, monkeypatch):
-    before = simulate(speakers=4, duration=20.0)
-    monkeypatch.setattr(passages_module, "_OPEN", 1)
-    after = simulate(speakers=4, duration=20.0)
-    assert contents(after.output) == contents(before.output)
 
 
 def test_one_channel_of_several_can_be_chosen(simulate, tmp_path, write_tables):

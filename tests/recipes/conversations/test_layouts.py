@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 from recipes.conversations.corpus import Place
-from recipes.conversations.layouts import LAYOUTS, Rules
+from recipes.conversations.layouts import LAYOUTS
 from sms_diar.errors import ConfigError, DataFormatError, MissingFileError
 
 RATE = 8000
@@ -273,20 +273,3 @@ def test_what_a_corpus_lacks_is_named(tmp_path, layout, make, options, error, na
         place = {"data": tmp_path / "setup", "audio": tmp_path / "amicorpus"}
     with pytest.raises(error, match=named):
         read(layout, **place, **options)
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(MissingFileError, match=f"^{tmp_path / 'x'}: "):
-        read("folder", tmp_path / "x")
-
-
-def test_rules_are_those_of_the_field():
-    assert {name: layout.rules for name, layout in LAYOUTS.items()} == {
-        "folder": Rules(0.25, "scored", "used"),
-        "ami": Rules(0.0, "scored", "used"),
-        "voxconverse": Rules(0.25, "scored", "ignored"),
-        "dihard": Rules(0.0, "scored", "used"),
-        "callhome": Rules(0.25, "ignored", "ignored"),
-        "msdwild": Rules(0.25, "scored", "ignored"),
-        "simulated": Rules(0.25, "scored", "ignored"),
-    }
