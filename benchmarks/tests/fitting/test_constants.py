@@ -109,14 +109,14 @@ def test_a_row_has_k_of_both_changes_or_what_else_is_changed(monkeypatch):
         return {"a": 0.25, "b": 0.75}
 
     monkeypatch.setattr(tables, "mean_k", only_up_to_one)
-    wanted = ("GATE", "TEMPERATURE")
+    wanted = ("GATE", "_MAX_REFUSED")
     some = [one for one in read_constants() if one.name in wanted]
     calls = []
     table = constants_table(sessions(), some, lambda: calls.append(1))
     assert len(calls) == 2
-    gate, temperature = table.rows
+    gate, refused = table.rows
     assert (gate[0], *gate[2:]) == ("`fragments.GATE`", "0.6", "0.5000", "not valid")
-    assert temperature[3:] == ("same labels", "same labels")
+    assert refused[3:] == ("same labels", "same labels")
 
 
 def test_each_part_is_removed_in_turn():
