@@ -51,6 +51,9 @@ TRUST = (1.5, 0.64, 0.41)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
+MAX_COORDINATES = 300_000
+"""Maximum number of rows times axes in a run: long sessions use the first axes only."""
+
 _BLOCK = 5_000  # Rows of long sessions in which fragments are proposed together.
 
 
@@ -213,7 +216,9 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         limit = max(2, int(MAX_NEIGHBOUR_SHARE * n))
         k = min(round(NEIGHBOURS / new_speech), limit)
         run = SpeakerStochasticMeanShift(
-            backend=None if self._space is None else self._space.backend(),
+            backend=None
+            if self._space is None
+            else self._space.backend(max(2, MAX_COORDINATES // n)),
             k=k,
             gate=GATE,
             gate_least=min(round(ALWAYS_NEIGHBOURS / new_speech), max(2, k // 2)),

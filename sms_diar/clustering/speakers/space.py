@@ -67,11 +67,11 @@ class SessionSpace:
         projected: FloatArray = (directions - self.mean) @ (self.axes * weights)
         return projected
 
-    def backend(self) -> BackEnd:
-        """Return a back end that scores raw rows by a PLDA model of this space."""
-        q = len(self.psi)
-        chain = FoldedChain(self.axes.T, -(self.mean @ self.axes), in_length=1.0)
-        model = PldaModel(np.zeros(q), np.eye(q), self.psi)
+    def backend(self, max_axes: int) -> BackEnd:
+        """Return a back end that scores raw rows by a PLDA model of the first axes."""
+        axes, psi = self.axes[:, :max_axes], self.psi[:max_axes]
+        chain = FoldedChain(axes.T, -(self.mean @ axes), in_length=1.0)
+        model = PldaModel(np.zeros(len(psi)), np.eye(len(psi)), psi)
         return with_plda(replace(build_backend(chain), out_length=0.0), model)
 
 
