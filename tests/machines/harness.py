@@ -71,8 +71,10 @@ class Machines:
 
     def dismiss(self) -> None:
         """Kill all workers, and wait until the scheduler has noticed."""
-        while self.workers:
-            self.lose()
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.workers.clear()
         wait_for(lambda: self._known() == 0)
 
     def lose(self) -> None:
