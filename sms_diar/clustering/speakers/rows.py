@@ -1,7 +1,8 @@
 """Rows of a session: their times, how far they overlap, and which are evidence.
 
-Windows that overlap share speech, and equal or repeated passages bring none. Rows that
-add nothing are represented by another row and get its label at the end.
+Windows that overlap share speech, and equal rows or repeated passages bring none. Rows
+that add nothing are represented by another row and get its label at the end. Repeated
+passages are only looked for if times are known.
 """
 
 from __future__ import annotations
@@ -26,18 +27,10 @@ COPY_OF_HALF = 0.8
 """A window repeats another one if it is closer than this share of the distance between
 windows that share half of their speech."""
 
-COPY_OF_RANK = 0.5
-"""Without times, a row repeats another one if its nearest neighbour is closer than this
-share of the distance of its fifth neighbour: in many dimensions these are nearly equal
-(0.9 for four extractors) unless passages repeat."""
-
 _RECURRING = 0.25  # Share of rows with a repetition at which passages are removed.
-_COPY_RADIUS = 0.35  # Share of the typical distance within which rows are copies.
 _NEW_IN_COPIES = 0.25  # Share of new speech per window that is left after removal.
-_RANK = 5
 _PROBES = 1000  # Rows examined for repetitions.
 _MIN_HALVES = 20  # Minimum number of half-overlapping windows for `COPY_OF_HALF`.
-_MIN_DIM = 8  # With fewer dimensions, neighbours are close by chance.
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +164,12 @@ def find_representatives(
     if times is not None and row_weight < 0.9 * MIN_NEW_SPEECH:
         chosen = _compose(chosen, *_thin(times))
     chosen = _compose(chosen, *_distinct(directions[chosen.rows]))
-    kept = directions[chosen.rows]
-    radius2 = _copy_radius2(kept, None if times is None else times.take(chosen.rows))
-    if radius2 is not None:
-        chosen = _compose(chosen, *_leaders(kept, radius2))
-        new_speech = _NEW_IN_COPIES if times is not None else new_speech
+    if times is not None:
+        kept = directions[chosen.rows]
+        radius2 = _copy_radius2(kept, times.take(chosen.rows))
+        if radius2 is not None:
+            chosen = _compose(chosen, *_leaders(kept, radius2))
+            new_speech = _NEW_IN_COPIES
     return chosen._replace(new_speech=new_speech)
 
 
@@ -219,33 +213,18 @@ def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
     return rows[order], rank[of]
 
 
-def _copy_radius2(directions: FloatArray, times: RowTimes | None) -> float | None:
+def _copy_radius2(directions: FloatArray, times: RowTimes) -> float | None:
     """Return the squared distance of copies; None if passages do not repeat."""
-    n, d = directions.shape
-    if d < _MIN_DIM or n <= _RANK:
+    half2 = _half_distance2(directions, times)
+    if half2 is None:
         return None
-    near = _nearest(directions, times)  # shape: (n_probes, _RANK)
-    half2 = None if times is None else _half_distance2(directions, times)
-    if half2 is not None:
-        radius2 = half2
-        copied = near[:, 0] < COPY_OF_HALF**2 * half2
-    else:
-        spread = 2.0 * max(1.0 - float(np.sum(directions.mean(axis=0) ** 2)), 0.0)
-        radius2 = _COPY_RADIUS**2 * spread
-        complete = near[np.isfinite(near[:, -1])]
-        copied = complete[:, 0] < COPY_OF_RANK**2 * complete[:, -1]
-    return radius2 if len(copied) and copied.mean() > _RECURRING else None
-
-
-def _nearest(directions: FloatArray, times: RowTimes | None) -> FloatArray:
-    """Return squared distances of some rows to the nearest rows elsewhere in time."""
     n = len(directions)
     probes = np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))
-    nearest = [
-        np.sort(np.partition(distances, _RANK - 1, axis=1)[:, :_RANK], axis=1)
+    copied = [
+        distances.min(axis=1) < COPY_OF_HALF**2 * half2
         for _, distances in distance_blocks(directions, times, probes)
     ]
-    return np.maximum(np.concatenate(nearest), 1e-18)
+    return half2 if np.concatenate(copied).mean() > _RECURRING else None
 
 
 def _half_distance2(directions: FloatArray, times: RowTimes) -> float | None:

@@ -199,15 +199,6 @@ def test_a_few_overlapping_windows_have_one_representative(n):
     assert chosen.of.tolist() == [0] * n
 
 
-def test_passages_that_recur_with_small_changes_are_copies():
-    once = speech(40)
-    noise = 0.005 * np.random.default_rng(1).standard_normal(once.shape)
-    again = scale_rows(once + noise)
-    chosen = find_representatives(np.concatenate([once, again]), None, 1.0)
-    assert chosen.rows.tolist() == list(range(40))
-    assert chosen.of.tolist() == [*range(40), *range(40)]
-
-
 def half_overlapping_windows(frames, length=20):
     """Windows of frames with half of the previous one, and their times."""
     starts = np.arange(0, len(frames) - length + 1, length // 2)

@@ -113,7 +113,7 @@ def test_rotating_the_vectors_does_not_change_the_space():
 def test_the_back_end_scores_by_the_space_whatever_the_length_of_rows():
     X, _ = session(4, 30)
     space = learn_space(scale_rows(X), None)
-    backend = space.backend()
+    backend = space.backend(100)
     assert backend.kind == "plda"
     np.testing.assert_allclose(np.sort(plda_of(backend).psi), np.sort(space.psi))
     terms = [backend.features(backend.prepare(rows)) for rows in (X, 3.0 * X)]
