@@ -236,8 +236,5 @@ def check_options(name: str, options: MethodOptions) -> None:
         if option in METHODS[name].options:
             continue
         owners = [other for other, one in METHODS.items() if option in one.options]
-        raise InvalidParameterError(
-            f"must be left out, got {value!r}; it is for {', '.join(owners)}",
-            owner=f"method {name}",
-            parameter=option,
-        )
+        problem = f"must be left out, got {value!r}; it is for {', '.join(owners)}"
+        raise InvalidParameterError(problem, owner=f"method {name}", parameter=option)

@@ -133,11 +133,8 @@ class IvectorExtractor:
         """Return the i-vector of one segment with its covariance, as a batch of one."""
         check_frames(_OWNER, frames, self.frame_dim)
         if not len(frames):
-            raise InvalidParameterError(
-                "must not be empty, got none; this segment contains no speech",
-                owner=_OWNER,
-                parameter="frames",
-            )
+            problem = "must not be empty, got none; this segment contains no speech"
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
         return self.model.posterior(self._statistics([("segment", frames)]))
 
     def extract_all(
@@ -179,12 +176,11 @@ class IvectorExtractor:
         n_frames = 0
         for name, frames in segments:
             if not len(frames):
-                raise InvalidParameterError(
+                problem = (
                     f"must have frames, got none for {name!r}; remove segments "
-                    f"without speech",
-                    owner=_OWNER,
-                    parameter="segments",
+                    f"without speech"
                 )
+                raise InvalidParameterError(problem, owner=_OWNER, parameter="segments")
             if batch and (len(batch) == BATCH or n_frames + len(frames) > _FRAMES):
                 yield batch
                 batch, n_frames = [], 0
@@ -216,9 +212,8 @@ class IvectorExtractor:
         """Build from ``read_model(path, KIND)``; additional arrays are ignored."""
         missing = [name for name in _ARRAYS if name not in model.arrays]
         if missing:
-            raise DataFormatError(
-                f"an i-vector model without {', '.join(missing)}", path=path
-            )
+            problem = f"an i-vector model without {', '.join(missing)}"
+            raise DataFormatError(problem, path=path)
         arrays = model.arrays
         with foreign_errors(path, "an i-vector model that makes no sense"):
             numbers = {name: arrays[name].astype(np.float64) for name in _ARRAYS[:5]}

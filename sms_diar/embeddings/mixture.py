@@ -54,10 +54,9 @@ class GaussianMixture:
                 parameter="weights",
             )
         if not self.is_full and (self.covariances <= 0.0).any():
+            problem = f"must be positive, got {float(self.covariances.min())!r}"
             raise InvalidParameterError(
-                f"must be positive, got {float(self.covariances.min())!r}",
-                owner="GaussianMixture",
-                parameter="variances",
+                problem, owner="GaussianMixture", parameter="variances"
             )
 
     @property
@@ -189,13 +188,9 @@ def _keep_largest(values: FloatArray, top: int) -> None:
 def check_frames(owner: str, X: FloatArray, dim: int, name: str = "frames") -> None:
     """Raise an error for frames of another width, NaN and infinity."""
     if X.ndim != 2 or X.shape[1] != dim:
-        raise InvalidParameterError(
-            f"must be of shape (n, {dim}), got {X.shape}", owner=owner, parameter=name
-        )
+        problem = f"must be of shape (n, {dim}), got {X.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     if not np.isfinite(X).all():
         row = int(np.argmin(np.isfinite(X).all(axis=1)))
-        raise InvalidParameterError(
-            f"must be finite, got NaN or infinity in frame {row}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be finite, got NaN or infinity in frame {row}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)

@@ -165,12 +165,11 @@ class NetworkEmbedder:
         """
         check_count("NetworkEmbedder", "workers", workers)
         if audio.rate != self.rate:
-            raise InvalidParameterError(
+            problem = (
                 f"must have {self.rate} samples per second, got {audio.rate}; "
-                f"resample first",
-                owner=self.name,
-                parameter="audio",
+                f"resample first"
             )
+            raise InvalidParameterError(problem, owner=self.name, parameter="audio")
         spans = [self._span(audio, segment) for segment in segments]
         vectors = np.empty((len(segments), self.dim))
         # Samples are read here, because a recording must be read by a single thread.
@@ -186,13 +185,12 @@ class NetworkEmbedder:
         first = round(segment.start * self.rate)
         last = min(first + round(segment.duration * self.rate), audio.n_samples)
         if last - first < self._front.shortest_samples:
-            raise InvalidParameterError(
+            problem = (
                 f"must have at least {self.shortest:g} s, got "
                 f"{max(last - first, 0) / self.rate:g} s at {segment.start:g} s of "
-                f"{segment.recording!r}",
-                owner=self.name,
-                parameter="segments",
+                f"{segment.recording!r}"
             )
+            raise InvalidParameterError(problem, owner=self.name, parameter="segments")
         return first, last
 
     def _embed_batch(

@@ -145,18 +145,16 @@ class OnnxNetwork:
                 str(file), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:
-            raise DataFormatError(
-                f"onnxruntime cannot load it ({_first_line(error)})", path=file
-            ) from error
+            problem = f"onnxruntime cannot load it ({_first_line(error)})"
+            raise DataFormatError(problem, path=file) from error
         for role, expected, entries in (
             ("input", words.input, self._session.get_inputs()),
             ("output", words.output, self._session.get_outputs()),
         ):
             names = [entry.name for entry in entries]
             if expected not in names:
-                raise DataFormatError(
-                    f"has no {role} '{expected}', only {', '.join(names)}", path=file
-                )
+                problem = f"has no {role} '{expected}', only {', '.join(names)}"
+                raise DataFormatError(problem, path=file)
 
     def __reduce__(self) -> tuple[type[OnnxNetwork], tuple[Path, Description, int]]:
         # A session cannot be pickled; the other process opens the file itself.

@@ -79,10 +79,9 @@ class TotalVariability:
                 parameter="matrix",
             )
         if self.means.shape != shape:
+            problem = f"must be of shape {shape}, got {self.means.shape}"
             raise InvalidParameterError(
-                f"must be of shape {shape}, got {self.means.shape}",
-                owner="TotalVariability",
-                parameter="means",
+                problem, owner="TotalVariability", parameter="means"
             )
         for name in ("matrix", "means"):
             check_finite("TotalVariability", name, getattr(self, name))

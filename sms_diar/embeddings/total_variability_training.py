@@ -135,28 +135,25 @@ def train_total_variability(
     workers = check_count(_OWNER, "workers", workers)
     c, d = mixture.means.shape
     if statistics.first.shape[1:] != (c, d):
-        raise InvalidParameterError(
+        problem = (
             f"must have {c} components and {d} dimensions like the mixture, got "
-            f"{statistics.first.shape[1:]}",
-            owner=_OWNER,
-            parameter="statistics",
+            f"{statistics.first.shape[1:]}"
         )
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="statistics")
     if rank > c * d:
-        raise InvalidParameterError(
-            f"must be at most {c * d}, the total dimension of all means, got {rank}",
-            owner=_OWNER,
-            parameter="rank",
+        problem = (
+            f"must be at most {c * d}, the total dimension of all means, got {rank}"
         )
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="rank")
     frames = statistics.zeroth.sum(axis=1)
     spoken = np.flatnonzero(frames > 0.0)
     if len(spoken) <= rank:
-        raise InvalidParameterError(
+        problem = (
             f"must have more segments than the rank ({rank}), got {len(spoken)} "
             f"segments with frames; lower the rank or cut the recordings into more "
-            f"segments",
-            owner=_OWNER,
-            parameter="statistics",
+            f"segments"
         )
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="statistics")
     if len(spoken) < len(statistics):
         statistics = statistics.select(spoken)
     likelihoods: list[float] = []

@@ -144,22 +144,20 @@ def train_ubm(
     check_not_negative(_OWNER, "min_frames", min_frames)
     workers = check_count(_OWNER, "workers", workers)
     if isinstance(frames, Iterator):
-        raise InvalidParameterError(
+        problem = (
             f"must be an iterable that can be read again, such as a list of blocks, "
-            f"got a {type(frames).__name__}, which is empty after the first iteration",
-            owner=_OWNER,
-            parameter="frames",
+            f"got a {type(frames).__name__}, which is empty after the first iteration"
         )
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
     total = _global_moments(frames, full=covariance == "full", workers=workers)
     n_frames = int(total.counts[0])
     if n_frames < max(min_frames, 2.0) * n_components:
-        raise InvalidParameterError(
+        problem = (
             f"must be at least {max(min_frames, 2.0):g} for each of the "
             f"{n_components} components, got {n_frames} frames; use fewer components "
-            f"or more speech",
-            owner=_OWNER,
-            parameter="frames",
+            f"or more speech"
         )
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
     floor = _Floor(total, variance_floor)
     mixture = floor.single
     generator = named_generator(seed, "ubm")
@@ -280,20 +278,16 @@ def _global_moments(
         dim = None
         for part in frames:
             if part.ndim != 2:
-                raise InvalidParameterError(
-                    f"must be of shape (n, d), got {part.shape}",
-                    owner=_OWNER,
-                    parameter="frames",
-                )
+                problem = f"must be of shape (n, d), got {part.shape}"
+                raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
             dim = part.shape[1] if dim is None else dim
             check_frames(_OWNER, part, dim)
             yield part
 
     start = next(cut_blocks(checked()), None)
     if start is None:
-        raise InvalidParameterError(
-            "must not be empty, got none", owner=_OWNER, parameter="frames"
-        )
+        problem = "must not be empty, got none"
+        raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
     # Close enough to the global mean to limit rounding errors in the squares.
     centre = start.astype(np.float64).mean(axis=0)
     of_block = partial(_plain_moments, centre, full=full)
@@ -324,12 +318,11 @@ class _Floor:
         # Constant dimensions have only rounding errors left.
         constant = spread <= 1e-12 * (mean**2 + np.finfo(float).tiny)
         if constant.any():
-            raise InvalidParameterError(
+            problem = (
                 f"must vary in every dimension, got the same value everywhere in "
-                f"dimension {int(np.argmax(constant))}",
-                owner=_OWNER,
-                parameter="frames",
+                f"dimension {int(np.argmax(constant))}"
             )
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
         if variances.ndim == 1:
             self.least = share * variances
         else:

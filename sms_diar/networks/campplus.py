@@ -70,12 +70,11 @@ class CampPlus:
         last bits (in single precision) depend on the number of windows in the batch.
         """
         if frames.ndim != 3 or frames.shape[2] != BANDS or frames.shape[1] < SHORTEST:
-            raise InvalidParameterError(
+            problem = (
                 f"must be of shape (n_windows, n_frames, {BANDS}) with at least "
-                f"{SHORTEST} frames, got {frames.shape}",
-                owner="CampPlus",
-                parameter="frames",
+                f"{SHORTEST} frames, got {frames.shape}"
             )
+            raise InvalidParameterError(problem, owner="CampPlus", parameter="frames")
         size = max(1, _FRAMES // frames.shape[1])
         vectors = np.empty((len(frames), self.dim))
         for first in range(0, len(frames), size):

@@ -105,7 +105,6 @@ def network(name: str) -> Network:
     """Return the network with the given name."""
     if name not in NETWORKS:
         names = ", ".join(NETWORKS)
-        raise InvalidParameterError(
-            f"must be one of {names}, got {name!r}", owner="network", parameter="name"
-        )
+        problem = f"must be one of {names}, got {name!r}"
+        raise InvalidParameterError(problem, owner="network", parameter="name")
     return NETWORKS[name]

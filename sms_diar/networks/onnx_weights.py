@@ -37,9 +37,8 @@ def read_weights(path: str | Path) -> dict[str, AnyArray]:
                 if array is not None:
                     weights[name] = array
     except (ValueError, IndexError, TypeError, KeyError) as error:
-        raise DataFormatError(
-            f"not an ONNX file, or a damaged one ({error})", path=path
-        ) from error
+        problem = f"not an ONNX file, or a damaged one ({error})"
+        raise DataFormatError(problem, path=path) from error
     if not weights:
         raise DataFormatError("not an ONNX file: it contains no weights", path=path)
     return weights

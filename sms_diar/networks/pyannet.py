@@ -64,12 +64,11 @@ class PyanNet:
         s, which give 589 frames; at least 991 samples.
         """
         if windows.ndim != 2 or windows.shape[1] < FIELD:
-            raise InvalidParameterError(
+            problem = (
                 f"must be of shape (n_windows, n_samples) with at least {FIELD} "
-                f"samples, got {windows.shape}",
-                owner="PyanNet",
-                parameter="windows",
+                f"samples, got {windows.shape}"
             )
+            raise InvalidParameterError(problem, owner="PyanNet", parameter="windows")
         n_frames = (windows.shape[1] - FIELD) // STEP + 1
         values = np.empty((len(windows), n_frames, len(CLASSES)))
         for first in range(0, len(windows), _BATCH):

@@ -40,6 +40,5 @@ def load_named(
             )
         return loaded
     listed = ", ".join(names(group, built_in))
-    raise InvalidParameterError(
-        f"must be one of {listed}, got {name!r}", owner=group, parameter="name"
-    )
+    problem = f"must be one of {listed}, got {name!r}"
+    raise InvalidParameterError(problem, owner=group, parameter="name")

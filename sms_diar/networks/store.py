@@ -135,9 +135,8 @@ def remove(name: str) -> Path | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NetworkError(
-            f"{path}: the network '{name}' cannot be deleted ({error.strerror})"
-        ) from error
+        problem = f"{path}: the network '{name}' cannot be deleted ({error.strerror})"
+        raise NetworkError(problem) from error
     return path
 
 

@@ -122,9 +122,8 @@ class _Archive:
             self._fail(f"the values '{storage.key}' are missing or damaged")
 
     def _fail(self, problem: str) -> NoReturn:
-        raise DataFormatError(
-            f"not a plain archive of tensors: {problem}", path=self._path
-        )
+        message = f"not a plain archive of tensors: {problem}"
+        raise DataFormatError(message, path=self._path)
 
 
 class _Machine:

@@ -85,11 +85,8 @@ def check_shrinkage(owner: str, value: object) -> Shrinkage:
     if value == "auto" and isinstance(value, str):
         return "auto"
     if not is_real(value) or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
-        raise InvalidParameterError(
-            f"must be a number in [0, 1] or 'auto', got {value!r}",
-            owner=owner,
-            parameter="shrinkage",
-        )
+        problem = f"must be a number in [0, 1] or 'auto', got {value!r}"
+        raise InvalidParameterError(problem, owner=owner, parameter="shrinkage")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -105,9 +102,8 @@ def resolve_shrinkage(
 def check_varied(owner: str, rows: FloatArray, rank: int) -> None:
     """Raise an error if all rows are equal, because they have no axes."""
     if rank == 0:
-        raise InvalidParameterError(
+        problem = (
             f"must contain vectors that differ, got {len(rows)} equal sample(s) "
-            f"(n_samples={len(rows)})",
-            owner=owner,
-            parameter="X",
+            f"(n_samples={len(rows)})"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="X")

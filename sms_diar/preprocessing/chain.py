@@ -121,11 +121,8 @@ class FoldedChain:
         """Transform the rows of `X` without the last length normalisation."""
         rows: FloatArray = check_array(X, dtype=np.float64)
         if rows.shape[1] != self.dim_in:
-            raise InvalidParameterError(
-                f"must have {self.dim_in} columns, got {rows.shape[1]}",
-                owner="FoldedChain",
-                parameter="X",
-            )
+            problem = f"must have {self.dim_in} columns, got {rows.shape[1]}"
+            raise InvalidParameterError(problem, owner="FoldedChain", parameter="X")
         if self.in_length is not None:
             rows = scale_rows(rows, self.in_length)
         mapped: FloatArray = rows @ self.matrix.T + self.offset
@@ -159,9 +156,8 @@ def fold(chain: Pipeline) -> FoldedChain:
         if step is not None and step != "passthrough"
     ]
     if not steps:
-        raise InvalidParameterError(
-            "must have at least one step, got none", owner="fold", parameter="chain"
-        )
+        problem = "must have at least one step, got none"
+        raise InvalidParameterError(problem, owner="fold", parameter="chain")
     first = steps[0][1]
     check_is_fitted(first, "n_features_in_")  # LengthNorm itself needs no fitting
     dim = int(first.n_features_in_)

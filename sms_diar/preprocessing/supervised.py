@@ -88,25 +88,23 @@ def speaker_stats(rows: FloatArray, labels: AnyArray) -> SpeakerStats:
 def check_speakers(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if there are fewer than two speakers."""
     if stats.n_speakers < 2:
-        raise InvalidParameterError(
+        problem = (
             f"must name at least two speakers, got one class ({stats.names[0]}) for "
-            f"n_samples={stats.n_vectors}",
-            owner=owner,
-            parameter=name,
+            f"n_samples={stats.n_vectors}"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     check_repeated(owner, stats, name=name)
 
 
 def check_repeated(owner: str, stats: SpeakerStats, *, name: str = "y") -> None:
     """Raise an error if no speaker has two vectors."""
     if stats.n_vectors == stats.n_speakers:
-        raise InvalidParameterError(
+        problem = (
             f"must name some speaker twice, got {stats.n_speakers} speakers for "
             f"n_samples={stats.n_vectors}; without repetition nothing is known about "
-            f"the variation within speakers",
-            owner=owner,
-            parameter=name,
+            f"the variation within speakers"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
 
 
 class Lda(LabelledTransformer, AffineTransformer):
@@ -208,11 +206,8 @@ def inverse_root(covariance: FloatArray, floor: float) -> FloatArray:
 
 def _check_smoothing(owner: str, value: object) -> float:
     if not is_real(value) or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
-        raise InvalidParameterError(
-            f"must be a number in [0, 1], got {value!r}",
-            owner=owner,
-            parameter="smoothing",
-        )
+        problem = f"must be a number in [0, 1], got {value!r}"
+        raise InvalidParameterError(problem, owner=owner, parameter="smoothing")
     return float(value)  # type: ignore[arg-type]
 
 
@@ -268,14 +263,13 @@ class Wccn(LabelledTransformer, AffineTransformer):
         smoothed[np.diag_indices(dim)] += self.shrinkage_ * np.trace(within) / dim
         spread = np.linalg.eigvalsh(smoothed)
         if spread[0] <= spread[-1] * dim * np.finfo(np.float64).eps:
-            raise InvalidParameterError(
+            problem = (
                 f"must vary within speakers in all {dim} dimensions, got "
                 f"n_samples={len(rows)} of {stats.n_speakers} speakers that do not; "
                 f"raise shrinkage (now {self.shrinkage_:g}) or reduce the dimensions "
-                f"with Pca",
-                owner=self._name,
-                parameter="X",
+                f"with Pca"
             )
+            raise InvalidParameterError(problem, owner=self._name, parameter="X")
         self.mean_ = np.zeros(dim)
         self.components_ = np.linalg.cholesky(np.linalg.inv(smoothed)).T
         return self

@@ -253,12 +253,11 @@ class Pca(AffineTransformer):
                 return
         elif is_real(value) and 0.0 < value < 1.0:
             return
-        raise InvalidParameterError(
+        problem = (
             f"must be a whole number from 1 to the {dim} dimensions of X, a share in "
-            f"(0, 1) or None, got {value!r}",
-            owner=self._name,
-            parameter="n_components",
+            f"(0, 1) or None, got {value!r}"
         )
+        raise InvalidParameterError(problem, owner=self._name, parameter="n_components")
 
 
 class RecordingPca(AffineTransformer):

@@ -14,11 +14,8 @@ def as_rows(owner: str, name: str, values: npt.ArrayLike, dim: int) -> FloatArra
     """Return `values` as finite float64 rows, shape (n, dim)."""
     rows: FloatArray = np.asarray(values, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != dim:
-        raise InvalidParameterError(
-            f"must be of shape (n, {dim}), got {rows.shape}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be of shape (n, {dim}), got {rows.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     check_finite(owner, name, rows)
     return rows
 
@@ -27,9 +24,8 @@ def as_vector(owner: str, name: str, values: npt.ArrayLike) -> FloatArray:
     """Return `values` as a finite float64 vector, shape (d,)."""
     vector: FloatArray = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1 or not len(vector):
-        raise InvalidParameterError(
-            f"must be of shape (d,), got {vector.shape}", owner=owner, parameter=name
-        )
+        problem = f"must be of shape (d,), got {vector.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     check_finite(owner, name, vector)
     return vector
 
@@ -38,19 +34,13 @@ def as_covariance(owner: str, name: str, values: npt.ArrayLike, dim: int) -> Flo
     """Return `values` as a symmetric float64 matrix, shape (dim, dim)."""
     matrix: FloatArray = np.asarray(values, dtype=np.float64)
     if matrix.shape != (dim, dim):
-        raise InvalidParameterError(
-            f"must be of shape ({dim}, {dim}), got {matrix.shape}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be of shape ({dim}, {dim}), got {matrix.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     check_finite(owner, name, matrix)
     skew = float(np.max(np.abs(matrix - matrix.T)))
     if skew > 1e-8 * float(np.max(np.abs(matrix))):
-        raise InvalidParameterError(
-            f"must be symmetric, got entries that differ by {skew:.3g}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be symmetric, got entries that differ by {skew:.3g}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     symmetric: FloatArray = (matrix + matrix.T) / 2.0
     return symmetric
 
@@ -60,10 +50,7 @@ def as_counts(owner: str, name: str, values: npt.ArrayLike, n: int) -> IntArray:
     counts = np.asarray(values)
     is_integer = np.issubdtype(counts.dtype, np.integer)
     if not is_integer or counts.shape not in ((), (n,)) or (counts < 1).any():
-        raise InvalidParameterError(
-            f"must be a whole number >= 1, or {n} of them, got {values!r}",
-            owner=owner,
-            parameter=name,
-        )
+        problem = f"must be a whole number >= 1, or {n} of them, got {values!r}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
     filled: IntArray = np.broadcast_to(counts.astype(np.int64), (n,))
     return filled

@@ -95,11 +95,8 @@ class BackEnd:
         }
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
-                raise InvalidParameterError(
-                    f"must be of shape {shape}, got {getattr(self, name).shape}",
-                    owner="BackEnd",
-                    parameter=name,
-                )
+                problem = f"must be of shape {shape}, got {getattr(self, name).shape}"
+                raise InvalidParameterError(problem, owner="BackEnd", parameter=name)
 
     @property
     def dim(self) -> int:
@@ -153,12 +150,11 @@ class BackEnd:
         bias = u**2 @ self.square  # shape: (n,)
         if not np.isfinite(bias).all():
             row = int(np.argmin(np.isfinite(bias)))
-            raise InvalidParameterError(
+            problem = (
                 f"must have finite scores, got values that are too large in row "
-                f"{row}; scale them like the vectors of the training",
-                owner="BackEnd",
-                parameter="vectors",
+                f"{row}; scale them like the vectors of the training"
             )
+            raise InvalidParameterError(problem, owner="BackEnd", parameter="vectors")
         return PairwiseTerms(u * self.gain, bias, self.constant)
 
     def score_matrix(self, X: npt.ArrayLike) -> FloatArray:
@@ -259,13 +255,12 @@ def build_backend(
     """
     q, d = chain.matrix.shape
     if plda is not None and plda.dim != q:
-        raise InvalidParameterError(
+        problem = (
             f"must have the {q} dimensions of the transform's output, got "
             f"{plda.dim}; check that the transform is not missing and belongs to "
-            f"this model",
-            owner="build_backend",
-            parameter="plda",
+            f"this model"
         )
+        raise InvalidParameterError(problem, owner="build_backend", parameter="plda")
     scoring = cosine_fields(q)
     if plda is not None:
         scoring = plda_fields(plda, normalize_length=normalize_length)

@@ -28,11 +28,8 @@ def plda_of(backend: BackEnd) -> PldaModel:
     back end scores by cosine, or its values do not belong to a PLDA model.
     """
     if backend.kind != "plda":
-        raise InvalidParameterError(
-            f"must score by PLDA, got one of kind {backend.kind!r}",
-            owner="plda_of",
-            parameter="backend",
-        )
+        problem = f"must score by PLDA, got one of kind {backend.kind!r}"
+        raise InvalidParameterError(problem, owner="plda_of", parameter="backend")
     r, q = backend.projection.shape
     cross = backend.gain**2
     if r != q or (cross >= 0.5).any():
@@ -55,12 +52,11 @@ def with_plda(backend: BackEnd, model: PldaModel) -> BackEnd:
     """
     q = len(backend.matrix)
     if model.dim != q:
-        raise InvalidParameterError(
+        problem = (
             f"must have the {q} dimensions of the output of the back end's chain, got "
-            f"{model.dim}",
-            owner="with_plda",
-            parameter="model",
+            f"{model.dim}"
         )
+        raise InvalidParameterError(problem, owner="with_plda", parameter="model")
     normalises = bool(backend.norm_weights.any())
     return replace(backend, **plda_fields(model, normalize_length=normalises))
 

@@ -50,19 +50,17 @@ def diagonalise(
     try:
         psi, columns = eigh(between, within)
     except LinAlgError as error:
-        raise InvalidParameterError(
+        problem = (
             "must be positive definite, got a matrix that is not; reduce the "
-            "dimensions or use more vectors",
-            owner=owner,
-            parameter="within",
-        ) from error
-    if psi[0] < -1e-8 * max(1.0, float(psi[-1])):
-        raise InvalidParameterError(
-            f"must not have negative variances, got {psi[0]:.3g} times the "
-            f"within-speaker variance in some direction",
-            owner=owner,
-            parameter="between",
+            "dimensions or use more vectors"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="within") from error
+    if psi[0] < -1e-8 * max(1.0, float(psi[-1])):
+        problem = (
+            f"must not have negative variances, got {psi[0]:.3g} times the "
+            f"within-speaker variance in some direction"
+        )
+        raise InvalidParameterError(problem, owner=owner, parameter="between")
     order = np.argsort(psi)[::-1]
     return fix_signs(columns[:, order].T), np.maximum(psi[order], 0.0)
 
@@ -123,12 +121,11 @@ def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
     """
     rows = as_rows("transform_plda", "matrix", matrix, model.dim)
     if np.linalg.matrix_rank(rows) < len(rows):
-        raise InvalidParameterError(
+        problem = (
             f"must have independent rows, got {len(rows)} rows of rank "
-            f"{np.linalg.matrix_rank(rows)}",
-            owner="transform_plda",
-            parameter="matrix",
+            f"{np.linalg.matrix_rank(rows)}"
         )
+        raise InvalidParameterError(problem, owner="transform_plda", parameter="matrix")
     factor = rows @ np.linalg.inv(model.transform)
     transform, psi = diagonalise(
         "transform_plda", factor @ factor.T, (factor * model.psi) @ factor.T

@@ -272,12 +272,11 @@ def _labelled_stats(
     rows = as_rows(owner, "X", rows, rows.shape[1] if rows.ndim == 2 else 1)
     names = np.asarray(labels)
     if names.shape != (len(rows),) or not len(rows):
-        raise InvalidParameterError(
+        problem = (
             f"must be one for each of the {len(rows)} vectors (at least one), got "
-            f"shape {names.shape}",
-            owner=owner,
-            parameter="labels",
+            f"shape {names.shape}"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="labels")
     return speaker_stats(rows, names)
 
 
@@ -285,13 +284,12 @@ def _check_scatter(owner: str, stats: SpeakerStats) -> None:
     variances = np.linalg.eigvalsh(stats.scatter)
     rounding = variances[-1] * len(variances) * np.finfo(np.float64).eps
     if variances[0] <= rounding:
-        raise InvalidParameterError(
+        problem = (
             f"must vary within speakers in all {len(variances)} dimensions, got "
             f"n_samples={stats.n_vectors} of {stats.n_speakers} speakers that do not; "
-            f"reduce the dimensions with Pca, or use estimation='kaldi'",
-            owner=owner,
-            parameter="X",
+            f"reduce the dimensions with Pca, or use estimation='kaldi'"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="X")
 
 
 def adapt_plda(
@@ -342,9 +340,8 @@ def adapt_plda(
     shift = check_not_negative(owner, "mean_diff_scale", mean_diff_scale)
     rows = as_rows(owner, "X", X, model.dim)
     if not len(rows):
-        raise InvalidParameterError(
-            "must contain vectors, got none", owner=owner, parameter="X"
-        )
+        problem = "must contain vectors, got none"
+        raise InvalidParameterError(problem, owner=owner, parameter="X")
     mean = rows.mean(axis=0)
     centred = rows - mean
     offset = mean - model.mean

@@ -100,13 +100,12 @@ def check_memory(owner: str, n: int, n_matrices: int) -> None:
     most = int((_BYTES / (8 * n_matrices)) ** 0.5)
     if n > most:
         size = 8 * n_matrices * n**2 / 1e9
-        raise InvalidParameterError(
+        problem = (
             f"must have at most {most} segments, got {n}; scores of all their pairs "
             f"would take {size:.1f} GB. Cluster recordings one by one, or use "
-            f"SpeakerStochasticMeanShift, which holds no such matrix",
-            owner=owner,
-            parameter="X",
+            f"SpeakerStochasticMeanShift, which holds no such matrix"
         )
+        raise InvalidParameterError(problem, owner=owner, parameter="X")
 
 
 def draw_seed(random_state: RandomState) -> int:

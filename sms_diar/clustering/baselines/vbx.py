@@ -133,12 +133,11 @@ class VbxSpeakers(SpeakerBaseline):
             kind = "None, which scores by cosine"
             if self.backend is not None:
                 kind = f"one of kind {self.backend.kind!r}"
-            raise InvalidParameterError(
+            problem = (
                 f"must hold a PLDA model, got {kind}; train one with train_backend, "
-                f"or read one with backend_from_transform",
-                owner=self._name,
-                parameter="backend",
+                f"or read one with backend_from_transform"
             )
+            raise InvalidParameterError(problem, owner=self._name, parameter="backend")
         for name in ("Fa", "Fb"):
             check_positive(self._name, name, getattr(self, name))
         check_loop(self._name, self.loop_probability)

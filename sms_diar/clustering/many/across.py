@@ -123,9 +123,8 @@ def cluster_many(
     n = len(X)
     high = n if high is None else high
     if n < 2:
-        raise InvalidParameterError(
-            f"must have at least two rows, got {n}", owner="cluster_many", parameter="X"
-        )
+        problem = f"must have at least two rows, got {n}"
+        raise InvalidParameterError(problem, owner="cluster_many", parameter="X")
     rng = np.random.default_rng(seed)
 
     def neighbours(rows: Rows, name: str) -> NearArray:

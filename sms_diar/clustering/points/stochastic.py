@@ -226,18 +226,16 @@ class DoublyStochasticMeanShift(StochasticMeanShift):
             only = check_positive(self._name, "bandwidth", given)
             return only, only
         if len(given) != 2:
+            problem = f"must be a number, a pair (low, high) or 'auto', got {given!r}"
             raise InvalidParameterError(
-                f"must be a number, a pair (low, high) or 'auto', got {given!r}",
-                owner=self._name,
-                parameter="bandwidth",
+                problem, owner=self._name, parameter="bandwidth"
             )
         low = check_positive(self._name, "bandwidth[0]", given[0])
         high = check_positive(self._name, "bandwidth[1]", given[1])
         if low > high:
+            problem = f"must be a pair with low <= high, got {given!r}"
             raise InvalidParameterError(
-                f"must be a pair with low <= high, got {given!r}",
-                owner=self._name,
-                parameter="bandwidth",
+                problem, owner=self._name, parameter="bandwidth"
             )
         return low, high
 

@@ -145,10 +145,9 @@ def constrained_groups(
     for first, second in _given_pairs(together):
         kept, gone = sorted((owner[first], owner[second]))
         if barred[kept, gone]:
+            problem = f"must not join what is kept apart, got {first} and {second}"
             raise InvalidParameterError(
-                f"must not join what is kept apart, got {first} and {second}",
-                owner="constrained_groups",
-                parameter="together",
+                problem, owner="constrained_groups", parameter="together"
             )
         _merge(owner, sums, barred, sizes, int(kept), int(gone))
     means = np.where(barred, -np.inf, sums / np.outer(sizes, sizes))

@@ -103,12 +103,11 @@ class SpeakerEstimator(
         )
         check_rows_finite(self._name, rows)
         if self.backend is not None and self.backend.dim != rows.shape[1]:
-            raise InvalidParameterError(
+            problem = (
                 f"must have the {self.backend.dim} dimensions of the back end, got "
-                f"{rows.shape[1]}",
-                owner=self._name,
-                parameter="X",
+                f"{rows.shape[1]}"
             )
+            raise InvalidParameterError(problem, owner=self._name, parameter="X")
         self._check_counts(len(rows))
         return rows
 
@@ -185,11 +184,8 @@ class SpeakerEstimator(
 
     def _check_parameters(self) -> None:
         if self.backend is not None and not isinstance(self.backend, BackEnd):
-            raise InvalidParameterError(
-                f"must be a BackEnd or None, got {self.backend!r}",
-                owner=self._name,
-                parameter="backend",
-            )
+            problem = f"must be a BackEnd or None, got {self.backend!r}"
+            raise InvalidParameterError(problem, owner=self._name, parameter="backend")
         check_bounds(
             self._name, self.num_speakers, self.min_speakers, self.max_speakers
         )
@@ -206,11 +202,8 @@ class SpeakerEstimator(
         for name in ("num_speakers", "min_speakers"):
             value = getattr(self, name)
             if value is not None and value > n:
-                raise InvalidParameterError(
-                    f"must be at most the number of segments ({n}), got {value}",
-                    owner=self._name,
-                    parameter=name,
-                )
+                problem = f"must be at most the number of segments ({n}), got {value}"
+                raise InvalidParameterError(problem, owner=self._name, parameter=name)
 
 
 class TimedEstimator(SpeakerEstimator):
@@ -252,11 +245,10 @@ class TimedEstimator(SpeakerEstimator):
         """
         rows = self._checked_rows(X)
         if segments is not None and len(segments) != len(rows):
-            raise InvalidParameterError(
-                f"must be one for each of the {len(rows)} rows, got {len(segments)}",
-                owner=self._name,
-                parameter="segments",
+            problem = (
+                f"must be one for each of the {len(rows)} rows, got {len(segments)}"
             )
+            raise InvalidParameterError(problem, owner=self._name, parameter="segments")
         with self._prepared(rows):
             self._fit_session(rows, segments)
         return self

@@ -37,11 +37,9 @@ def check_bounds(
     if min_speakers is None or max_speakers is None:
         return
     if min_speakers > max_speakers:
+        problem = f"must be at most max_speakers, got {min_speakers} and {max_speakers}"
         raise InvalidParameterError(
-            f"must be at most max_speakers, got {min_speakers} and {max_speakers}",
-            owner=owner,
-            parameter="min_speakers",
-            mentions=("max_speakers",),
+            problem, owner=owner, parameter="min_speakers", mentions=("max_speakers",)
         )
 
 

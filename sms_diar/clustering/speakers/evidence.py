@@ -291,11 +291,8 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         super()._check_limits()
         check_positive(self._name, "coarsening", self.coarsening)
         if self.backend is None or self.backend.kind != "plda":
-            raise InvalidParameterError(
-                "must have a PLDA model; SpeakerFragmentMeanShift needs none",
-                owner=self._name,
-                parameter="backend",
-            )
+            problem = "must have a PLDA model; SpeakerFragmentMeanShift needs none"
+            raise InvalidParameterError(problem, owner=self._name, parameter="backend")
 
 
 def _at_least(terms: PairwiseTerms, labels: IntArray, low: int) -> IntArray:

@@ -121,11 +121,8 @@ class KnnMeanShift(SpeakerEstimator):
 
     def _check_limits(self) -> None:
         if self.gate is not None and not is_real(self.gate):
-            raise InvalidParameterError(
-                f"must be a finite number or None, got {self.gate!r}",
-                owner=self._name,
-                parameter="gate",
-            )
+            problem = f"must be a finite number or None, got {self.gate!r}"
+            raise InvalidParameterError(problem, owner=self._name, parameter="gate")
         check_count(self._name, "gate_least", self.gate_least)
         check_positive(self._name, "tol", self.tol)
         check_choice(self._name, "merge", self.merge, ("distance", "score"))
@@ -374,27 +371,20 @@ class SpeakerStochasticMeanShift(KnnMeanShift):
         super()._check_limits()
         ends = self.k if isinstance(self.k, (tuple, list)) else (self.k, self.k)
         if len(ends) != 2:
-            raise InvalidParameterError(
-                f"must be a whole number or a pair, got {self.k!r}",
-                owner=self._name,
-                parameter="k",
-            )
+            problem = f"must be a whole number or a pair, got {self.k!r}"
+            raise InvalidParameterError(problem, owner=self._name, parameter="k")
         for end in ends:
             check_count(self._name, "k", end)
         if ends[0] > ends[1]:
-            raise InvalidParameterError(
-                f"must be a pair with low <= high, got {self.k!r}",
-                owner=self._name,
-                parameter="k",
-            )
+            problem = f"must be a pair with low <= high, got {self.k!r}"
+            raise InvalidParameterError(problem, owner=self._name, parameter="k")
         if self.score_range is not None:
             pair = self.score_range
             good = len(pair) == 2 and all(is_real(end) for end in pair)
             if not good or pair[0] > pair[1]:
+                problem = f"must be a pair of numbers with low <= high, got {pair!r}"
                 raise InvalidParameterError(
-                    f"must be a pair of numbers with low <= high, got {pair!r}",
-                    owner=self._name,
-                    parameter="score_range",
+                    problem, owner=self._name, parameter="score_range"
                 )
         check_share(self._name, "rest_share", self.rest_share)
         if self.max_steps is not None:

@@ -117,11 +117,8 @@ def check_loop(owner: str, value: float | None) -> float:
     if value is None:
         return 0.0
     if not is_real(value) or not 0.0 <= value < 1.0:
-        raise InvalidParameterError(
-            f"must be a number in [0, 1) or None, got {value!r}",
-            owner=owner,
-            parameter="loop_probability",
-        )
+        problem = f"must be a number in [0, 1) or None, got {value!r}"
+        raise InvalidParameterError(problem, owner=owner, parameter="loop_probability")
     return float(value)
 
 
@@ -222,15 +219,11 @@ def _checked(
     for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
         check_finite(owner, name, part)
         if name != "F" and (part < 0.0).any():
-            raise InvalidParameterError(
-                f"must not be negative, got {part.min():g}", owner=owner, parameter=name
-            )
+            problem = f"must not be negative, got {part.min():g}"
+            raise InvalidParameterError(problem, owner=owner, parameter=name)
     for name, sums in (("gamma", start.sum(axis=1)), ("pi", priors.sum())):
         worst = float(np.max(np.abs(sums - 1.0)))
         if worst > 1e-6:
-            raise InvalidParameterError(
-                f"must sum to one, got a sum that is off by {worst:.3g}",
-                owner=owner,
-                parameter=name,
-            )
+            problem = f"must sum to one, got a sum that is off by {worst:.3g}"
+            raise InvalidParameterError(problem, owner=owner, parameter=name)
     return rows, weights, start, priors

@@ -209,10 +209,9 @@ def rows_of_sessions(
     if not per_recording:
         return {"all": list(range(len(embeddings)))}
     if segments is None:
+        problem = "needs segments, got none"
         raise InvalidParameterError(
-            "needs segments, got none",
-            owner="cluster_embeddings",
-            parameter="per_recording",
+            problem, owner="cluster_embeddings", parameter="per_recording"
         )
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(embeddings.ids):
