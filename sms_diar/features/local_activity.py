@@ -14,7 +14,7 @@ Windows start on whole frames, so that all frames are on one grid::
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +116,30 @@ class LocalActivity:
         for span, speaking, _ in self.windows():
             total[span] += speaking.sum(axis=1)
         return total / self.seen()
+
+
+def mixed_share(local: LocalActivity, segments: Sequence[Segment]) -> FloatArray:
+    """Return the share of each segment that is not its main local speaker's.
+
+    It is a mean over the windows that contain the segment, of frames in which one
+    speaker is active; 0 for segments that no window contains.
+    """
+    spans = [local.frames.span(segment.start, segment.end) for segment in segments]
+    first = np.array([span.start for span in spans])
+    last = np.array([span.stop for span in spans])
+    mixed, seen = np.zeros(len(spans)), np.zeros(len(spans))
+    for window, _, alone in local.windows():
+        inside = np.flatnonzero((first >= window.start) & (last <= window.stop))
+        summed = np.cumsum(np.pad(alone > 0.5, ((1, 0), (0, 0))), axis=0)
+        frames = (
+            summed[last[inside] - window.start] - summed[first[inside] - window.start]
+        )
+        # shape: (n_inside, n_local)
+        total = frames.sum(axis=1)
+        heard = inside[total > 0]
+        mixed[heard] += 1.0 - (frames.max(axis=1) / np.maximum(total, 1))[total > 0]
+        seen[heard] += 1.0
+    return mixed / np.maximum(seen, 1.0)
 
 
 def count_speakers(expected: FloatArray, share: float) -> IntArray:

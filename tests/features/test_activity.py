@@ -8,6 +8,7 @@ from sms_diar.features.local_activity import (
     LocalActivity,
     count_speakers,
     local_activity,
+    mixed_share,
     stretches_of,
 )
 from sms_diar.features.mono import ArraySamples
@@ -40,6 +41,14 @@ def windows_of(rows, starts, count):
     chosen = np.array([[int(digit) for digit in row] for row in rows])
     probabilities = np.eye(len(CLASSES), dtype=np.float16)[chosen]
     return LocalActivity(frames(count), np.array(starts), probabilities, CLASSES)
+
+
+def test_the_mixed_share_is_what_the_main_speaker_does_not_say():
+    # Frames 2 to 5: 1, 1, 1, 2 in the first window (1 of 4 is mixed), and 1, 1, 2, 2 in
+    # the second (2 of 4). Frames 8 and 9 are in no window with a single speaker.
+    local = windows_of(["00111200", "11220033"], [0, 2], 10)
+    inside, silent = Segment("a", 0.2, 0.6), Segment("a", 0.8, 1.0)
+    assert mixed_share(local, [inside, silent]).tolist() == [(1 / 4 + 2 / 4) / 2, 0.0]
 
 
 class Loudness:

@@ -19,6 +19,7 @@ from sms_diar.errors import DataFormatError
 from sms_diar.features.local_activity import (
     count_speakers,
     local_activity,
+    mixed_share,
     stretches_of,
 )
 from sms_diar.features.mono import MonoAudio
@@ -43,6 +44,9 @@ from sms_diar.timeline.windows import WindowLayout, windows_of_regions
 from sms_diar.types import AnyArray, EmbeddingSet, Segment
 
 NEURAL = "neural"
+
+MIXED = 0.1
+"""Share of another local speaker at which a window is not used for clustering."""
 
 _WINDOWS = WindowLayout(least=0.3)
 
@@ -127,6 +131,9 @@ class NeuralDiarizer:
                 heard = _within(heard, uem_bounds(uem, recording.id))
             # Windows in which one speaker is active, and their vectors.
             windows = self._solo_windows(recording, heard, audio.duration, settings)
+            low, high = estimator.speaker_bounds()
+            if low == 1:  # otherwise there may be speakers who are heard only briefly
+                windows = _unmixed(windows, heard)
             vectors = self.embed(audio, windows, settings, context)
             # shape: (n_windows, d)
         # Clusters of windows; further voices, and the active voices of each frame.
@@ -134,7 +141,6 @@ class NeuralDiarizer:
         # shape of clusters.labels: (n_windows,)
         unit_vectors = scale_rows(vectors.vectors)
         # shape: (n_windows, d)
-        low, high = estimator.speaker_bounds()
         turns = turns_of_voices(
             recording.id,
             heard,
@@ -225,6 +231,15 @@ class NeuralDiarizer:
             path=place_of(recording),
             mentions=("model='embedded'", "vad='none'"),
         )
+
+
+def _unmixed(windows: dict[str, Segment], heard: Heard) -> dict[str, Segment]:
+    """Drop windows across a change of speaker, unless most windows are."""
+    mixed = mixed_share(heard.local, list(windows.values()))
+    names = [name for name, share in zip(windows, mixed, strict=True) if share < MIXED]
+    if 2 * len(names) < len(windows):
+        return windows
+    return {name: windows[name] for name in names}
 
 
 def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
