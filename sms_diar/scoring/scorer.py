@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -69,38 +68,6 @@ class PairwiseTerms:
     def select(self, rows: slice) -> PairwiseTerms:
         """Return the terms of some of the vectors."""
         return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
-
-
-@runtime_checkable
-class Scorer(Protocol):
-    """Similarity of pairs of vectors; higher scores favour the same speaker.
-
-    ``score``, ``score_matrix`` and ``score_blocks`` take raw vectors;
-    ``pairwise_terms`` takes the result of ``prepare``.
-    """
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the input vectors."""
-
-    def prepare(self, X: npt.ArrayLike) -> FloatArray:
-        """Precompute what all scores of a vector share."""
-
-    def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
-        """Factor the scores of all pairs of prepared vectors."""
-
-    def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against a vector, or against the mean of several."""
-
-    def score_matrix(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None
-    ) -> FloatArray:
-        """Score all rows of `A` against all rows of `B`, or among themselves."""
-
-    def score_blocks(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
-    ) -> Iterator[tuple[slice, slice, FloatArray]]:
-        """Yield the same matrix in tiles."""
 
 
 class BilinearScorer(metaclass=ABCMeta):
