@@ -1,4 +1,4 @@
-"""Scorers of pairs: their interface, cosine, and log-likelihood ratios of PLDA.
+"""Scorers of pairs: cosine, and log-likelihood ratios of PLDA.
 
 Clustering repeatedly needs the best partners of one vector. Both PLDA and cosine scores
 of a pair are an inner product plus one term for each vector, so after one pass over the
@@ -8,7 +8,6 @@ vectors a query is a matrix-vector product.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,10 +64,6 @@ class PairwiseTerms:
             some += self.constant
         return scores
 
-    def select(self, rows: slice) -> PairwiseTerms:
-        """Return the terms of some of the vectors."""
-        return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
-
 
 class BilinearScorer(metaclass=ABCMeta):
     """Base class of scorers that are defined by ``prepare`` and ``pairwise_terms``."""
@@ -109,26 +104,12 @@ class BilinearScorer(metaclass=ABCMeta):
     ) -> FloatArray:
         """Score all rows of `A`, shape (n, d), against all rows of `B`, shape (m, d).
 
-        None for `B` scores `A` against itself. The result has shape (n, m); use
-        ``score_blocks`` if it does not fit into memory.
+        None for `B` scores `A` against itself. The result has shape (n, m).
         """
         first = self.pairwise_terms(self.prepare(A))
         if B is None:
             return first.matrix()
         return first.matrix(self.pairwise_terms(self.prepare(B)))
-
-    def score_blocks(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
-    ) -> Iterator[tuple[slice, slice, FloatArray]]:
-        """Yield the matrix of ``score_matrix`` in tiles: rows, columns and scores.
-
-        A tile has at most `block` rows and columns, so that at most ``block**2`` scores
-        are held in memory.
-        """
-        check_count(self._name, "block", block)
-        first = self.pairwise_terms(self.prepare(A))
-        second = first if B is None else self.pairwise_terms(self.prepare(B))
-        return _tiles(first, second, block)
 
     def _pair(
         self, enrol: npt.ArrayLike, test: npt.ArrayLike
@@ -143,16 +124,6 @@ class BilinearScorer(metaclass=ABCMeta):
                 owner=self._name,
             )
         return rows.mean(axis=0, keepdims=True), len(rows), probe[None]
-
-
-def _tiles(
-    first: PairwiseTerms, second: PairwiseTerms, block: int
-) -> Iterator[tuple[slice, slice, FloatArray]]:
-    for top in range(0, len(first), block):
-        rows = slice(top, min(top + block, len(first)))
-        for start in range(0, len(second), block):
-            columns = slice(start, min(start + block, len(second)))
-            yield rows, columns, first.select(rows).matrix(second.select(columns))
 
 
 class CosineScorer(BilinearScorer):
