@@ -64,6 +64,10 @@ class PairwiseTerms:
             some += self.constant
         return scores
 
+    def select(self, rows: slice) -> PairwiseTerms:
+        """Return the terms of some of the vectors."""
+        return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
+
 
 class BilinearScorer(metaclass=ABCMeta):
     """Base class of scorers that are defined by ``prepare`` and ``pairwise_terms``."""
