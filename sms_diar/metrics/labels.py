@@ -243,11 +243,6 @@ class WeightedPurity(_Additive):
         return self.label_purity / self.n_points
 
     @property
-    def weighted_asp(self) -> float:
-        """Speaker purity averaged over points."""
-        return self.weighted_alp
-
-    @property
     def weighted_k(self) -> float:
         """Geometric mean of weighted ACP and weighted ALP."""
         return math.sqrt(self.weighted_acp * self.weighted_alp)

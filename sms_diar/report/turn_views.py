@@ -30,17 +30,16 @@ def timeline_svg(
     name: str,
     turns: Sequence[Turn],
     *,
-    duration: float | None = None,
     confidence: Sequence[float | None] | None = None,
 ) -> str:
     """Draw the turns of one recording as SVG, with a lane for each speaker.
 
-    At most the first 4000 turns are drawn. The duration in seconds defaults to the end
-    of the last turn. Turns with a confidence below 0.7 are pale and dashed.
+    At most the first 4000 turns are drawn. Turns with a confidence below 0.7 are pale
+    and dashed.
     """
     sure = confidence or (None,) * len(turns)
     last = max((turn.segment.end for turn in turns), default=1.0)
-    scale = (_WIDTH - _LEFT) / (duration or last)
+    scale = (_WIDTH - _LEFT) / last
     lanes = {s: n for n, s in enumerate(dict.fromkeys(t.speaker for t in turns))}
     height = _LANE * len(lanes) + 24
     title = f"{name}: {_count(turns, 'turn')} of {_count(lanes, 'speaker')}"
@@ -51,7 +50,7 @@ def timeline_svg(
         f"<title>{_safe(title)}</title>",
     ]
     parts += _lanes(lanes)
-    parts += _axis(duration or last, scale, height)
+    parts += _axis(last, scale, height)
     for turn, value in list(zip(turns, sure, strict=True))[:_MOST]:
         parts.append(_turn(turn, value, lanes[turn.speaker], scale))
     parts.append("</svg>")

@@ -19,7 +19,6 @@ from sms_diar.scoring.plda import (
     pair_coefficients,
     plda_from_covariances,
     project,
-    smooth_within,
     transform_plda,
 )
 from sms_diar.scoring.plda_training import (
@@ -34,7 +33,6 @@ from sms_diar.scoring.scorer import (
     CosineScorer,
     PairwiseTerms,
     PldaScorer,
-    Scorer,
     recording_scorer,
 )
 
@@ -48,7 +46,6 @@ __all__ = [
     "Plda",
     "PldaFit",
     "PldaScorer",
-    "Scorer",
     "adapt_plda",
     "backend_from_model",
     "backend_from_transform",
@@ -62,7 +59,6 @@ __all__ = [
     "project",
     "recording_scorer",
     "session_backend",
-    "smooth_within",
     "train_backend",
     "transform_plda",
 ]

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, eigh
 
-from sms_diar._validation import check_not_negative
 from sms_diar.errors import InvalidParameterError
 from sms_diar.preprocessing import scale_rows
 from sms_diar.preprocessing.axes import fix_signs
@@ -131,19 +130,6 @@ def transform_plda(model: PldaModel, matrix: npt.ArrayLike) -> PldaModel:
         "transform_plda", factor @ factor.T, (factor * model.psi) @ factor.T
     )
     return PldaModel(rows @ model.mean, transform, psi)
-
-
-def smooth_within(model: PldaModel, factor: float) -> PldaModel:
-    """Add `factor` times the between-speaker covariance to the within-speaker one.
-
-    Useful for models trained on few vectors per speaker, whose leading ``psi`` are too
-    large (Kaldi's ``SmoothWithinClassCovariance``).
-    """
-    factor = check_not_negative("smooth_within", "factor", factor)
-    within = 1.0 + factor * model.psi
-    psi = model.psi / within
-    # The map x -> x / (1 + f x) is increasing, so psi stays sorted.
-    return PldaModel(model.mean, model.transform / np.sqrt(within)[:, None], psi)
 
 
 def project(

@@ -1,4 +1,4 @@
-"""Scorers of pairs: their interface, cosine, and log-likelihood ratios of PLDA.
+"""Scorers of pairs: cosine, and log-likelihood ratios of PLDA.
 
 Clustering repeatedly needs the best partners of one vector. Both PLDA and cosine scores
 of a pair are an inner product plus one term for each vector, so after one pass over the
@@ -8,9 +8,7 @@ vectors a query is a matrix-vector product.
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -71,38 +69,6 @@ class PairwiseTerms:
         return PairwiseTerms(self.U[rows], self.bias[rows], self.constant)
 
 
-@runtime_checkable
-class Scorer(Protocol):
-    """Similarity of pairs of vectors; higher scores favour the same speaker.
-
-    ``score``, ``score_matrix`` and ``score_blocks`` take raw vectors;
-    ``pairwise_terms`` takes the result of ``prepare``.
-    """
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the input vectors."""
-
-    def prepare(self, X: npt.ArrayLike) -> FloatArray:
-        """Precompute what all scores of a vector share."""
-
-    def pairwise_terms(self, phi: FloatArray) -> PairwiseTerms:
-        """Factor the scores of all pairs of prepared vectors."""
-
-    def score(self, enrol: npt.ArrayLike, test: npt.ArrayLike) -> float:
-        """Score one vector against a vector, or against the mean of several."""
-
-    def score_matrix(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None
-    ) -> FloatArray:
-        """Score all rows of `A` against all rows of `B`, or among themselves."""
-
-    def score_blocks(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
-    ) -> Iterator[tuple[slice, slice, FloatArray]]:
-        """Yield the same matrix in tiles."""
-
-
 class BilinearScorer(metaclass=ABCMeta):
     """Base class of scorers that are defined by ``prepare`` and ``pairwise_terms``."""
 
@@ -142,26 +108,12 @@ class BilinearScorer(metaclass=ABCMeta):
     ) -> FloatArray:
         """Score all rows of `A`, shape (n, d), against all rows of `B`, shape (m, d).
 
-        None for `B` scores `A` against itself. The result has shape (n, m); use
-        ``score_blocks`` if it does not fit into memory.
+        None for `B` scores `A` against itself. The result has shape (n, m).
         """
         first = self.pairwise_terms(self.prepare(A))
         if B is None:
             return first.matrix()
         return first.matrix(self.pairwise_terms(self.prepare(B)))
-
-    def score_blocks(
-        self, A: npt.ArrayLike, B: npt.ArrayLike | None = None, *, block: int = 1024
-    ) -> Iterator[tuple[slice, slice, FloatArray]]:
-        """Yield the matrix of ``score_matrix`` in tiles: rows, columns and scores.
-
-        A tile has at most `block` rows and columns, so that at most ``block**2`` scores
-        are held in memory.
-        """
-        check_count(self._name, "block", block)
-        first = self.pairwise_terms(self.prepare(A))
-        second = first if B is None else self.pairwise_terms(self.prepare(B))
-        return _tiles(first, second, block)
 
     def _pair(
         self, enrol: npt.ArrayLike, test: npt.ArrayLike
@@ -176,16 +128,6 @@ class BilinearScorer(metaclass=ABCMeta):
                 owner=self._name,
             )
         return rows.mean(axis=0, keepdims=True), len(rows), probe[None]
-
-
-def _tiles(
-    first: PairwiseTerms, second: PairwiseTerms, block: int
-) -> Iterator[tuple[slice, slice, FloatArray]]:
-    for top in range(0, len(first), block):
-        rows = slice(top, min(top + block, len(first)))
-        for start in range(0, len(second), block):
-            columns = slice(start, min(start + block, len(second)))
-            yield rows, columns, first.select(rows).matrix(second.select(columns))
 
 
 class CosineScorer(BilinearScorer):

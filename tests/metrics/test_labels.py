@@ -27,9 +27,9 @@ def test_a_small_table_by_hand():
     assert scores.purity.acp == pytest.approx(0.8125)
     assert scores.purity.alp == pytest.approx(7 / 9)
     assert scores.purity.k == pytest.approx(math.sqrt(0.8125 * 7 / 9))
-    # weighted: ACP = (10 / 4 + 4 / 2) / 6 = 0.75; ASP = (9 / 3 + 5 / 3) / 6 = 7/9
+    # weighted: ACP = (10 / 4 + 4 / 2) / 6 = 0.75; ALP = (9 / 3 + 5 / 3) / 6 = 7/9
     assert scores.weighted.weighted_acp == pytest.approx(0.75)
-    assert scores.weighted.weighted_asp == pytest.approx(7 / 9)
+    assert scores.weighted.weighted_alp == pytest.approx(7 / 9)
     # majorities: clusters 3 + 2 of 6, labels 3 + 2 of 6
     assert scores.majority.pur_cd == pytest.approx(5 / 6)
     assert scores.majority.pur_dc == pytest.approx(5 / 6)

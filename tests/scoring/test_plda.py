@@ -11,7 +11,6 @@ from sms_diar.scoring import (
     pair_coefficients,
     plda_from_covariances,
     project,
-    smooth_within,
     transform_plda,
 )
 from sms_diar.types import PldaModel
@@ -63,16 +62,6 @@ def test_projecting_the_model_projects_its_covariances(k):
     np.testing.assert_allclose(
         covariances(model).between, matrix @ between @ matrix.T, rtol=1e-9
     )
-
-
-def test_smoothing_adds_a_share_of_the_between_covariance():
-    mean, within, between = random_world(5, 4)
-    model = smooth_within(plda_from_covariances(mean, within, between), 0.1)
-    np.testing.assert_allclose(
-        covariances(model).within, within + 0.1 * between, rtol=1e-9
-    )
-    np.testing.assert_allclose(covariances(model).between, between, rtol=1e-9)
-    assert (np.diff(model.psi) <= 0.0).all()
 
 
 # mean (1, 0), transform diag(2, 1), psi (3, 1): x = (2, 4) goes to (2, 4).

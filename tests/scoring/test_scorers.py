@@ -125,19 +125,6 @@ def test_the_factored_form_is_one_product_per_query(scorer, X):
     assert len(terms) == 25
 
 
-@scorers
-@pytest.mark.parametrize("block", [1, 7, 25, 100])
-def test_tiles_cover_the_matrix_and_stay_small(scorer, block, X):
-    for B in (None, X[:11]):
-        want = scorer.score_matrix(X, B)
-        got = np.full(want.shape, np.nan)
-        for rows, columns, tile in scorer.score_blocks(X, B, block=block):
-            assert max(tile.shape) <= block
-            assert np.isnan(got[rows, columns]).all()
-            got[rows, columns] = tile
-        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
-
-
 @given(st.integers(0, 10**6))
 def test_plda_scores_do_not_change_under_an_invertible_map(seed):
     rng = np.random.default_rng(seed)
@@ -193,10 +180,6 @@ def test_recording_scores_follow_kaldis_steps(X):
             "CosineScorer: X must be finite, got NaN or infinity",
         ),
         (lambda: CosineScorer(6).score(np.zeros(6), np.zeros((1, 6))), "CosineScorer:"),
-        (
-            lambda: CosineScorer(6).score_blocks(np.zeros((2, 6)), block=0),
-            "CosineScorer: block must be a whole number >= 1, got 0",
-        ),
         (lambda: CosineScorer(0), "CosineScorer: dim must be a whole number >= 1"),
         (lambda: recording_scorer(MODEL, np.zeros((2, 5))), "recording_scorer: X must"),
     ],

@@ -22,13 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp, softmax
 
-from sms_diar._validation import (
-    check_count,
-    check_finite,
-    check_not_negative,
-    check_positive,
-    is_real,
-)
+from sms_diar._validation import is_real
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import FloatArray, IntArray
 
@@ -74,13 +68,10 @@ def vb_mixture(
     ignored. The run ends after `max_iter` iterations, or when the bound rises by less
     than `tol`. An iteration costs O(n S D).
     """
-    owner = "vb_mixture"
-    rows, weights, start, priors = _checked(owner, F, psi, gamma, pi)
-    check_positive(owner, "Fa", Fa)
-    check_positive(owner, "Fb", Fb)
-    check_count(owner, "max_iter", max_iter)
-    check_not_negative(owner, "tol", tol)
-    loop = check_loop(owner, loop_probability)
+    rows, weights, start = (np.asarray(part, np.float64) for part in (F, psi, gamma))
+    n_speakers = start.shape[1]
+    priors = np.full(n_speakers, 1.0 / n_speakers) if pi is None else np.asarray(pi)
+    loop = loop_probability or 0.0
     rho = rows * np.sqrt(weights)  # (18)
     # Part of the log density of a segment that is independent of speakers, in (23).
     shared = -0.5 * (np.sum(rows**2, axis=1) + rows.shape[1] * np.log(2.0 * np.pi))
@@ -112,14 +103,11 @@ def soften(labels: IntArray, smoothing: float = 5.0) -> FloatArray:
     return gamma
 
 
-def check_loop(owner: str, value: float | None) -> float:
-    """Return a loop probability as a number, 0 for None."""
-    if value is None:
-        return 0.0
-    if not is_real(value) or not 0.0 <= value < 1.0:
+def check_loop(owner: str, value: float | None) -> None:
+    """Raise an error if a loop probability is neither in [0, 1) nor None."""
+    if value is not None and (not is_real(value) or not 0.0 <= value < 1.0):
         problem = f"must be a number in [0, 1) or None, got {value!r}"
         raise InvalidParameterError(problem, owner=owner, parameter="loop_probability")
-    return float(value)
 
 
 class _Speakers(NamedTuple):
@@ -189,41 +177,3 @@ def _log_sum(values: FloatArray) -> float:
     # scipy's logsumexp spends most of its time on checks for vectors this short.
     top = values.max()
     return float(top + np.log(np.sum(np.exp(values - top))))
-
-
-def _checked(
-    owner: str,
-    F: npt.ArrayLike,
-    psi: npt.ArrayLike,
-    gamma: npt.ArrayLike,
-    pi: npt.ArrayLike | None,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    rows, weights, start = (np.asarray(part, np.float64) for part in (F, psi, gamma))
-    n_speakers = start.shape[1] if start.ndim == 2 else 0
-    priors = np.full(n_speakers, 1.0 / max(n_speakers, 1))
-    if pi is not None:
-        priors = np.asarray(pi, dtype=np.float64)
-    if (
-        rows.ndim != 2
-        or not rows.size
-        or weights.shape != rows.shape[1:]
-        or n_speakers < 1
-        or len(start) != len(rows)
-        or priors.shape != (n_speakers,)
-    ):
-        raise InvalidParameterError(
-            f"F, psi, gamma and pi must be of shapes (n, D), (D,), (n, S) and (S,), "
-            f"got {rows.shape}, {weights.shape}, {start.shape} and {priors.shape}",
-            owner=owner,
-        )
-    for name, part in (("F", rows), ("psi", weights), ("gamma", start), ("pi", priors)):
-        check_finite(owner, name, part)
-        if name != "F" and (part < 0.0).any():
-            problem = f"must not be negative, got {part.min():g}"
-            raise InvalidParameterError(problem, owner=owner, parameter=name)
-    for name, sums in (("gamma", start.sum(axis=1)), ("pi", priors.sum())):
-        worst = float(np.max(np.abs(sums - 1.0)))
-        if worst > 1e-6:
-            problem = f"must sum to one, got a sum that is off by {worst:.3g}"
-            raise InvalidParameterError(problem, owner=owner, parameter=name)
-    return rows, weights, start, priors

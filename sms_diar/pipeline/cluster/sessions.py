@@ -151,13 +151,13 @@ class SessionSummary:
         return values
 
 
-def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> str:
-    """Format a table with one row per session; `head` titles the first column.
+def session_table(sessions: Sequence[SessionSummary]) -> str:
+    """Format a table with one row per session.
 
     `k` is a column if any session has it. With several sessions, a last line gives the
     mean number of speakers.
     """
-    columns: tuple[str, ...] = (head, "segments", "speakers")
+    columns: tuple[str, ...] = ("session", "segments", "speakers")
     rows: tuple[tuple[str, ...], ...] = tuple(
         (s.session, str(s.n_segments), str(s.n_speakers)) for s in sessions
     )
@@ -169,7 +169,7 @@ def session_table(sessions: Sequence[SessionSummary], head: str = "session") -> 
     if len(rows) < 2:
         return table.rstrip()
     mean = sum(one.n_speakers for one in sessions) / len(sessions)
-    return f"{table}{len(rows)} {head}s, {mean:.2f} speakers on average"
+    return f"{table}{len(rows)} sessions, {mean:.2f} speakers on average"
 
 
 @dataclass(frozen=True)

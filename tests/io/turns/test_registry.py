@@ -420,6 +420,10 @@ def test_labels_of_audacity_with_frequencies(tmp_path):
 
 TIME = "00:00:01,000 --> 00:00:02,000\n"
 GRID = 'File type = "ooTextFile"\nObject class = "{}"\nxmin = 0\nxmax = 1\n{}'
+TIER = GRID.format("TextGrid", '<exists>\n1\n"{}"\n{}')
+UNNAMED = '""\n0\n1\n1\n0\n1\n"x"\n'
+NEGATIVE = EAF.format("", "milliseconds", ' TIME_VALUE="-3"', "t2")
+TURN = '[{{"start": {}, "end": 1, "speaker": "a"}}]'
 BOMB = (
     '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">'
     '<!ENTITY c SYSTEM "file:///etc/passwd">]>'
@@ -443,37 +447,15 @@ BOMB = (
         ("x.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n", 3, "the cue does not"),
         ("x.TextGrid", GRID.format("Sound", ""), 2, "a Praat 'Sound'"),
         ("x.TextGrid", GRID.format("TextGrid", ""), None, "ends where"),
-        (
-            "x.TextGrid",
-            GRID.format("TextGrid", '<exists>\n1\n"IntervalTier"\n"a'),
-            8,
-            "'a quote that is not",
-        ),
-        (
-            "x.TextGrid",
-            GRID.format("TextGrid", '<exists>\n1\n"Tier"\n"a"'),
-            7,
-            "class 'Tier'",
-        ),
-        (
-            "x.TextGrid",
-            GRID.format(
-                "TextGrid", '<exists>\n1\n"IntervalTier"\n""\n0\n1\n1\n0\n1\n"x"\n'
-            ),
-            8,
-            "the tier has no name",
-        ),
+        ("x.TextGrid", TIER.format("IntervalTier", '"a'), 8, "'a quote that is not"),
+        ("x.TextGrid", TIER.format("Tier", '"a"'), 7, "class 'Tier'"),
+        ("x.TextGrid", TIER.format("IntervalTier", UNNAMED), 8, "the tier has no name"),
         ("x.TextGrid", "ooBinaryFile\x08TextGrid", None, "is a binary TextGrid"),
         ("x.TextGrid", b'"ooTextFile"\n\xe9', 2, "byte 0xe9 is not UTF-8"),
         ("x.eaf", EAF.format("", "NTSC-frames", "", "t2"), 1, "times must be in"),
         ("x.eaf", EAF.format("", "milliseconds", "", "t2"), 1, "time slot 't2'"),
         ("x.eaf", EAF.format("", "milliseconds", "", "t9"), 1, "slot 't9' does not"),
-        (
-            "x.eaf",
-            EAF.format("", "milliseconds", ' TIME_VALUE="-3"', "t2"),
-            1,
-            "got '-3'",
-        ),
+        ("x.eaf", NEGATIVE, 1, "got '-3'"),
         ("x.eaf", EAF.format(BOMB, "milliseconds", "", "t2"), 1, "has a document"),
         ("x.eaf", "<html></html>", 1, "its root is <html>"),
         ("x.eaf", "<?xml version='1.0'?><ANNOTATION_DOCUMENT>", 1, "not whole"),
@@ -482,18 +464,8 @@ BOMB = (
         ("x.json", '{"a": 1}', None, 'expected an object with the list "record'),
         ("x.json", "[1]", None, "a turn must be an object, got 1"),
         ("x.json", '[{"start": 0, "end": 1}]', None, 'turn 1 of the file: "speaker"'),
-        (
-            "x.json",
-            '[{"start": "0", "end": 1, "speaker": "a"}]',
-            None,
-            '"start" must be',
-        ),
-        (
-            "x.json",
-            '[{"start": -1, "end": 1, "speaker": "a"}]',
-            None,
-            "not be negative",
-        ),
+        ("x.json", TURN.format('"0"'), None, '"start" must be'),
+        ("x.json", TURN.format(-1), None, "not be negative"),
         ("x.json", '{"recordings": [{"recording": "r"}]}', None, "recording 'r' must"),
         ("x.json", '{"recordings": [{"recording": 1}]}', None, "recording must be"),
     ],
