@@ -35,7 +35,7 @@ MODULES = (space, rows, fragments, merging)
 """Modules of the default, in the order of its steps."""
 
 NOT_MEASURED = {
-    **dict.fromkeys(("TRUST", "_MAX_REFUSED"), "same labels"),
+    **dict.fromkeys(("CERTAINTY", "TRUST", "_MAX_REFUSED"), "same labels"),
     **dict.fromkeys(("_BLOCK", "_MAX_DIFFERENCES", "_MAX_DISTANCES"), "memory"),
     "_MAX_PAIRS": "long sessions",
     "_APART": "many recordings",

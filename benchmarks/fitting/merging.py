@@ -1,10 +1,10 @@
-"""Fit the probability that two clusters are one speaker, and the trust in labels.
+"""Fit the probability that two clusters are one speaker, and the trust in results.
 
-`scripts/fit-merging` computes ``WEIGHTS`` of ``clustering/speakers/merging.py`` and
-``TRUST`` of ``fragments.py``. Fragments of development sessions are merged in two ways:
-by an oracle, which merges the most probable pair that is right, and by the method
-itself beyond its stopping point, with the weights fitted so far. Only the second shows
-clusters of several speakers, to which nothing else should be merged.
+`scripts/fit-merging` computes ``WEIGHTS`` of ``clustering/speakers/merging.py``, and
+``CERTAINTY`` and ``TRUST`` of ``fragments.py``. Fragments of development sessions are
+merged in two ways: by an oracle, which merges the most probable pair that is right, and
+by the method itself beyond its stopping point, with the weights fitted so far. Only the
+second shows clusters of several speakers, to which nothing else should be merged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.compare.reliability import right_rows
-from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift, nearness
+from sms_diar.clustering.speakers.fragments import (
+    SpeakerFragmentMeanShift,
+    nearness,
+    number_evidence,
+)
 from sms_diar.clustering.speakers.merging import (
     GROWING,
     MEASUREMENTS,
     Clusters,
     Weights,
+    merge_fragments,
 )
 from sms_diar.clustering.speakers.rows import (
     Representatives,
@@ -292,6 +297,35 @@ def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]
     shares = decisions.shares()
     shares /= shares.sum()
     return float(shares @ np.logaddexp(0.0, -signed)), float(shares @ (signed < 0.0))
+
+
+def fit_certainty(
+    sessions: Sequence[Session], proposals: Sequence[Proposed]
+) -> tuple[float, ...]:
+    """Fit the weights of the probability that the number of speakers is right.
+
+    Groups of sessions count by the root of their size.
+    """
+    measured, right, groups = [], [], []
+    for session, proposed in zip(sessions, proposals, strict=True):
+        if not len(proposed.fragments_):
+            continue
+        merged = merge_fragments(
+            proposed.places_,
+            proposed.directions_,
+            proposed.fragments_,
+            low=1,
+            high=len(session.X),
+        )
+        measured.append(number_evidence(merged))
+        n_speakers = len(np.unique(session.speakers))
+        right.append(int(merged.labels.max()) + 1 == n_speakers)
+        groups.append(session.group)
+    _, number = np.unique(groups, return_inverse=True)
+    weights = 1.0 / np.sqrt(np.bincount(number)[number])
+    model = LogisticRegression(C=_WEAK_PENALTY)
+    model.fit(np.array(measured), right, sample_weight=weights)
+    return tuple(round(float(v), 2) for v in (model.intercept_[0], *model.coef_[0]))
 
 
 def fit_trust(

@@ -11,6 +11,7 @@ from benchmarks.fitting.merging import (
     Decisions,
     Session,
     decide,
+    fit_certainty,
     fit_trust,
     fit_weights,
     judge_weights,
@@ -18,6 +19,7 @@ from benchmarks.fitting.merging import (
     propose,
 )
 from sms_diar.clustering import SpeakerFragmentMeanShift
+from sms_diar.clustering.speakers.fragments import CERTAINTY
 from sms_diar.clustering.speakers.merging import Clusters, Weights
 from sms_diar.synthetic import PldaWorld
 
@@ -163,4 +165,12 @@ def test_trust_grows_with_nearness():
     sessions.append(Session("c/0", "g", "x", np.ones((5, 30)), np.zeros(5)))
     values = fit_trust(sessions, [propose(one) for one in sessions])
     assert values[1] > 0.0
+    assert all(np.isfinite(values))
+
+
+def test_clear_merges_and_large_clusters_make_the_number_certain():
+    sessions = [session(n, seed=seed, eer=0.2) for n in (2, 6) for seed in range(6)]
+    sessions.append(Session("c/0", "g", "x", np.ones((5, 30)), np.zeros(5)))
+    values = fit_certainty(sessions, [propose(one) for one in sessions])
+    assert len(values) == len(CERTAINTY)
     assert all(np.isfinite(values))

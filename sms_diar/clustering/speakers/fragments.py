@@ -47,7 +47,12 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-TRUST = (1.5, 0.64, 0.41)
+CERTAINTY = (-2.91, 0.33, -0.6, 0.7)
+"""Log odds that the number of speakers is right: constant, and weights of the log odds
+of the least probable merge that was made, of the most probable one that was not, and of
+the log size of the smallest cluster; estimated by `scripts/fit-merging`."""
+
+TRUST = (1.27, 0.84, 0.42)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
 
@@ -248,23 +253,42 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         return np.array(nearest, dtype=np.int64)
 
 
+def number_evidence(merged: Merged) -> tuple[float, float, float]:
+    """Measure how clear the number of speakers is; see `CERTAINTY`.
+
+    Returns the log odds of the least probable merge that was made and of the most
+    probable one that was not, and the log size of the smallest cluster.
+    """
+    weakest = min(merged.taken, default=1.0)
+    refused = merged.refused[0] if merged.refused else 0.0
+    made, not_made = logit(np.clip([weakest, refused], 0.005, 0.995))
+    return float(made), float(not_made), float(np.log(np.bincount(merged.labels).min()))
+
+
 def count_posterior(merged: Merged) -> dict[int, float]:
     """Return the probability of each number of speakers.
 
-    One speaker fewer means that the next merge should have been made, at its odds; one
-    more, that the least probable merge should not have been.
+    `CERTAINTY` gives the probability of the number found. The rest is shared by other
+    numbers: one speaker fewer means that the next merge should have been made, at its
+    odds; one more, that the least probable merge should not have been.
     """
     n_found = int(merged.labels.max()) + 1
-    weights = {n_found: 1.0}
+    others: dict[int, float] = {}
     fewer = more = 1.0
     for step, probability in enumerate(merged.refused, start=1):
         fewer *= _odds(probability)
-        weights[n_found - step] = fewer
+        others[n_found - step] = fewer
     for step, probability in enumerate(sorted(merged.taken)[:10], start=1):
         more *= _odds(1.0 - probability)
-        weights[n_found + step] = more
-    total = sum(weights.values())
-    return {number: weights[number] / total for number in sorted(weights)}
+        others[n_found + step] = more
+    total = sum(others.values())
+    if total <= 0.0:
+        return {n_found: 1.0}
+    constant, *slopes = CERTAINTY
+    certainty = float(expit(constant + np.dot(slopes, number_evidence(merged))))
+    posterior = {n: (1.0 - certainty) * odds / total for n, odds in others.items()}
+    posterior[n_found] = certainty
+    return dict(sorted(posterior.items()))
 
 
 def _odds(probability: float) -> float:

@@ -117,6 +117,8 @@ def _missed(
         if not inside:
             continue
         [voice] = scale_rows(voices.vectors[inside].mean(axis=0)[None])
+        if (voices.centres @ voice).max() > ALIKE:
+            continue  # The segmenter took one person for two.
         alike = [n for n, other in enumerate(missed) if voice @ other > _MISSED_ALIKE]
         if alike:
             [missed[alike[-1]]] = scale_rows((missed[alike[-1]] + voice)[None])

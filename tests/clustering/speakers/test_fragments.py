@@ -11,12 +11,14 @@ from sklearn.base import clone
 
 from sms_diar.clustering.speakers import fragments
 from sms_diar.clustering.speakers.fragments import (
+    CERTAINTY,
     TRUST,
     SpeakerFragmentMeanShift,
     _confidence,
     _within_bounds,
     count_posterior,
     nearness,
+    number_evidence,
 )
 from sms_diar.clustering.speakers.merging import Merged
 from sms_diar.errors import InvalidParameterError
@@ -345,19 +347,35 @@ def test_progress_grows_to_1_and_clones_do_not_report_it():
 # --- confidence
 
 
-def test_the_number_is_as_probable_as_the_merges_around_it():
-    # Two clusters; a merge taken with .8, the next refused with .1: one speaker has
-    # odds 1/9, three have odds .2/.8 = 1/4, of a total of 1 + 1/9 + 1/4 = 49/36.
+def test_other_numbers_are_as_probable_as_the_merges_around_the_answer():
+    # Two clusters; a merge made with .8, the next refused with .1: one speaker has odds
+    # 1/9, three have odds .2/.8 = 1/4, so they share the doubt as 4 to 9.
     two = np.array([0, 1])
-    assert count_posterior(Merged(two, [0.8], [0.1])) == pytest.approx(
-        {1: 4.0 / 49.0, 2: 36.0 / 49.0, 3: 9.0 / 49.0}
-    )
-    # The least probable merge is the first to be undone.
-    assert count_posterior(Merged(two, [0.8, 0.5], [])) == pytest.approx(
-        {2: 4.0 / 9.0, 3: 4.0 / 9.0, 4: 1.0 / 9.0}
-    )
+    posterior = count_posterior(Merged(two, [0.8], [0.1]))
+    assert sum(posterior.values()) == pytest.approx(1.0)
+    assert posterior[1] / posterior[3] == pytest.approx(4.0 / 9.0)
+    # The least probable merge is the first to be undone: odds 1, then 1 times 1/4.
+    posterior = count_posterior(Merged(two, [0.8, 0.5], []))
+    assert posterior[4] / posterior[3] == pytest.approx(1.0 / 4.0)
     assert count_posterior(Merged(np.array([0, 0]), [], [])) == {1: 1.0}
-    assert count_posterior(Merged(two, [1.0], [0.0])) == {1: 0.0, 2: 1.0, 3: 0.0}
+    assert count_posterior(Merged(two, [1.0], [0.0])) == {2: 1.0}
+
+
+def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
+    labels = np.array([0, 0, 0, 1, 1])
+    merged = Merged(labels, [0.9, 0.8], [0.1, 0.05])
+    # Log odds of the merges with .8 and .1, and the smaller of two sizes.
+    assert number_evidence(merged) == pytest.approx(
+        (np.log(4.0), -np.log(9.0), np.log(2.0))
+    )
+    constant, *slopes = CERTAINTY
+    expected = expit(constant + np.dot(slopes, number_evidence(merged)))
+    certainty = count_posterior(merged)[2]
+    assert certainty == pytest.approx(expected)
+    assert count_posterior(merged._replace(taken=[0.9, 0.6]))[2] < certainty
+    assert count_posterior(merged._replace(refused=[0.4, 0.05]))[2] < certainty
+    larger = np.repeat(labels, 3)
+    assert count_posterior(merged._replace(labels=larger))[2] > certainty
 
 
 def test_bounds_leave_the_posterior_of_what_is_possible():

@@ -130,6 +130,16 @@ def test_rows_sorted_by_speaker_are_not_overlapping_windows(
     assert estimate_row_weight(rows if in_order else rng.permutation(rows)) == 1.0
 
 
+@pytest.mark.parametrize("n_speakers", [2, 3, 4])
+def test_a_few_rows_in_random_order_are_not_overlapping_windows(n_speakers):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        speakers = rng.standard_normal((n_speakers, 12))
+        rows = np.repeat(speakers, rng.integers(4, 20), axis=0)
+        rows = rng.permutation(rows + 0.5 * rng.standard_normal(rows.shape))
+        assert estimate_row_weight(rows) == 1.0
+
+
 @pytest.mark.parametrize("rows", [np.zeros((40, 3)), np.eye(5), np.ones((1, 2))])
 def test_equal_or_few_rows_have_weight_1(rows):
     assert estimate_row_weight(rows) == 1.0

@@ -95,6 +95,24 @@ def test_fragments_go_to_the_turns_around_them_by_default(networks):
     assert (4.0, 4.06) in [(start, end) for start, end, _ in found]
 
 
+class Unsteady(Segmenter):
+    """Takes the second half of each window for another local speaker."""
+
+    def log_probabilities(self, windows, *, workers=1):
+        logs = super().log_probabilities(windows)
+        half = logs.shape[1] // 2
+        logs[:, half:, [1, 2]] = logs[:, half:, [2, 1]]
+        return logs
+
+
+def test_a_person_whom_the_segmenter_takes_for_two_is_one_speaker():
+    networks = Networks(Unsteady(), Embedder())
+    found = turns_of(
+        talk((1, 1.0, 19.0), seconds=20.0), networks, "sms", min_speakers=1
+    )
+    assert {name for _, _, name in found} == {"01"}
+
+
 def test_speakers_are_numbered_as_they_are_first_heard(networks):
     samples = talk((2, 1.0, 3.0), (1, 4.0, 14.0), (2, 14.5, 16.0), seconds=17.0)
     found = turns_of(samples, networks, num_speakers=2)
