@@ -122,16 +122,15 @@ class Planes:
 
         `step` is the frequency stride; with `halve_time` the stride over time is two.
         """
-        inner = self.convolved(f"{name}.conv1", plane, step=step)
-        residual, length = plane.plain, plane.length
+        residual = plane.plain[::step]
         if halve_time:
-            plain, length = every_second(inner.plain, inner.length)
-            inner = _with_tiles(plain, length)
-            residual, _ = every_second(residual[::step], plane.length)
-            step = 1
+            residual, _ = every_second(residual, plane.length)
         if f"{name}.shortcut.weight" in self._weights:
-            residual = self._weights[f"{name}.shortcut.weight"] @ residual[::step]
+            residual = self._weights[f"{name}.shortcut.weight"] @ residual
             residual += self._weights[f"{name}.shortcut.bias"][:, None]
+        inner = self.convolved(f"{name}.conv1", plane, step=step)
+        if halve_time:
+            inner = _with_tiles(*every_second(inner.plain, inner.length))
         return self.convolved(f"{name}.conv2", inner, residual=residual)
 
 
