@@ -86,12 +86,13 @@ class Planes:
     """
 
     def __init__(self, weights: Mapping[str, Single]) -> None:
-        self._weights = weights
-        self._transformed = {
-            name.removesuffix(".weight"): _tile_weights(array)
-            for name, array in weights.items()
-            if name.endswith(("conv1.weight", "conv2.weight"))
-        }
+        self._weights: dict[str, Single] = {}
+        self._transformed: dict[str, Single] = {}
+        for name, array in weights.items():
+            if name.endswith(("conv1.weight", "conv2.weight")):
+                self._transformed[name.removesuffix(".weight")] = _tile_weights(array)
+            else:
+                self._weights[name] = array
 
     def convolved(
         self, name: str, plane: Plane, *, step: int = 1, residual: Single = _NOTHING
