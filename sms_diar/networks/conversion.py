@@ -1,6 +1,7 @@
 """Conversion of the original weights to the form that the forward passes use.
 
-CAM++: batch normalisations that follow a product are fused into its weights.
+CAM++: batch normalisations that follow a product are fused into its weights. In the
+file of ResNet34 they already are.
 
 PyanNet: biases of convolutions are dropped, because the following normalisation cancels
 them. Sums of gates with a sigmoid are halved; see `pyannet.step_cells`.
@@ -24,6 +25,13 @@ HEAD = (
     ("layer2.1", False, 1),
 )
 """Residual blocks of CAM++: name, if the shortcut has weights, frequency stride."""
+
+RESIDUAL = tuple(
+    (f"layer{layer}.{block}", layer > 1 and block == 0)
+    for layer, n_blocks in enumerate((3, 4, 6, 3), 1)
+    for block in range(n_blocks)
+)
+"""Residual blocks of ResNet34: name, and if it has a shortcut and halves both axes."""
 
 LAYERS = 4
 """Number of recurrent layers of PyanNet."""
@@ -52,10 +60,7 @@ def convert_campplus(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     for name, convolution, norm in planes:
         scale, shift = _affine(state, norm)
         weight = state[f"{convolution}.weight"] * scale[:, None, None, None]
-        # (out, channel, frequency, time) to the memory order of the blocks
-        weights[f"{name}.weight"] = weight.transpose(0, 2, 3, 1).reshape(
-            len(weight), -1
-        )
+        weights[f"{name}.weight"] = _blocks(weight)
         weights[f"{name}.bias"] = shift
     _convert_dense(state, weights)
     return {name: array.astype(np.float32) for name, array in weights.items()}
@@ -104,6 +109,11 @@ def _convert_dense(
     weights["out.bias"] = shift
 
 
+def _blocks(weight: AnyArray) -> AnyArray:
+    """Convert (out, channel, frequency, time) to the memory order of the planes."""
+    return weight.transpose(0, 2, 3, 1).reshape(len(weight), -1)
+
+
 def _affine(
     state: Mapping[str, FloatArray], name: str
 ) -> tuple[FloatArray, FloatArray]:
@@ -115,6 +125,26 @@ def _affine(
     if f"{name}.bias" in state:
         shift = shift + state[f"{name}.bias"]
     return scale, shift
+
+
+def convert_resnet34(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Convert the weights of the ONNX file to weights of `ResNet34`."""
+    names = ["conv1"]
+    for block, has_shortcut in RESIDUAL:
+        names += [f"{block}.conv1", f"{block}.conv2"]
+        names += [f"{block}.shortcut"] * has_shortcut
+    weights: dict[str, AnyArray] = {}
+    for number, name in enumerate(names):
+        first = 367 + 3 * number  # numbering of the exporter
+        weights[f"{name}.weight"] = _blocks(initializers[f"{first}"])
+        weights[f"{name}.bias"] = initializers[f"{first + 1}"]
+    out = initializers["model.seg_1.weight"]
+    channels = len(weights[f"{name}.bias"])
+    # The original input order is (channel, frequency); `ResNet34` uses the reverse.
+    halves = out.reshape(len(out), 2, channels, -1).transpose(0, 1, 3, 2)
+    weights["out.weight"] = halves.reshape(len(out), -1)
+    weights["out.bias"] = initializers["model.seg_1.bias"] - initializers["mean_vec"]
+    return {name: array.astype(np.float32) for name, array in weights.items()}
 
 
 def convert_pyannet(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

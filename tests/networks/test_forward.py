@@ -15,14 +15,17 @@ import pytest
 from sms_diar.errors import InvalidParameterError
 from sms_diar.networks import _reference
 from sms_diar.networks.campplus import (
-    _TAPS_TO_TILE,
     CampPlus,
-    _tiles_of,
     affine_relu,
     bias_relu_means,
     gated_taps,
 )
-from sms_diar.networks.conversion import convert_campplus, convert_pyannet
+from sms_diar.networks.conversion import (
+    convert_campplus,
+    convert_pyannet,
+    convert_resnet34,
+)
+from sms_diar.networks.planes import _TAPS_TO_TILE, _with_tiles, every_second
 from sms_diar.networks.pyannet import (
     FIELD,
     STEP,
@@ -31,6 +34,7 @@ from sms_diar.networks.pyannet import (
     normalise_leaky,
     pool_three,
 )
+from sms_diar.networks.resnet34 import SHORTEST, ResNet34
 
 LENGTHS = (3, 20, 201)  # 201 frames: 101 after halving, a part of 100 and one of 1
 
@@ -57,6 +61,11 @@ def campplus(tiny):
 
 
 @pytest.fixture(scope="module")
+def resnet34(tiny):
+    return ResNet34(convert_resnet34(weights_of(tiny, "resnet34")))
+
+
+@pytest.fixture(scope="module")
 def pyannet(tiny):
     return PyanNet(convert_pyannet(weights_of(tiny, "segmentation")))
 
@@ -70,11 +79,32 @@ def test_campplus_gives_the_recorded_vectors(tiny, campplus, row):
     assert error < 1e-5
 
 
+@pytest.mark.parametrize("row", range(3))
+def test_resnet34_gives_the_recorded_vectors(tiny, resnet34, row):
+    length = max(LENGTHS[row], SHORTEST)
+    frames, expected = tiny["frames"][:length], tiny["resnet34_vectors"][row]
+    vectors = resnet34.embed(np.stack([frames, frames]))
+    assert vectors.shape == (2, resnet34.dim) == (2, 5)
+    error = np.abs(vectors - expected).max() / np.linalg.norm(expected)
+    assert error < 1e-5
+
+
+@pytest.mark.parametrize("length", range(SHORTEST, SHORTEST + 9))
+def test_resnet34_is_its_reference_at_all_lengths_of_tiles(tiny, resnet34, length):
+    frames = tiny["frames"][: 2 * length].reshape(2, length, 80).astype(float)
+    weights = weights_of(tiny, "resnet34")
+    expected = [_reference.resnet34(weights, window) for window in frames]
+    np.testing.assert_allclose(resnet34.embed(frames), expected, atol=1e-5)
+
+
 def test_the_slow_networks_give_the_recorded_output(tiny):
     state, weights = weights_of(tiny, "campplus"), weights_of(tiny, "segmentation")
     for length, expected in zip(LENGTHS, tiny["vectors"], strict=True):
         vector = _reference.campplus(state, tiny["frames"][:length].astype(float))
         np.testing.assert_allclose(vector, expected, rtol=1e-9)
+    frames = tiny["frames"][:20].astype(float)
+    vector = _reference.resnet34(weights_of(tiny, "resnet34"), frames)
+    np.testing.assert_allclose(vector, tiny["resnet34_vectors"][1], rtol=1e-9)
     values = _reference.pyannet(weights, tiny["samples"].astype(float))
     np.testing.assert_allclose(values, tiny["log_probabilities"], rtol=1e-9)
 
@@ -92,6 +122,11 @@ def test_the_vector_of_a_window_does_not_depend_on_the_batch(tiny, campplus):
 def test_campplus_refuses_other_shapes(campplus, shape):
     with pytest.raises(InvalidParameterError, match=r"n_frames, 80\) with at least 3"):
         campplus.embed(np.zeros(shape))
+
+
+def test_resnet34_needs_two_frames_after_halving_three_times(resnet34):
+    with pytest.raises(InvalidParameterError, match="at least 9 frames"):
+        resnet34.embed(np.zeros((1, 8, 80)))
 
 
 def test_pyannet_gives_the_recorded_log_probabilities(tiny, pyannet):
@@ -171,8 +206,7 @@ def test_products_of_tiles_are_convolutions_over_time(length):
     rest = rng.standard_normal(frames.shape).astype(np.float32)
     bias = rng.standard_normal(c).astype(np.float32)
     taps = rng.standard_normal((c, 3))  # a filter for each channel
-    nothing = np.empty((0, 0, 0, 0), dtype=np.float32)
-    tiles = _tiles_of(nothing, bias, nothing, length, tiled(frames, n_tiles))
+    tiles = _with_tiles(tiled(frames, n_tiles), length).tiles
     assert not tiles[:, [0, -1]].any()
     products = np.einsum("pj,cj,prct->prct", _TAPS_TO_TILE, taps, tiles[:, 1:-1])
 
@@ -186,10 +220,15 @@ def test_products_of_tiles_are_convolutions_over_time(length):
     expected = np.maximum(expected, 0)
     plain = np.empty_like(tiled(frames, n_tiles))
     residual = tiled(rest, n_tiles)
-    after = _tiles_of(products.astype(np.float32), bias, residual, length, plain)
+    products = products.astype(np.float32)
+    after = _with_tiles(plain, length, products, bias, residual).tiles
     np.testing.assert_allclose(plain, tiled(expected, n_tiles), atol=1e-5)
-    again = _tiles_of(nothing, bias, nothing, length, plain.copy())
+    again = _with_tiles(plain.copy(), length).tiles
     np.testing.assert_array_equal(after, again)
+    halved, half = every_second(plain, length)
+    expected = expected[..., ::2]
+    assert half == expected.shape[3]
+    np.testing.assert_allclose(halved, tiled(expected, -(-half // 4)), atol=1e-5)
 
 
 @pytest.mark.compiled

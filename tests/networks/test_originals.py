@@ -9,6 +9,9 @@ kaldi-native-fbank 1.22.4, onnxruntime 1.31.1). Signals are those of the fixture
 - `campplus`: those frames less their mean, through class CAMPPlus (feat_dim=80,
   embedding_size=192) of 3D-Speaker's speakerlab/models/campplus in evaluation mode,
   with the weights of campplus_cn_en_common.pt.
+- `hamming`: as `filterbank`, with the window "hamming" and samples times 32768.
+- `resnet34`: such frames less their mean, through speaker_verification.onnx, run by
+  onnxruntime.
 - `segmentation`: segmentation-3.0.onnx run by onnxruntime on 10 s.
 """
 
@@ -32,19 +35,22 @@ def test_filterbanks_are_kaldis(originals, warble):
     assert found.shape == originals["filterbank"].shape == (38, 80)
     # The original computes in 32 bits, whose logarithms of small energies are rough.
     np.testing.assert_allclose(found, originals["filterbank"], atol=5e-4)
+    found = filterbank(warble(3, 0.4), FilterbankConfig(window="hamming"))
+    np.testing.assert_allclose(found, originals["hamming"], atol=5e-4)
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_campplus_gives_the_vectors_of_the_original(
-    stored_network, originals, warble, number
+@pytest.mark.parametrize("name", ["campplus", "resnet34"])
+def test_embedders_give_the_vectors_of_the_originals(
+    stored_network, originals, warble, name, number
 ):
-    stored_network("campplus")
+    stored_network(name)
     seconds = float(originals["seconds"][number])
     samples = warble(int(originals["seeds"][number]), seconds)
-    embedder = load_embedder("campplus")
+    embedder = load_embedder(name)
     whole = Segment("warble", 0.0, seconds)
     [found] = embedder.embed(ArraySamples(samples, 16000), [whole])
-    expected = originals["campplus"][number]
+    expected = originals[name][number]
     assert np.abs(found - expected).max() < 1e-5 * np.linalg.norm(expected)
 
 

@@ -126,6 +126,9 @@ def _show(networks: list[Stored], *, as_json: bool) -> None:
     heads = ("name", "size", "licence", "source", "state", "where")
     echo(Table(heads, tuple(rows), n_left=len(heads)).text().rstrip("\n"))
     for stored in networks:
+        network = stored.network
+        echo(f"{network.name}: {network.what} ({network.attribution})")
+    for stored in networks:
         if stored.problem:
             echo(f"{stored.path}: {stored.problem}")
 
