@@ -44,14 +44,16 @@ WRONG = {
         ("speakers", "runs=0"),
         ("embeddings", "source=data"),
     ],
-    "sre08": [
+    "sre": [
         ("corpus",),
         ("corpus", *TREE, "embeddings=b"),
         ("labels", "embeddings=b"),
+        ("year", *TREE, "year=2014"),
         ("model", *TREE, "model=m", "train=['d']"),
         ("methods", *TREE, "methods=['X']"),
         ("speakers", *TREE, "runs=0"),
     ],
+    "telephone": [("ldc",), ("corpora", "ldc=d", "corpora=['fisher']")],
     "synthetic": [("methods", "methods=['ms']")],
 }
 

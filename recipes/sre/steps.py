@@ -1,14 +1,14 @@
-"""The paper's corpus: from an LDC tree to a data directory of short segments.
+"""A NIST evaluation: from an LDC tree to segments, vectors, trials and a report.
 
 Keys say who speaks on which side of which conversation, a speech detector says when,
 and the paper's law gives the lengths of segments. The report has the tables of the
-speaker experiment. The printed rows are for the same corpus, so the report also names
-the i-vector model, which decides whether rows may be compared.
+speaker experiment, and the error rates of NIST's trials. The printed rows are for SRE
+2008, so the report also names the i-vector model, which decides whether rows may be
+compared.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,36 +16,45 @@ from typing import Any
 
 import numpy as np
 
+from sms_diar._files import write_text
 from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar._random import named_generator
-from sms_diar.errors import DataFormatError
+from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.experiment.stages import StageRun
 from sms_diar.features.extract import speech_of_recordings
 from sms_diar.features.vad import VadConfig
-from sms_diar.io.audio.recording import AudioSource
+from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
-    write_reco2dur,
     write_segments,
     write_spk2gender,
     write_spk2utt,
     write_utt2spk,
-    write_wav_scp,
 )
+from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring.backend import BackEnd
+from sms_diar.scoring.backend_plda import TrialTerms, phi_of, plda_of, trial_terms
+from sms_diar.scoring.backend_training import session_backend
 from sms_diar.types import Problem, Segment
 
 from .._common import speaker_report
 from .._common.extraction import ModelChoice, tell_problems
+from .._common.nist import EVALUATIONS, Evaluation, trial_figures
 from .._common.sessions import read_record
-from .corpus import Corpus, collect_corpus
+from .._common.sides import Corpus, collect_corpus, write_sides
 from .cuts import Cuts, SegmentLaw, cut_segments
-from .keys import Side
 
 DATA = "data"
+TRIAL_DATA = "trials"
 RECORD = "corpus.json"
+KEY = "key.json"
+SCORES = "scores"
+FIGURES = "trials.json"
 PAPER_SPEAKERS = 198
 GIVEN = "unknown, the vectors were given"
+
+_BLOCK = 1 << 15  # number of trials scored at once
 
 
 @dataclass(frozen=True)
@@ -54,27 +63,48 @@ class Tree:
 
     Parameters
     ----------
+    year : int
+        Year of the evaluation: 2008, 2010, 2012, 2016, 2018, 2019, 2020 or 2021.
     corpus : tuple of str
-        Folders of LDC's SRE 2008, searched to any depth. If two of them hold a file
-        of one name, the first folder counts, so list unpacked copies first.
+        Folders of LDC's discs, searched to any depth. If two of them hold a file of
+        one name, the first folder counts, so list unpacked copies first.
     keys : str
-        Folder with NIST_SRE08_KEYS.v0.1, if it is not in `corpus`.
+        Folder of NIST's answer keys, if it is not in `corpus`.
     condition : int
-        Common condition; 7 is English telephone speech in training and test.
+        Common condition, until 2012; 0: the usual one of the year (7, 5 and 2).
     gender : str
-        "m" or "f".
+        "m", "f" or "all"; empty: "m" in 2008, as in the paper, and "all" later.
+    where : tuple of str
+        Columns of the trial key that trials must have, as column=value, since 2016;
+        empty: as usual (2018: data_source=cmn2, 2019: test_set=eval).
     sides : str
-        "training" (short2), "test" (short3, target trials) or "both".
+        Sides cut into segments: of enrolment ("training"), of target trials ("test")
+        or "both".
+    trials : bool
+        Score NIST's trials too: equal error rate and minimum cost. Only with `corpus`.
     allow_missing : bool
         Continue without files that are missing or unreadable.
     """
 
+    year: int
     corpus: tuple[str, ...]
     keys: str
     condition: int
     gender: str
+    where: tuple[str, ...]
     sides: str
+    trials: bool
     allow_missing: bool
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Files and usual scoring of the year."""
+        if self.year not in EVALUATIONS:
+            raise ConfigError(
+                f"'year' must be one of {', '.join(map(str, EVALUATIONS))}, got "
+                f"{self.year}"
+            )
+        return EVALUATIONS[self.year]
 
 
 def write_data(
@@ -89,28 +119,28 @@ def write_data(
     """Write a data directory of segments of known speakers, and a record of it.
 
     The folder receives ``data`` (`wav.scp`, `segments`, `utt2spk`, `spk2utt`,
-    `spk2gender`, `reco2dur`) and ``corpus.json``. Speech is detected in whole sides.
-    The draws of a speaker do not depend on other speakers.
+    `spk2gender`, `reco2dur`), ``trials`` (whole sides, and the key of their trials) if
+    trials are scored, and ``corpus.json``. Speech is detected in whole sides. The draws
+    of a speaker do not depend on other speakers.
     """
     corpus = collect_corpus(
         tree.corpus,
+        year=tree.year,
         keys=tree.keys or None,
         condition=tree.condition,
         gender=tree.gender,
+        where=tree.where,
         sides=tree.sides,
+        with_trials=tree.trials,
         allow_missing=tree.allow_missing,
     )
     path = folder / DATA
-    path.mkdir(exist_ok=True)
-    write_wav_scp(
-        path / "wav.scp",
-        {side.id: _source(file, side) for side, file in corpus.audio.items()},
-    )
-    write_reco2dur(
-        path / "reco2dur", {side.id: time for side, time in corpus.durations.items()}
-    )
+    speakers_of = corpus.selection.speakers
+    write_sides(path, {s.id: s for s in speakers_of}, corpus.audio, corpus.durations)
+    if tree.trials:
+        _write_trials(folder / TRIAL_DATA, corpus)
     problems: list[Problem] = []
-    speech = _speech(DataDir(path), vad, problems, len(corpus.audio), progress)
+    speech = _speech(DataDir(path), vad, problems, len(speakers_of), progress)
     cuts = _cut(corpus, speech, law, seed)
     segments, speakers = _named(cuts)
     if not segments:
@@ -123,10 +153,9 @@ def write_data(
     write_utt2spk(path / "utt2spk", speakers)
     write_spk2utt(path / "spk2utt", speakers)
     genders = corpus.selection.genders
-    write_spk2gender(
-        path / "spk2gender",
-        {name: genders[name] for name in sorted(set(speakers.values()))},
-    )
+    named = sorted(set(speakers.values()))
+    if all(name in genders for name in named):
+        write_spk2gender(path / "spk2gender", {name: genders[name] for name in named})
     record = {
         **_described(corpus, speech, cuts),
         "missing": list(corpus.missing),
@@ -159,24 +188,107 @@ def write_report(
         named["embeddings"] = _corpus_words(corpus, settings)
         extractor, embedded = choice.description, choice.embedded
     n_speakers = read_record(run.before["prepare"])["corpus_speakers"]
-    words = {
-        "title": "NIST SRE 2008",
-        "extractor": extractor,
-        "comparison": _comparison(n_speakers, embedded=embedded),
-        "kinship": (
-            "the same corpus, but the demonstration model: our figures are a check "
-            "that the recipe runs"
-            if embedded
-            else "the same corpus"
-        ),
+    layout = EVALUATIONS[settings["year"]]
+    words = {"title": layout.title.partition(",")[0], "extractor": extractor}
+    if settings["year"] == 2008:
+        words |= {
+            "comparison": _comparison(n_speakers, embedded=embedded),
+            "kinship": (
+                "the same corpus, but the demonstration model: our figures are a check "
+                "that the recipe runs"
+                if embedded
+                else "the same corpus"
+            ),
+        }
+    scored = read_json(run.before[TRIAL_DATA] / FIGURES) if _scores(run) else None
+    speaker_report.write_report(run, printed, named, words, trials=scored)
+
+
+def _scores(run: StageRun) -> bool:
+    return TRIAL_DATA in run.before
+
+
+def _write_trials(folder: Path, corpus: Corpus) -> None:
+    """Write whole sides, and models and trials with indices of them."""
+    tested = {trial.model for trial in corpus.trials}
+    models = {name: corpus.models[name] for name in corpus.models if name in tested}
+    sides = dict.fromkeys(side for model in models.values() for side in model.sides)
+    sides |= dict.fromkeys(trial.side for trial in corpus.trials)
+    ordered = sorted(sides)
+    write_sides(folder, {s.id: s for s in ordered}, corpus.audio, corpus.durations)
+    key = {
+        "models": {n: [side.id for side in m.sides] for n, m in models.items()},
+        "trials": [[t.model, t.side.id, t.is_target] for t in corpus.trials],
     }
-    speaker_report.write_report(run, printed, named, words)
+    write_json(folder / KEY, key)
 
 
-def _source(file: Path, side: Side) -> AudioSource:
-    """Return a command as in Kaldi's recipes, which is never run here."""
-    place = shlex.quote(str(file.resolve()))
-    return AudioSource(f"sph2pipe -f wav -p -c {side.channel} {place} |")
+def write_scores(
+    folder: Path,
+    vectors: Path,
+    key: Path,
+    backend: BackEnd | None,
+    layout: Evaluation,
+    progress: Progress,
+) -> None:
+    """Score the trials; write scores (model, side, score) and error rates.
+
+    A model is the mean of the vectors of its sides. Without a back end, cosine scoring
+    is fitted to all sides. Trials of sides without a vector are skipped and counted.
+    """
+    embeddings = read_embeddings(vectors)
+    content = read_json(key)
+    row_of = {name: row for row, name in enumerate(embeddings.ids)}
+    scorer = backend or session_backend(embeddings.vectors)
+    phi = phi_of(scorer, embeddings.vectors)  # shape: (n_sides, q)
+    rows = {
+        name: [row_of[side] for side in sides if side in row_of]
+        for name, sides in content["models"].items()
+    }
+    rows = {name: chosen for name, chosen in rows.items() if chosen}
+    place = {name: index for index, name in enumerate(rows)}
+    kept = [t for t in content["trials"] if t[0] in place and t[1] in row_of]
+    if len({t[2] for t in kept}) < 2:
+        raise DataFormatError(
+            f"must hold target and nontarget trials of sides with speech, got "
+            f"{len(kept)} of one kind",
+            path=key,
+        )
+    means = np.array([phi[chosen].mean(axis=0) for chosen in rows.values()])
+    counts = np.array([len(chosen) for chosen in rows.values()])
+    if scorer.kind == "plda":
+        terms = trial_terms(
+            plda_of(scorer),
+            means,
+            phi,
+            n_enroll=counts,
+            normalize_length=bool(scorer.norm_weights.any()),
+        )
+    else:
+        terms = TrialTerms(scale_rows(means), np.zeros(len(means)), phi)
+    left = np.array([place[t[0]] for t in kept])
+    right = np.array([row_of[t[1]] for t in kept])
+    starts = range(0, len(kept), _BLOCK)
+    scores = np.concatenate(
+        [terms.pairs(left[i : i + _BLOCK], right[i : i + _BLOCK]) for i in starts]
+    )
+    lines = zip(kept, scores.tolist(), strict=True)
+    write_text(folder / SCORES, "".join(f"{t[0]} {t[1]} {s:.9g}\n" for t, s in lines))
+    truth = np.array([t[2] for t in kept])
+    record = {
+        "trials": len(kept),
+        "targets": int(truth.sum()),
+        "models": len(rows),
+        "sides": len(embeddings),
+        "skipped": len(content["trials"]) - len(kept),
+        "backend": "cosine, fitted to all sides" if backend is None else backend.kind,
+        "p_target": [cost.p_target for cost in layout.costs],
+        **trial_figures(scores, truth, layout.costs),
+    }
+    write_json(folder / FIGURES, record)
+    progress.say(
+        f"trials: EER {record['eer']:.2%}, minimum cost {record['min_cost']:.3f}"
+    )
 
 
 def _speech(
@@ -231,8 +343,8 @@ def _described(
     return {
         "speakers": sum(count > 0 for count in counts),
         "speakers_without_segments": [s for s, cut in cuts.items() if not cut.segments],
-        "sides": len(corpus.audio),
-        "hours": sum(corpus.durations.values()) / 3600.0,
+        "sides": len(corpus.selection.speakers),
+        "hours": sum(corpus.durations[s] for s in corpus.selection.speakers) / 3600.0,
         "hours_of_speech": heard / 3600.0,
         "segments": len(lengths),
         "segments_per_speaker": [float(np.mean(counts)), float(np.std(counts))],
@@ -244,10 +356,16 @@ def _described(
 
 def _corpus_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     mean, low, high = record["seconds_per_segment"]
-    gender = {"m": "male", "f": "female"}[settings["gender"]]
+    layout = EVALUATIONS[settings["year"]]
+    number = settings["condition"] or layout.condition
+    gender = settings["gender"] or layout.gender
+    parts = [
+        layout.title,
+        *([f"condition {number}"] if number else settings["where"] or layout.where),
+        {"m": "male", "f": "female", "all": "men and women"}[gender],
+    ]
     return (
-        f"I-vectors of NIST SRE 2008, short2-short3, condition "
-        f"{settings['condition']}, {gender}: {record['sides']} sides with "
+        f"I-vectors of {', '.join(parts)}: {record['sides']} sides with "
         f"{record['hours_of_speech']:.1f} h of speech; segments of {low:.2f} to "
         f"{high:.2f} s, {mean:.2f} s on average, {record['shortened']} of them "
         f"shortened and {record['dropped']} dropped for lack of room"
