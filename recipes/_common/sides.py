@@ -58,7 +58,7 @@ class Corpus:
 
 
 def list_files(folders: Folders) -> list[Path]:
-    """List all files in folders, at any depth; those of the first folder come first."""
+    """List all files in folders, at any depth, folder by folder."""
     return [
         path
         for folder in folders
@@ -101,10 +101,10 @@ def collect_corpus(
 
     `keys` is the folder of NIST's keys, if they are not in one of the others;
     `condition`, `gender` and `where` are passed to `chosen_trials`, `sides` to
-    `select_sides`. The sides of all selected trials are needed `with_trials`, or else
-    those of known speakers. Sides without readable audio are skipped if
-    `allow_missing`; the keys must always exist. Raises `MissingFileError` with a line
-    for everything that is missing.
+    `select_sides`. Needed are the sides of known speakers and, `with_trials`, the sides
+    of all selected trials. Sides without readable audio are skipped if `allow_missing`;
+    the keys must always exist. Raises `MissingFileError` with a line for everything
+    that is missing.
     """
     layout = EVALUATIONS[year]
     places = [*folders, *([keys] if keys else [])]

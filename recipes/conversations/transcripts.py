@@ -64,7 +64,7 @@ def read_callhome_calls(place: Place) -> list[Conversation]:
         raise MissingFileError(
             f"{place.data}: no transcripts such as en_4065.txt in a folder "
             f"{place.split} at any depth; 'data' names the folder of transcripts "
-            f"(LDC97T14, LDC96T16), 'audio' that of the speech (LDC97S42, LDC96S34)"
+            f"(LDC97T14, LDC96T16), 'audio' the folder of speech (LDC97S42, LDC96S34)"
         )
     names = place.wanted(files, place.data)
     turns = [turn for name in names for turn in scan_transcript(files[name], name)]

@@ -1,4 +1,4 @@
-"""Corpora of telephone speech as LDC ships them: who is on which side of which file.
+"""Corpora of telephone speech as LDC ships them: speakers of all sides.
 
 Two forms exist. Tables of calls have a line for each conversation, with both speakers;
 columns differ between corpora. For the SREs of 2004 to 2006, whose keys are scattered
@@ -205,7 +205,7 @@ def _voices(
     for channel, column in enumerate(layout.speakers, 1):
         speaker = row[column]
         if not speaker.isalnum():
-            continue  # nobody is known on this side
+            continue  # the speaker of this side is unknown
         gender = genders.get(speaker, "")
         if layout.genders:
             gender = _gender(row[layout.genders[channel - 1]])
