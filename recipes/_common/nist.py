@@ -310,7 +310,7 @@ def chosen_trials(
     sex = gender or layout.gender
     check_choice("chosen_trials", "gender", sex, GENDERS)
     wanted = dict(_parsed_column(text) for text in (where or layout.where))
-    kept = []
+    chosen = []
     for trial in trials:
         model = models.get(trial.model)
         if model is None or (number and number not in trial.conditions):
@@ -327,8 +327,8 @@ def chosen_trials(
             continue
         paths = (*model.paths, trial.path)
         if all(path.lower().endswith(layout.suffix) for path in paths):
-            kept.append(trial)
-    return kept
+            chosen.append(trial)
+    return chosen
 
 
 def select_sides(
@@ -392,10 +392,9 @@ def _speaker_names(
     owner: dict[Side, str] = {}
     for trial in trials:
         model = models[trial.model]
-        own = () if model.speaker else model.sides
-        for side in (*own, *((trial.side,) if trial.is_target else ())):
-            if model.speaker:
-                continue
+        if model.speaker:
+            continue
+        for side in (*model.sides, *((trial.side,) if trial.is_target else ())):
             pair = sorted(
                 (name_of(owner.setdefault(side, model.id)), name_of(model.id))
             )

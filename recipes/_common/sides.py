@@ -110,8 +110,8 @@ def collect_corpus(
     places = [*folders, *([keys] if keys else [])]
     missing = [f"folder {place}" for place in places if not Path(place).is_dir()]
     files = list_files(places)
-    found = {name: find_keys(files, name) for name in layout.files}
-    lacking = [name for name, paths in found.items() if not paths]
+    key_files = {name: find_keys(files, name) for name in layout.files}
+    lacking = [name for name, paths in key_files.items() if not paths]
     where_to = f"looked for in {some([str(place) for place in places])} and below"
     missing += [f"{name}, {where_to}" for name in lacking]
     audio = find_audio(files)
@@ -119,12 +119,12 @@ def collect_corpus(
         missing.append(f"SPHERE files (*.sph), {where_to}")
     if lacking:
         raise MissingFileError(complaint(layout.title, missing))
-    models = read_models(found[layout.models], layout)
+    models = read_models(key_files[layout.models], layout)
     if layout.speakers:
-        models = with_column(models, found[layout.speakers], "speaker")
+        models = with_column(models, key_files[layout.speakers], "speaker")
     if layout.genders:
-        models = with_column(models, found[layout.genders], "gender")
-    trial_key = found[layout.trial_key][0]
+        models = with_column(models, key_files[layout.genders], "gender")
+    trial_key = key_files[layout.trial_key][0]
     unknown: dict[str, None] = {}
     trials = chosen_trials(
         _noting(read_trial_key(trial_key, layout), models, unknown),
@@ -136,7 +136,7 @@ def collect_corpus(
     )
     if unknown and not layout.speakers:
         missing.append(
-            f"{len(unknown)} models in {found[layout.models][0]}: "
+            f"{len(unknown)} models in {key_files[layout.models][0]}: "
             f"{some(sorted(unknown))}"
         )
     selection = select_sides(models, trials, sides=sides)

@@ -69,10 +69,13 @@ def read_callhome_calls(place: Place) -> list[Conversation]:
     names = place.wanted(files, place.data)
     turns = [turn for name in names for turn in scan_transcript(files[name], name)]
     audio = {path.stem: path for path in reversed(_below(place.audio))}
-    found = combined(names, audio, turns, source=place.data, audio=place.audio)
+    conversations = combined(names, audio, turns, source=place.data, audio=place.audio)
     if not place.use_uem:
-        return found
-    return [replace(one, regions=(_transcribed(one),)) for one in found]
+        return conversations
+    return [
+        replace(conversation, regions=(_transcribed(conversation),))
+        for conversation in conversations
+    ]
 
 
 def read_rt(place: Place) -> list[Conversation]:
@@ -104,8 +107,8 @@ def read_rt(place: Place) -> list[Conversation]:
     source = (reference or stms)[0].parent
     names = place.wanted(known, source)
     files = _meeting_files(names, place)
-    found = combined(names, files, turns, source=source, audio=place.audio)
-    return with_regions(found, uems, path=place.data) if uems else found
+    conversations = combined(names, files, turns, source=source, audio=place.audio)
+    return with_regions(conversations, uems, path=place.data) if uems else conversations
 
 
 def read_icsi(place: Place) -> list[Conversation]:
@@ -244,10 +247,10 @@ def _times(attributes: Attributes, path: Path) -> tuple[float, float] | None:
     return (start, end) if 0.0 <= start < end < float("inf") else None
 
 
-def _transcribed(one: Conversation) -> Segment:
-    first = min(turn.segment.start for turn in one.turns)
-    last = max(turn.segment.end for turn in one.turns)
-    return Segment(one.recording, first, last)
+def _transcribed(conversation: Conversation) -> Segment:
+    first = min(turn.segment.start for turn in conversation.turns)
+    last = max(turn.segment.end for turn in conversation.turns)
+    return Segment(conversation.recording, first, last)
 
 
 def _below(folder: Path, suffixes: Sequence[str] = AUDIO_SUFFIXES) -> list[Path]:
@@ -268,10 +271,12 @@ def _folder_of(data: Path, name: str) -> Path:
 
 def _preferred(files: Sequence[Path], words: Iterable[str]) -> list[Path]:
     """Keep the files whose path has a word, for each word that any of them has."""
-    kept = list(files)
+    preferred = list(files)
     for word in words:
-        kept = [path for path in kept if word in str(path).lower()] or kept
-    return kept
+        preferred = [
+            path for path in preferred if word in str(path).lower()
+        ] or preferred
+    return preferred
 
 
 def _meeting_files(names: Sequence[str], place: Place) -> dict[str, Path]:
@@ -281,11 +286,13 @@ def _meeting_files(names: Sequence[str], place: Place) -> dict[str, Path]:
     audio = _below(place.audio)
     files, doubtful = {}, {}
     for name in names:
-        own = [path for path in audio if path.stem.startswith(name)]
-        chosen = [path for path in own if has_word(path)]
-        chosen = chosen or [path for path in own if path.stem == name]
+        candidates = [path for path in audio if path.stem.startswith(name)]
+        chosen = [path for path in candidates if has_word(path)]
+        chosen = chosen or [path for path in candidates if path.stem == name]
         if not chosen and place.microphone in DISTANT:
-            chosen = own  # a meeting with one distant microphone needs no name for it
+            chosen = (
+                candidates  # a meeting with one distant microphone needs no name for it
+            )
         if len(chosen) == 1:
             files[name] = chosen[0]
         elif chosen:

@@ -247,11 +247,11 @@ def write_scores(
     }
     rows = {name: chosen for name, chosen in rows.items() if chosen}
     place = {name: index for index, name in enumerate(rows)}
-    kept = [t for t in content["trials"] if t[0] in place and t[1] in row_of]
-    if len({t[2] for t in kept}) < 2:
+    scored = [t for t in content["trials"] if t[0] in place and t[1] in row_of]
+    if len({t[2] for t in scored}) < 2:
         raise DataFormatError(
             f"must hold target and nontarget trials of sides with speech, got "
-            f"{len(kept)} of one kind",
+            f"{len(scored)} of one kind",
             path=key,
         )
     means = np.array([phi[chosen].mean(axis=0) for chosen in rows.values()])
@@ -266,21 +266,21 @@ def write_scores(
         )
     else:
         terms = TrialTerms(scale_rows(means), np.zeros(len(means)), phi)
-    left = np.array([place[t[0]] for t in kept])
-    right = np.array([row_of[t[1]] for t in kept])
-    starts = range(0, len(kept), _BLOCK)
+    left = np.array([place[t[0]] for t in scored])
+    right = np.array([row_of[t[1]] for t in scored])
+    starts = range(0, len(scored), _BLOCK)
     scores = np.concatenate(
         [terms.pairs(left[i : i + _BLOCK], right[i : i + _BLOCK]) for i in starts]
     )
-    lines = zip(kept, scores.tolist(), strict=True)
+    lines = zip(scored, scores.tolist(), strict=True)
     write_text(folder / SCORES, "".join(f"{t[0]} {t[1]} {s:.9g}\n" for t, s in lines))
-    truth = np.array([t[2] for t in kept])
+    truth = np.array([t[2] for t in scored])
     record = {
-        "trials": len(kept),
+        "trials": len(scored),
         "targets": int(truth.sum()),
         "models": len(rows),
         "sides": len(embeddings),
-        "skipped": len(content["trials"]) - len(kept),
+        "skipped": len(content["trials"]) - len(scored),
         "backend": "cosine, fitted to all sides" if backend is None else backend.kind,
         "p_target": [cost.p_target for cost in layout.costs],
         **trial_figures(scores, truth, layout.costs),

@@ -112,21 +112,21 @@ def stages(config: Config) -> list[Stage]:
 
 def write_lists(run: StageRun, config: Config) -> None:
     """Check all corpora, and then write a data directory of each."""
-    found: dict[str, Sides] = {}
+    collected: dict[str, Sides] = {}
     missing: list[str] = []
     with run.progress.track("corpora", len(config.corpora)) as advance:
         for name in config.corpora:
-            found[name], problems = collect(name, config)
+            collected[name], problems = collect(name, config)
             missing += [f"{LAYOUTS[name].title}: {line}" for line in problems]
             advance()
     if missing and not config.allow_missing:
         raise MissingFileError(complaint("telephone speech", missing))
-    if not any(sides.voices for sides in found.values()):
+    if not any(sides.voices for sides in collected.values()):
         raise MissingFileError(complaint("telephone speech", missing or ["all sides"]))
     records = {}
     for name in LAYOUTS:  # an earlier run may have written more of them
         shutil.rmtree(run.folder / name, ignore_errors=True)
-    for name, sides in found.items():
+    for name, sides in collected.items():
         if not sides.voices:
             continue
         ids = {
@@ -206,10 +206,10 @@ def _voices(layout: Calls | Listed, files: list[Path], config: Config) -> list[V
             )
         return list(read_speaker_list(path, layout.key))
     paths = {table: find_keys(files, table) for table in layout.files}
-    lacking = [table for table, found in paths.items() if not found]
+    lacking = [table for table, matches in paths.items() if not matches]
     if lacking:
         raise MissingFileError(f"tables {', '.join(lacking)}")
-    return list(read_calls({t: found[0] for t, found in paths.items()}, layout))
+    return list(read_calls({t: files[0] for t, files in paths.items()}, layout))
 
 
 def _folder(roots: Sequence[str], number: str) -> Path | None:

@@ -15,6 +15,7 @@ from sms_diar.io.kaldi.data_dir import list_recordings
 from sms_diar.pipeline.memory import PROGRAM, shown_size, training_memory
 
 if TYPE_CHECKING:
+    from sms_diar.features.front_end import FrontEnd
     from sms_diar.pipeline.train.extraction import Speech
     from sms_diar.pipeline.train.ivectors import IvectorSettings
 
@@ -85,30 +86,34 @@ def training_cost(
 
     See `train_ivectors` for the arguments.
     """
-    front_end = speech[0].front_end
     lengths = [length for part in speech for length in _lengths(part, channel)]
-    seconds = sum(lengths)
-    frames = round(seconds / front_end.grid.shift)
+    hours = sum(lengths) / 3600.0
+    return cost_of(hours, len(lengths), speech[0].front_end, settings, workers=workers)
+
+
+def cost_of(
+    hours: float,
+    segments: int,
+    front_end: FrontEnd,
+    settings: IvectorSettings,
+    *,
+    workers: int = 1,
+) -> TrainingCost:
+    """Predict the cost of training on so many hours in so many segments."""
+    frames = round(3600.0 * hours / front_end.grid.shift)
     c, r, dim = settings.n_components, settings.rank, front_end.dim
-    width = dim * dim if settings.covariance == "full" else dim
+    is_full = settings.covariance == "full"
     passes = count_component_passes(c, n_iter=settings.ubm_iter) + c  # and statistics
     products = c * r * (r + 2 * dim) * (settings.tv_iter + 1)
-    memory = training_memory(
-        len(lengths),
-        dim,
-        c,
-        r,
-        full=settings.covariance == "full",
-        workers=workers,
-    )
+    memory = training_memory(segments, dim, c, r, full=is_full, workers=workers)
     return TrainingCost(
-        seconds / 3600.0,
-        len(lengths),
+        hours,
+        segments,
         4 * frames * dim,
         memory + PROGRAM,
-        FEATURES * seconds / 3600.0
-        + GAUSSIAN * frames * width * passes
-        + SUBSPACE * len(lengths) * products,
+        FEATURES * hours
+        + GAUSSIAN * frames * dim * (dim if is_full else 1) * passes
+        + SUBSPACE * segments * products,
     )
 
 

@@ -35,24 +35,24 @@ def test_lengths_come_from_segments_or_files(speech):
     # 1.5 + 2.0 + 2.0 = 5.5 s: 550 frames at 10 ms. Four components take one iteration
     # with one Gaussian, 4 with two and 10 with four, and one pass for the statistics:
     # 1 + 8 + 40 + 4 = 53. T takes 3 iterations and a look at 3 segments.
-    found = training_cost(speech, SETTINGS)
+    predicted = training_cost(speech, SETTINGS)
     dim = FrontEnd().dim
-    assert found.hours == pytest.approx(5.5 / 3600.0)
-    assert (found.segments, found.disk) == (3, 4 * 550 * dim)
-    assert found.memory == training_memory(3, dim, 4, 2) + PROGRAM
+    assert predicted.hours == pytest.approx(5.5 / 3600.0)
+    assert (predicted.segments, predicted.disk) == (3, 4 * 550 * dim)
+    assert predicted.memory == training_memory(3, dim, 4, 2) + PROGRAM
     seconds = (
         cost.FEATURES * 5.5 / 3600.0
         + cost.GAUSSIAN * 550 * dim * 53
         + cost.SUBSPACE * 3 * (4 * 2 * (2 + 2 * dim)) * 4
     )
-    assert found.cpu == pytest.approx(seconds)
+    assert predicted.cpu == pytest.approx(seconds)
 
 
 def test_recordings_of_unknown_length_are_not_counted(speech):
     (speech[1].data.path / "x.wav").unlink()
-    found = training_cost(speech, SETTINGS)
-    assert found.hours == pytest.approx(3.5 / 3600.0)
-    assert found.segments == 3
+    predicted = training_cost(speech, SETTINGS)
+    assert predicted.hours == pytest.approx(3.5 / 3600.0)
+    assert predicted.segments == 3
 
 
 @pytest.mark.parametrize(
