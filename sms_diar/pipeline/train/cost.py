@@ -23,11 +23,11 @@ LONG = 60.0
 """Predicted seconds above which the cost is shown."""
 
 # Processor seconds of one core, measured by scripts/bench-training.
-FEATURES = 15.0
+FEATURES = 6.5
 """Per hour of audio: decoding, speech detection, and features, read twice."""
-GAUSSIAN = 0.9e-9
+GAUSSIAN = 0.47e-9
 """Per frame, component and dimension of an iteration for the background model."""
-SUBSPACE = 0.6e-9
+SUBSPACE = 0.3e-9
 """Per segment and multiplication of an iteration for T."""
 
 
