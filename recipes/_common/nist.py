@@ -16,7 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,6 +34,7 @@ from sms_diar.types import BoolArray, FloatArray
 SIDES = ("both", "training", "test")
 GENDERS = ("m", "f", "all")
 
+_GENDERS = {sex: {"gender": sex} for sex in ("f", "m", "")}
 _CHANNELS = {"a": 1, "b": 2, "1": 1, "2": 2}
 _SUFFIX = re.compile(r"\.(sph|wav|flac)$", re.IGNORECASE)
 _NOT_SCORED = "NOT_SCORED"  # speaker of a model of 2010 that is in no scored trial
@@ -327,7 +330,9 @@ def chosen_trials(
             continue
         paths = (*model.paths, trial.path)
         if all(path.lower().endswith(layout.suffix) for path in paths):
-            chosen.append(trial)
+            # There may be millions of trials, and no other column is used later.
+            known = _GENDERS[trial.columns.get("gender", "")]
+            chosen.append(replace(trial, columns=known))
     return chosen
 
 
@@ -509,16 +514,17 @@ def _trial(fields: Sequence[str], layout: Evaluation) -> Trial | None:
     if layout.has_scored and rest[0].upper() == "N":
         return None
     holds = (number for number, flag in enumerate(flags, 1) if flag.upper() == "Y")
-    return Trial(check_id(model), side, is_target, frozenset(holds), path=segment)
+    conditions = frozenset(holds)
+    return Trial(intern(check_id(model)), side, is_target, conditions, path=segment)
 
 
 def _named_trial(heads: Sequence[str], fields: Sequence[str]) -> Trial:
     row = _row(heads, fields)
-    segment = row.pop("segmentid")
+    segment = intern(row.pop("segmentid"))
     if "gender" in row:
         row["gender"] = _gender(row["gender"])
     return Trial(
-        check_id(row.pop("modelid")),
+        intern(check_id(row.pop("modelid"))),
         _side(segment, row.pop("side", "a")),
         _is_target(row.pop("targettype")),
         columns=row,
@@ -539,6 +545,7 @@ def _gender(text: str) -> str:
     return text.lower()[0]
 
 
+@lru_cache(maxsize=1 << 18)
 def _side(segment: str, channel: str) -> Side:
     name = _SUFFIX.sub("", PurePosixPath(segment).name)
     if not name or channel.lower() not in _CHANNELS:

@@ -37,7 +37,7 @@ from .._common.settings import (
 )
 from .._common.speaker_report import table_stages
 from .cuts import SegmentLaw
-from .steps import DATA, KEY, TRIAL_DATA, Tree, write_data, write_report, write_scores
+from .steps import DATA, TRIAL_DATA, Tree, write_data, write_report, write_scores
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 
@@ -142,10 +142,9 @@ def stages(config: Config) -> list[Stage]:
         write_scores(
             run.folder,
             run.before["trial-ivectors"] / extraction.IVECTORS,
-            run.before["corpus"] / TRIAL_DATA / KEY,
+            run.before["corpus"] / TRIAL_DATA,
             load_backend(backend_path(run.before["prepare"])),
             config.evaluation,
-            run.progress,
         )
 
     def prepare(run: StageRun) -> None:

@@ -32,6 +32,7 @@ from sms_diar.io.kaldi.tables import (
     write_spk2utt,
     write_utt2spk,
 )
+from sms_diar.io.kaldi.trials import read_trials
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import TrialTerms, phi_of, plda_of, trial_terms
@@ -48,7 +49,8 @@ from .cuts import Cuts, SegmentLaw, cut_segments
 DATA = "data"
 TRIAL_DATA = "trials"
 RECORD = "corpus.json"
-KEY = "key.json"
+ENROLMENT = "enrolment"
+TRIALS = "trials"
 SCORES = "scores"
 FIGURES = "trials.json"
 PAPER_SPEAKERS = 198
@@ -209,86 +211,86 @@ def _scores(run: StageRun) -> bool:
 
 
 def _write_trials(folder: Path, corpus: Corpus) -> None:
-    """Write whole sides, and models and trials with indices of them."""
+    """Write whole sides, the sides of each model, and a Kaldi list of trials."""
     tested = {trial.model for trial in corpus.trials}
     models = {name: corpus.models[name] for name in corpus.models if name in tested}
     sides = dict.fromkeys(side for model in models.values() for side in model.sides)
     sides |= dict.fromkeys(trial.side for trial in corpus.trials)
     ordered = sorted(sides)
     write_sides(folder, {s.id: s for s in ordered}, corpus.audio, corpus.durations)
-    key = {
-        "models": {n: [side.id for side in m.sides] for n, m in models.items()},
-        "trials": [[t.model, t.side.id, t.is_target] for t in corpus.trials],
-    }
-    write_json(folder / KEY, key)
+    enrolment = [" ".join([n, *(s.id for s in m.sides)]) for n, m in models.items()]
+    write_text(folder / ENROLMENT, "\n".join(enrolment) + "\n")
+    answers = {True: "target", False: "nontarget"}
+    lines = (f"{t.model} {t.side.id} {answers[t.is_target]}\n" for t in corpus.trials)
+    write_text(folder / TRIALS, "".join(lines))
 
 
 def write_scores(
     folder: Path,
     vectors: Path,
-    key: Path,
+    data: Path,
     backend: BackEnd | None,
     layout: Evaluation,
-    progress: Progress,
 ) -> None:
-    """Score the trials; write scores (model, side, score) and error rates.
+    """Score the trials of `data`; write scores (model, side, score) and error rates.
 
     A model is the mean of the vectors of its sides. Without a back end, cosine scoring
     is fitted to all sides. Trials of sides without a vector are skipped and counted.
     """
     embeddings = read_embeddings(vectors)
-    content = read_json(key)
-    row_of = {name: row for row, name in enumerate(embeddings.ids)}
     scorer = backend or session_backend(embeddings.vectors)
-    phi = phi_of(scorer, embeddings.vectors)  # shape: (n_sides, q)
-    rows = {
+    phi = phi_of(scorer, embeddings.vectors)  # shape: (n_vectors, q)
+    row_of = {name: row for row, name in enumerate(embeddings.ids)}
+    lines = (data / ENROLMENT).read_text(encoding="utf-8").splitlines()
+    models = {
         name: [row_of[side] for side in sides if side in row_of]
-        for name, sides in content["models"].items()
+        for name, *sides in map(str.split, lines)
     }
-    rows = {name: chosen for name, chosen in rows.items() if chosen}
-    place = {name: index for index, name in enumerate(rows)}
-    scored = [t for t in content["trials"] if t[0] in place and t[1] in row_of]
-    if len({t[2] for t in scored}) < 2:
+    sides = tuple(DataDir(data).audio)
+    trials = read_trials(data / TRIALS, tuple(models), sides)
+    counts = np.array([len(rows) for rows in models.values()])  # shape: (n_models,)
+    vector_of = np.array([row_of.get(side, -1) for side in sides])
+    usable = (counts[trials.rows] > 0) & (vector_of[trials.columns] >= 0)
+    left, right = trials.rows[usable], trials.columns[usable]
+    truth = np.asarray(trials.is_target, dtype=np.bool_)[usable]
+    if not truth.any() or truth.all():
         raise DataFormatError(
             f"must hold target and nontarget trials of sides with speech, got "
-            f"{len(scored)} of one kind",
-            path=key,
+            f"{len(truth)} of one kind",
+            path=data / TRIALS,
         )
-    means = np.array([phi[chosen].mean(axis=0) for chosen in rows.values()])
-    counts = np.array([len(chosen) for chosen in rows.values()])
+    means = np.array(
+        [phi[rows or [0]].mean(axis=0) for rows in models.values()]
+    )  # shape: (n_models, q); without vectors any will do
     if scorer.kind == "plda":
         terms = trial_terms(
             plda_of(scorer),
             means,
             phi,
-            n_enroll=counts,
+            n_enroll=np.maximum(counts, 1),
             normalize_length=bool(scorer.norm_weights.any()),
         )
     else:
         terms = TrialTerms(scale_rows(means), np.zeros(len(means)), phi)
-    left = np.array([place[t[0]] for t in scored])
-    right = np.array([row_of[t[1]] for t in scored])
-    starts = range(0, len(scored), _BLOCK)
+    blocks = [slice(i, i + _BLOCK) for i in range(0, len(left), _BLOCK)]
     scores = np.concatenate(
-        [terms.pairs(left[i : i + _BLOCK], right[i : i + _BLOCK]) for i in starts]
+        [terms.pairs(left[block], vector_of[right[block]]) for block in blocks]
     )
-    lines = zip(scored, scores.tolist(), strict=True)
-    write_text(folder / SCORES, "".join(f"{t[0]} {t[1]} {s:.9g}\n" for t, s in lines))
-    truth = np.array([t[2] for t in scored])
+    names = tuple(models)
+    rows = zip(left.tolist(), right.tolist(), scores.tolist(), strict=True)
+    text = "".join(f"{names[i]} {sides[j]} {score:.9g}\n" for i, j, score in rows)
+    write_text(folder / SCORES, text)
     record = {
-        "trials": len(scored),
+        "trials": len(scores),
         "targets": int(truth.sum()),
-        "models": len(rows),
+        "models": int(np.count_nonzero(counts)),
         "sides": len(embeddings),
-        "skipped": len(content["trials"]) - len(scored),
+        "skipped": len(trials.rows) - len(scores),
         "backend": "cosine, fitted to all sides" if backend is None else backend.kind,
         "p_target": [cost.p_target for cost in layout.costs],
         **trial_figures(scores, truth, layout.costs),
     }
     write_json(folder / FIGURES, record)
-    progress.say(
-        f"trials: EER {record['eer']:.2%}, minimum cost {record['min_cost']:.3f}"
-    )
 
 
 def _speech(
