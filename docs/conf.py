@@ -138,7 +138,7 @@ PAGES = {
         f"recipes/{name}": f"/use/recipe-{name}.md"
         for name in (
             *("callhome", "conversations", "digits"),
-            *("speakers", "sre08", "synthetic"),
+            *("speakers", "sre", "synthetic", "telephone"),
         )
     },
 }

@@ -226,6 +226,7 @@ def write_ivectors(
     segments: Mapping[str, Segment] | None = None,
     channel: int | None = None,
     allow_commands: bool = False,
+    detect: bool = False,
     workers: int,
     progress: Progress,
 ) -> None:
@@ -233,15 +234,18 @@ def write_ivectors(
 
     The folder receives the vectors, the back end of the model if it has one, and a
     record, which lists unreadable recordings; they are skipped. `segments` replaces
-    the segments of `data`.
+    the segments of `data`. With `detect`, segments are whole recordings with pauses,
+    in which speech is detected as in the training of the model.
     """
     for name in (BACKEND, MODEL):  # left by an earlier run with another model
         (folder / name).unlink(missing_ok=True)
     unused: list[Problem] = []
     model = choice.obtain(folder, problems=unused, workers=workers, progress=progress)
     tell_problems([f"{problem} (training)" for problem in unused], progress)
-    # Speech was detected in whole recordings; segments are too short for that.
-    front_end = replace(front_end_of(model.extractor), vad=VadConfig(method="none"))
+    front_end = front_end_of(model.extractor)
+    if not detect:
+        # Speech was detected in whole recordings; segments are too short for that.
+        front_end = replace(front_end, vad=VadConfig(method="none"))
     if choice.cmvn:
         front_end = replace(front_end, cmvn=replace(front_end.cmvn, method=choice.cmvn))
     problems: list[Problem] = []

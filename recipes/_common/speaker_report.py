@@ -144,12 +144,14 @@ def write_report(
     printed_path: Path,
     settings: dict[str, Any],
     words: Mapping[str, str] | None = None,
+    *,
+    trials: Mapping[str, Any] | None = None,
 ) -> None:
     """Write results.json, the tables, the curves and the text for the terminal.
 
     `words` may have a "title" and the name of the "extractor" and, for the paper's own
     corpus, a text on the "comparison" with the printed rows and a short form of it for
-    the terminal ("kinship").
+    the terminal ("kinship"). `trials` are figures of verification, if there are any.
     """
     record = {**read_record(run.before["prepare"]), **(words or {})}
     summary = read_json(run.before["sessions"] / SUMMARY)
@@ -160,6 +162,7 @@ def write_report(
         "sessions": groups,
         "total": _total(groups),
         "total_at": _total_at(groups),
+        **({} if trials is None else {"trials": dict(trials)}),
     }
     write_json(run.folder / "results.json", results)
     write_text(run.folder / "table.csv", speaker_text.tidy_table(groups).csv())

@@ -97,6 +97,14 @@ def sessions_table(groups: Groups) -> Table:
     return Table(heads, tuple(body), n_left=0)
 
 
+def trials_table(figures: Mapping[str, Any]) -> Table:
+    """Return error rate and minimum costs of trials in one row."""
+    heads = ["EER %", *(f"min DCF ({p:g})" for p in figures["p_target"]), "mean"]
+    values = [f"{100 * figures['eer']:.2f}"]
+    values += [f"{value:.4f}" for value in (*figures["min_dcf"], figures["min_cost"])]
+    return Table(tuple(heads), (tuple(values),), n_left=0)
+
+
 def thresholds_table(groups: Groups, values: Sequence[float]) -> Table:
     """Return K/G at other merging thresholds."""
     body = [
@@ -231,6 +239,18 @@ def _source_words(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str
     )
 
 
+def _trial_words(figures: Mapping[str, Any]) -> str:
+    skipped = f" ({figures['skipped']} skipped)" if figures["skipped"] else ""
+    return (
+        f"NIST's trials: {figures['trials']}{skipped}, {figures['targets']} of them "
+        f"targets; {figures['models']} models, {figures['sides']} whole sides, "
+        f"{figures['backend']} scores. A cost is divided by the cost of the better "
+        f"constant decision; in brackets is the probability of a target. Trials have "
+        f"equal weight: NIST's weights of known impostors (2012) and of partitions "
+        f"(since 2016) are not applied."
+    )
+
+
 def _repeated_words(groups: Mapping[str, Any]) -> str:
     sizes = [n for n, g in groups.items() if g["wins"] and g["wins"]["p"] is None]
     if not sizes:
@@ -276,6 +296,12 @@ def markdown(results: Mapping[str, Any]) -> str:
             f"Sessions in which {OURS} has a higher K than {OTHER}, with the p-value "
             f"of a two-sided sign test without the ties.{_repeated_words(groups)}\n",
             contests_table(groups, results["total"]).markdown(),
+        ]
+    if "trials" in results:
+        parts += [
+            "## Trials\n",
+            f"{_trial_words(results['trials'])}\n",
+            trials_table(results["trials"]).markdown(),
         ]
     parts += [
         "## The paper's rows\n",
@@ -353,6 +379,9 @@ def terminal(results: Mapping[str, Any], folder: Path) -> str:
     if any(group["wins"] for group in groups.values()):
         lines += [f"K of {OURS} against {OTHER}, session by session:", ""]
         lines.append(contests_table(groups, total).plain())
+    if "trials" in results:
+        lines += [*textwrap.wrap(_trial_words(results["trials"]), 88), ""]
+        lines.append(trials_table(results["trials"]).plain())
     lines.append(f"Tables and curves: {folder}")
     if settings["figures"]:
         lines.append(f"Picture: {folder.parent / 'view' / 'view.png'}")

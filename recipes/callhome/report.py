@@ -106,7 +106,24 @@ def _source_words(results: Mapping[str, Any]) -> str:
 
 
 def _rules(results: Mapping[str, Any]) -> str:
-    return f"Scored: {'; '.join(results['rules'])}."
+    return f"Scored: {'; '.join(results['rules'])}.{_halves(results)}"
+
+
+def _halves(results: Mapping[str, Any]) -> str:
+    halves = results["clusters"]["halves"]
+    if not halves:
+        return ""
+    adapted = results["stamp"]["settings"]["adapt"]
+    parts = ["a PLDA model adapted to it"] if adapted else []
+    if halves[0]["threshold"] is not None:
+        values = " and ".join(f"{half['threshold']:g}" for half in halves)
+        parts.append(f"the best threshold on it ({values})")
+    used = " and ".join(parts) or "nothing from it"
+    sizes = " and ".join(str(half["recordings"]) for half in halves)
+    return (
+        f' Two halves of {sizes} recordings, each clustered with {used}, where "it" is '
+        f"the other half."
+    )
 
 
 def _left_out(results: Mapping[str, Any]) -> list[str]:

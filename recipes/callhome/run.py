@@ -13,10 +13,12 @@ The answer is in exp/callhome/report, the turns in exp/callhome/cluster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sms_diar.clustering.methods import MethodOptions, check_options
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.io.kaldi.data_dir import DataDir
@@ -70,6 +72,14 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
         "reference" (an oracle).
     max_gap : float
         Bridge pauses of one speaker up to this many seconds.
+    halves : tuple of str
+        Two data directories that share out the recordings of `data`, such as
+        data/callhome1 and data/callhome2 of Kaldi; empty: no halves.
+    adapt : bool
+        Adapt the PLDA model of each half to the other half, without its labels.
+    thresholds : tuple of float
+        Thresholds of `method` (ahc): each half uses the one with the lowest DER on the
+        other half; empty: the default of the method.
     windows : WindowLayout
         Windows.
     vad : SpeechSettings
@@ -87,6 +97,9 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
     vad_labels: str
     speakers: str
     max_gap: float
+    halves: tuple[str, ...]
+    adapt: bool
+    thresholds: tuple[float, ...]
     windows: WindowLayout
     vad: SpeechSettings
 
@@ -109,6 +122,17 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
                 f"'vad_labels' must be a folder if, and only if, 'speech' is labels, "
                 f"got {self.vad_labels!r} with {self.speech!r}"
             )
+        if len(self.halves) not in (0, 2):
+            raise ConfigError(
+                f"'halves' must be two data directories or none, got {len(self.halves)}"
+            )
+        for name in ("adapt", "thresholds"):
+            if getattr(self, name) and not self.halves:
+                raise ConfigError(
+                    f"'{name}' must be given with 'halves', got it without"
+                )
+        if self.thresholds:
+            check_options(self.method, MethodOptions(threshold=self.thresholds[0]))
         BackendFiles.__post_init__(self)
         ClusterSettings.__post_init__(self)
 
@@ -124,10 +148,31 @@ class Config(ModelSettings, ClusterSettings, BackendFiles):
         """Return the reference turns of the recordings in `data`."""
         return diarization.read_turns(self.reference, DataDir(Path(self.data)).audio)
 
+    @property
+    def rules(self) -> dict[str, Any]:
+        """Return the arguments that score turns."""
+        return {"uem": self.uem, "collar": self.collar, "overlap": self.overlap}
+
+    def folds(self) -> diarization.Folds | None:
+        """Return the two halves, if there are any."""
+        if not self.halves:
+            return None
+        reference = self.turns()
+
+        def der(turns: Sequence[Turn], names: frozenset[str]) -> float:
+            true = [turn for turn in reference if turn.segment.recording in names]
+            evaluation = diarization.score_turns(true, turns, **self.rules)
+            return float(evaluation.overall["der"] or 0.0)
+
+        names = DataDir(Path(self.data)).audio
+        halves = diarization.read_halves(self.halves, names)
+        return diarization.Folds(halves, self.adapt, self.thresholds, der)
+
 
 def stages(config: Config) -> list[Stage]:
     """Declare the stages; each names the settings it depends on."""
     data = DataDir(Path(config.data))
+    folds = config.folds()
 
     def speech(run: StageRun) -> None:
         method = config.speech if config.speech in ("energy", "neural") else "none"
@@ -170,6 +215,7 @@ def stages(config: Config) -> list[Stage]:
             transform=config.transform,
             counts=counts,
             max_gap=config.max_gap,
+            folds=folds,
             progress=run.progress,
         )
 
@@ -177,9 +223,7 @@ def stages(config: Config) -> list[Stage]:
         evaluation = diarization.score_turns(
             config.turns(),
             run.before["cluster"] / diarization.RTTM,
-            uem=config.uem,
-            collar=config.collar,
-            overlap=config.overlap,
+            **config.rules,
         )
         diarization_report.write_scores(run.folder, evaluation)
 
@@ -203,6 +247,7 @@ def stages(config: Config) -> list[Stage]:
 
 def _inputs(config: Config) -> dict[str, dict[str, Any]]:
     """Return everything that stages depend on, including contents of files."""
+    rules = {**config.rules, "uem": _digests(config.uem)}
     return {
         "speech": {
             "wav.scp": file_digest(Path(config.data) / "wav.scp"),
@@ -218,12 +263,12 @@ def _inputs(config: Config) -> dict[str, dict[str, Any]]:
             "speakers": config.speakers,
             "max_gap": config.max_gap,
             "files": config.backend_digests(),
+            "halves": [file_digest(Path(half) / "wav.scp") for half in config.halves],
+            "adapt": config.adapt,
+            "thresholds": list(config.thresholds),
+            **(rules if config.thresholds else {}),
         },
-        "score": {
-            "uem": _digests(config.uem),
-            "collar": config.collar,
-            "overlap": config.overlap,
-        },
+        "score": rules,
     }
 
 

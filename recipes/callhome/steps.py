@@ -7,9 +7,10 @@ of their vectors, labels, and RTTM.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, cast
 
 from sms_diar._json import write_json
 from sms_diar._progress import Progress
@@ -37,10 +38,11 @@ from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarizatio
 from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.pipeline.cluster.result import Clustering
 from sms_diar.pipeline.train.models import choose_backend
+from sms_diar.pipeline.train.plda import adapt_backend
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.timeline.windows import WindowLayout, windows_of_regions
-from sms_diar.types import Problem, Segment, Turn
+from sms_diar.types import EmbeddingSet, Problem, Segment, Turn
 
 from .._common.extraction import tell_problems
 
@@ -98,13 +100,17 @@ class ClusterSettings:
         )
 
     def build(
-        self, backend: BackEnd | None, num_speakers: int | None = None
+        self,
+        backend: BackEnd | None,
+        num_speakers: int | None = None,
+        *,
+        threshold: float | None = None,
     ) -> SpeakerEstimator:
         """Make the estimator."""
         return build_method(
             self.method,
             backend,
-            options=self.options,
+            options=replace(self.options, threshold=threshold),
             seed=self.seed,
             num_speakers=num_speakers,
         )
@@ -191,6 +197,73 @@ def write_windows(
     tell_problems([str(problem) for problem in problems], progress)
 
 
+@dataclass(frozen=True)
+class Folds:
+    """Halves of a corpus, each of which is clustered with settings from the other.
+
+    Parameters
+    ----------
+    halves : tuple of set of str
+        Recordings of the two halves.
+    adapt : bool
+        Adapt the PLDA model to the vectors of the other half, without labels.
+    thresholds : tuple of float
+        Thresholds of which the best one on the other half is used; empty: none.
+    der : callable
+        Function that scores turns of some recordings; needed for `thresholds`.
+    """
+
+    halves: tuple[frozenset[str], frozenset[str]]
+    adapt: bool
+    thresholds: tuple[float, ...]
+    der: Callable[[Sequence[Turn], frozenset[str]], float]
+
+    def scorers(
+        self, backend: BackEnd | None, vectors: EmbeddingSet, recordings: Sequence[str]
+    ) -> tuple[BackEnd | None, BackEnd | None]:
+        """Return the back end of each half; `recordings` are those of the vectors."""
+        if not self.adapt:
+            return backend, backend
+        if backend is None or backend.kind != "plda":
+            raise ConfigError(
+                "'adapt' must be false without a PLDA model, got true; the i-vector "
+                "model has no back end, or it scores by cosine"
+            )
+        adapted = []
+        for other in reversed(self.halves):
+            rows = [row for row, name in enumerate(recordings) if name in other]
+            result = adapt_backend(backend, backend, vectors.select(rows))
+            adapted.append(cast("BackEnd", result))
+        return adapted[0], adapted[1]
+
+    def choose(
+        self, candidates: Mapping[float | None, Mapping[str, Clustering]]
+    ) -> tuple[dict[str, Clustering], list[dict[str, Any]]]:
+        """Return the clustering of each recording, and a record of each half."""
+        rates: list[dict[float, float]] = [
+            {
+                threshold: self.der(_turns(parts, half), half)
+                for threshold, parts in candidates.items()
+                if threshold is not None
+            }
+            for half in self.halves
+        ]
+        chosen: dict[str, Clustering] = {}
+        record: list[dict[str, Any]] = []
+        for half, held_out in zip(self.halves, reversed(rates), strict=True):
+            best = min(held_out, key=held_out.__getitem__) if held_out else None
+            parts = candidates[best]
+            chosen |= {name: parts[name] for name in parts if name in half}
+            record.append(
+                {
+                    "recordings": len(half),
+                    "threshold": best,
+                    "der_of_other": {str(t): der for t, der in held_out.items()},
+                }
+            )
+        return chosen, record
+
+
 def write_clusters(
     folder: Path,
     embeddings: Path,
@@ -202,39 +275,56 @@ def write_clusters(
     transform: str = "",
     counts: Mapping[str, int] | None = None,
     max_gap: float = 0.0,
+    folds: Folds | None = None,
     progress: Progress,
 ) -> None:
     """Cluster each recording, and write labels, RTTM and a record.
 
     The back end is a model file or Kaldi's `plda` and `transform`; without them one is
     fitted to each recording. `counts` are true numbers of speakers by recording.
-    Pauses of one speaker up to `max_gap` seconds are bridged.
+    Pauses of one speaker up to `max_gap` seconds are bridged. With `folds`, each half
+    is clustered with a back end and a threshold from the other half.
     """
     vectors, windows = read_embeddings(embeddings), read_segments(segments)
     scorer = choose_backend(
         vectors, plda or backend, transform if plda and transform else None, models=()
     )
+    recordings = [windows[name].recording for name in vectors.ids]
     rows: dict[str, list[int]] = {}
-    for row, name in enumerate(vectors.ids):
-        rows.setdefault(windows[name].recording, []).append(row)
-    parts: list[Clustering] = []
+    for row, name in enumerate(recordings):
+        rows.setdefault(name, []).append(row)
+    scorers = dict.fromkeys(rows, scorer)
+    if folds is not None:
+        pair = folds.scorers(scorer, vectors, recordings)
+        scorers = {name: pair[name in folds.halves[1]] for name in rows}
+    candidates: dict[float | None, dict[str, Clustering]] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for recording in sorted(rows):
-            number = None if counts is None else counts[recording]
-            parts.append(
-                cluster_embeddings(
+        for threshold in (folds.thresholds if folds else ()) or (None,):
+            candidates[threshold] = {
+                recording: cluster_embeddings(
                     vectors.select(rows[recording]),
-                    settings.build(scorer, number),
+                    settings.build(
+                        scorers[recording],
+                        None if counts is None else counts[recording],
+                        threshold=threshold,
+                    ),
                     segments=windows,
                     per_recording=True,
                     progress=progress,
                 )
-            )
-    labels = {name: label for part in parts for name, label in part.labels.items()}
+                for recording in sorted(rows)
+            }
+    parts, halves = (
+        (candidates[None], []) if folds is None else folds.choose(candidates)
+    )
+    labels = {
+        name: label
+        for recording in sorted(parts)
+        for name, label in parts[recording].labels.items()
+    }
     write_utt2spk(folder / LABELS, labels)
-    turns = [turn for part in parts for turn in part.turns(max_gap)]
-    write_rttm(folder / RTTM, turns)
+    write_rttm(folder / RTTM, _turns(parts, parts, max_gap))
     remarks = list(dict.fromkeys(str(warning.message) for warning in caught))
     record = {
         "backend": "cosine, fitted to each recording"
@@ -242,14 +332,41 @@ def write_clusters(
         else scorer.kind,
         "sessions": {
             session.session: asdict(session)
-            for part in parts
+            for part in parts.values()
             for session in part.sessions
         },
+        "halves": halves,
         "warnings": remarks,
     }
     write_json(folder / CLUSTERS, record)
     for remark in remarks[:_SHOWN]:
         progress.say(f"warning: {remark}")
+
+
+def _turns(
+    parts: Mapping[str, Clustering], names: Container[str], max_gap: float = 0.0
+) -> list[Turn]:
+    return [
+        turn
+        for recording in sorted(parts)
+        if recording in names
+        for turn in parts[recording].turns(max_gap)
+    ]
+
+
+def read_halves(
+    folders: Sequence[str], recordings: Iterable[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the recordings of two data directories, which must share out all."""
+    first, second = (frozenset(DataDir(Path(folder)).audio) for folder in folders)
+    known = frozenset(recordings)
+    if first & second or first | second != known:
+        odd = sorted((first & second) | (known ^ (first | second)))
+        raise ConfigError(
+            f"'halves' must share out the {len(known)} recordings of 'data', got "
+            f"{len(odd)} that are in both, in none, or not in 'data': {_some(odd)}"
+        )
+    return first, second
 
 
 def count_speakers(turns: Iterable[Turn]) -> dict[str, int]:
@@ -262,16 +379,16 @@ def count_speakers(turns: Iterable[Turn]) -> dict[str, int]:
 
 def score_turns(
     turns: Sequence[Turn],
-    hypothesis: Path,
+    hypothesis: Path | Sequence[Turn],
     *,
     uem: str,
     collar: float,
     overlap: str,
 ) -> Evaluation:
-    """Score an RTTM file; all speech of recordings that it lacks is missed."""
+    """Score turns or an RTTM file; all speech of recordings it lacks is missed."""
     return score_diarization(
         turns,
-        read_annotation(hypothesis),
+        read_annotation(hypothesis) if isinstance(hypothesis, Path) else hypothesis,
         read_uem(uem) if uem else None,
         collar=collar,
         ignore_overlap=overlap == "ignored",

@@ -96,6 +96,20 @@ def conversations_of(
     Other recordings of the reference are ignored. `audio` is the folder that messages
     name.
     """
+    path = reference if isinstance(reference, Path) else reference[0].parent
+    turns = read_annotation(reference)
+    return combined(names, files, turns, source=path, audio=audio)
+
+
+def combined(
+    names: Sequence[str],
+    files: Mapping[str, Path | AudioSource],
+    reference: Iterable[Turn],
+    *,
+    source: Path,
+    audio: Path,
+) -> list[Conversation]:
+    """As `conversations_of`, with the turns themselves; `source` is their file."""
     silent = [name for name in names if name not in files]
     if silent:
         raise MissingFileError(
@@ -104,14 +118,14 @@ def conversations_of(
             f"'only' those to take"
         )
     turns: dict[str, list[Turn]] = {name: [] for name in names}
-    for turn in read_annotation(reference):
+    for turn in reference:
         if turn.segment.recording in turns:
             turns[turn.segment.recording].append(turn)
     missing = [name for name, own in turns.items() if not own]
     if missing:
         raise DataFormatError(
             f"no turn of {len(missing)} of {len(names)} recordings: {some(missing)}",
-            path=reference if isinstance(reference, Path) else reference[0].parent,
+            path=source,
         )
     return [
         Conversation(name, _source(files[name]), tuple(turns[name])) for name in names

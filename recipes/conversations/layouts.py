@@ -21,11 +21,18 @@ from .readers import (
     read_voxconverse,
 )
 from .simulated import read_simulated
+from .transcripts import (
+    CALLHOME_SPLITS,
+    DISTANT,
+    ICSI_MICROPHONES,
+    read_callhome_calls,
+    read_icsi,
+    read_rt,
+)
 
 SIMULATED = "simulated"
 OVERLAPS = ("scored", "ignored")
 UEMS = ("used", "ignored")
-MICROPHONES = ("Mix-Headset", "Array1-01")
 
 
 @dataclass(frozen=True)
@@ -39,14 +46,17 @@ class Rules:
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a corpus: its reader, its usual rules, and its parts.
+    """Layout of a corpus: its reader, its usual rules, parts and microphones.
 
-    The first of the parts (`splits`) is the default.
+    The first of the parts (`splits`) and of the `microphones` is the default. With
+    `is_open`, a microphone may be any part of a file name.
     """
 
     read: Callable[[Place], list[Conversation]]
     rules: Rules
     splits: tuple[str, ...] = ("",)
+    microphones: tuple[str, ...] = ("",)
+    is_open: bool = False
 
     def split(self, name: str, wanted: str) -> str:
         """Return the selected part, or the default of the layout `name`."""
@@ -60,11 +70,35 @@ class Layout:
             )
         return wanted
 
+    def microphone(self, name: str, wanted: str) -> str:
+        """Return the selected microphone, or the default of the layout `name`."""
+        if wanted and wanted not in self.microphones and not self.is_open:
+            known = [microphone for microphone in self.microphones if microphone]
+            expected = f"one of {', '.join(known)}" if known else "left empty"
+            raise ConfigError(
+                f"'microphone' must be {expected} with layout {name!r}, got {wanted!r}"
+            )
+        return wanted or self.microphones[0]
+
 
 LAYOUTS = MappingProxyType(
     {
         "folder": Layout(read_folder, Rules(0.25, "scored", "used")),
-        "ami": Layout(read_ami, Rules(0.0, "scored", "used"), ("test", "dev", "train")),
+        "ami": Layout(
+            read_ami,
+            Rules(0.0, "scored", "used"),
+            ("test", "dev", "train"),
+            ("Mix-Headset", "Array1-01"),
+        ),
+        "icsi": Layout(
+            read_icsi,
+            Rules(0.25, "scored", "ignored"),
+            ("test", "dev", "train"),
+            ICSI_MICROPHONES,
+        ),
+        "rt": Layout(
+            read_rt, Rules(0.25, "scored", "used"), microphones=DISTANT, is_open=True
+        ),
         "voxconverse": Layout(
             read_voxconverse, Rules(0.25, "scored", "ignored"), ("test", "dev")
         ),
@@ -72,6 +106,9 @@ LAYOUTS = MappingProxyType(
             read_dihard, Rules(0.0, "scored", "used"), ("", "core", "full")
         ),
         "callhome": Layout(read_folder, Rules(0.25, "ignored", "ignored")),
+        "callhome-calls": Layout(
+            read_callhome_calls, Rules(0.25, "ignored", "used"), CALLHOME_SPLITS
+        ),
         "msdwild": Layout(
             read_msdwild,
             Rules(0.25, "scored", "ignored"),

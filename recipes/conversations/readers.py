@@ -92,13 +92,14 @@ def read_voxconverse(place: Place) -> list[Conversation]:
     """Read VoxConverse: ``SPLIT/NAME.rttm``, and ``NAME.wav`` as the archives unpack.
 
     Audio is in ``voxconverse_SPLIT_wav/audio``, ``voxconverse_SPLIT_wav``,
-    ``SPLIT/audio`` or ``audio``.
+    ``SPLIT/audio``, ``SPLIT`` or ``audio``.
     """
     rttms = existing(place.data / place.split, "RTTM in dev and test", "voxconverse")
     names = place.wanted(_names(rttms, ".rttm"), rttms)
     archive = f"voxconverse_{place.split}_wav"
     folder = _audio_folder(
-        place.audio, (f"{archive}/audio", archive, f"{place.split}/audio", "audio")
+        place.audio,
+        (f"{archive}/audio", archive, f"{place.split}/audio", place.split, "audio"),
     )
     return conversations_of(
         names, audio_files(folder), _each(rttms, names, ".rttm"), audio=folder

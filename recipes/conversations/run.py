@@ -1,7 +1,7 @@
 """Diarization of a corpus of conversations, scored by its usual rules, with oracles.
 
-The corpus is any folder of recordings and RTTM, or AMI, VoxConverse, DIHARD, CALLHOME
-or MSDWild in the layout in which it is distributed::
+The corpus is any folder of recordings and RTTM, or AMI, ICSI, NIST's RT meetings,
+VoxConverse, DIHARD, CALLHOME or MSDWild in the layout in which it is distributed::
 
     sms-diar run conversations
     sms-diar run conversations --set data=meetings --set model=embedded
@@ -35,7 +35,6 @@ from . import steps
 from .corpus import Conversation, Place
 from .layouts import (
     LAYOUTS,
-    MICROPHONES,
     OVERLAPS,
     SIMULATED,
     UEMS,
@@ -55,7 +54,8 @@ class Config:
         Random seed.
     layout : str
         Layout of the corpus: "folder" (recordings and RTTM, or a Kaldi data directory
-        with ref.rttm), "ami", "voxconverse", "dihard", "callhome", "msdwild", or
+        with ref.rttm), "ami", "icsi", "rt" (NIST's meetings), "voxconverse", "dihard",
+        "callhome", "callhome-calls" (LDC's calls and transcripts), "msdwild", or
         "simulated" (meetings are made first). README.md draws them.
     data : str
         Folder of the corpus; empty: `conversations` in the folder of the corpora.
@@ -64,7 +64,8 @@ class Config:
     split : str
         Part of the corpus; empty: the usual one.
     microphone : str
-        Microphone of AMI: "Mix-Headset" or "Array1-01".
+        Microphone: "Mix-Headset" or "Array1-01" of AMI, "Mix-Headset" or "chan6" and
+        others of ICSI, "mdm", "sdm" or a part of file names of RT; empty: the first.
     only : tuple of str
         Names of the recordings to take; empty: all.
     channel : int
@@ -123,7 +124,6 @@ class Config:
     def __post_init__(self) -> None:
         for name, choices in (
             ("layout", tuple(LAYOUTS)),
-            ("microphone", MICROPHONES),
             ("overlap", ("", *OVERLAPS)),
             ("uem", ("", *UEMS)),
             ("vad", ("", "energy", "neural", "none")),
@@ -135,6 +135,7 @@ class Config:
         for model in self.beside:
             _check_choice("beside", model, steps.BESIDE)
         LAYOUTS[self.layout].split(self.layout, self.split)
+        LAYOUTS[self.layout].microphone(self.layout, self.microphone)
         if self.data and self.layout == SIMULATED:
             raise ConfigError(
                 f"'data' must be empty with layout 'simulated', got {self.data!r}; "
@@ -161,7 +162,7 @@ class Config:
             data,
             Path(self.audio) if self.audio else data,
             LAYOUTS[self.layout].split(self.layout, self.split),
-            self.microphone,
+            LAYOUTS[self.layout].microphone(self.layout, self.microphone),
             self.rules().uem == "used",
             self.only,
         )

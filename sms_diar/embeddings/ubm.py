@@ -183,6 +183,13 @@ def count_steps(n_components: int, *, n_iter: int = 10, split_iter: int = 4) -> 
     return len(_plan(n_components, n_iter, split_iter))
 
 
+def count_component_passes(
+    n_components: int, *, n_iter: int = 10, split_iter: int = 4
+) -> int:
+    """Return the sum of the numbers of components over the EM iterations."""
+    return sum(_plan(n_components, n_iter, split_iter))
+
+
 def _plan(n_components: int, n_iter: int, split_iter: int) -> list[int]:
     """Return the number of components in each iteration."""
     plan = [1]

@@ -38,7 +38,7 @@ def test_recipes_are_listed_for_people_and_machines():
     assert result.exit_code == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
     expected = ["callhome", "conversations", "digits"]
-    assert names == [*expected, "speakers", "sre08", "synthetic"]
+    assert names == [*expected, "speakers", "sre", "synthetic", "telephone"]
     rows = json.loads(runner.invoke(app, ["recipes", "--json"]).stdout)
     assert "synthetic" in {row["name"] for row in rows}
 

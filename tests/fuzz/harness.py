@@ -37,6 +37,7 @@ CORPUS = HERE / "corpus"
 LONGEST = 5.0
 MEMORY = 300 << 20
 LARGEST = 1 << 16
+SRE = (2008, 2019)  # a year with fields by position, and one with named columns
 MARK = b"\n=====part:"  # parts of archives, so that checksums do not hide the inside
 
 
@@ -75,7 +76,13 @@ class Reader:
 
 def readers() -> dict[str, Reader]:
     """All readers by name; imported late, so that atheris can watch them."""
-    from recipes.sre08.keys import read_model_key, read_trial_key
+    from recipes._common.nist import EVALUATIONS, read_models, read_trial_key
+    from recipes.conversations.transcripts import (
+        scan_icsi,
+        scan_stm,
+        scan_transcript,
+    )
+    from recipes.telephone.layouts import LAYOUTS, read_calls, read_speaker_list
     from sms_diar.embeddings.extractor import KIND as IVECTORS
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
@@ -111,6 +118,19 @@ def readers() -> dict[str, Reader]:
         main.write_bytes(b"a [ 1 2 ]\n")
         path.replace(main.with_name(main.name + ".json"))
         read_embeddings(main)
+
+    def models_of(year: int) -> Callable[[Path], object]:
+        return lambda path: read_models([path], EVALUATIONS[year])
+
+    def trials_of(year: int) -> Callable[[Path], object]:
+        return lambda path: list(read_trial_key(path, EVALUATIONS[year]))
+
+    def calls(path: Path) -> None:
+        layout = LAYOUTS["swbc1"]
+        list(read_calls({layout.table: path}, layout))
+
+    def speaker_list(path: Path) -> None:
+        list(read_speaker_list(path, "sre2004"))
 
     def data_dir(path: Path) -> None:
         for line in path.read_bytes().split(MARK):
@@ -206,8 +226,13 @@ def readers() -> dict[str, Reader]:
         Reader("onnx", ".onnx", read_weights),
         Reader("torch", ".bin", read_tensors),
         Reader("torch-parts", ".bin", read_tensors, parts=True),
-        Reader("sre08-models", ".csv", read_model_key),
-        Reader("sre08-trials", ".csv", lambda path: list(read_trial_key(path))),
+        *(Reader(f"sre-models-{year}", ".csv", models_of(year)) for year in SRE),
+        *(Reader(f"sre-trials-{year}", ".csv", trials_of(year)) for year in SRE),
+        Reader("calls", ".tbl", calls),
+        Reader("transcript", ".txt", lambda path: scan_transcript(path, "r")),
+        Reader("stm", ".stm", lambda path: list(scan_stm(path))),
+        Reader("icsi", ".xml", lambda path: scan_icsi(path, path, "r")),
+        Reader("speaker-list", ".txt", speaker_list),
     ]
     return {reader.name: reader for reader in known}
 

@@ -145,8 +145,17 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "description": 'file = "x.onnx"\ninput = "feats"\noutput = "embs"\n'
         "rate = 16000\n"
         'features = "fbank"\n',
-        "sre08-models": "modelid,gender,side\n10001,f,tabcd:a\n10002,m,tefgh:b\n",
-        "sre08-trials": "modelid,segment,side,target\n10001,txyzw,a,target\n",
+        "sre-models-2008": "modelid,gender,side\n10001,f,tabcd:a\n10002,m,tefgh:b\n",
+        "sre-trials-2008": "modelid,segment,side,target\n10001,txyzw,a,target\n",
+        "sre-models-2019": "modelid\tsegmentid\tside\n1001\tabc.sph\ta\n",
+        "sre-trials-2019": "modelid\tsegmentid\tside\ttargettype\tgender\n"
+        "1001\tabc.sph\ta\ttarget\tmale\n",
+        "calls": "40001,5001,5002,M,F,x\n40002,5003,5001,F,M,x\n",
+        "speaker-list": "1001 m sre2004 taaa A\n1002 f sre2005 tbbb B\n",
+        "transcript": "# en_4065\n19.33 21.18 B1: hello\n there\n20.5 22 A: yes\n",
+        "stm": ";; x\nm1 1 ann 0.5 2.25 <o,f0> hello there\nm1 1 bob 2 3\n",
+        "icsi": '<x><segment starttime="0.5" endtime="2" participant="me003"/>'
+        '<w starttime="0.6" endtime="0.9">yes</w></x>',
         "labels-text": "a ann\nb bob\n",
         "labels-csv": 'id,speaker,start\na,ann,0\n"b,c",\'=x,1\n',
         "labels-json": '{"labels": {"a": "ann", "b": "bob"}, "segments": {"a": 1}}',

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from recipes.sre08.keys import read_model_key
+from recipes._common.nist import EVALUATIONS, read_models
 from sms_diar.errors import (
     DataFormatError,
     InvalidParameterError,
@@ -84,13 +84,13 @@ SAMPLES = {
     "embeddings-jsonl": ("x.jsonl", '{{"id": "{}", "vector": [1, 2]}}\n'),
     "labels-csv": ("z.csv", "id,speaker\na,{}\n"),
     "labels-json": ("z.json", '{{"labels": {{"a": "{}"}}}}'),
-    "sre08-models": ("m.key", "{}, m, tabcd:a, 1001\n"),
+    "sre-models": ("m.key", "{}, m, tabcd:a, 1001\n"),
 }
 TABLES = ("segments", "utt2spk", "spk2utt", "reco2dur", "wav.scp")
 READERS = {
     "trials": lambda path: read_trials(path, ("a",), ("b",)),
     "uem": read_uem,
-    "sre08-models": read_model_key,
+    "sre-models": lambda path: read_models([path], EVALUATIONS[2008]),
     **{name: getattr(tables, f"read_{name.replace('.', '_')}") for name in TABLES},
     **dict.fromkeys((n for n in SAMPLES if "embeddings" in n), read_embeddings),
     **dict.fromkeys((n for n in SAMPLES if "labels" in n), read_labels),
@@ -185,7 +185,7 @@ def test_what_is_no_file_is_named(tmp_path, kind):
         read(path)
 
 
-@pytest.mark.parametrize("kind", sorted({*READERS} - {"trials", "sre08-models"}))
+@pytest.mark.parametrize("kind", sorted({*READERS} - {"trials", "sre-models"}))
 def test_a_reader_asks_for_a_path(kind):
     with pytest.raises(
         InvalidParameterError, match=r"^read_\w+: (path|source) must be"

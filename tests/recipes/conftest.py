@@ -25,6 +25,26 @@ def run(request, pytestconfig):
 
 
 @pytest.fixture(scope="session")
+def write_silence():
+    """Write a SPHERE file of silence; the coding is that of its header."""
+
+    def write(path, n_channels=2, n_samples=800, coding="ulaw"):
+        width = 1 if coding.startswith("ulaw") else 2
+        head = (
+            f"NIST_1A\n   1024\nsample_count -i {n_samples}\n"
+            f"sample_rate -i 8000\nchannel_count -i {n_channels}\n"
+            f"sample_n_bytes -i {width}\nsample_coding -s{len(coding)} {coding}\n"
+            f"sample_byte_format -s{width} {'1' if width == 1 else '01'}\nend_head\n"
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(
+            head.encode().ljust(1024) + bytes(width * n_channels * n_samples)
+        )
+
+    return write
+
+
+@pytest.fixture(scope="session")
 def write_voices():
     """Write a data directory: a recording of each name, cut into equal segments."""
 

@@ -21,11 +21,16 @@ WRONG = {
         ("transform", *CALLS, "transform=t"),
         ("method", *CALLS, "method=SMS"),
         ("k", *CALLS, "method=sms", "k=5"),
+        ("halves", *CALLS, "halves=['d']"),
+        ("adapt", *CALLS, "adapt=true"),
+        ("thresholds", *CALLS, "method=ahc", "thresholds=[0.0]"),
+        ("threshold", *CALLS, "halves=['d', 'e']", "thresholds=[0.0]"),
     ],
     "conversations": [
         ("layout", "layout=timit"),
         ("data", "layout=ami"),
         ("microphone", "layout=ami", "data=d", "microphone=Lapel-0"),
+        ("microphone", "layout=dihard", "data=d", "microphone=sdm"),
         ("split", "layout=voxconverse", "data=d", "split=train"),
         ("split", "layout=callhome", "data=d", "split=dev"),
         ("overlap", "overlap=no"),
@@ -44,14 +49,16 @@ WRONG = {
         ("speakers", "runs=0"),
         ("embeddings", "source=data"),
     ],
-    "sre08": [
+    "sre": [
         ("corpus",),
         ("corpus", *TREE, "embeddings=b"),
         ("labels", "embeddings=b"),
+        ("year", *TREE, "year=2014"),
         ("model", *TREE, "model=m", "train=['d']"),
         ("methods", *TREE, "methods=['X']"),
         ("speakers", *TREE, "runs=0"),
     ],
+    "telephone": [("ldc",), ("corpora", "ldc=d", "corpora=['fisher']")],
     "synthetic": [("methods", "methods=['ms']")],
 }
 

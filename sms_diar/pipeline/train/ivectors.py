@@ -24,8 +24,9 @@ from sms_diar.errors import ExperimentError, InvalidParameterError, MissingFileE
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.pipeline.context import RunContext
-from sms_diar.pipeline.memory import require, training_memory
+from sms_diar.pipeline.memory import PROGRAM, require
 from sms_diar.pipeline.train.checkpoint import Checkpoint, TrainingState, training_key
+from sms_diar.pipeline.train.cost import LONG, training_cost
 from sms_diar.pipeline.train.extraction import Speech, count_segments, counted
 from sms_diar.pipeline.train.models import IvectorModel
 from sms_diar.scoring import BackEnd, train_backend
@@ -78,20 +79,16 @@ def train_ivectors(
     speakers = _speakers(speech) if backend else {}
     context = RunContext.of(workers=workers, progress=progress)
     listener = context.progress
+    cost = training_cost(speech, chosen, channel=channel, workers=workers)
+    if cost.cpu >= LONG:
+        listener.say(cost.sentence(workers))
+    cost.check_disk()
     if max_memory is not None:
-        n_segments = sum(count_segments(part.data) for part in speech)
         require(
             _OWNER,
-            f"{chosen.n_components} components and rank {chosen.rank} on {n_segments} "
-            f"segments",
-            training_memory(
-                n_segments,
-                front_end.dim,
-                chosen.n_components,
-                chosen.rank,
-                full=chosen.covariance == "full",
-                workers=workers,
-            ),
+            f"{chosen.n_components} components and rank {chosen.rank} on "
+            f"{cost.segments} segments",
+            cost.memory - PROGRAM,
             max_memory,
             "allow more memory, or use fewer components, a lower rank, fewer segments "
             "or fewer workers",

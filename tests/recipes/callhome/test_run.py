@@ -3,20 +3,22 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 import soundfile
 
-from recipes.callhome.steps import ClusterSettings, count_speakers, read_turns
+from recipes.callhome.steps import ClusterSettings, Folds, count_speakers, read_turns
 from sms_diar._random import named_generator
 from sms_diar.clustering.methods import DEFAULT_METHOD, build_method
 from sms_diar.clustering.speakers.rows import row_weight_of
-from sms_diar.errors import DataFormatError
+from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.tables import read_segments, read_utt2spk
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.io.turns.uem import write_vad_lab
 from sms_diar.pipeline.cluster.api import cluster_embeddings
 from sms_diar.pipeline.train.models import read_backend
+from sms_diar.pipeline.train.plda import adapt_backend
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Segment, Turn
@@ -239,3 +241,59 @@ def test_references_are_those_of_the_recordings(corpus):
 def test_settings_reach_the_methods_that_take_them(method):
     estimator = ClusterSettings(method, 5, 1e-2, 0.3, 1).build(None)
     assert (estimator.k, estimator.tol, estimator.merge_threshold) == (5, 1e-2, 0.3)
+
+
+@pytest.fixture
+def halves(corpus, tmp_path):
+    """Data directories of one call each, as Kaldi has callhome1 and callhome2."""
+    for number, call in enumerate(CALLS, 1):
+        (folder := tmp_path / f"callhome{number}").mkdir()
+        (folder / "wav.scp").write_text(f"{call} {corpus / call}.wav\n")
+    return f"halves=['{tmp_path / 'callhome1'}', '{tmp_path / 'callhome2'}']"
+
+
+def test_each_half_uses_the_best_threshold_of_the_other(run, given, halves, tmp_path):
+    # With the threshold 1e6 every window is a speaker, with -1e6 all are one speaker,
+    # who is right about half of the time.
+    extremes = "thresholds=[-1e6, 1e6]"
+    ahc = (*given, "method=ahc", "k=0", halves)
+    results = run(tmp_path / "exp", *ahc, extremes).results
+    for half in results["clusters"]["halves"]:
+        rates = half["der_of_other"]
+        assert rates["-1000000.0"] < rates["1000000.0"]
+        assert half["threshold"] == -1e6
+    assert {f["n_hyp"] for f in results["recordings"].values()} == {1}
+    rates = [h["der_of_other"]["-1000000.0"] for h in results["clusters"]["halves"]]
+    ders = [results["recordings"][call]["der"] for call in CALLS]
+    assert rates == pytest.approx(ders[::-1])
+    # A further threshold repeats the clustering, and is used if it is better.
+    again = run(tmp_path / "exp", *ahc, "thresholds=[-1e6, 0.0, 1e6]")
+    assert again.ran == ("cluster", "score", "report")
+    chosen = {half["threshold"] for half in again.results["clusters"]["halves"]}
+    assert chosen <= {-1e6, 0.0}
+    assert again.results["overall"]["der"] <= results["overall"]["der"]
+
+
+def test_the_back_end_of_each_half_is_adapted_to_the_other(
+    run, given, halves, outcome, tmp_path
+):
+    results = run(tmp_path / "exp", *given, halves, "adapt=true").results
+    assert results["overall"]["der"] < 0.05
+    vectors = read_embeddings(outcome.folder / "ivectors" / "ivectors.ark")
+    names = [name.rsplit("-", 2)[0] for name in vectors.ids]
+    first, second = (frozenset([call]) for call in CALLS)
+    backend = read_backend(outcome.folder / "ivectors" / "backend.npz")
+    folds = Folds((first, second), True, (), lambda *_: 0.0)
+    for scorer, other in zip(
+        folds.scorers(backend, vectors, names), (second, first), strict=True
+    ):
+        rows = [row for row, name in enumerate(names) if name in other]
+        expected = adapt_backend(backend, backend, vectors.select(rows))
+        np.testing.assert_array_equal(scorer.shift, expected.shift)
+        assert not np.array_equal(scorer.shift, backend.shift)
+
+
+def test_halves_must_share_out_the_recordings(run, given, corpus, halves, tmp_path):
+    (tmp_path / "callhome2" / "wav.scp").write_text("call1 x.wav\ncall3 x.wav\n")
+    with pytest.raises(ConfigError, match=r"3 that are .*: call1, call2, call3"):
+        run(tmp_path / "exp", *given, halves)

@@ -93,6 +93,7 @@ def test_meetings_can_be_selected_and_regions_ignored(tmp_path):
         ("dev", "audio"),
         ("test", "voxconverse_test_wav"),
         ("test", "voxconverse_test_wav/audio"),
+        ("test", "test"),
     ],
 )
 def test_voxconverse_has_rttm_by_split_and_unpacked_archives(tmp_path, split, place):
@@ -136,6 +137,118 @@ def test_msdwild_has_an_rttm_of_each_split_or_clip(tmp_path):
         path.unlink()
     write_lines(tmp_path / "rttms" / "00002.rttm", turn("00002", channel=0))
     assert summary(read("msdwild", tmp_path)) == [("00002", 1)]
+
+
+def make_calls(root, write_silence):
+    """Calls of CALLHOME: speech and transcripts are on different discs."""
+    for split, spelt, name in (
+        ("train", "train", "en_4065"),
+        ("evaltest", "evltest", "en_4077"),
+    ):
+        write_silence(root / "LDC97S42" / "data" / spelt / f"{name}.sph")
+        path = root / "LDC97T14" / "transcrpt" / split / f"{name}.txt"
+        path.parent.mkdir(parents=True)
+        text = (
+            b"# Language: English\n\n0.05 0.07 A: %uh hello\n and so on\n"
+            b"0.06 0.09 B1: \xba\xc3\n0.09 0.09 B: x\n0.02 0.03 B: hello\n"
+        )
+        path.write_bytes(text)
+    write_lines(root / "LDC97T14" / "doc" / "evaltest" / "readme.txt", "1 2 A: no")
+    return root / "LDC97T14", root / "LDC97S42"
+
+
+def test_calls_of_callhome_are_scored_where_they_are_transcribed(
+    tmp_path, write_silence
+):
+    data, audio = make_calls(tmp_path, write_silence)
+    [found] = read("callhome-calls", data, audio=audio)
+    assert (found.recording, found.n_speakers) == ("en_4077", 3)
+    assert found.audio.text == str(audio / "data" / "evltest" / "en_4077.sph")
+    times = [(turn.segment.start, turn.segment.end) for turn in found.turns]
+    assert times == [(0.05, 0.07), (0.06, 0.09), (0.02, 0.03)]
+    [region] = found.regions
+    assert (region.start, region.end) == (0.02, 0.09)
+    [other] = read("callhome-calls", data, audio=audio, split="train", use_uem=False)
+    assert (other.recording, other.regions) == ("en_4065", None)
+
+
+MEETING = "EDI_20050216-1051"
+
+
+def make_rt(root, reference="rttm"):
+    name = MEETING
+    if reference == "rttm":
+        info = f"SPKR-INFO {name} 1 <NA> <NA> <NA> unknown ann <NA> <NA>"
+        for task in ("spkr", "sad"):
+            speaker = "ann" if task == "spkr" else "speech"
+            path = root / "refs" / f"eval05s.{task}.mdm.rttm"
+            write_lines(path, info, turn(name, speaker=speaker), turn(name, 0.4, "bob"))
+    else:
+        stm = (
+            ";; comment",
+            f"{name} 1 ann 0.1 0.6 <o,f0,female> hello",
+            f"{name} 1 inter_segment_gap 0.6 0.7 <o,,> ",
+            f"{name} 1 bob 0.7 0.9 <o,,> IGNORE_TIME_SEGMENT_IN_SCORING",
+            f"{name} 1 bob 0.7 0.9 <o,f0,male> yes",
+        )
+        write_lines(root / "refs" / "eval05s.stm", *stm)
+    write_lines(root / "refs" / "eval05s.uem", f"{name} 1 0.0 0.8")
+    for microphone in ("d01", "d02"):
+        write_audio(root / "audio" / f"{name}_{microphone}_NONE.wav")
+    write_audio(root / "audio" / "beamformed" / f"{name}_MDM.wav")
+
+
+@pytest.mark.parametrize("reference", ["rttm", "stm"])
+@pytest.mark.parametrize(
+    ("microphone", "file"), [("mdm", "_MDM.wav"), ("d02", "_d02_NONE.wav")]
+)
+def test_meetings_of_rt_have_rttm_or_stm_and_uem(tmp_path, reference, microphone, file):
+    make_rt(tmp_path, reference)
+    [found] = read("rt", tmp_path, microphone=microphone)
+    assert found.audio.text.endswith(f"/{MEETING}{file}")
+    assert [turn.speaker for turn in found.turns] == ["ann", "bob"]
+    assert found.regions[0].end == 0.8
+
+
+ICSI = """<?xml version="1.0"?><nite:root xmlns:nite="http://nite.sourceforge.net/">
+{}</nite:root>"""
+
+
+def make_icsi(root):
+    for name in ("Bmr013", "Bmr001"):
+        for channel, speaker in (("A", "me011"), ("B", "fe008")):
+            segments = [
+                f'<segment starttime="0.1" endtime="0.5" participant="{speaker}"/>',
+                # without words
+                f'<segment starttime="0.6" endtime="0.9" participant="{speaker}"/>',
+            ]
+            words = [
+                '<w starttime="0.2" endtime="0.25">so</w>',
+                '<w starttime="0.3" endtime="0.4">yes</w><w starttime="" endtime=""/>',
+                '<vocalsound starttime="0.6" endtime="0.8"/>',
+            ]
+            for kind, lines in (
+                ("Segments/{}.segs", segments),
+                ("Words/{}.words", words),
+            ):
+                path = root / f"{kind.format(f'{name}.{channel}')}.xml"
+                write_lines(path, ICSI.format("\n".join(lines)))
+        write_audio(root / f"{name}.interaction.wav")
+        write_audio(root / name / "chan6.wav")
+
+
+@pytest.mark.parametrize(
+    ("microphone", "file"),
+    [("Mix-Headset", "Bmr013.interaction.wav"), ("chan6", "Bmr013/chan6.wav")],
+)
+def test_icsi_has_segments_with_words_in_them(tmp_path, microphone, file):
+    make_icsi(tmp_path)
+    [found] = read("icsi", tmp_path, microphone=microphone)
+    assert found.audio.text == str(tmp_path / file)
+    times = {(t.speaker, t.segment.start, t.segment.end) for t in found.turns}
+    assert times == {("me011", 0.2, 0.4), ("fe008", 0.2, 0.4)}
+    [training] = read("icsi", tmp_path, microphone=microphone, split="train")
+    assert training.recording == "Bmr001"
 
 
 @pytest.mark.parametrize("layout", ["callhome", "folder"])
@@ -207,6 +320,16 @@ def folder_of(*names, turns=("a",), table=()):
     return make
 
 
+def broken_words(root):
+    make_icsi(root)
+    write_lines(root / "Words" / "Bmr013.B.words.xml", "<w>", "</x>")
+
+
+def stm_without_times(root):
+    make_rt(root, "stm")
+    write_lines(root / "refs" / "eval05s.stm", f"{MEETING} 1 ann", "x")
+
+
 FIVE = [f"{name}.wav" for name in "abcde"]
 AMI = {"microphone": "Mix-Headset"}
 WAV = ("amicorpus", "IS1009a", "audio", "IS1009a.Mix-Headset.wav")
@@ -240,6 +363,31 @@ WAV = ("amicorpus", "IS1009a", "audio", "IS1009a.Mix-Headset.wav")
             {"split": "few.train"},
             MissingFileError,
             "rttms/few.train.rttm",
+        ),
+        ("callhome-calls", folder_of(), {}, MissingFileError, "en_4065.txt"),
+        ("rt", folder_of("a.wav", turns=()), {}, MissingFileError, "no RTTM or STM"),
+        (
+            "rt",
+            make_rt,
+            {"microphone": "NONE"},
+            DataFormatError,
+            "_d01_NONE.wav, .*_d02_NONE.wav",
+        ),
+        ("rt", stm_without_times, {"microphone": "mdm"}, DataFormatError, "stm:1: "),
+        ("icsi", folder_of(), {}, MissingFileError, "Segments"),
+        (
+            "icsi",
+            make_icsi,
+            {"microphone": "chanE"},
+            MissingFileError,
+            "MEETING/chanE.sph: .* Bmr013",
+        ),
+        (
+            "icsi",
+            broken_words,
+            {"microphone": "chan6"},
+            DataFormatError,
+            "Bmr013.B.words.xml:2: not whole XML",
         ),
         (
             "folder",

@@ -98,6 +98,65 @@ def test_regions_limit_what_is_scored(outcome):
     assert figures["two"]["scored"] == pytest.approx(2 * 2.9)
 
 
+def write_calls(folder, turns):
+    path = folder / "evaltest" / "en_4065.txt"
+    path.parent.mkdir()
+    sides = {"ann": "A", "bob": "B"}
+    lines = [
+        f"{t.segment.start} {t.segment.end} {sides[t.speaker]}: yes" for t in turns
+    ]
+    path.write_text("\n".join(lines))
+    return "en_4065", "wav/en_4065.wav"
+
+
+def write_stm(folder, turns):
+    name = "EDI_20050216-1051"
+    lines = [f"{name} 1 {t.speaker} {t.segment.start} {t.segment.end} x" for t in turns]
+    (folder / "eval05s.stm").write_text("\n".join(lines))
+    (folder / "eval05s.uem").write_text(f"{name} 1 0 16\n")
+    return name, f"audio/{name}_MDM.wav"
+
+
+def write_xml(folder, turns):
+    for kind, suffix, element in (
+        ("Segments", "segs", '<segment {} participant="{}"/>'),
+        ("Words", "words", "<w {}/>"),
+    ):
+        (folder / kind).mkdir()
+        for speaker in ("ann", "bob"):
+            lines = [
+                element.format(
+                    f'starttime="{t.segment.start}" endtime="{t.segment.end}"', speaker
+                )
+                for t in turns
+                if t.speaker == speaker
+            ]
+            path = folder / kind / f"Bmr013.{speaker}.{suffix}.xml"
+            path.write_text(f"<root>{''.join(lines)}</root>")
+    return "Bmr013", "Bmr013.interaction.wav"
+
+
+@pytest.mark.parametrize(
+    ("layout", "write"),
+    [("callhome-calls", write_calls), ("rt", write_stm), ("icsi", write_xml)],
+)
+def test_layouts_with_transcripts_run_to_the_score(
+    run, corpus, tmp_path, layout, write
+):
+    (data := tmp_path / "data").mkdir()
+    name, path = write(data, turns_of("one"))
+    (data / path).parent.mkdir(exist_ok=True)
+    shutil.copy(corpus / "one.wav", data / path)
+    given = (f"layout={layout}", f"data={data}", *EMBEDDED, "beside=[]")
+    outcome = run(tmp_path / "exp", *given)
+    [figures] = outcome.results["systems"]["found"]["recordings"].values()
+    assert figures["scored"] == pytest.approx(4 * 2.9)
+    turns = read_rttm(outcome.folder / "prepare" / "ref.rttm")
+    assert [(t.segment.start, t.segment.end) for t in turns] == [
+        (t.segment.start, t.segment.end) for t in turns_of(name)
+    ]
+
+
 def test_a_data_directory_is_left_for_other_tools(outcome, corpus):
     folder = outcome.folder / "prepare"
     lines = (folder / "wav.scp").read_text().splitlines()

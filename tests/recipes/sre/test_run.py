@@ -1,4 +1,4 @@
-"""The recipe `sre08` on a small tree that looks like LDC's, from SPHERE to table."""
+"""The recipe `sre` on a small tree that looks like LDC's, from SPHERE to table."""
 
 import json
 from itertools import pairwise
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from recipes.sre08.corpus import MODEL_KEY, TRIAL_KEY
+from recipes._common.nist import EVALUATIONS
 from sms_diar._random import named_generator
 from sms_diar.datasets import default_model_path
 from sms_diar.errors import MissingFileError
@@ -17,6 +17,7 @@ from sms_diar.io.kaldi.validate import validate_data_dir
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
 
+TRIAL_KEY, MODEL_KEY = EVALUATIONS[2008].trial_key, EVALUATIONS[2008].models
 RATE = 8000
 SECONDS = 26.0
 SPEAKERS = [f"{500 + i}" for i in range(6)]
@@ -111,12 +112,12 @@ def given(tree, write_voices, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outcome(run, given, tmp_path_factory):
-    return run(tmp_path_factory.mktemp("sre08") / "exp", *given)
+    return run(tmp_path_factory.mktemp("sre") / "exp", *given)
 
 
 def test_goes_from_sphere_files_to_the_table(outcome):
     results = outcome.results
-    stages = "corpus ivectors prepare sessions view report"
+    stages = "corpus ivectors prepare trial-ivectors trials sessions view report"
     assert outcome.ran == tuple(stages.split())
     assert results["prepare"]["corpus_speakers"] == 6
     figures = results["sessions"]["3"]
@@ -125,6 +126,79 @@ def test_goes_from_sphere_files_to_the_table(outcome):
     assert figures["printed"]["sms-paper"]["k"]["mean"] == 0.91
     assert (outcome.folder / "ivectors" / "model.npz").exists()
     assert results["prepare"]["backend"].startswith("plda from ")
+
+
+def test_trials_of_the_condition_are_scored(outcome):
+    # Six target and six nontarget trials; the others are of another gender or
+    # condition. The cost of 2008 is 10 * 0.01 * miss + 0.99 * false alarm, divided by
+    # the smaller weight, 0.1.
+    figures = outcome.results["trials"]
+    assert (figures["trials"], figures["targets"], figures["models"]) == (12, 6, 6)
+    assert figures["backend"] == "plda"
+    lines = (outcome.folder / "trials" / "scores").read_text().splitlines()
+    scores = {tuple(line.split()[:2]): float(line.split()[2]) for line in lines}
+    hits = [scores[f"{1000 + i}", f"xaa{i}_B"] for i in range(6)]
+    others = [scores[f"{1000 + (i + 1) % 6}", f"xaa{i}_B"] for i in range(6)]
+    assert np.mean(hits) > np.mean(others)
+    costs = [
+        0.1 * np.mean(np.less(hits, t)) + 0.99 * np.mean(np.greater_equal(others, t))
+        for t in (*hits, *others, np.inf)
+    ]
+    assert figures["min_dcf"] == [pytest.approx(min(costs) / 0.1)]
+    assert "## Trials" in (outcome.folder / "report" / "report.md").read_text()
+
+
+def write_keys(folder, year):
+    """Write the keys of a year for the trials of the tree in condition 7, male."""
+    folder.mkdir()
+    layout = EVALUATIONS[year]
+    names = [name.replace("*", "v1") for name in layout.files]
+    files = {name: [] for name in names}
+    trials, models, *tables = names
+    for i in range(6):
+        model, other, speaker = 1000 + i, 1000 + (i + 1) % 6, SPEAKERS[i]
+        answers = [(model, "target"), (other, "nontarget")]
+        if layout.n_conditions:
+            flags = ["N"] * layout.n_conditions
+            flags[layout.condition - 1] = "Y"
+            path = f"/sp/test/xaa{i}.sph" if year == 2012 else f"xaa{i}"
+            for enrolled, answer in answers:
+                word = f"known_{answer}" if year == 2012 else answer
+                rest = ",".join(["Y", *flags])
+                files[trials].append(f"{enrolled},{path},b,{word},{rest}")
+            gender = "" if year == 2012 else " m"
+            files[models].append(f"{model}{gender} /sp/data/taa{i}.sph:A")
+            value = "M,native" if year == 2012 else speaker
+            files[tables[0]].append(f"{model},{value}")
+            continue
+        suffix = "" if year == 2016 else ".sph"
+        kind = "segment" if year == 2016 else "segmentid"
+        if i == 0:
+            files[models].append(f"modelid\t{kind}\tside")
+            head = f"modelid\t{kind}\tside\ttargettype\tgender\tdata_source\ttest_set"
+            files[trials].append(head)
+        files[models].append(f"{model}\ttaa{i}{suffix}\ta")
+        for enrolled, answer in answers:
+            columns = f"{answer}\tmale\tcmn2\teval"
+            files[trials].append(f"{enrolled}\txaa{i}{suffix}\tb\t{columns}")
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("year", [year for year in EVALUATIONS if year != 2008])
+def test_every_year_gives_the_same_trials_and_sides(run, tree, outcome, tmp_path, year):
+    write_keys(tmp_path / "keys", year)
+    model = outcome.folder / "ivectors" / "model.npz"
+    given = (f"corpus=['{tree}']", f"keys={tmp_path / 'keys'}", f"model={model}")
+    small = ("speakers=[3]", "runs=1", 'methods=["ms"]', "merge_thresholds=[]")
+    results = run(tmp_path / "exp", f"year={year}", *given, *TINY, *small).results
+    assert results["prepare"]["corpus_speakers"] == 6
+    assert results["prepare"]["title"] == f"NIST SRE {year}"
+    for name in ("trials", "targets", "models", "sides", "skipped", "eer"):
+        assert results["trials"][name] == outcome.results["trials"][name]
+    p_target = [cost.p_target for cost in EVALUATIONS[year].costs]
+    assert results["trials"]["p_target"] == p_target
+    assert len(results["trials"]["min_dcf"]) == len(p_target)
 
 
 def test_the_report_says_whether_its_rows_may_be_compared(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recipes.sre08.cuts import SegmentLaw, cut_segments
+from recipes.sre.cuts import SegmentLaw, cut_segments
 from sms_diar.errors import InvalidParameterError
 from sms_diar.types import Segment
 

@@ -1,19 +1,21 @@
-"""The paper's own corpus, NIST SRE 2008: its table of 3 to 60 speakers.
+"""NIST SRE 2008 (the paper's own corpus) to 2021: table of speakers, and trials.
 
-Needs LDC2011S05, LDC2011S07 and LDC2011S08 with NIST's answer keys, or i-vectors
-made from them. See README.md for what must be where::
+Needs the discs of LDC with NIST's answer keys, or i-vectors made from them. See
+README.md for what must be where::
 
-    sms-diar run sre08 --set 'corpus=["/ldc/LDC2011S05", "/ldc/LDC2011S08"]' \
+    sms-diar run sre --set 'corpus=["/ldc/LDC2011S05", "/ldc/LDC2011S08"]' \
         --set model=ivectors.npz --workers 8
-    sms-diar run sre08 --set embeddings=ivectors.scp --set labels=utt2spk \
+    sms-diar run sre --set year=2016 --set corpus=/ldc/LDC2019S20 \
+        --set model=ivectors.npz --exp exp/sre16
+    sms-diar run sre --set embeddings=ivectors.scp --set labels=utt2spk \
         --set plda=plda
 
-The answer is in exp/sre08/report.
+The answer is in exp/sre/report.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from sms_diar.errors import ConfigError
@@ -21,7 +23,12 @@ from sms_diar.experiment.stages import Stage, StageRun
 from sms_diar.io.kaldi.data_dir import DataDir
 
 from .._common import extraction
-from .._common.sessions import prepare_data, remove_prepared
+from .._common.sessions import (
+    backend_path,
+    load_backend,
+    prepare_data,
+    remove_prepared,
+)
 from .._common.settings import (
     EmbeddingFiles,
     SpeakerTable,
@@ -30,7 +37,7 @@ from .._common.settings import (
 )
 from .._common.speaker_report import table_stages
 from .cuts import SegmentLaw
-from .steps import DATA, Tree, write_data, write_report
+from .steps import DATA, TRIAL_DATA, Tree, write_data, write_report, write_scores
 
 PRINTED = Path(__file__).parent.parent / "speakers" / "paper.csv"
 
@@ -68,9 +75,10 @@ class Config(SpeakerTable, EmbeddingFiles, extraction.ModelSettings, Tree):
     law: SegmentLaw
 
     def __post_init__(self) -> None:
+        _ = self.evaluation
         if bool(self.corpus) == bool(self.embeddings):
             raise ConfigError(
-                "'corpus' must name the folders of LDC's SRE 2008, or 'embeddings' "
+                f"'corpus' must name the folders of the evaluation, or 'embeddings' "
                 f"vectors made of it, got {'both' if self.corpus else 'neither'}"
             )
         if self.embeddings and not self.labels:
@@ -116,6 +124,29 @@ def stages(config: Config) -> list[Stage]:
             progress=run.progress,
         )
 
+    def trial_vectors(run: StageRun) -> None:
+        trained = run.before["ivectors"] / extraction.MODEL
+        choice = config.choice
+        if trained.exists():
+            choice = replace(choice, model=str(trained), train=())
+        extraction.write_ivectors(
+            run.folder,
+            DataDir(run.before["corpus"] / TRIAL_DATA),
+            choice,
+            detect=True,
+            workers=run.workers,
+            progress=run.progress,
+        )
+
+    def trials(run: StageRun) -> None:
+        write_scores(
+            run.folder,
+            run.before["trial-ivectors"] / extraction.IVECTORS,
+            run.before["corpus"] / TRIAL_DATA,
+            load_backend(backend_path(run.before["prepare"])),
+            config.evaluation,
+        )
+
     def prepare(run: StageRun) -> None:
         remove_prepared(run.folder)
         prepare_data(
@@ -138,16 +169,23 @@ def stages(config: Config) -> list[Stage]:
             Stage("ivectors", ivectors, config.choice.inputs(), after=("corpus",)),
         ]
     names = tuple(stage.name for stage in made)
+    scored = []
+    if config.corpus and config.trials:
+        scored = [
+            Stage("trial-ivectors", trial_vectors, config.choice.inputs(), after=names),
+            Stage(TRIAL_DATA, trials, after=("corpus", "trial-ivectors", "prepare")),
+        ]
     files = config.digests() if config.embeddings else config.backend_digests()
     law = (config.law.mean_count, config.law.std_count)
     return [
         *made,
         Stage("prepare", prepare, {"files": files}, after=names),
+        *scored,
         *table_stages(
             config,
             PRINTED,
             report,
             law=law if config.draw_segments else None,
-            reads=names,
+            reads=(*names, *(stage.name for stage in scored)),
         ),
     ]

@@ -1,0 +1,1 @@
+"""Training lists of telephone speech."""
