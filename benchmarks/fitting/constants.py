@@ -25,7 +25,7 @@ from benchmarks.fitting.merging import (
     propose,
 )
 from sms_diar.clustering.speakers import fragments, merging, rows, space
-from sms_diar.clustering.speakers.merging import GROWING, MEASUREMENTS, Weights
+from sms_diar.clustering.speakers.merging import MEASUREMENTS, Weights
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.report.tables import Table
@@ -249,8 +249,6 @@ def ablation_table(
     changes[refitted] = with_weights(fit_weights(decisions))
     for name in MEASUREMENTS:
         changes[f"measurement: {name}"] = with_weights(fit_weights(decisions, (name,)))
-    growing = [f"growing_{name}" for name in GROWING]
-    changes["growing weights"] = with_weights(fit_weights(decisions, growing))
     proposals = [propose(session) for session in sessions]
     reference: dict[str, float] = {}
     table = []
@@ -279,4 +277,4 @@ def ablation_table(
     return Table(head, tuple(table), 2)
 
 
-N_ABLATIONS = 2 + len(HEURISTICS) + len(MEASUREMENTS) + 1
+N_ABLATIONS = 2 + len(HEURISTICS) + len(MEASUREMENTS)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -24,7 +24,6 @@ from sms_diar.clustering.speakers.fragments import (
     number_evidence,
 )
 from sms_diar.clustering.speakers.merging import (
-    GROWING,
     MEASUREMENTS,
     Clusters,
     Weights,
@@ -46,8 +45,6 @@ START = Weights(
     larger=1.0,
     crowd=-0.5,
     width=-3.0,
-    growing_distance=0.0,
-    growing_similarity=0.0,
     constant=0.0,
 )
 """Weights that order the first merges of the oracle. They are fixed, so that the result
@@ -135,8 +132,8 @@ class Decisions:
 
     Parameters
     ----------
-    terms : ndarray of shape (m, 9)
-        Measurements of each pair, and growing ones times the log size of the smaller.
+    terms : ndarray of shape (m, 7)
+        Measurements of each pair.
     same : ndarray of shape (m,)
         The truth.
     session, extractor : ndarray of shape (m,)
@@ -244,9 +241,7 @@ def _considered(
 
 
 def _terms(measured: Mapping[str, FloatArray], one: int, other: int) -> FloatArray:
-    values = {name: measured[name][one, other] for name in MEASUREMENTS}
-    growing = [values[name] * values["smaller"] for name in GROWING]
-    return np.array([*values.values(), *growing])
+    return np.array([measured[name][one, other] for name in MEASUREMENTS])
 
 
 def learn_decisions(
@@ -271,8 +266,8 @@ def learn_decisions(
 
 
 def fit_weights(decisions: Decisions, without: Collection[str] = ()) -> Weights:
-    """Fit a logistic regression; terms that contain `without` have no weight."""
-    used = [i for i, name in enumerate(_TERMS) if not _contains(name, without)]
+    """Fit a logistic regression; measurements in `without` have no weight."""
+    used = [i for i, name in enumerate(_TERMS) if name not in without]
     scaler = StandardScaler().fit(decisions.terms[:, used])
     model = LogisticRegression(C=_WEAK_PENALTY, max_iter=3000)
     model.fit(
@@ -286,10 +281,6 @@ def fit_weights(decisions: Decisions, without: Collection[str] = ()) -> Weights:
     return Weights(*(round(float(value), 3) for value in (*slopes, constant)))
 
 
-def _contains(term: str, without: Collection[str]) -> bool:
-    return any(term in (name, f"growing_{name}") for name in without)
-
-
 def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]:
     """Return the log loss and the error rate at even odds, weighted as in the fit."""
     odds = decisions.terms @ np.array(weights[:-1]) + weights.constant
@@ -299,14 +290,15 @@ def judge_weights(weights: Weights, decisions: Decisions) -> tuple[float, float]
     return float(shares @ np.logaddexp(0.0, -signed)), float(shares @ (signed < 0.0))
 
 
-def fit_certainty(
+def number_evidence_of(
     sessions: Sequence[Session], proposals: Sequence[Proposed]
-) -> tuple[float, ...]:
-    """Fit the weights of the probability that the number of speakers is right.
+) -> tuple[FloatArray, BoolArray, FloatArray, AnyArray]:
+    """Measure how clear the number of speakers is in each session with fragments.
 
-    Groups of sessions count by the root of their size.
+    Returns the evidence of shape (n, 3), whether the number is right, weights by which
+    groups of sessions count by the root of their size, and the extractors.
     """
-    measured, right, groups = [], [], []
+    rows, right, groups, extractors = [], [], [], []
     for session, proposed in zip(sessions, proposals, strict=True):
         if not len(proposed.fragments_):
             continue
@@ -317,15 +309,37 @@ def fit_certainty(
             low=1,
             high=len(session.X),
         )
-        measured.append(number_evidence(merged))
+        rows.append(number_evidence(merged))
         n_speakers = len(np.unique(session.speakers))
         right.append(int(merged.labels.max()) + 1 == n_speakers)
         groups.append(session.group)
+        extractors.append(session.extractor)
     _, number = np.unique(groups, return_inverse=True)
     weights = 1.0 / np.sqrt(np.bincount(number)[number])
+    return np.array(rows), np.array(right), weights, np.array(extractors)
+
+
+def fit_certainty(
+    evidence: FloatArray, right: BoolArray, weights: FloatArray
+) -> tuple[float, ...]:
+    """Fit the weights of the probability that the number of speakers is right."""
     model = LogisticRegression(C=_WEAK_PENALTY)
-    model.fit(np.array(measured), right, sample_weight=weights)
+    model.fit(evidence, right, sample_weight=weights)
     return tuple(round(float(v), 2) for v in (model.intercept_[0], *model.coef_[0]))
+
+
+def unseen_certainty(
+    evidence: FloatArray, right: BoolArray, weights: FloatArray, extractors: AnyArray
+) -> FloatArray:
+    """Return the probability of each number, with weights of the other extractors."""
+    probabilities = np.empty(len(right))
+    for name in np.unique(extractors):
+        judged = extractors == name
+        constant, *slopes = fit_certainty(
+            evidence[~judged], right[~judged], weights[~judged]
+        )
+        probabilities[judged] = expit(constant + evidence[judged] @ slopes)
+    return probabilities
 
 
 def fit_trust(

@@ -47,12 +47,12 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-2.91, 0.33, -0.6, 0.7)
+CERTAINTY = (-3.56, 0.31, -0.57, 1.11)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, and of
 the log size of the smallest cluster; estimated by `scripts/fit-merging`."""
 
-TRUST = (1.27, 0.84, 0.42)
+TRUST = (1.25, 0.95, 0.29)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
 odds of the number of speakers; estimated by `scripts/fit-merging`."""
 

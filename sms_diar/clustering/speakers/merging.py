@@ -14,9 +14,7 @@ measurements without units, so that they mean the same for any extractor:
 * width: log variance of the wider cluster relative to the others, because a cluster of
   several speakers must not attract more.
 
-Distance and similarity of a few rows are mostly chance, so their weights grow with the
-log size of the smaller cluster. `scripts/fit-merging` estimates the weights from
-sessions of the development corpora.
+`scripts/fit-merging` estimates the weights from sessions of the development corpora.
 """
 
 from __future__ import annotations
@@ -41,9 +39,6 @@ MEASUREMENTS = (
     "width",
 )
 
-GROWING = ("distance", "similarity")
-"""Measurements whose weight grows with the log size of the smaller cluster."""
-
 POOLED_ROWS = 10.0
 """Rows that the common variance counts as, against the variance of one cluster."""
 
@@ -52,7 +47,7 @@ _MAX_REFUSED = 10  # Refused merges that are recorded for the number of speakers
 
 
 class Weights(NamedTuple):
-    """Weights of the log odds; ``growing_...`` are multiplied by "smaller"."""
+    """Weights of the measurements in the log odds, and the constant."""
 
     distance: float
     similarity: float
@@ -61,22 +56,18 @@ class Weights(NamedTuple):
     larger: float
     crowd: float
     width: float
-    growing_distance: float
-    growing_similarity: float
     constant: float
 
 
 WEIGHTS = Weights(
-    distance=-1.257,
-    similarity=5.048,
-    direction=2.017,
-    smaller=-0.318,
-    larger=0.914,
-    crowd=-0.601,
-    width=-3.933,
-    growing_distance=-1.287,
-    growing_similarity=2.508,
-    constant=-0.792,
+    distance=-3.448,
+    similarity=8.834,
+    direction=1.543,
+    smaller=-1.333,
+    larger=0.837,
+    crowd=-0.544,
+    width=-4.709,
+    constant=1.703,
 )
 
 
@@ -175,9 +166,6 @@ class Clusters:
         odds = np.full((len(self), len(self)), weights.constant)
         for name in MEASUREMENTS:
             odds += getattr(weights, name) * measured[name]
-        for name in GROWING:
-            weight = getattr(weights, f"growing_{name}")
-            odds += weight * measured[name] * measured["smaller"]
         np.fill_diagonal(odds, -np.inf)
         return odds
 

@@ -8,7 +8,6 @@ from scipy.special import expit
 
 from sms_diar.clustering.speakers import merging
 from sms_diar.clustering.speakers.merging import (
-    GROWING,
     MEASUREMENTS,
     WEIGHTS,
     Clusters,
@@ -71,14 +70,8 @@ def test_two_clusters_measured_by_hand():
     }
     measured = clusters.measurements()
     assert {name: measured[name][0, 1] for name in measured} == pytest.approx(expected)
-    # Weights of distance and similarity grow with the log size of the smaller cluster.
     score = WEIGHTS.constant + sum(
-        (
-            getattr(WEIGHTS, name)
-            + getattr(WEIGHTS, f"growing_{name}", 0.0) * np.log(2.0)
-        )
-        * value
-        for name, value in expected.items()
+        getattr(WEIGHTS, name) * value for name, value in expected.items()
     )
     odds = clusters.log_odds()
     assert odds[0, 1] == pytest.approx(score)
@@ -97,13 +90,10 @@ def test_the_width_is_that_of_the_wider_cluster_against_the_median():
 
 
 def test_all_measurements_have_a_weight():
-    growing = tuple(f"growing_{name}" for name in GROWING)
-    assert Weights._fields == (*MEASUREMENTS, *growing, "constant")
+    assert Weights._fields == (*MEASUREMENTS, "constant")
     assert tuple(Clusters.of(*random_rows()).measurements()) == MEASUREMENTS
-    # Of clusters of 20 rows, similarity speaks for one speaker and distance against.
-    log_size = np.log(20.0)
-    assert WEIGHTS.similarity + WEIGHTS.growing_similarity * log_size > 0.0
-    assert WEIGHTS.distance + WEIGHTS.growing_distance * log_size < 0.0
+    # Similarity speaks for one speaker, and distance against.
+    assert WEIGHTS.similarity > 0.0 > WEIGHTS.distance
     # The more clusters there are and the wider they are, the less likely.
     assert max(WEIGHTS.crowd, WEIGHTS.width) < 0.0
 
