@@ -3,7 +3,8 @@
 A text header of fields, ``name -type value``, whose size is a multiple of 1024
 bytes, then samples with the channels interleaved. Supported are 16-bit PCM of both
 byte orders, mu-law and A-law (ITU-T G.711). Most LDC discs contain samples compressed
-with `shorten`, which need the external tools named in the error message.
+with `shorten`, which are decoded as they are read (`io.audio.shorten`). Other
+compressions need the external tools named in the error message.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ import numpy.typing as npt
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import open_regular
 from sms_diar.types import FloatArray
+
+if TYPE_CHECKING:
+    from sms_diar.io.audio.shorten import ShortenStream
 
 MAGIC = b"NIST_1A\n"
 
@@ -57,7 +61,8 @@ _TABLES = {"ulaw": ULAW, "alaw": ALAW}
 class SphereHeader:
     """Header of a SPHERE file; `size` is its size in bytes.
 
-    `n_samples` per channel is None if missing; `dtype` is that of a stored sample.
+    `n_samples` per channel is None if missing; `dtype` is that of a stored sample, and
+    `is_shortened` tells whether samples are compressed with *shorten*.
     """
 
     rate: int
@@ -66,6 +71,7 @@ class SphereHeader:
     coding: str
     dtype: str
     size: int
+    is_shortened: bool = False
 
 
 class SphereFile:
@@ -76,6 +82,9 @@ class SphereFile:
         self._stream = open_regular(path)
         try:
             self.header = read_sphere_header(self._stream, path)
+            self._shortened = None
+            if self.header.is_shortened:
+                self._shortened = _open_shortened(self.header, path)
             self.n_samples = self._count()
         except BaseException:
             self._stream.close()
@@ -87,8 +96,12 @@ class SphereFile:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
         header = self.header
         width = np.dtype(header.dtype).itemsize * header.n_channels
-        self._stream.seek(header.size + first * width)
-        stored = np.frombuffer(self._stream.read((last - first) * width), header.dtype)
+        if self._shortened is not None:
+            stored = self._shortened.read(first, last)
+        else:
+            self._stream.seek(header.size + first * width)
+            data = self._stream.read((last - first) * width)
+            stored = np.frombuffer(data, header.dtype)
         if header.coding != "pcm":
             stored = _TABLES[header.coding][stored]
         return stored.reshape(-1, header.n_channels) / 32768.0
@@ -99,6 +112,8 @@ class SphereFile:
 
     def _count(self) -> int:
         header = self.header
+        if header.is_shortened:
+            return header.n_samples or 0  # the decoder detects missing ones
         width = np.dtype(header.dtype).itemsize * header.n_channels
         held = (self._stream.seek(0, 2) - header.size) // width
         if header.n_samples is None:
@@ -110,6 +125,17 @@ class SphereFile:
                 path=self.path,
             )
         return header.n_samples
+
+
+def _open_shortened(header: SphereHeader, path: Path) -> ShortenStream:
+    from sms_diar.io.audio.shorten import ShortenStream  # noqa: PLC0415 compiled code
+
+    return ShortenStream(
+        path,
+        header.size,
+        n_channels=header.n_channels,
+        width=np.dtype(header.dtype).itemsize,
+    )
 
 
 def read_sphere_header(stream: BinaryIO, path: Path) -> SphereHeader:
@@ -141,8 +167,10 @@ def read_sphere_header(stream: BinaryIO, path: Path) -> SphereHeader:
 def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
     coding = fields.get("sample_coding", "pcm").lower()
     order = fields.get("sample_byte_format", "")
-    if "," in coding or "shortpack" in order:
-        packed = coding.partition(",")[2] or order
+    coding, _, packed = coding.partition(",")
+    is_shortened = packed.startswith("embedded-shorten")
+    if (packed and not is_shortened) or "shortpack" in order:
+        packed = packed or order
         raise DataFormatError(
             f"the samples are compressed ({packed}); unpack them first with "
             f"'sph2pipe -p -f wav {path.name} {path.stem}.wav' or 'sox {path.name} "
@@ -153,7 +181,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
     coding = {"mu-law": "ulaw", "mulaw": "ulaw", "a-law": "alaw"}.get(coding, coding)
     dtype = None
     if coding == "pcm" and width == 2:
-        dtype = _PCM.get(order)
+        dtype = "<i2" if is_shortened else _PCM.get(order)  # the stream has its own
     elif coding in _TABLES and width == 1:
         dtype = "u1"
     if dtype is None:
@@ -164,7 +192,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
             path=path,
         )
     count = None
-    if "sample_count" in fields:
+    if "sample_count" in fields or is_shortened:
         count = _whole(fields, "sample_count", path, least=0)
     return SphereHeader(
         rate=_whole(fields, "sample_rate", path),
@@ -173,6 +201,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
         coding=coding,
         dtype=dtype,
         size=size,
+        is_shortened=is_shortened,
     )
 
 
