@@ -25,7 +25,7 @@ _QUIT, _BLOCKSIZE, _BITSHIFT, _QLPC, _ZERO, _VERBATIM = 4, 5, 6, 7, 8, 9
 _QUANTUM = 5  # fractional bits of LPC weights
 
 
-@inlined
+@part
 def read_code(data: AnyArray, position: int, n_low: int) -> tuple[int, int]:
     """Read a code with `n_low` low bits; return its value and the next position."""
     n_bits, value = 8 * len(data), 0
