@@ -203,6 +203,7 @@ def readers() -> dict[str, Reader]:
         Reader("flac", ".flac", audio, dear=True),
         Reader("ogg", ".ogg", audio, dear=True),
         Reader("sphere", ".sph", audio, dear=True),
+        Reader("shorten", ".sph", audio, dear=True),
         Reader("onnx", ".onnx", read_weights),
         Reader("torch", ".bin", read_tensors),
         Reader("torch-parts", ".bin", read_tensors, parts=True),
