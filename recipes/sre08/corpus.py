@@ -44,8 +44,7 @@ class Corpus:
 def find_sphere(folders: Sequence[str | Path]) -> dict[str, Path]:
     """Find SPHERE files in folders, at any depth, by name without suffix.
 
-    If a name occurs twice, the first folder is used, so list the folder of unpacked
-    copies first.
+    If a name occurs twice, the first folder is used.
     """
     files: dict[str, Path] = {}
     for folder in folders:

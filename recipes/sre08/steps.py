@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,17 @@ import numpy as np
 from sms_diar._json import read_json, write_json
 from sms_diar._progress import Progress
 from sms_diar._random import named_generator
-from sms_diar.errors import DataFormatError
+from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.experiment.stages import StageRun
+from sms_diar.features.crosstalk import (
+    CHOICES,
+    STRONG_SHARE,
+    find_crosstalk,
+    without_crosstalk,
+)
 from sms_diar.features.extract import speech_of_recordings
-from sms_diar.features.vad import VadConfig
+from sms_diar.features.vad import Span, VadConfig
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.audio.recording import AudioSource
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
@@ -56,7 +64,7 @@ class Tree:
     ----------
     corpus : tuple of str
         Folders of LDC's SRE 2008, searched to any depth. If two of them hold a file
-        of one name, the first folder counts, so list unpacked copies first.
+        of one name, the first folder counts.
     keys : str
         Folder with NIST_SRE08_KEYS.v0.1, if it is not in `corpus`.
     condition : int
@@ -67,6 +75,8 @@ class Tree:
         "training" (short2), "test" (short3, target trials) or "both".
     allow_missing : bool
         Continue without files that are missing or unreadable.
+    crosstalk : str
+        "remove" the speech of the other side that is heard faintly, or "keep" it.
     """
 
     corpus: tuple[str, ...]
@@ -75,6 +85,13 @@ class Tree:
     gender: str
     sides: str
     allow_missing: bool
+    crosstalk: str
+
+    def __post_init__(self) -> None:
+        if self.crosstalk not in CHOICES:
+            raise ConfigError(
+                f"'crosstalk' must be 'keep' or 'remove', got {self.crosstalk!r}"
+            )
 
 
 def write_data(
@@ -111,6 +128,13 @@ def write_data(
     )
     problems: list[Problem] = []
     speech = _speech(DataDir(path), vad, problems, len(corpus.audio), progress)
+    shares = {}
+    for side, file in corpus.audio.items():
+        if side.id in speech:
+            leaked = _crosstalk(file)[side.channel - 1]
+            remaining, shares[side.id] = without_crosstalk(speech[side.id], leaked)
+            if tree.crosstalk == "remove":
+                speech[side.id] = remaining
     cuts = _cut(corpus, speech, law, seed)
     segments, speakers = _named(cuts)
     if not segments:
@@ -129,6 +153,7 @@ def write_data(
     )
     record = {
         **_described(corpus, speech, cuts),
+        "crosstalk": {s: p for s, p in shares.items() if p >= STRONG_SHARE},
         "missing": list(corpus.missing),
         "problems": [str(problem) for problem in problems],
     }
@@ -177,6 +202,14 @@ def _source(file: Path, side: Side) -> AudioSource:
     """Return a command as in Kaldi's recipes, which is never run here."""
     place = shlex.quote(str(file.resolve()))
     return AudioSource(f"sph2pipe -f wav -p -c {side.channel} {place} |")
+
+
+def _crosstalk(file: Path) -> list[list[Span]]:
+    """Find cross-talk in all channels of a file."""
+    with ExitStack() as stack:
+        first = stack.enter_context(AudioFile(file, channel=1))
+        others = (first.other(number + 1) for number in range(1, first.n_channels))
+        return find_crosstalk([first, *map(stack.enter_context, others)])
 
 
 def _speech(

@@ -49,6 +49,7 @@ ConfigOption = Annotated[
 ]
 
 VadMethod = StrEnum("VadMethod", ["ENERGY", "NEURAL", "NONE"])
+Crosstalk = StrEnum("Crosstalk", ["KEEP", "REMOVE"])
 """Speech detectors of `sms_diar.features.vad.METHODS`, without its import."""
 
 CmvnMethod = StrEnum(
