@@ -16,8 +16,6 @@ from sms_diar.types import AnyArray, IntArray
 FULL, ENDED, STARVED = 0, 1, 2
 BAD_FUNCTION, BAD_VALUE, BAD_BLOCK, BAD_ORDER, BAD_SHIFT = 3, 4, 5, 6, 7
 
-POSITION, BLOCK_SIZE, SHIFT = 0, 1, 2  # entries of the state
-
 LARGEST_VALUE = 1 << 20
 """Maximum of a sample before its bit shift; valid 16-bit samples are far below it."""
 
@@ -174,7 +172,7 @@ def decode_blocks(
     n_channels, depth = len(samples), len(weights)
     largest_block = samples.shape[1] - depth
     n_rows, highest = table.shape[0], table.shape[1] - 1
-    position, block_size, shift = state[POSITION], state[BLOCK_SIZE], state[SHIFT]
+    position, block_size, shift = state[0], state[1], state[2]
     n_decoded, channel = 0, 0
     while n_decoded + largest_block <= len(out):
         function, position = read_code(data, position, 2)
@@ -230,5 +228,5 @@ def decode_blocks(
             samples[channel, i] = samples[channel, i + block_size]
         channel = (channel + 1) % n_channels
         n_decoded += block_size if channel == 0 else 0
-    state[POSITION], state[BLOCK_SIZE], state[SHIFT] = position, block_size, shift
+    state[0], state[1], state[2] = position, block_size, shift
     return FULL, n_decoded

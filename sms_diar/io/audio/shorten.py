@@ -19,9 +19,7 @@ import numpy.typing as npt
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io.audio._shorten_kernels import (
-    BLOCK_SIZE,
     FULL,
-    POSITION,
     decode_blocks,
     read_code,
     read_number,
@@ -49,9 +47,9 @@ _STEP = 1 << 16
 _MINIMUM_DEPTH = 3  # samples of the past that fixed predictors need
 _LARGEST_BLOCK = (1 << 16) - 1
 _LARGEST_BLOCKS = 1 << 20  # of all channels together
-_MOST_WEIGHTS = 1 << 10
-_MOST_MEANS = 1 << 10
-_MOST_SKIPPED = 1 << 12
+_LARGEST_HEADER = 1 << 13
+_MOST_WEIGHTS = 64  # as in the original program
+_MOST_MEANS = 256
 
 
 class StreamType(NamedTuple):
@@ -138,6 +136,9 @@ class _State(NamedTuple):
     past: IntArray  # (n_channels, depth)
     means: IntArray  # (n_channels, max(n_means, 1))
 
+    def copy(self) -> _State:
+        return self._replace(entries=self.entries.copy(), means=self.means.copy())
+
 
 class ShortenStream:
     """Samples of a stream, decoded on demand.
@@ -157,21 +158,8 @@ class ShortenStream:
         self._data = np.empty(0, dtype=np.uint8)
         if path.stat().st_size > start:
             self._data = np.memmap(path, np.uint8, "r", start)
-        version = bytes(self._data[:5]).removeprefix(MAGIC)
-        if version not in (b"\1", b"\2", b"\3"):
-            raise DataFormatError(
-                f"compressed samples must begin with {MAGIC.decode()!r} and a version "
-                f"from 1 to 3, got {bytes(self._data[:5])!r}; the file is truncated or "
-                f"damaged",
-                path=path,
-            )
-        self._version = version[0]
-        self._type, block_size, self._n_means, state = self._header(n_channels, width)
-        depth = state.past.shape[1]
-        self._samples = np.zeros((n_channels, depth + block_size), dtype=np.int64)
-        self._weights = np.zeros(depth, dtype=np.int64)
-        self._states = [state]
-        self._resume(state)
+        self._states = [self._read_header(n_channels, width)]
+        self._resume(self._states[0])
 
     def read(self, first: int, last: int) -> npt.NDArray[np.int16]:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels).
@@ -194,9 +182,7 @@ class ShortenStream:
 
     def _resume(self, state: _State) -> None:
         """Continue from a state, which is not changed."""
-        self._state = _State(
-            state.n_samples, state.entries.copy(), state.past, state.means.copy()
-        )
+        self._state = state.copy()
         self._samples[:, : state.past.shape[1]] = state.past
         self._decoded = np.empty((0, len(self._samples)), dtype=np.int16)
         self._status = FULL
@@ -205,11 +191,9 @@ class ShortenStream:
         """Decode the next samples; keep the state after them if it is a new one."""
         state, depth = self._state, len(self._weights)
         if self._status != FULL:
-            raise DataFormatError(
-                f"the compressed samples end after {state.n_samples} of at least "
-                f"{last} samples ({REASONS[self._status]}); the file is truncated or "
-                f"damaged, copy it again",
-                path=self._path,
+            raise self._fault(
+                f"end after {state.n_samples} of at least {last} samples "
+                f"({REASONS[self._status]})"
             )
         n_channels, width = self._samples.shape
         out = np.empty((max(_STEP, width - depth), n_channels), dtype=np.int16)
@@ -222,45 +206,52 @@ class ShortenStream:
         n_samples = state.n_samples + n_decoded
         self._state = state._replace(n_samples=n_samples, past=past)
         if self._status == FULL and n_samples > self._states[-1].n_samples:
-            kept = self._state
-            self._states.append(
-                kept._replace(entries=kept.entries.copy(), means=kept.means.copy())
-            )
+            self._states.append(self._state.copy())
 
-    def _header(
-        self, n_channels: int, width: int
-    ) -> tuple[StreamType, int, int, _State]:
+    def _read_header(self, n_channels: int, width: int) -> _State:
+        """Read the header; return the state before the first block."""
+        head = np.array(self._data[:_LARGEST_HEADER])
+        magic, version = bytes(head[:4]), bytes(head[4:5])
+        if magic != MAGIC or version not in (b"\1", b"\2", b"\3"):
+            raise self._fault(
+                f"begin with {magic + version!r}, expected {MAGIC.decode()!r} and a "
+                f"version from 1 to 3"
+            )
         position = 8 * (len(MAGIC) + 1)
         numbers: list[int] = []
         for _ in range(6):
-            number, position = read_number(self._data, position)
+            number, position = read_number(head, position)
             numbers.append(int(number))
-        number, channels, block_size, depth, n_means, n_skipped = numbers
-        largest = min(_LARGEST_BLOCK, _LARGEST_BLOCKS // n_channels)
-        self._check("end", min(position, 0), 0, 0)
+        number, channels, block_size, n_weights, n_means, n_skipped = numbers
+        while n_skipped > 0 and position >= 0:
+            _, position = read_code(head, position, 7)
+            n_skipped -= 1
+        if position < 0:
+            raise self._fault("have a header without an end")
+        largest_block = min(_LARGEST_BLOCK, _LARGEST_BLOCKS // n_channels)
         self._check("type", number, 0, 10)
-        self._check("channels", channels, n_channels, min(n_channels, MOST_CHANNELS))
-        self._check("block size", block_size, 1, largest)
-        self._check("LPC order", depth, 0, _MOST_WEIGHTS)
-        self._check("number of means", n_means, 0, _MOST_MEANS)
-        self._check("bytes to skip", n_skipped, 0, _MOST_SKIPPED)
-        self._check("bytes per sample", stream_type(number).width, width, width)
-        for _ in range(n_skipped):
-            _, position = read_code(self._data, position, 7)
-            self._check("end", min(position, 0), 0, 0)
-        kind = stream_type(number)
-        depth = max(_MINIMUM_DEPTH, depth)
-        entries = np.zeros(3, dtype=np.int64)
-        entries[POSITION], entries[BLOCK_SIZE] = position, block_size
-        past = np.zeros((n_channels, depth), dtype=np.int64)
-        means = np.full((n_channels, max(1, n_means)), kind.mean, dtype=np.int64)
-        return kind, block_size, n_means, _State(0, entries, past, means)
+        self._check("channels:", channels, n_channels, min(n_channels, MOST_CHANNELS))
+        self._check("block size", block_size, 1, largest_block)
+        self._check("LPC order", n_weights, 0, _MOST_WEIGHTS)
+        self._check("means:", n_means, 0, _MOST_MEANS)
+        self._version, self._n_means = version[0], n_means
+        self._type = stream_type(number)
+        self._check("bytes per sample:", self._type.width, width, width)
+        depth = max(_MINIMUM_DEPTH, n_weights)
+        self._weights = np.zeros(depth, dtype=np.int64)
+        self._samples = np.zeros((n_channels, depth + block_size), dtype=np.int64)
+        means = np.full((n_channels, max(1, n_means)), self._type.mean, dtype=np.int64)
+        entries = np.array([position, block_size, 0], dtype=np.int64)
+        return _State(0, entries, self._samples[:, :depth].copy(), means)
 
     def _check(self, name: str, value: int, least: int, most: int) -> None:
         if not least <= value <= most:
             expected = f"{least} to {most}" if least < most else f"{most}"
-            raise DataFormatError(
-                f"the header of the compressed samples has {name} {value}, expected "
-                f"{expected}; the file is truncated or damaged, copy it again",
-                path=self._path,
-            )
+            raise self._fault(f"have {name} {value}, expected {expected}")
+
+    def _fault(self, problem: str) -> DataFormatError:
+        return DataFormatError(
+            f"the compressed samples {problem}; the file is truncated or damaged, copy "
+            f"it again",
+            path=self._path,
+        )
