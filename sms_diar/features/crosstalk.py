@@ -23,7 +23,7 @@ from sms_diar.timeline.regions import within
 from sms_diar.types import BoolArray, FloatArray, Segment
 
 CHOICES = ("keep", "remove")
-"""What can be done with cross-talk."""
+"""Treatments of cross-talk."""
 
 STRONG_SHARE = 0.1
 """Minimum share of cross-talk in the speech of a channel that is reported."""
@@ -36,7 +36,7 @@ _SPEECH_LEVEL = 98.0  # percentile of smoothed energies
 _SMOOTHING = 31  # frames over which levels are averaged
 _CONTEXT = 51  # frames over which courses are compared
 _CORRELATION = 0.6  # of the energies within that context
-_LEAST_CORRELATION = 0.25  # over the recording; without leakage, 0.1 was the maximum
+_LEAST_CORRELATION = 0.3  # over the recording; 0.26 was the maximum without leakage
 _MOST_DELAY = 30  # frames
 _LEAST_FRAMES = 100  # that a correlation needs
 

@@ -2,7 +2,7 @@
 
 A stream is a sequence of codes. A code with n low bits is a run of zeros that ends with
 a one, then n bits; the length of the run is the high part of its value. Functions are
-codes as well and say how the next block of a channel is predicted; residuals follow.
+also codes; they say how the next block of a channel is predicted, and residuals follow.
 Positions in the stream are bits; a negative one is minus the status that ends decoding.
 `_reference.py` has the same algorithm without limits and checks.
 """

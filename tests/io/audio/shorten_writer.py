@@ -135,7 +135,7 @@ class Stream:
             known.append(value)
 
     def value(self, sample, shift):
-        """What is coded of a sample."""
+        """Return the number that is coded for a sample."""
         if self.kind in (AU1, AU2):
             value = inward(shift)[sample]
             if self.kind == AU2 and sample < 128:
