@@ -49,8 +49,9 @@ ConfigOption = Annotated[
 ]
 
 VadMethod = StrEnum("VadMethod", ["ENERGY", "NEURAL", "NONE"])
-Crosstalk = StrEnum("Crosstalk", ["KEEP", "REMOVE"])
 """Speech detectors of `sms_diar.features.vad.METHODS`, without its import."""
+
+Crosstalk = StrEnum("Crosstalk", ["KEEP", "REMOVE"])
 
 CmvnMethod = StrEnum(
     "CmvnMethod", ["SESSION", "RECORDING", "SEGMENT", "SLIDING", "NONE"]

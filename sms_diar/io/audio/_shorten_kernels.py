@@ -13,8 +13,7 @@ from sms_diar._numba import inlined, kernel, part
 from sms_diar.types import AnyArray, IntArray
 
 # Status of the decoder; `shorten.REASONS` describes all but the first.
-FULL, ENDED, STARVED = 0, 1, 2
-BAD_FUNCTION, BAD_VALUE, BAD_BLOCK, BAD_ORDER, BAD_SHIFT = 3, 4, 5, 6, 7
+FULL, ENDED, STARVED, INVALID = 0, 1, 2, 3
 
 LARGEST_VALUE = 1 << 20
 """Maximum of a sample before its bit shift; valid 16-bit samples are far below it."""
@@ -34,7 +33,7 @@ def read_code(data: AnyArray, position: int, n_low: int) -> tuple[int, int]:
             break
         value += 1
         if value > LARGEST_VALUE:
-            position = -BAD_VALUE
+            position = -INVALID
     else:
         return 0, position if position < 0 else -STARVED
     if position + n_low > n_bits:
@@ -67,7 +66,7 @@ def read_number(data: AnyArray, position: int) -> tuple[int, int]:
     """Read a number whose code says how many low bits it has."""
     n_low, position = read_code(data, position, 2)
     if n_low > 32:
-        return 0, -BAD_VALUE
+        return 0, -INVALID
     return read_code(data, position, n_low)
 
 
@@ -94,7 +93,7 @@ def read_block(
         return position
     n_low, position = read_code(data, position, 3)
     if n_low > 31:
-        return -BAD_VALUE
+        return -INVALID
     order, quantum, start, added = function, 0, 0, 0
     if function == 0:
         added = offset
@@ -107,7 +106,7 @@ def read_block(
     else:  # _QLPC, which predicts the differences from the offset
         order, position = read_code(data, position, 2)
         if order > first:
-            return -BAD_ORDER
+            return -INVALID
         quantum, added = _QUANTUM, offset
         start = 1 << _QUANTUM if version > 1 else 0
         for j in range(order):
@@ -121,7 +120,7 @@ def read_block(
             total += weights[j] * samples[channel, i - 1 - j]
         value = signed(code) + (total >> quantum) + added
         if position < 0 or value < -LARGEST_VALUE or value > LARGEST_VALUE:
-            return position if position < 0 else -BAD_VALUE
+            return position if position < 0 else -INVALID
         samples[channel, i] = value
     return position
 
@@ -130,7 +129,8 @@ def read_block(
 def decode_blocks(
     data: AnyArray,
     version: int,
-    state: IntArray,
+    position: int,
+    block_size: int,
     samples: IntArray,
     means: IntArray,
     n_means: int,
@@ -138,59 +138,37 @@ def decode_blocks(
     table: AnyArray,
     low: int,
     out: AnyArray,
+    n_samples: int,
 ) -> tuple[int, int]:
-    """Decode blocks of all channels until the output cannot hold another one.
+    """Decode `n_samples` samples of each channel; return the status and their number.
 
-    Parameters
-    ----------
-    data : ndarray of uint8, shape (n_bytes,)
-        The stream.
-    version : int
-        Version of the stream, 1 to 3.
-    state : ndarray of int, shape (3,)
-        Position, size and bit shift of the next block.
-    samples : ndarray of int, shape (n_channels, depth + largest block)
-        The last `depth` samples, followed by room for a block.
-    means : ndarray of int, shape (n_channels, max(n_means, 1))
-        Means of the last blocks, which give the offset of the next one.
-    n_means : int
-        Number of these blocks; with 0, the offset is constant.
-    weights : ndarray of int, shape (depth,)
-        Scratch for the weights of previous samples.
-    table : ndarray, shape (1 or n_shifts, n_values)
-        Stored sample of each value from `low` on; with several rows, one per bit shift.
-    low : int
-        Lowest value.
-    out : ndarray, shape (n, n_channels)
-        Receives stored samples.
-
-    Returns
-    -------
-    status, n_decoded : int
-        With a status other than `FULL`, the arrays of the state cannot be used again.
+    `samples` has the last `depth` samples and room for a block, shape (n_channels,
+    depth + block_size), `means` the means of the last blocks, shape (n_channels,
+    max(n_means, 1)), and `weights` is scratch of shape (depth,). `table` has the stored
+    sample of each value from `low` on, shape (1 or n_shifts, n_values); with several
+    rows, one per bit shift. `out` has shape (n_samples + block_size, n_channels).
     """
     n_channels, depth = len(samples), len(weights)
     largest_block = samples.shape[1] - depth
     n_rows, highest = table.shape[0], table.shape[1] - 1
-    position, block_size, shift = state[0], state[1], state[2]
-    n_decoded, channel = 0, 0
-    while n_decoded + largest_block <= len(out):
+    n_decoded, channel, shift = 0, 0, 0
+    while n_decoded < n_samples:
         function, position = read_code(data, position, 2)
         if function == _BITSHIFT:
             shift, position = read_code(data, position, 2)
             if shift > 32 or 1 < n_rows <= shift:
-                position = -BAD_SHIFT
+                position = -INVALID
         elif function == _BLOCKSIZE:
             block_size, position = read_number(data, position)
             if not 0 < block_size <= largest_block or channel > 0:
-                position = -BAD_BLOCK
+                position = -INVALID
         elif function == _VERBATIM:
             n_bytes, position = read_code(data, position, 5)
             while position >= 0 and n_bytes > 0:
                 _, position = read_code(data, position, 8)
                 n_bytes -= 1
         elif function == _QUIT or function > _VERBATIM:
-            position = -ENDED if function == _QUIT else -BAD_FUNCTION
+            position = -ENDED if function == _QUIT else -INVALID
         if position < 0:
             return -position, n_decoded
         if function in (_BITSHIFT, _BLOCKSIZE, _VERBATIM):
@@ -204,7 +182,7 @@ def decode_blocks(
             offset = rounded(total, n_means, version)
             offset >>= shift if version > 1 else 0
         if offset < -LARGEST_VALUE or offset > LARGEST_VALUE:
-            return BAD_VALUE, n_decoded
+            return INVALID, n_decoded
         position = read_block(
             *(data, position, function, version, offset, weights, samples, channel),
             *(depth, depth + block_size),
@@ -228,5 +206,4 @@ def decode_blocks(
             samples[channel, i] = samples[channel, i + block_size]
         channel = (channel + 1) % n_channels
         n_decoded += block_size if channel == 0 else 0
-    state[0], state[1], state[2] = position, block_size, shift
     return FULL, n_decoded

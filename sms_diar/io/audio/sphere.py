@@ -3,16 +3,17 @@
 A text header of fields, ``name -type value``, whose size is a multiple of 1024
 bytes, then samples with the channels interleaved. Supported are 16-bit PCM of both
 byte orders, mu-law and A-law (ITU-T G.711). Most LDC discs contain samples compressed
-with `shorten`, which are decoded as they are read (`io.audio.shorten`). Other
+with `shorten`, which are decoded at the first read (`io.audio.shorten`). Other
 compressions need the external tools named in the error message.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,6 @@ import numpy.typing as npt
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import open_regular
 from sms_diar.types import FloatArray
-
-if TYPE_CHECKING:
-    from sms_diar.io.audio.shorten import ShortenStream
 
 MAGIC = b"NIST_1A\n"
 
@@ -82,9 +80,6 @@ class SphereFile:
         self._stream = open_regular(path)
         try:
             self.header = read_sphere_header(self._stream, path)
-            self._shortened = None
-            if self.header.is_shortened:
-                self._shortened = _open_shortened(self.header, path)
             self.n_samples = self._count()
         except BaseException:
             self._stream.close()
@@ -96,8 +91,8 @@ class SphereFile:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
         header = self.header
         width = np.dtype(header.dtype).itemsize * header.n_channels
-        if self._shortened is not None:
-            stored = self._shortened.read(first, last)
+        if header.is_shortened:
+            stored = self._unpacked[first:last]
         else:
             self._stream.seek(header.size + first * width)
             data = self._stream.read((last - first) * width)
@@ -109,6 +104,19 @@ class SphereFile:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+    @functools.cached_property
+    def _unpacked(self) -> npt.NDArray[np.int16]:
+        """All samples of a file that is compressed with *shorten*."""
+        from sms_diar.io.audio.shorten import read_shortened  # noqa: PLC0415 compiled
+
+        return read_shortened(
+            self.path,
+            self.header.size,
+            n_samples=self.n_samples,
+            n_channels=self.header.n_channels,
+            width=np.dtype(self.header.dtype).itemsize,
+        )
 
     def _count(self) -> int:
         header = self.header
@@ -125,17 +133,6 @@ class SphereFile:
                 path=self.path,
             )
         return header.n_samples
-
-
-def _open_shortened(header: SphereHeader, path: Path) -> ShortenStream:
-    from sms_diar.io.audio.shorten import ShortenStream  # noqa: PLC0415 compiled code
-
-    return ShortenStream(
-        path,
-        header.size,
-        n_channels=header.n_channels,
-        width=np.dtype(header.dtype).itemsize,
-    )
 
 
 def read_sphere_header(stream: BinaryIO, path: Path) -> SphereHeader:

@@ -7,10 +7,10 @@ is shared with the decoder.
 from dataclasses import dataclass, field
 
 DIFF0, DIFF1, DIFF2, DIFF3, QUIT, BLOCKSIZE, BITSHIFT, QLPC, ZERO, VERBATIM = range(10)
-AU1, S8, U8, S16HL, U16HL, S16LH, U16LH, ULAW, AU2, AU3, ALAW = range(11)
+AU1, S8, U8, S16HL, U16HL, S16LH, U16LH, ULAW, AU2, AU3 = range(10)
 
 RANGES = {
-    **dict.fromkeys((AU1, U8, ULAW, AU2, AU3, ALAW), (0, 255)),
+    **dict.fromkeys((AU1, U8, ULAW, AU2, AU3), (0, 255)),
     S8: (-128, 127),
     **dict.fromkeys((S16HL, S16LH), (-32768, 32767)),
     **dict.fromkeys((U16HL, U16LH), (0, 65535)),
@@ -144,8 +144,8 @@ class Stream:
         if self.kind == AU3:
             sample = sample ^ 0x55
             sample = sample - 128 if sample > 127 else -1 - sample
-        if self.kind in (ULAW, ALAW):
-            sample = (ulaw_linear if self.kind == ULAW else alaw_linear)(sample) >> 3
+        if self.kind == ULAW:
+            sample = ulaw_linear(sample) >> 3
         assert sample % (1 << shift) == 0
         return sample >> shift
 
@@ -162,13 +162,6 @@ def ulaw_linear(byte):
     """16-bit sample of a byte of mu-law: the centre of its interval."""
     exponent, mantissa = divmod(~byte & 127, 16)
     size = ((2 * mantissa + 33) << (exponent + 2)) - 132
-    return size if byte > 127 else -size
-
-
-def alaw_linear(byte):
-    """16-bit sample of a byte of A-law: the centre of its interval."""
-    exponent, mantissa = divmod((byte ^ 0x55) & 127, 16)
-    size = (2 * mantissa + (33 if exponent else 1)) << (max(exponent, 1) + 2)
     return size if byte > 127 else -size
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sms_diar.errors import DataFormatError
 from sms_diar.io.audio._reference import decode_shorten
 from sms_diar.io.audio.files import AudioFile
-from sms_diar.io.audio.shorten import ShortenStream, stream_type
+from sms_diar.io.audio.shorten import read_shortened, stream_type
 from sms_diar.io.audio.sphere import ULAW as ULAW_SAMPLES
 from sms_diar.io.audio.sphere import SphereFile
 from tests.io.audio import shorten_writer as w
@@ -26,8 +26,9 @@ def width(kind):
 
 def decoded(data, path, kind, n_channels, n_samples):
     path.write_bytes(data)
-    stream = ShortenStream(path, 0, n_channels=n_channels, width=width(kind))
-    return stream.read(0, n_samples)
+    return read_shortened(
+        path, 0, n_samples=n_samples, n_channels=n_channels, width=width(kind)
+    )
 
 
 def stored(kind, samples):
@@ -58,7 +59,7 @@ def streams(draw):
         frame, size = [], draw(st.integers(1, block_size))
         for _ in range(n_channels):
             shift = draw(st.sampled_from((0, 0, 1, 3, 5 if width(kind) == 1 else 9)))
-            shift = 0 if kind in (w.ULAW, w.ALAW) else shift  # bytes are no multiples
+            shift = 0 if kind == w.ULAW else shift  # bytes are no multiples
             function = draw(st.sampled_from(functions))
             unit = 1 if has_rows else 1 << shift
             lowest, highest = (-128, 127) if kind == w.AU3 else (low, high)
@@ -69,8 +70,6 @@ def streams(draw):
                 samples = [(s + 128 if s >= 0 else -1 - s) ^ 0x55 for s in samples]
             if kind == w.ULAW:  # negative zero becomes zero
                 samples = [255 if s == 127 else s for s in samples]
-            if function == w.ZERO and kind == w.ALAW:  # A-law has no zero
-                function = w.DIFF0
             if function == w.ZERO:
                 zero = {w.AU1: 255, w.AU2: 255, w.AU3: 0xD5, w.ULAW: 255}.get(kind, 0)
                 samples = [zero] * size
@@ -131,17 +130,18 @@ def plain_stream(samples, size=100, **settings):
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_any_stretch_can_be_read_in_any_order(version, tmp_path, monkeypatch):
-    # Small steps, so that many states are kept and used.
-    monkeypatch.setattr("sms_diar.io.audio.shorten._STEP", 300)
+def test_any_stretch_can_be_read_in_any_order(version, tmp_path):
     rng = np.random.default_rng(version)
     samples = talk(rng, 3050, 2)
-    path = tmp_path / "x"
-    path.write_bytes(plain_stream(samples, version=version).written())
-    stream = ShortenStream(path, 0, n_channels=2, width=2)
-    for _ in range(60):
+    fields = {"channel_count": 2, "sample_count": 3050}
+    path = tmp_path / "x.sph"
+    path.write_bytes(sphere(plain_stream(samples, version=version).written(), **fields))
+    file = SphereFile(path)
+    for _ in range(20):
         first, last = sorted(int(n) for n in rng.integers(0, 3051, 2))
-        assert stream.read(first, last).tolist() == samples[first:last].tolist()
+        got = file.read(first, last) * 32768.0
+        assert got.tolist() == samples[first:last].tolist()
+    file.close()
 
 
 @pytest.mark.parametrize("kind", [w.AU1, w.AU2])
@@ -243,7 +243,7 @@ SIZE = (w.BLOCKSIZE, 2)
         (b"ajkg\4" + bytes(50), "begin with b'ajkg\\x04'"),
         (WHOLE.written()[:8], "have a header without an end"),
         (b"ajkg\2" + bytes(1 << 18), "have a header without an end"),
-        (head(11, *GOOD[1:]), "have type 11, expected 0 to 10"),
+        (head(10, *GOOD[1:]), "have type 10, expected 0 to 9"),
         (head(w.AU2, *GOOD[1:]), "have bytes per sample: 1, expected 2"),
         (head(3, 2, *GOOD[2:]), "have channels: 2, expected 1"),
         (head(3, 1, 0, 2, 4, 0), "have block size 0, expected 1 to 65535"),
@@ -252,19 +252,19 @@ SIZE = (w.BLOCKSIZE, 2)
         (head(3, 1, 256, 0, 1 << 31, 0), "have means: 2147483648"),
         (head(3, 1, 256, 0, 4, 1 << 31), "have a header without an end"),
         (head(3, 1, 256, 0, 4, 9), "have a header without an end"),
-        (head(*GOOD, then=[(10, 2)]), "after 0 of at least 400 samples (unknown func"),
-        (head(*GOOD, then=[(w.BITSHIFT, 2), (33, 2)]), "(invalid bit shift)"),
-        (head(*GOOD, then=[SIZE, (2, 2), (0, 2)]), "(invalid block size)"),
-        (head(*GOOD, then=[SIZE, (9, 2), (257, 9)]), "(invalid block size)"),
-        (head(*GOOD, then=[SIZE, (40, 2)]), "(invalid block size)"),
-        (head(*GOOD, then=[(w.DIFF0, 2), (32, 3)]), "(value out of range)"),
-        (head(*GOOD, then=[(w.QLPC, 2), (3, 3), (4, 2)]), "(prediction from too many"),
-        (head(*GOOD, then=[(w.DIFF0, 2), (9, 3), (1 << 29, 10)]), "(value out of"),
-        (head(*GOOD, then=[(w.DIFF0, 2), (3, 3)]) + bytes(1 << 18), "(value out of"),
+        (head(*GOOD, then=[(10, 2)]), "after 0 of 400 samples (a code is invalid)"),
+        (head(*GOOD, then=[(w.BITSHIFT, 2), (33, 2)]), "(a code is"),
+        (head(*GOOD, then=[SIZE, (2, 2), (0, 2)]), "(a code is"),
+        (head(*GOOD, then=[SIZE, (9, 2), (257, 9)]), "(a code is"),
+        (head(*GOOD, then=[SIZE, (40, 2)]), "(a code is"),
+        (head(*GOOD, then=[(w.DIFF0, 2), (32, 3)]), "(a code is"),
+        (head(*GOOD, then=[(w.QLPC, 2), (3, 3), (4, 2)]), "(a code is"),
+        (head(*GOOD, then=[(w.DIFF0, 2), (9, 3), (1 << 29, 10)]), "(a code is"),
+        (head(*GOOD, then=[(w.DIFF0, 2), (3, 3)]) + bytes(1 << 18), "(a code is"),
         (head(*GOOD, then=[(w.VERBATIM, 2), (1 << 20, 5)]), "(the file ends)"),
         (WHOLE.written()[:-200], "(the file ends); the file is truncated or damaged"),
         (Stream(w.S16HL, WHOLE.frames[:3], block_size=100, max_order=2).written(),
-         "end after 300 of at least 400 samples (the stream says so)"),
+         "end after 300 of 400 samples (the stream says so)"),
     ],
 )  # fmt: skip
 def test_damaged_streams_are_refused(refused, data, problem):
@@ -279,13 +279,13 @@ def test_blocks_of_channels_must_have_one_size(refused):
         stream.code(value, n_low)
     bits = "".join(map(str, stream.bits)).ljust(128, "1")
     data = b"ajkg\2" + int(bits, 2).to_bytes(16, "big")
-    refused(read_all, sphere(data, channel_count=2), "(invalid block size)")
+    refused(read_all, sphere(data, channel_count=2), "(a code is")
 
 
 def test_mu_law_has_no_table_for_larger_shifts(refused):
     data = head(w.AU2, 1, 256, 0, 0, 0, then=[(w.BITSHIFT, 2), (13, 2)])
     fields = {"sample_coding": "ulaw,embedded-shorten-v2.00", "sample_n_bytes": 1}
-    refused(read_all, sphere(data, **fields), "(invalid bit shift)")
+    refused(read_all, sphere(data, **fields), "(a code is")
 
 
 def test_means_that_grow_without_limit_are_refused(refused):
@@ -293,7 +293,7 @@ def test_means_that_grow_without_limit_are_refused(refused):
     codes = [(w.BITSHIFT, 2), (32, 2), (w.DIFF0, 2), (3, 3), *[(2, 4)] * 4]
     codes += [(w.BITSHIFT, 2), (0, 2), (w.DIFF0, 2), (3, 3), *[(2, 4)] * 4]
     data = head(w.S16HL, 1, 4, 0, 1, 0, then=codes)
-    refused(read_all, sphere(data), "after 4 of at least 400 samples (value out of")
+    refused(read_all, sphere(data), "after 4 of 400 samples (a code is invalid)")
 
 
 def test_a_shortened_file_needs_its_count(refused):
@@ -301,15 +301,9 @@ def test_a_shortened_file_needs_its_count(refused):
     refused(SphereFile, data, "must give sample_count as a whole number >= 0")
 
 
-def test_what_was_read_before_the_damage_can_be_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("sms_diar.io.audio.shorten._STEP", 100)
-    path = tmp_path / "x"
-    path.write_bytes(WHOLE.written()[:-200])
-    stream = ShortenStream(path, 0, n_channels=1, width=2)
-    with pytest.raises(DataFormatError):
-        stream.read(0, 400)
-    want = [value for frame in WHOLE.frames[:2] for value in frame[0].samples]
-    assert stream.read(0, 200)[:, 0].tolist() == want
+def test_counts_far_above_the_size_are_refused_before_decoding(refused):
+    data = sphere(WHOLE.written(), sample_count=10**12)
+    refused(read_all, data, "far too few for 1000000000000 samples")
 
 
 @pytest.mark.parametrize("seed", range(40))
