@@ -18,12 +18,13 @@ def decode_shorten(stream: bytes) -> list[list[int]]:
         return _code(bits, _code(bits, 2))
 
     kind = stream_type(number())
+    assert kind is not None  # noqa: S101 - valid streams have one
     n_channels, block_size, order, n_means, n_skipped = (number() for _ in range(5))
     for _ in range(n_skipped):
         _code(bits, 7)
     rounds = version > 1
     past = [[0] * max(3, order) for _ in range(n_channels)]
-    means = [[kind.mean] * max(1, n_means) for _ in range(n_channels)]
+    means = [[0] * n_means for _ in range(n_channels)]
     stored: list[list[int]] = [[] for _ in range(n_channels)]
     shift, channel = 0, 0
     while (function := _code(bits, 2)) != 4:  # FN_QUIT
@@ -35,7 +36,7 @@ def decode_shorten(stream: bytes) -> list[list[int]]:
             for _ in range(_code(bits, 5)):
                 _code(bits, 8)
         else:
-            offset = means[channel][0]
+            offset = 0
             if n_means > 0:
                 offset = _divide(sum(means[channel]), n_means, rounds=rounds)
                 offset >>= shift if rounds else 0

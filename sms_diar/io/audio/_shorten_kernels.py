@@ -133,7 +133,6 @@ def decode_blocks(
     block_size: int,
     samples: IntArray,
     means: IntArray,
-    n_means: int,
     weights: IntArray,
     table: AnyArray,
     low: int,
@@ -144,12 +143,13 @@ def decode_blocks(
 
     `samples` has the last `depth` samples and room for a block, shape (n_channels,
     depth + block_size), `means` the means of the last blocks, shape (n_channels,
-    max(n_means, 1)), and `weights` is scratch of shape (depth,). `table` has the stored
+    n_means), and `weights` is scratch of shape (depth,). `table` has the stored
     sample of each value from `low` on, shape (1 or n_shifts, n_values); with several
     rows, one per bit shift. `out` has shape (n_samples + block_size, n_channels).
     """
     n_channels, depth = len(samples), len(weights)
     largest_block = samples.shape[1] - depth
+    n_means = means.shape[1]
     n_rows, highest = table.shape[0], table.shape[1] - 1
     n_decoded, channel, shift = 0, 0, 0
     while n_decoded < n_samples:
@@ -174,7 +174,7 @@ def decode_blocks(
         if function in (_BITSHIFT, _BLOCKSIZE, _VERBATIM):
             continue
 
-        offset = means[channel, 0]
+        offset = 0
         if n_means > 0:
             total = 0
             for i in range(n_means):

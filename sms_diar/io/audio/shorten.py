@@ -20,53 +20,44 @@ from sms_diar.io._bytes import open_regular
 from sms_diar.io.audio._shorten_kernels import decode_blocks, read_code, read_number
 from sms_diar.limits import FREE_EXPANSION, MOST_CHANNELS, MOST_EXPANSION
 
-MAGIC = b"ajkg"
-
 REASONS = ("", "the stream says so", "the file ends", "a code is invalid")
 """Why decoding ends, by status of the decoder."""
 
 _MINIMUM_DEPTH = 3  # samples of the past that fixed predictors need
 _LARGEST_BLOCK = (1 << 16) - 1
-_LARGEST_BLOCKS = 1 << 20  # of all channels together
 _LARGEST_HEADER = 1 << 13
 _MOST_WEIGHTS = 64  # as in the original program
 _MOST_MEANS = 256
 
 
 class StreamType(NamedTuple):
-    """Type of samples: stored samples by value, from `low` on, and a typical mean.
+    """Type of samples: `table` has the stored samples by value, from `low` on.
 
-    `table` has shape (1 or n_shifts, n_values), and `width` is in bytes.
+    It has shape (1 or n_shifts, n_values), and `width` is in bytes.
     """
 
     width: int
     low: int
-    mean: int
     table: npt.NDArray[np.int16]
 
 
 @functools.cache
-def stream_type(number: int) -> StreamType:
-    """Return a type by its number in the stream, 0 to 9.
+def stream_type(number: int) -> StreamType | None:
+    """Return a type by its number in the stream; None if no SPHERE file can have it.
 
     Types 0, 8 and 9 renumber the bytes of mu-law and A-law. Type 7 is lossy mu-law and
-    stores 13-bit samples.
+    stores 13-bit samples. Types 3 and 5 are 16-bit samples of both byte orders.
     """
     byte = np.arange(256, dtype=np.int16)
-    word = np.arange(1 << 16).astype(np.uint16).view(np.int16)
     if number in (0, 8):
-        return StreamType(1, -128 - number // 8, 0, _renumbered_ulaw(number))
-    tables: dict[int, tuple[int, int, int, npt.NDArray[np.int16]]] = {
-        1: (1, -128, 0, np.roll(byte, 128)),
-        2: (1, 0, 128, byte),
-        3: (2, -32768, 0, np.roll(word, 32768)),
-        4: (2, 0, 32768, word),
-        7: (1, -4096, 0, ulaw_codes()),
-        9: (1, -128, 0, np.where(byte < 128, 127 - byte, byte) ^ 0x55),
-    }
-    tables |= {5: tables[3], 6: tables[4]}  # the other byte order
-    width, low, mean, table = tables[number]
-    return StreamType(width, low, mean, table[np.newaxis])
+        return StreamType(1, -128 - number // 8, _renumbered_ulaw(number))
+    if number in (3, 5):
+        return StreamType(2, -32768, np.arange(-32768, 32768, dtype=np.int16)[None])
+    if number == 7:
+        return StreamType(1, -4096, ulaw_codes()[None])
+    if number == 9:
+        return StreamType(1, -128, (np.where(byte < 128, 127 - byte, byte) ^ 85)[None])
+    return None
 
 
 def ulaw_codes() -> npt.NDArray[np.int16]:
@@ -122,13 +113,7 @@ def read_shortened(
     unpacked = n_samples * n_channels * width
     if unpacked > max(FREE_EXPANSION, MOST_EXPANSION * len(data)):
         raise fault(f"have {len(data)} bytes, far too few for {n_samples} samples")
-    magic, version = bytes(data[:4]), bytes(data[4:5])
-    if magic != MAGIC or version not in (b"\1", b"\2", b"\3"):
-        raise fault(
-            f"begin with {magic + version!r}, expected {MAGIC.decode()!r} and a "
-            f"version from 1 to 3"
-        )
-    position = 8 * (len(MAGIC) + 1)
+    position = 40  # after the magic and the version, which `SphereFile` checks
     numbers: list[int] = []
     for _ in range(6):
         number, position = read_number(data, position)
@@ -137,11 +122,13 @@ def read_shortened(
         _, position = read_code(data, position, 7)
     if position < 0:
         raise fault("have a header without an end")
-    largest_block = min(_LARGEST_BLOCK, _LARGEST_BLOCKS // n_channels)
+    kind, block_size = stream_type(numbers[0]), numbers[2]
+    if kind is None or kind.width != width:
+        raise fault(f"have type {numbers[0]}, not samples of {width} bytes")
     rules = {
         "type": (0, 9),
         "channels:": (n_channels, min(n_channels, MOST_CHANNELS)),
-        "block size": (1, largest_block),
+        "block size": (1, _LARGEST_BLOCK),
         "LPC order": (0, _MOST_WEIGHTS),
         "means:": (0, _MOST_MEANS),
         "skipped bytes:": (0, _LARGEST_HEADER),
@@ -149,15 +136,12 @@ def read_shortened(
     for (name, (least, most)), number in zip(rules.items(), numbers, strict=True):
         if not least <= number <= most:
             raise fault(f"have {name} {number}, expected {least} to {most}")
-    kind, block_size, n_weights, n_means = stream_type(numbers[0]), *numbers[2:5]
-    if kind.width != width:
-        raise fault(f"have bytes per sample: {kind.width}, expected {width}")
-    depth = max(_MINIMUM_DEPTH, n_weights)
+    depth = max(_MINIMUM_DEPTH, numbers[3])
     samples = np.zeros((n_channels, depth + block_size), dtype=np.int64)
-    means = np.full((n_channels, max(1, n_means)), kind.mean, dtype=np.int64)
+    means = np.zeros((n_channels, numbers[4]), dtype=np.int64)
     out = np.empty((n_samples + block_size, n_channels), dtype=np.int16)
     status, n_decoded = decode_blocks(
-        *(data, version[0], position, block_size, samples, means, n_means),
+        *(data, int(data[4]), position, block_size, samples, means),
         *(np.zeros(depth, dtype=np.int64), kind.table, kind.low, out, n_samples),
     )
     if n_decoded < n_samples:

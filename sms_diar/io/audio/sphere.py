@@ -28,6 +28,7 @@ _SIZE_LINE = 8
 _LARGEST_HEADER = 1 << 20
 _FIELD = re.compile(r"(\S+)\s+-(i|r|s\d+)\s+(.*)")
 _WHOLE = re.compile("[0-9]{1,18}")  # isdigit() accepts superscripts
+_SHORTENED = (b"ajkg\1", b"ajkg\2", b"ajkg\3")
 _PCM = {"01": "<i2", "10": ">i2"}
 
 
@@ -121,6 +122,14 @@ class SphereFile:
     def _count(self) -> int:
         header = self.header
         if header.is_shortened:
+            self._stream.seek(header.size)
+            start = self._stream.read(5)
+            if start not in _SHORTENED:
+                raise DataFormatError(
+                    f"the compressed samples begin with {start!r}, expected 'ajkg' and "
+                    f"a version from 1 to 3; the file is damaged, copy it again",
+                    path=self.path,
+                )
             return header.n_samples or 0  # the decoder detects missing ones
         width = np.dtype(header.dtype).itemsize * header.n_channels
         held = (self._stream.seek(0, 2) - header.size) // width

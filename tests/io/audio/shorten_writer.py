@@ -10,10 +10,8 @@ DIFF0, DIFF1, DIFF2, DIFF3, QUIT, BLOCKSIZE, BITSHIFT, QLPC, ZERO, VERBATIM = ra
 AU1, S8, U8, S16HL, U16HL, S16LH, U16LH, ULAW, AU2, AU3 = range(10)
 
 RANGES = {
-    **dict.fromkeys((AU1, U8, ULAW, AU2, AU3), (0, 255)),
-    S8: (-128, 127),
+    **dict.fromkeys((AU1, ULAW, AU2, AU3), (0, 255)),
     **dict.fromkeys((S16HL, S16LH), (-32768, 32767)),
-    **dict.fromkeys((U16HL, U16LH), (0, 65535)),
 }
 """Lowest and highest stored sample; of mu-law and A-law, these are bytes."""
 
@@ -65,10 +63,9 @@ class Stream:
         self.number(len(self.skipped))
         for byte in self.skipped:
             self.code(byte, 7)
-        mean = {U8: 0x80, U16HL: 0x8000, U16LH: 0x8000}.get(self.kind, 0)
         depth = max(3, self.max_order)
         pasts = [[0] * depth for _ in range(n_channels)]
-        means = [[mean] * max(1, self.n_means) for _ in range(n_channels)]
+        means = [[0] * max(1, self.n_means) for _ in range(n_channels)]
         size, shift = self.block_size, 0
         for frame in self.frames:
             if len(frame[0].samples) != size:

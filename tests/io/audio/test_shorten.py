@@ -16,7 +16,7 @@ from tests.io.audio.shorten_writer import Block, Stream
 from tests.io.audio.test_sphere import header
 
 ONE_FIVE = ((w.DIFF0, 2), (3, 3), (10, 4), (w.QUIT, 2))  # a block of one sample, 5
-WORDS = (w.S16HL, w.U16HL, w.S16LH, w.U16LH)
+WORDS = (w.S16HL, w.S16LH)
 pytestmark = pytest.mark.compiled
 
 
@@ -154,7 +154,7 @@ def test_all_bytes_of_mu_law_survive_all_bit_shifts(kind, tmp_path):
 
 
 def test_tables_are_permutations_of_bytes():
-    for kind in (w.AU1, w.S8, w.U8, w.AU3):
+    for kind in (w.AU1, w.AU3):
         for row in stream_type(kind).table:
             assert sorted(row) == list(range(256))
 
@@ -243,8 +243,8 @@ SIZE = (w.BLOCKSIZE, 2)
         (b"ajkg\4" + bytes(50), "begin with b'ajkg\\x04'"),
         (WHOLE.written()[:8], "have a header without an end"),
         (b"ajkg\2" + bytes(1 << 18), "have a header without an end"),
-        (head(10, *GOOD[1:]), "have type 10, expected 0 to 9"),
-        (head(w.AU2, *GOOD[1:]), "have bytes per sample: 1, expected 2"),
+        (head(10, *GOOD[1:]), "have type 10, not samples of 2 bytes"),
+        (head(w.AU2, *GOOD[1:]), "have type 8, not samples of 2 bytes"),
         (head(3, 2, *GOOD[2:]), "have channels: 2, expected 1"),
         (head(3, 1, 0, 2, 4, 0), "have block size 0, expected 1 to 65535"),
         (head(3, 1, 1 << 31, 2, 4, 0), "have block size 2147483648"),
