@@ -25,11 +25,7 @@ from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_met
 from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.crosstalk import CHOICES as CROSSTALK_CHOICES
-from sms_diar.features.crosstalk import (
-    STRONG_SHARE,
-    find_crosstalk,
-    without_crosstalk,
-)
+from sms_diar.features.crosstalk import STRONG_SHARE, find_crosstalk, without_crosstalk
 from sms_diar.features.frames import check_detector
 from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.recording import Recording
@@ -193,11 +189,9 @@ def diarize(
     check_choice("diarize", "crosstalk", crosstalk, CROSSTALK_CHOICES)
     if crosstalk != "keep" and channel != EACH:
         problem = f"can be {crosstalk!r} only with channel='each', got {channel!r}"
+        mentions = ("channel='each'",)
         raise InvalidParameterError(
-            problem,
-            owner="diarize",
-            parameter="crosstalk",
-            mentions=("channel='each'",),
+            problem, owner="diarize", parameter="crosstalk", mentions=mentions
         )
     # Check all arguments before the work.
     rules = NamingRules(link, link_threshold, enrol_threshold)
