@@ -83,6 +83,7 @@ class Config(SpeakerTable, EmbeddingFiles, extraction.ModelSettings, Tree):
             )
         if self.embeddings and not self.labels:
             raise ConfigError("'labels' must be a utt2spk for 'embeddings', got none")
+        Tree.__post_init__(self)
         SpeakerTable.__post_init__(self)
         EmbeddingFiles.__post_init__(self)
 

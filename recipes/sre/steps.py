@@ -10,6 +10,7 @@ compared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,15 @@ from sms_diar._progress import Progress
 from sms_diar._random import named_generator
 from sms_diar.errors import ConfigError, DataFormatError
 from sms_diar.experiment.stages import StageRun
+from sms_diar.features.crosstalk import (
+    CHOICES,
+    STRONG_SHARE,
+    find_crosstalk,
+    without_crosstalk,
+)
 from sms_diar.features.extract import speech_of_recordings
-from sms_diar.features.vad import VadConfig
+from sms_diar.features.vad import Span, VadConfig
+from sms_diar.io.audio.files import AudioFile
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.tables import (
@@ -69,7 +77,7 @@ class Tree:
         Year of the evaluation: 2008, 2010, 2012, 2016, 2018, 2019, 2020 or 2021.
     corpus : tuple of str
         Folders of LDC's discs, searched to any depth. If two of them hold a file of
-        one name, the first folder counts, so list unpacked copies first.
+        one name, the first folder counts.
     keys : str
         Folder of NIST's answer keys, if it is not in `corpus`.
     condition : int
@@ -86,6 +94,8 @@ class Tree:
         Score NIST's trials too: equal error rate and minimum cost. Only with `corpus`.
     allow_missing : bool
         Continue without files that are missing or unreadable.
+    crosstalk : str
+        "remove" the speech of the other side that is heard faintly, or "keep" it.
     """
 
     year: int
@@ -97,6 +107,13 @@ class Tree:
     sides: str
     trials: bool
     allow_missing: bool
+    crosstalk: str
+
+    def __post_init__(self) -> None:
+        if self.crosstalk not in CHOICES:
+            raise ConfigError(
+                f"'crosstalk' must be 'keep' or 'remove', got {self.crosstalk!r}"
+            )
 
     @property
     def evaluation(self) -> Evaluation:
@@ -143,6 +160,13 @@ def write_data(
         _write_trials(folder / TRIAL_DATA, corpus)
     problems: list[Problem] = []
     speech = _speech(DataDir(path), vad, problems, len(speakers_of), progress)
+    shares = {}
+    for side in speakers_of:
+        if side.id in speech:
+            leaked = _crosstalk(corpus.audio[side])[side.channel - 1]
+            remaining, shares[side.id] = without_crosstalk(speech[side.id], leaked)
+            if tree.crosstalk == "remove":
+                speech[side.id] = remaining
     cuts = _cut(corpus, speech, law, seed)
     segments, speakers = _named(cuts)
     if not segments:
@@ -160,6 +184,7 @@ def write_data(
         write_spk2gender(path / "spk2gender", {name: genders[name] for name in named})
     record = {
         **_described(corpus, speech, cuts),
+        "crosstalk": {s: p for s, p in shares.items() if p >= STRONG_SHARE},
         "missing": list(corpus.missing),
         "problems": [str(problem) for problem in problems],
     }
@@ -291,6 +316,14 @@ def write_scores(
         **trial_figures(scores, truth, layout.costs),
     }
     write_json(folder / FIGURES, record)
+
+
+def _crosstalk(file: Path) -> list[list[Span]]:
+    """Find cross-talk in all channels of a file."""
+    with ExitStack() as stack:
+        first = stack.enter_context(AudioFile(file, channel=1))
+        others = (first.other(number + 1) for number in range(1, first.n_channels))
+        return find_crosstalk([first, *map(stack.enter_context, others)])
 
 
 def _speech(

@@ -189,6 +189,16 @@ def test_a_channel_can_be_chosen(stereo, model, tmp_path, run_cli):
     assert "has 2 channel(s), channel 3 does not exist" in none.stderr
 
 
+def test_crosstalk_is_an_option_of_channels_that_are_speakers(stereo, model, run_cli):
+    given = ("diarize", stereo, "--model", model, "--crosstalk", "remove")
+    without = run_cli(*given, "--channel", 2)
+    assert (without.returncode, without.stdout) == (1, "")
+    assert "--crosstalk can be 'remove' only with --channel each" in without.stderr
+    result = run_cli(*given, "--channel", "each")
+    assert result.returncode == 0, result.stderr
+    assert "cross-talk" not in result.stderr
+
+
 def test_speech_outside_the_uem_is_left_out(call, model, tmp_path, run_cli):
     (tmp_path / "all.uem").write_text("call 1 10.0 30.0\nother 1 0 5\n")
     result = run_cli(

@@ -94,6 +94,26 @@ def sphere(coding: str) -> bytes:
     return lines.encode().ljust(1024) + bytes(range(100)) * width
 
 
+def shortened(kind: int, coding: str, *, version: int = 2) -> bytes:
+    from tests.io.audio import shorten_writer as writer
+
+    functions = (writer.DIFF0, writer.DIFF2, writer.QLPC, writer.ZERO)
+    frames = []
+    for function in functions:
+        n_low = 6 if coding == "pcm" else 4
+        block = [{"pcm": 0, "ulaw": 255, "alaw": 0xD5}[coding]] * 12
+        if function != writer.ZERO:
+            block = [int(100 + 90 * np.sin(i * function)) for i in range(12)]
+        shaped = writer.Block(block, function, n_low, (40, -10))
+        frames.append([shaped, shaped])
+    frames[1][0].verbatim = b"RIFF"
+    stream = writer.Stream(kind, frames, version, block_size=16, max_order=2)
+    data = sphere(f"{coding},embedded-shorten-v{version}.00")[:1024]
+    if coding == "pcm":
+        data = data.replace(b"sample_n_bytes -i 1", b"sample_n_bytes -i 2")
+    return data.replace(b"count -i 50", b"count -i 48") + stream.written()
+
+
 def varint(value: int) -> bytes:
     out = bytearray()
     while True:
@@ -246,6 +266,12 @@ def seeds() -> dict[str, dict[str, bytes]]:
     kept["flac"] = {"plain": sound(".flac")}
     kept["ogg"] = {"plain": sound(".ogg")}
     kept["sphere"] = {coding: sphere(coding) for coding in ("pcm", "ulaw", "alaw")}
+    kept["shorten"] = {
+        "pcm": shortened(3, "pcm"),
+        "old": shortened(5, "pcm", version=1),
+        "ulaw": shortened(8, "ulaw"),
+        "alaw": shortened(9, "alaw", version=3),
+    }
     kept["onnx"] = {"plain": onnx()}
     program = pickle.dumps({"a": [1, 2.0, "x"], "b": (None, True)}, protocol=2)
     kept["torch-parts"] = {

@@ -24,7 +24,7 @@ def _load():
 harness = _load()
 READERS = harness.readers()
 DEAR = ("parquet", "transform-h5", "model-parts", "data-dir")
-SOUND = ("wav", "flac", "ogg", "sphere")
+SOUND = ("wav", "flac", "ogg", "sphere", "shorten")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from sms_diar.cli.errors import note_problems
 from sms_diar.cli.options import MaxMemory, memory_budget, methods, output_option
 from sms_diar.cli.options.recordings import (
     AllowCommands,
+    Crosstalk,
     SchedulerOption,
     Strict,
     VadMethod,
@@ -98,6 +99,13 @@ def diarize(
             show_default="all, mixed",
         ),
     ] = None,
+    crosstalk: Annotated[
+        Crosstalk,
+        Option(
+            help="With --channel each: keep or remove speech of other channels that is "
+            "heard faintly.",
+        ),
+    ] = Crosstalk.KEEP,
     min_turn: MinTurn = None,
     max_gap: MaxTurnGap = None,
     link: Annotated[
@@ -200,6 +208,7 @@ def diarize(
             step=step,
             uem=uem,
             channel=_channel(channel),
+            crosstalk=crosstalk.value,
             min_turn=min_turn,
             max_gap=max_gap,
             link=link,

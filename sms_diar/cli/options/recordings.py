@@ -51,6 +51,8 @@ ConfigOption = Annotated[
 VadMethod = StrEnum("VadMethod", ["ENERGY", "NEURAL", "NONE"])
 """Speech detectors of `sms_diar.features.vad.METHODS`, without its import."""
 
+Crosstalk = StrEnum("Crosstalk", ["KEEP", "REMOVE"])
+
 CmvnMethod = StrEnum(
     "CmvnMethod", ["SESSION", "RECORDING", "SEGMENT", "SLIDING", "NONE"]
 )

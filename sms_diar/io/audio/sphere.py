@@ -3,11 +3,13 @@
 A text header of fields, ``name -type value``, whose size is a multiple of 1024
 bytes, then samples with the channels interleaved. Supported are 16-bit PCM of both
 byte orders, mu-law and A-law (ITU-T G.711). Most LDC discs contain samples compressed
-with `shorten`, which need the external tools named in the error message.
+with `shorten`, which are decoded at the first read (`io.audio.shorten`). Other
+compressions need the external tools named in the error message.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ _SIZE_LINE = 8
 _LARGEST_HEADER = 1 << 20
 _FIELD = re.compile(r"(\S+)\s+-(i|r|s\d+)\s+(.*)")
 _WHOLE = re.compile("[0-9]{1,18}")  # isdigit() accepts superscripts
+_SHORTENED = (b"ajkg\1", b"ajkg\2", b"ajkg\3")
 _PCM = {"01": "<i2", "10": ">i2"}
 
 
@@ -57,7 +60,8 @@ _TABLES = {"ulaw": ULAW, "alaw": ALAW}
 class SphereHeader:
     """Header of a SPHERE file; `size` is its size in bytes.
 
-    `n_samples` per channel is None if missing; `dtype` is that of a stored sample.
+    `n_samples` per channel is None if missing; `dtype` is that of a stored sample, and
+    `is_shortened` tells whether samples are compressed with *shorten*.
     """
 
     rate: int
@@ -66,6 +70,7 @@ class SphereHeader:
     coding: str
     dtype: str
     size: int
+    is_shortened: bool = False
 
 
 class SphereFile:
@@ -87,8 +92,12 @@ class SphereFile:
         """Read samples `first` to `last` (exclusive), shape (n, n_channels)."""
         header = self.header
         width = np.dtype(header.dtype).itemsize * header.n_channels
-        self._stream.seek(header.size + first * width)
-        stored = np.frombuffer(self._stream.read((last - first) * width), header.dtype)
+        if header.is_shortened:
+            stored = self._unpacked[first:last]
+        else:
+            self._stream.seek(header.size + first * width)
+            data = self._stream.read((last - first) * width)
+            stored = np.frombuffer(data, header.dtype)
         if header.coding != "pcm":
             stored = _TABLES[header.coding][stored]
         return stored.reshape(-1, header.n_channels) / 32768.0
@@ -97,8 +106,31 @@ class SphereFile:
         """Close the file."""
         self._stream.close()
 
+    @functools.cached_property
+    def _unpacked(self) -> npt.NDArray[np.int16]:
+        """All samples of a file that is compressed with *shorten*."""
+        from sms_diar.io.audio.shorten import read_shortened  # noqa: PLC0415 compiled
+
+        return read_shortened(
+            self.path,
+            self.header.size,
+            n_samples=self.n_samples,
+            n_channels=self.header.n_channels,
+            width=np.dtype(self.header.dtype).itemsize,
+        )
+
     def _count(self) -> int:
         header = self.header
+        if header.is_shortened:
+            self._stream.seek(header.size)
+            start = self._stream.read(5)
+            if start not in _SHORTENED:
+                raise DataFormatError(
+                    f"the compressed samples begin with {start!r}, expected 'ajkg' and "
+                    f"a version from 1 to 3; the file is damaged, copy it again",
+                    path=self.path,
+                )
+            return header.n_samples or 0  # the decoder detects missing ones
         width = np.dtype(header.dtype).itemsize * header.n_channels
         held = (self._stream.seek(0, 2) - header.size) // width
         if header.n_samples is None:
@@ -141,8 +173,10 @@ def read_sphere_header(stream: BinaryIO, path: Path) -> SphereHeader:
 def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
     coding = fields.get("sample_coding", "pcm").lower()
     order = fields.get("sample_byte_format", "")
-    if "," in coding or "shortpack" in order:
-        packed = coding.partition(",")[2] or order
+    coding, _, packed = coding.partition(",")
+    is_shortened = packed.startswith("embedded-shorten")
+    if (packed and not is_shortened) or "shortpack" in order:
+        packed = packed or order
         raise DataFormatError(
             f"the samples are compressed ({packed}); unpack them first with "
             f"'sph2pipe -p -f wav {path.name} {path.stem}.wav' or 'sox {path.name} "
@@ -153,7 +187,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
     coding = {"mu-law": "ulaw", "mulaw": "ulaw", "a-law": "alaw"}.get(coding, coding)
     dtype = None
     if coding == "pcm" and width == 2:
-        dtype = _PCM.get(order)
+        dtype = "<i2" if is_shortened else _PCM.get(order)  # the stream has its own
     elif coding in _TABLES and width == 1:
         dtype = "u1"
     if dtype is None:
@@ -164,7 +198,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
             path=path,
         )
     count = None
-    if "sample_count" in fields:
+    if "sample_count" in fields or is_shortened:
         count = _whole(fields, "sample_count", path, least=0)
     return SphereHeader(
         rate=_whole(fields, "sample_rate", path),
@@ -173,6 +207,7 @@ def _interpret(fields: dict[str, str], size: int, path: Path) -> SphereHeader:
         coding=coding,
         dtype=dtype,
         size=size,
+        is_shortened=is_shortened,
     )
 
 

@@ -15,10 +15,17 @@ from typing import TypeAlias
 from sms_diar import _scheduler
 from sms_diar._parallel import process_map
 from sms_diar._progress import Progress
-from sms_diar._validation import check_count, check_not_negative, check_positive
+from sms_diar._validation import (
+    check_choice,
+    check_count,
+    check_not_negative,
+    check_positive,
+)
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
-from sms_diar.errors import DataFormatError
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.features.crosstalk import CHOICES as CROSSTALK_CHOICES
+from sms_diar.features.crosstalk import STRONG_SHARE, find_crosstalk, without_crosstalk
 from sms_diar.features.frames import check_detector
 from sms_diar.features.mono import MonoAudio
 from sms_diar.io.audio.recording import Recording
@@ -76,6 +83,7 @@ def diarize(
     step: float = 2.0,
     uem: str | Path | Uem | None = None,
     channel: int | str | None = None,
+    crosstalk: str = "keep",
     min_turn: float | None = None,
     max_gap: float | None = None,
     link: bool = False,
@@ -121,6 +129,9 @@ def diarize(
     channel : int or "each", optional
         Channel of recordings that have several, counted from 1; by default they are
         mixed. With "each", every channel is one speaker, as in telephone calls.
+    crosstalk : {"keep", "remove"}, default="keep"
+        With ``channel="each"``, whether speech that is faintly heard on the channel of
+        another speaker is removed. A note reports it if it is kept and frequent.
     min_turn, max_gap : float, optional
         Minimum length of a turn, and maximum length of a pause that is bridged, in
         seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
@@ -175,6 +186,13 @@ def diarize(
     check_positive("diarize", "step", step)
     if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
+    check_choice("diarize", "crosstalk", crosstalk, CROSSTALK_CHOICES)
+    if crosstalk != "keep" and channel != EACH:
+        problem = f"can be {crosstalk!r} only with channel='each', got {channel!r}"
+        mentions = ("channel='each'",)
+        raise InvalidParameterError(
+            problem, owner="diarize", parameter="crosstalk", mentions=mentions
+        )
     # Check all arguments before the work.
     rules = NamingRules(link, link_threshold, enrol_threshold)
     files = enrolment_files(enrol or {})
@@ -184,6 +202,7 @@ def diarize(
         min_turn=MIN_TURN if min_turn is None else min_turn,
         max_gap=MAX_GAP if max_gap is None else max_gap,
         channel=channel,
+        crosstalk=crosstalk,
         channel_voices=link or bool(files),
     )
     check_detector(settings.vad)
@@ -244,6 +263,7 @@ def diarize(
         "vad": vad,
         **diarizer.options(settings),
         "channel": channel,
+        "crosstalk": None if crosstalk == "keep" else crosstalk,
         "min_turn": min_turn,
         "max_gap": max_gap,
         "seed": seed,
@@ -362,11 +382,13 @@ def diarize_channels(
 ) -> DiarizedRecording:
     """Detect the speech in each channel; nothing is clustered."""
     turns: list[Turn] = []
+    notes: list[Problem] = []
     voices: list[VoicePrint] = []
     place, rate = place_of(recording), diarizer.rate
     bounds = None if uem is None else uem_bounds(uem, recording.id)
     with open_channels(recording, allow_commands=context.allow_commands) as channels:
         check_rate(channels[0].rate, rate, place, upsample=diarizer.upsamples)
+        leaked = find_crosstalk(channels)
         for number, channel in enumerate(channels, start=1):
             with MonoAudio([channel], rate, progress=context.progress) as audio:
                 duration = audio.duration
@@ -374,6 +396,11 @@ def diarize_channels(
                 speech = diarizer.speech(audio, recording.id, settings, context)
                 if bounds is not None:
                     speech = within(speech, bounds)
+                remaining, share = without_crosstalk(speech, leaked[number - 1])
+                if settings.crosstalk == "remove":
+                    speech = remaining
+                elif share >= STRONG_SHARE:
+                    notes.append(_crosstalk_note(recording.id, number, share))
                 spoken = [Turn(span, channel_name(number)) for span in speech]
                 if settings.channel_voices:
                     voices += _voices(audio, spoken, diarizer, settings, context)
@@ -390,8 +417,16 @@ def diarize_channels(
     )
     seconds = sum(turn.segment.duration for turn in turns)
     return DiarizedRecording(
-        duration, seconds, summary, tuple(turns), voices=tuple(voices)
+        duration, seconds, summary, tuple(turns), tuple(notes), tuple(voices)
     )
+
+
+def _crosstalk_note(recording: str, number: int, share: float) -> Problem:
+    text = (
+        f"channel {number}: {100 * share:.0f} % of the speech is probably cross-talk, "
+        f"faint speech of another channel; set crosstalk to 'remove' to remove it"
+    )
+    return Problem(text, recording=recording, severity="note", kind="crosstalk")
 
 
 def _voices(

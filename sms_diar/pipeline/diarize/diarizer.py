@@ -62,6 +62,8 @@ class DiarizeSettings:
         `sms_diar.timeline.turns.tidy_turns`.
     channel : int or "each", optional
         Channel of recordings that have several; by default they are mixed.
+    crosstalk : {"keep", "remove"}, default="keep"
+        Whether speech of other channels is removed if each channel is a speaker.
     channel_voices : bool, default=False
         Compute voice prints also if each channel is a speaker, where nothing else
         requires vectors.
@@ -80,6 +82,7 @@ class DiarizeSettings:
     min_turn: float = MIN_TURN
     max_gap: float = MAX_GAP
     channel: int | str | None = None
+    crosstalk: str = "keep"
     channel_voices: bool = False
 
     def with_vad(self, method: str) -> DiarizeSettings:

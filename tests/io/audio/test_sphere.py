@@ -83,9 +83,9 @@ def test_without_a_count_the_file_says_how_long_it_is(tmp_path):
     file.close()
 
 
-@pytest.mark.parametrize("coding", ["ulaw", "pcm"])
-def test_shortened_files_name_the_tool_to_unpack_with(refused, coding):
-    data = header(sample_coding=f"{coding},embedded-shorten-v2.00")
+@pytest.mark.parametrize("coding", ["pcm,embedded-wavpack", "ulaw,embedded-shortpack"])
+def test_other_compressions_name_the_tool_to_unpack_with(refused, coding):
+    data = header(sample_coding=coding)
     refused(SphereFile, data, "sph2pipe -p -f wav a.sph a.wav", name="a.sph")
 
 

@@ -5,7 +5,7 @@ import pytest
 import soundfile
 
 import sms_diar
-from sms_diar.errors import DataFormatError, SmsDiarError
+from sms_diar.errors import DataFormatError, InvalidParameterError, SmsDiarError
 from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
 
@@ -112,6 +112,49 @@ def test_each_channel_is_a_speaker_and_turns_may_overlap(model, tmp_path):
     assert sorted(by_side) == ["ch-1", "ch-2"]
     assert by_side["ch-1"][0].start < 1.5
     assert by_side["ch-2"][0].start > 2.5
+
+
+@pytest.fixture(scope="module")
+def leaking():
+    """Two sides that speak in turns, the first of which hears the second at -12 dB."""
+    parts = [spoken(2.0, rate=8000, seed=seed) for seed in range(20)]
+    first, second = (
+        np.concatenate([part * (i % 2 == side) for i, part in enumerate(parts)])
+        for side in (0, 1)
+    )
+    noise = 1e-4 * np.random.default_rng(0).standard_normal((2, len(first)))
+    level = 0.3 / max(np.abs(first).max(), np.abs(second).max())
+    return (level * np.stack([first + 0.25 * second, second]) + noise).T
+
+
+def test_strong_crosstalk_is_noted_and_removed_on_request(leaking):
+    given = {"model": "embedded", "channel": "each"}
+    kept = sms_diar.diarize((leaking, 8000), **given)
+    removed = sms_diar.diarize((leaking, 8000), crosstalk="remove", **given)
+    (note,) = kept.recordings[0].remarks
+    assert (note.kind, note.severity) == ("crosstalk", "note")
+    assert note.text.startswith("channel 1: ")
+    assert removed.recordings[0].remarks == ()
+    assert removed.settings["crosstalk"] == "remove"
+
+    def seconds(found, speaker, side):
+        """Speech of a speaker within the turns of a side, which last 2 s each."""
+        total = 0.0
+        for turn in found.turns:
+            times = np.arange(turn.segment.start, turn.segment.end, 0.01)
+            total += 0.01 * np.sum(times // 2 % 2 == side) * (turn.speaker == speaker)
+        return total
+
+    assert seconds(removed, "ch-1", 1) < 0.2 * seconds(kept, "ch-1", 1)
+    assert seconds(removed, "ch-1", 0) > 0.95 * seconds(kept, "ch-1", 0)
+    assert seconds(removed, "ch-2", 1) == seconds(kept, "ch-2", 1)
+
+
+def test_crosstalk_needs_channels_that_are_speakers(leaking):
+    with pytest.raises(InvalidParameterError, match="only with channel='each'"):
+        sms_diar.diarize((leaking, 8000), channel=1, crosstalk="remove")
+    with pytest.raises(InvalidParameterError, match="one of 'keep', 'remove'"):
+        sms_diar.diarize((leaking, 8000), channel="each", crosstalk="drop")
 
 
 def test_several_recordings_are_the_same_on_any_number_of_workers():

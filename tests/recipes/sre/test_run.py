@@ -8,9 +8,13 @@ import pytest
 import soundfile
 
 from recipes._common.nist import EVALUATIONS
+from recipes.sre.cuts import SegmentLaw
+from recipes.sre.steps import Tree, write_data
+from sms_diar._progress import Silence
 from sms_diar._random import named_generator
 from sms_diar.datasets import default_model_path
 from sms_diar.errors import MissingFileError
+from sms_diar.features.vad import VadConfig
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.data_dir import DataDir
 from sms_diar.io.kaldi.validate import validate_data_dir
@@ -18,6 +22,7 @@ from sms_diar.synthetic.voices import Voice, converse
 from sms_diar.types import Segment
 
 TRIAL_KEY, MODEL_KEY = EVALUATIONS[2008].trial_key, EVALUATIONS[2008].models
+VAD = VadConfig(min_speech=0.3, min_pause=0.3)
 RATE = 8000
 SECONDS = 26.0
 SPEAKERS = [f"{500 + i}" for i in range(6)]
@@ -235,6 +240,43 @@ def test_the_data_directory_is_valid_and_follows_the_law(outcome):
     assert record["speakers"] == 6
     assert record["segments"] == len(durations)
     assert record["missing"] == record["problems"] == []
+    assert record["crosstalk"] == {}
+
+
+def test_faint_speech_of_the_other_side_is_removed(tree, tmp_path):
+    copy = tmp_path / "ldc"
+    for path in tree.rglob("*"):
+        target = copy / path.relative_to(tree)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.name != "taa0.sph":
+            target.symlink_to(path)
+    sides = np.stack([side_of(name, "t0") for name in ("500", "stranger")], axis=1)
+    is_late = np.arange(len(sides)) > len(sides) // 2
+    sides[is_late, 0] *= 0.001  # the speaker is silent in the second half
+    sides[~is_late, 1] *= 0.001
+    leaking = sides + 0.2 * sides[:, ::-1]  # -14 dB
+    folder = copy / "LDC2011S05" / "data" / "train" / "data" / "short2"
+    write_sphere(folder / "taa0.sph", leaking, "pcm")
+    tellings = {}
+    for choice in ("keep", "remove"):
+        tree_settings = Tree(
+            2008, (str(copy),), "", 7, "m", (), "both", False, False, choice
+        )
+        folder = tmp_path / choice
+        folder.mkdir()
+        law = SegmentLaw(mean_count=12.0, std_count=1.0, mean_excess=0.9)
+        write_data(folder, tree_settings, VAD, law, seed=1, progress=Silence())
+        tellings[choice] = json.loads((folder / "corpus.json").read_text())
+    kept, removed = tellings["keep"], tellings["remove"]
+    assert list(kept["crosstalk"]) == list(removed["crosstalk"]) == ["taa0_A"]
+    assert removed["hours_of_speech"] < kept["hours_of_speech"]
+    for segment in DataDir(tmp_path / "remove" / "data").segments.values():
+        if segment.recording == "taa0_A":
+            assert any(
+                min(segment.end, phrase.end) - max(segment.start, phrase.start)
+                > 0.5 * segment.duration
+                for phrase in phrases_of("500", "t0")
+            )
 
 
 def test_segments_lie_in_the_phrases_of_their_own_channel(outcome):
@@ -256,7 +298,7 @@ def test_a_broken_file_costs_only_its_own_speaker_if_allowed(
     run, tree, outcome, tmp_path
 ):
     # A copy of the tree in which the training file of the last speaker is gone and
-    # the test file is compressed.
+    # the header of the test file calls its plain samples compressed.
     copy = tmp_path / "ldc"
     for path in tree.rglob("*"):
         target = copy / path.relative_to(tree)
