@@ -13,8 +13,11 @@ from pathlib import Path
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import ByteSource
+from sms_diar.io._hdf5 import HDF5_MAGIC
 from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
+from sms_diar.io.embeddings.toolkits import alize_shape
+from sms_diar.io.kaldi.scp import VECTOR_SUFFIXES
 from sms_diar.io.model import MODEL_MARK
 from sms_diar.io.turns._text import FaultError
 from sms_diar.io.turns.json import holds_turns, loaded
@@ -51,6 +54,9 @@ _EMBEDDING_MAGIC = {
     b"PK\x05\x06": "npz",
     b"\x93NUMPY": "npy",
     b"PAR1": "parquet",
+    HDF5_MAGIC: "hdf5",
+    b"MATLAB 7.3 MAT-file": "hdf5",
+    b"MATLAB 5.0 MAT-file": "mat",
 }
 _EMBEDDING_SUFFIXES = {
     ".ark": "ark",
@@ -62,8 +68,6 @@ _EMBEDDING_SUFFIXES = {
 }
 _NO_EMBEDDINGS = {
     b"\x1f\x8b": "is compressed with gzip; unpack it first",
-    b"\x89HDF": "is HDF5; embeddings are read from ark, scp, npz, npy, CSV, TSV or "
-    "Parquet",
     b"\0B": "is a single Kaldi object (a mean, a transform or a model), not a set of "
     "embeddings",
 }
@@ -72,8 +76,8 @@ _NO_EMBEDDINGS = {
 def embedding_format(source: ByteSource) -> str:
     """Detect the format of embeddings; the suffix decides between kinds of text.
 
-    Returns one of ark, scp, npz, npy, parquet, table, blanks and json lines; raises
-    DataFormatError for any other content.
+    Returns one of ark, scp, npz, npy, parquet, hdf5, mat, alize, table, blanks and
+    json lines; raises DataFormatError for any other content.
     """
     head = source.peek(_HEAD)
     suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
@@ -91,12 +95,21 @@ def embedding_format(source: ByteSource) -> str:
         format = _format_of_row(line)
     if format == "table" and not re.search("[,\t]", line) and len(line.split()) > 1:
         format = "blanks"
+    if format is None and alize_shape(head, _size(source)):
+        format = "alize"
     if format is None:
         raise source.fault(
             "unknown format; expected Kaldi ark or scp, npz, npy, CSV, TSV, "
-            "whitespace-separated columns, JSON lines or Parquet"
+            "whitespace-separated columns, JSON lines, Parquet, HDF5 of SIDEKIT, a "
+            "MAT-file or a vector of ALIZE"
         )
     return format
+
+
+def _size(source: ByteSource) -> int:
+    if isinstance(source.name, Path) and source.name.is_file():
+        return source.name.stat().st_size
+    return len(source.peek(_HEAD))
 
 
 def _problem_of_embeddings(head: bytes) -> str | None:
@@ -123,6 +136,8 @@ def _format_of_row(line: str) -> str | None:
         return "scp"
     if "," in line or "\t" in line:
         return "table"
+    if not rest and line.strip().endswith(VECTOR_SUFFIXES):
+        return "scp"  # a list of files with one vector each
     # "id path" of a whole file, or a row of numbers, with or without an id.
     if not rest:
         return None

@@ -31,15 +31,21 @@ from sms_diar.metrics.labels import (
     score_labels,
 )
 from sms_diar.metrics.verification import (
+    NIST_COSTS,
     DetCurve,
+    DetectionCost,
+    VerificationScores,
     all_pairs,
     det_curve,
     equal_error_rate,
+    log_likelihood_ratio_cost,
+    score_pairs,
 )
 
 __all__ = [
     "CONVENTIONS",
     "MAJOR_SHARE",
+    "NIST_COSTS",
     "RATES",
     "ClusterSizes",
     "ClusteringScores",
@@ -48,12 +54,14 @@ __all__ = [
     "Convention",
     "DetCurve",
     "DetectedSpeakers",
+    "DetectionCost",
     "Evaluation",
     "Interval",
     "MajorityPurity",
     "Purity",
     "RecordingScore",
     "Settings",
+    "VerificationScores",
     "WeightedPurity",
     "all_pairs",
     "compare",
@@ -61,7 +69,9 @@ __all__ = [
     "contingency_table",
     "det_curve",
     "equal_error_rate",
+    "log_likelihood_ratio_cost",
     "score_clustering",
     "score_diarization",
     "score_labels",
+    "score_pairs",
 ]

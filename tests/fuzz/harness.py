@@ -80,13 +80,13 @@ def readers() -> dict[str, Reader]:
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
     from sms_diar.features.front_end import FrontEnd
-    from sms_diar.io import labels
     from sms_diar.io.audio.files import AudioFile
     from sms_diar.io.audio.recording import parse_unpacking, split_command
     from sms_diar.io.detect import is_label_table
     from sms_diar.io.embeddings import arrays
     from sms_diar.io.embeddings.files import read_embeddings
-    from sms_diar.io.kaldi import ark, plda, tables, transform, trials
+    from sms_diar.io import labels, trials
+    from sms_diar.io.kaldi import ark, plda, tables, transform
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model

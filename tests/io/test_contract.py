@@ -25,7 +25,7 @@ from sms_diar.io.kaldi import tables
 from sms_diar.io.kaldi.ark import read_ark
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import read_transform, write_transform
-from sms_diar.io.kaldi.trials import read_trials
+from sms_diar.io.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import read_model, write_model
 from sms_diar.io.turns.files import read_annotation, write_turns

@@ -381,7 +381,7 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar.io.embeddings.files import read_embeddings
-        from sms_diar.io.kaldi.trials import count_trials, read_trials
+        from sms_diar.io.trials import count_trials, read_trials
         from sms_diar.pipeline.memory import require, trial_memory
         from sms_diar.pipeline.train.plda import (
             ROWS,

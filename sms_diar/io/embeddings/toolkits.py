@@ -1,0 +1,211 @@
+"""Embeddings of SIDEKIT, ALIZE and MATLAB, such as those of the MSR Identity Toolbox.
+
+* SIDEKIT: a StatServer in HDF5. The vectors are ``stat1``, the ids ``segset``, with
+  start and stop (in frames) appended if ids repeat.
+* MATLAB: MAT-files of version 5 to 7.3. The vectors are the columns of the matrix named
+  ``ivs``, ``x`` or similar, or of the only matrix; the ids are the only cell array of
+  strings, if it exists. If their number is the number of rows only, the rows are the
+  vectors.
+* ALIZE: one vector per file, the format ``DB``: numbers of rows and columns, of 4 or 8
+  bytes each, then doubles. `sms_diar.io.kaldi.scp` reads lists of such files.
+
+MAT-files up to version 7 are parsed here, because the sizes that they declare are not
+limited elsewhere. Objects, functions and structures are never loaded.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from sms_diar._text import id_of_file
+from sms_diar.errors import DataFormatError
+from sms_diar.io._bytes import Readable, open_seekable
+from sms_diar.io._foreign import foreign_errors
+from sms_diar.io._hdf5 import Hdf5File, opened_hdf5
+from sms_diar.io.embeddings.arrays import VECTOR_KEYS, as_doubles, checked_set, row_ids
+from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
+from sms_diar.types import AnyArray, EmbeddingSet
+
+_NAMES = ("ivs", "ivectors", "ivec", "w", *VECTOR_KEYS)
+_STAT_SERVER = ("segset", "start", "stop", "stat1")
+
+
+def read_hdf5(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a StatServer of SIDEKIT, or a MAT-file of version 7.3."""
+    with opened_hdf5(source, name) as file:
+        names = file.names()
+        if set(_STAT_SERVER) <= set(names):
+            return _stat_server(file)
+        if file.file.userblock_size:  # MATLAB has its own header before HDF5
+            return _matlab_set(_variables_of_hdf5(file, names), file.path)
+        raise DataFormatError(
+            f"HDF5 without {', '.join(_STAT_SERVER)} (a StatServer of SIDEKIT); it has "
+            f"{', '.join(names) or 'no datasets'}",
+            path=file.path,
+        )
+
+
+def _stat_server(file: Hdf5File) -> EmbeddingSet:
+    ids = file.strings("segset")
+    vectors, start, stop = (file.array(n) for n in ("stat1", "start", "stop"))
+    if vectors.ndim != 2 or not len(vectors) == len(ids) == start.size == stop.size:
+        raise DataFormatError(
+            f"stat1 must have shape ({len(ids)}, d), one row for each of segset, start "
+            f"and stop, got {vectors.shape}, {start.shape} and {stop.shape}",
+            path=file.path,
+        )
+    if len(set(ids)) < len(ids):
+        times = zip(ids, start.ravel().tolist(), stop.ravel().tolist(), strict=True)
+        ids = [f"{name}-{first:08d}-{last:08d}" for name, first, last in times]
+    return checked_set(ids, as_doubles(vectors), file.path)
+
+
+def _variables_of_hdf5(file: Hdf5File, names: list[str]) -> dict[str, Any]:
+    """Load matrices and cell arrays of strings of version 7.3."""
+    variables: dict[str, Any] = {}
+    for name in names:
+        part = file.file[name]
+        if part.dtype.kind == "O" and part.attrs.get("MATLAB_class") == b"cell":
+            cells = [file.array(file.file[cell]) for cell in part[()].ravel()]
+            if all(cell.dtype == np.uint16 for cell in cells):
+                variables[name] = [
+                    cell.astype("<u2").tobytes().decode("utf-16-le") for cell in cells
+                ]
+        elif part.dtype.kind in "fiu" and part.ndim == 2:
+            variables[name] = file.array(name).T  # stored by columns
+    return variables
+
+
+def _matlab_set(variables: dict[str, Any], path: str | Path) -> EmbeddingSet:
+    """Select vectors and ids among the variables of a MAT-file."""
+    matrices = {n: v for n, v in variables.items() if isinstance(v, np.ndarray)}
+    lists = [v for v in variables.values() if isinstance(v, list)]
+    key = next((n for n in _NAMES if n in matrices), None)
+    large = [name for name, value in matrices.items() if min(value.shape) > 1]
+    if key is None and len(large) == 1:
+        key = large[0]
+    if key is None:
+        shapes = ", ".join(f"{name} {v.shape}" for name, v in matrices.items())
+        raise DataFormatError(
+            f"no matrix of vectors (named ivs or x, or the only matrix) among the "
+            f"matrices {shapes or '(none)'}",
+            path=path,
+        )
+    vectors = matrices[key].T
+    ids = lists[0] if len(lists) == 1 else row_ids(len(vectors))
+    if len(ids) == vectors.shape[1] != len(vectors):
+        vectors = vectors.T
+    return checked_set(ids, as_doubles(vectors), path)
+
+
+# Types of data elements of a MAT-file, and classes of arrays.
+_TYPES = {
+    **{1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"},
+    **{12: "i8", 13: "u8"},
+}
+_MATRIX, _COMPRESSED = 14, 15
+_TEXT_TYPES = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
+_CELL, _CHAR, _NUMBERS = 1, 4, range(6, 16)
+
+
+class _Element(NamedTuple):
+    """A data element: its type, content and byte order (``<`` or ``>``)."""
+
+    type: int
+    data: bytes
+    order: str
+
+    def parts(self) -> Iterator[_Element]:
+        """Yield the elements that the content consists of."""
+        at = 0
+        while at + 8 <= len(self.data):
+            kind, size = struct.unpack_from(f"{self.order}II", self.data, at)
+            start, end = at + 8, at + 8 + size
+            at = end if kind == _COMPRESSED else end + -size % 8
+            if kind >> 16:  # up to 4 bytes in the tag itself
+                kind, size = kind & 0xFFFF, kind >> 16
+                start, end, at = start - 4, start - 4 + size, start
+            if end > len(self.data):
+                raise ValueError(f"an element of {size} bytes exceeds its container")
+            yield _Element(kind, self.data[start:end], self.order)
+
+    def numbers(self) -> AnyArray:
+        return np.frombuffer(self.data, f"{self.order}{_TYPES[self.type]}")
+
+
+def read_mat(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a MAT-file of version 5 to 7."""
+    with open_seekable(source, name) as (stream, path):
+        data = stream.read()
+    variables = {}
+    with foreign_errors(path, "not a whole MAT-file", "; it is truncated or damaged"):
+        order = "<" if data[126:128] == b"IM" else ">"
+        budget = max(FREE_EXPANSION, MOST_EXPANSION * len(data))
+        for element in _Element(_MATRIX, data[128:], order).parts():
+            if element.type == _COMPRESSED:
+                unpacker = zlib.decompressobj()
+                content = unpacker.decompress(element.data, budget + 1)
+                budget -= len(content)
+                if budget < 0:
+                    problem = "would unpack to far more than its size"
+                    raise DataFormatError(problem, path=path)
+                (element,) = _Element(_MATRIX, content, order).parts()  # noqa: PLW2901
+            title, value = _variable(element)
+            if value is not None:
+                variables[title] = value
+    return _matlab_set(variables, path)
+
+
+def _variable(element: _Element) -> tuple[str, Any]:
+    """Read the name and the value of a variable; None if it is not supported."""
+    flags, dims, title, *parts = element.parts()
+    kind = int(flags.numbers()[0]) & 0xFF
+    shape = tuple(dims.numbers().tolist())
+    value: Any = None
+    if kind == _CELL:
+        cells = [_variable(part)[1] for part in parts]
+        if cells and all(isinstance(cell, str) for cell in cells):
+            value = cells
+    elif kind == _CHAR and parts and parts[0].type in _TEXT_TYPES:
+        codec = _TEXT_TYPES[parts[0].type]
+        if codec == "utf-16":
+            codec += "-le" if element.order == "<" else "-be"
+        value = parts[0].data.decode(codec)
+    elif kind in _NUMBERS and len(shape) == 2 and len(parts) == 1:
+        value = parts[0].numbers().reshape(shape, order="F")
+    return title.data.decode("ascii"), value
+
+
+def alize_shape(head: bytes, size: int) -> tuple[int, int] | None:
+    """Return width of the header and length of an ALIZE vector, or None.
+
+    `head` are the first bytes of a file of `size` bytes.
+    """
+    for width, form in ((16, "<QQ"), (8, "<II")):
+        if len(head) >= width:
+            rows, columns = struct.unpack_from(form, head)
+            if min(rows, columns) == 1 and size == width + 8 * rows * columns:
+                return width, max(rows, columns)
+    return None
+
+
+def read_alize(source: Readable, *, name: str | None = None) -> EmbeddingSet:
+    """Read a single vector of ALIZE, whose id is the name of the file."""
+    with open_seekable(source, name) as (stream, path):
+        vector = load_alize(stream, path)
+    return checked_set([id_of_file(Path(path).stem)], as_doubles([vector]), path)
+
+
+def load_alize(stream: BinaryIO, path: str | Path) -> AnyArray:
+    """Load a vector of ALIZE, shape (d,)."""
+    data = stream.read()
+    form = alize_shape(data, len(data))
+    if form is None:
+        raise DataFormatError("not a vector of ALIZE (format DB)", path=path)
+    return np.frombuffer(data, "<f8", offset=form[0])

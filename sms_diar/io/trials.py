@@ -1,0 +1,361 @@
+"""Lists of trials: pairs to score, their true classes (keys), and scores of pairs.
+
+Text has one trial per line, in one of these forms:
+
+* Kaldi: ``enrol test``, ``enrol test target`` or, with scores, ``enrol test score``;
+* lists and keys of NIST until 2012, between blanks or commas: model, optionally gender
+  (m or f), segment, side (a or b), and optionally target or nontarget, which may begin
+  with ``known_`` or ``unknown_``; further columns are ignored;
+* tables with a header, as those of NIST since 2016: columns ``modelid``, ``segmentid``
+  (or ``segment``), ``side``, ``targettype`` and ``LLR``, in any order.
+
+HDF5 files of SIDEKIT (Key, Ndx and Scores) are also read. A segment of NIST is found
+among ids that are its name, its name without folder and ``.sph``, or the latter with
+the side, such as ``xaaa_a``, ``xaaa_A`` and ``xaaa:a``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from sms_diar.errors import DataFormatError
+from sms_diar.io._hdf5 import HDF5_MAGIC, Hdf5File, opened_hdf5
+from sms_diar.io._lines import (
+    Line,
+    check_fields,
+    check_is_file,
+    split_fields,
+    strict_lines,
+)
+from sms_diar.limits import LONGEST_NUMBER, MOST_MASK_EXPANSION
+from sms_diar.types import BoolArray, FloatArray, IntArray
+
+_MODELS = ("modelid", "model", "model_id")
+_TESTS = ("segmentid", "segment", "segment_id", "test")
+_SIDES = {"a": "a", "b": "b", "1": "a", "2": "b"}
+_VALUES = {"trials": ("targettype", "target"), "scores": ("llr", "score")}
+_GENDERS = ("m", "f")
+_AUDIO = re.compile(r"\.(sph|flac|wav)$", re.IGNORECASE)
+_TRUTH = {"target": True, "nontarget": False}
+
+Kind: TypeAlias = Literal["trials", "scores"]
+
+
+class Trials(NamedTuple):
+    """Pairs to score, and whether each is a target, if known.
+
+    Lists can have 10^8 lines, so a trial is stored as two indices, not two names.
+    `groups` are names for `sms_diar.metrics.det_curve`, and `scores` those of a file
+    of scores.
+    """
+
+    enrolled: tuple[str, ...]
+    tested: tuple[str, ...]
+    rows: IntArray
+    columns: IntArray
+    is_target: BoolArray | None = None
+    groups: tuple[str, ...] | None = None
+    scores: FloatArray | None = None
+
+
+class _Trial(NamedTuple):
+    """One trial; the first of `tests` that is known is the id of the test."""
+
+    model: str
+    tests: tuple[str, ...]
+    value: str | float | None = None  # true class or score
+    group: str = ""
+    line: Line | None = None
+
+
+class _Layout(NamedTuple):
+    """Indices of the columns of a text, and their number."""
+
+    width: int
+    model: int
+    test: int
+    side: int | None
+    value: int | None
+    groups: tuple[int, ...] = ()
+
+
+def count_trials(path: Path) -> int:
+    """Count the lines of a list, or bound the trials of HDF5, without loading them."""
+    check_is_file(path)
+    if _is_hdf5(path):
+        with opened_hdf5(path) as file:
+            return sum(file.file[n].size for n in file.names() if n == "trial_mask")
+    with path.open("rb") as stream:
+        blocks = iter(lambda: stream.read(1 << 20), b"")
+        return 1 + sum(block.count(b"\n") for block in blocks)
+
+
+def read_trials(
+    path: Path,
+    enrolled: tuple[str, ...],
+    tested: tuple[str, ...],
+    *,
+    group_columns: Sequence[str] = (),
+    source: str | Path = "the embeddings",
+) -> Trials:
+    """Read a list of trials or a key, and look up its ids among those of two sides.
+
+    Trials whose values in the columns `group_columns` differ are in different groups.
+    `source` names in messages where the ids of the two sides are from.
+    """
+    left = {name: row for row, name in enumerate(enrolled)}
+    right = {name: row for row, name in enumerate(tested)}
+    rows, columns, truth, groups = array("q"), array("q"), array("b"), []
+    for trial in _trials(path, "trials", group_columns):
+        test = next((name for name in trial.tests if name in right), None)
+        if trial.model not in left or test is None:
+            missing, side = trial.model, "models"
+            if trial.model in left:
+                missing, side = trial.tests[-1], "tests"
+            problem = f"{missing!r} is not among the {side} of {source}"
+            raise _fault(path, trial.line, problem)
+        rows.append(left[trial.model])
+        columns.append(right[test])
+        if trial.value is not None:
+            truth.append(bool(trial.value))
+        groups.append(trial.group)
+    return Trials(
+        enrolled,
+        tested,
+        np.frombuffer(rows, dtype=np.int64),
+        np.frombuffer(columns, dtype=np.int64),
+        np.frombuffer(truth, dtype=np.bool_) if truth else None,
+        tuple(groups) if any(groups) else None,
+    )
+
+
+def read_scores(path: Path) -> Trials:
+    """Read scores of pairs, with the ids in order of appearance."""
+    left: dict[str, int] = {}
+    right: dict[str, int] = {}
+    rows, columns, scores = array("q"), array("q"), array("d")
+    for trial in _trials(path, "scores"):
+        rows.append(left.setdefault(trial.model, len(left)))
+        columns.append(right.setdefault(trial.tests[0], len(right)))
+        scores.append(float(trial.value or 0.0))
+    return Trials(
+        tuple(left),
+        tuple(right),
+        np.frombuffer(rows, dtype=np.int64),
+        np.frombuffer(columns, dtype=np.int64),
+        scores=np.frombuffer(scores, dtype=np.float64),
+    )
+
+
+def scores_of(key: Trials, scored: Trials, path: Path) -> FloatArray:
+    """Select the scores of the trials of a key, shape (n_trials,).
+
+    The key was read with the ids of `scored`, which was read from `path`.
+    """
+    if scored.scores is None:
+        raise ValueError("a list without scores")
+    codes, wanted = (
+        trials.rows * len(scored.tested) + trials.columns for trials in (scored, key)
+    )
+    order = np.argsort(codes, kind="stable")
+    place = np.minimum(np.searchsorted(codes[order], wanted), len(codes) - 1)
+    missing = codes[order][place] != wanted
+    repeated = np.diff(np.sort(wanted)) == 0
+    if missing.any() or repeated.any() or (np.diff(codes[order]) == 0).any():
+        problem = "has two scores of one trial, or the key lists a trial twice"
+        if missing.any():
+            first = int(np.argmax(missing))
+            names = scored.enrolled[key.rows[first]], scored.tested[key.columns[first]]
+            problem = (
+                f"{np.count_nonzero(missing)} of {len(wanted)} trials of the key have "
+                f"no score, such as {' '.join(names)}"
+            )
+        raise DataFormatError(problem, path=path)
+    return scored.scores[order][place]
+
+
+def _fault(path: Path, line: Line | None, problem: str) -> DataFormatError:
+    number, text = (None, None) if line is None else (line.number, line.text)
+    return DataFormatError(problem, path=path, line=number, text=text)
+
+
+def _is_hdf5(path: Path) -> bool:
+    check_is_file(path)
+    with path.open("rb") as stream:
+        return stream.read(len(HDF5_MAGIC)) == HDF5_MAGIC
+
+
+def _trials(
+    path: Path, kind: Kind, group_columns: Sequence[str] = ()
+) -> Iterator[_Trial]:
+    is_empty = True
+    read = _in_hdf5 if _is_hdf5(path) else partial(_in_text, group_columns)
+    for trial in read(path, kind):
+        is_empty = False
+        yield trial
+    if is_empty:
+        raise DataFormatError(f"contains no {kind}", path=path)
+
+
+def _in_text(group_columns: Sequence[str], path: Path, kind: Kind) -> Iterator[_Trial]:
+    layout: _Layout | None = None
+    separator: str | None = None
+    for line in strict_lines(path):
+        if layout is None and line.number == 1:
+            separator = _separator(line.text)
+        fields = _fields(line.text, separator)
+        try:
+            if layout is None:
+                layout = _header(fields, kind, group_columns)
+                if layout is not None or (line.number == 1 and _is_title(fields)):
+                    continue
+                if group_columns:
+                    raise ValueError("groups need a header that names the columns")
+                layout = _positions(fields, kind)
+            yield _parsed(fields, layout, kind, line)
+        except ValueError as error:
+            raise _fault(path, line, str(error)) from None
+
+
+def _separator(text: str) -> str | None:
+    if "\t" in text and set(_MODELS) & set(text.lower().split("\t")):
+        return "\t"
+    return "," if "," in text and len(split_fields(text)) == 1 else None
+
+
+def _fields(text: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return split_fields(text)
+    return [field.strip() for field in text.split(separator)]
+
+
+def _header(
+    fields: list[str], kind: Kind, group_columns: Sequence[str]
+) -> _Layout | None:
+    """Find the columns of a header; None if it is not a header."""
+    index = {name.lower(): column for column, name in enumerate(fields)}
+    model, test, side, value = (
+        next((index[name] for name in names if name in index), None)
+        for names in (_MODELS, _TESTS, ("side", "channel"), _VALUES[kind])
+    )
+    if model is None or test is None:
+        return None
+    if kind == "scores" and value is None:
+        raise ValueError("the header has no column LLR or score")
+    absent = [name for name in group_columns if name.lower() not in index]
+    if absent:
+        raise ValueError(f"the header has no column {absent[0]!r}")
+    groups = tuple(index[name.lower()] for name in group_columns)
+    return _Layout(len(fields), model, test, side, value, groups)
+
+
+def _is_title(fields: list[str]) -> bool:
+    """Return true for a first line of unknown column names, as in keys of NIST."""
+    words = {field.lower() for field in fields}
+    return len(fields) > 3 and not words & {*_SIDES, *_TRUTH, *_GENDERS}
+
+
+def _positions(fields: list[str], kind: Kind) -> _Layout:
+    """Find the columns of a list without header from its first line."""
+    width = len(fields)
+    if kind == "scores" or width < 4:
+        if width != 3 and (kind, width) != ("trials", 2):
+            rule = "3" if kind == "scores" else "2 or 3"
+            raise ValueError(f"a line has {rule} fields or more, this one has {width}")
+        if kind == "trials" and width == 3 and fields[2].lower() in ("a", "b"):
+            return _Layout(width, 0, 1, 2, None)
+        return _Layout(width, 0, 1, None, 2 if width == 3 else None)
+    test = 2 if fields[1].lower() in _GENDERS else 1
+    value = test + 2 if width > test + 2 else None
+    return _Layout(width, 0, test, test + 1, value)
+
+
+def _parsed(fields: list[str], layout: _Layout, kind: Kind, line: Line) -> _Trial:
+    if len(fields) != layout.width:
+        raise ValueError(
+            f"this line has {len(fields)} fields, the first has {layout.width}"
+        )
+    side = "" if layout.side is None else fields[layout.side]
+    model, test = check_fields([fields[layout.model], fields[layout.test]])
+    if side and side.lower() not in _SIDES:
+        raise ValueError(f"a side is a or b, got {side!r}")
+    groups = ",".join(fields[column] for column in layout.groups)
+    value: str | float | None = None
+    if layout.value is not None:
+        text = fields[layout.value]
+        if kind == "scores":
+            value = _number(text)
+        else:
+            known, _, word = text.lower().rpartition("_")
+            if word not in _TRUTH or known not in ("", "known", "unknown"):
+                raise ValueError(f"a trial is target or nontarget, got {text!r}")
+            value = _TRUTH[word]
+            groups = groups if value else f"{known}{groups}"
+    return _Trial(model, _test_names(test, side), value, groups, line)
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text) if len(text) <= LONGEST_NUMBER else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"a score must be a finite number, got {text[:80]!r}")
+    return value
+
+
+def _test_names(segment: str, side: str) -> tuple[str, ...]:
+    """List the possible ids of a side of a segment; the most specific is first."""
+    stem = _AUDIO.sub("", segment.rpartition("/")[2])
+    if not side:
+        return segment, stem
+    side = _SIDES[side.lower()]
+    return f"{stem}_{side}", f"{stem}_{side.upper()}", f"{stem}:{side}", segment, stem
+
+
+def _in_hdf5(path: Path, kind: Kind) -> Iterator[_Trial]:
+    """Yield the trials of a Key, Ndx or Scores of SIDEKIT."""
+    mask_name = "trial_mask" if kind == "trials" else "score_mask"
+    needed = ("modelset", "segset", mask_name, *(["scores"] * (kind == "scores")))
+    with opened_hdf5(path) as file:
+        absent = [name for name in needed if name not in file.names()]
+        if absent:
+            raise DataFormatError(
+                f"HDF5 without {', '.join(absent)}; expected a "
+                f"{'Key or Ndx' if kind == 'trials' else 'Scores'} of SIDEKIT",
+                path=path,
+            )
+        models, tests = file.strings("modelset"), file.strings("segset")
+        mask = _matrix(file, mask_name, (len(models), len(tests)))
+        values = _matrix(file, "scores", mask.shape) if kind == "scores" else mask
+    rows, columns = np.nonzero(mask)
+    # A Key has 1 for targets and -1 for non-targets, an Ndx has 1 for all trials.
+    has_values = kind == "scores" or bool((mask < 0).any())
+    check_fields([*models, *tests])
+    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+        value = float(values[row, column]) if has_values else None
+        if kind == "trials" and value is not None:
+            value = value > 0
+        elif value is not None and not math.isfinite(value):
+            problem = f"score of {models[row]} and {tests[column]} is {value}"
+            raise DataFormatError(problem, path=path)
+        yield _Trial(models[row], (tests[column],), value)
+
+
+def _matrix(file: Hdf5File, name: str, shape: tuple[int, ...]) -> FloatArray:
+    array = file.array(name, expansion=MOST_MASK_EXPANSION)
+    if array.shape != shape or array.dtype.kind not in "biuf":
+        raise DataFormatError(
+            f"dataset {name!r} must have shape {shape}, one row per model and one "
+            f"column per segment, got {array.dtype} of shape {array.shape}",
+            path=file.path,
+        )
+    return array
