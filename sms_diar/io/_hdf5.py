@@ -53,6 +53,11 @@ class Hdf5File:
                 f"stored in this file, got {part.dtype}",
                 path=self.path,
             )
+        self.check_size(part, expansion)
+        return np.asarray(part)
+
+    def check_size(self, part: Any, expansion: int = MOST_EXPANSION) -> None:
+        """Refuse a dataset with which the file would unpack to far more than it has."""
         chunk = math.prod(part.chunks or (0,)) * part.dtype.itemsize
         self._unpacked += max(part.nbytes, chunk)
         if self._unpacked > max(FREE_EXPANSION, expansion * self._size):
@@ -61,7 +66,6 @@ class Hdf5File:
                 f"size; if it is valid, write it again without compression",
                 path=self.path,
             )
-        return np.asarray(part)
 
     def strings(self, name: str) -> list[str]:
         """Read a dataset of text of shape (n,)."""

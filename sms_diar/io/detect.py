@@ -191,8 +191,8 @@ def kind_of(path: str | Path) -> str | None:
 def _kind_of_bytes(head: bytes) -> str | None:
     if head.startswith(_AUDIO):
         return "audio"
-    if head.startswith(b"\x89HDF"):
-        return "transform"
+    if head.startswith(HDF5_MAGIC):
+        return "transform" if b"mean1" in head else None
     if _JSON_LIST.match(head):
         return None
     if head.startswith(b"\0B") or head.lstrip().startswith((b"[", b"<Plda>")):

@@ -155,31 +155,43 @@ def read_scores(path: Path) -> Trials:
     )
 
 
-def scores_of(key: Trials, scored: Trials, path: Path) -> FloatArray:
-    """Select the scores of the trials of a key, shape (n_trials,).
-
-    The key was read with the ids of `scored`, which was read from `path`.
-    """
+def scores_of(trials: Trials, scored: Trials, path: Path) -> FloatArray:
+    """Look up the scores of trials, shape (n_trials,), in those read from `path`."""
     if scored.scores is None:
-        raise ValueError("a list without scores")
-    codes, wanted = (
-        trials.rows * len(scored.tested) + trials.columns for trials in (scored, key)
+        raise DataFormatError("contains no scores", path=path)
+    left, right = (
+        np.array([index.get(name, -1) for name in names], dtype=np.int64)
+        for names, index in (
+            (trials.enrolled, {name: i for i, name in enumerate(scored.enrolled)}),
+            (trials.tested, {name: i for i, name in enumerate(scored.tested)}),
+        )
     )
+    rows, columns = left[trials.rows], right[trials.columns]
+    n_tests = len(scored.tested)
+    wanted = np.where((rows < 0) | (columns < 0), -1, rows * n_tests + columns)
+    codes = scored.rows * n_tests + scored.columns
     order = np.argsort(codes, kind="stable")
-    place = np.minimum(np.searchsorted(codes[order], wanted), len(codes) - 1)
-    missing = codes[order][place] != wanted
-    repeated = np.diff(np.sort(wanted)) == 0
-    if missing.any() or repeated.any() or (np.diff(codes[order]) == 0).any():
-        problem = "has two scores of one trial, or the key lists a trial twice"
-        if missing.any():
-            first = int(np.argmax(missing))
-            names = scored.enrolled[key.rows[first]], scored.tested[key.columns[first]]
-            problem = (
-                f"{np.count_nonzero(missing)} of {len(wanted)} trials of the key have "
-                f"no score, such as {' '.join(names)}"
-            )
+    codes = codes[order]
+    places = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+    missing = codes[places] != wanted
+    problem = ""
+    if missing.any():
+        first = int(np.argmax(missing))
+        model, test = trials.rows[first], trials.columns[first]
+        problem = (
+            f"has no score of {np.count_nonzero(missing)} of {len(wanted)} trials, "
+            f"such as {trials.enrolled[model]} {trials.tested[test]}"
+        )
+    elif (np.diff(codes) == 0).any():
+        problem = "has two scores of one trial"
+    elif (np.diff(np.sort(wanted)) == 0).any():
+        problem = (
+            "has one score for two trials of the list; if these are two sides of a "
+            "segment, the ids must have the side, such as xaaa_a"
+        )
+    if problem:
         raise DataFormatError(problem, path=path)
-    return scored.scores[order][place]
+    return scored.scores[order][places]
 
 
 def _fault(path: Path, line: Line | None, problem: str) -> DataFormatError:
@@ -268,8 +280,8 @@ def _positions(fields: list[str], kind: Kind) -> _Layout:
     width = len(fields)
     if kind == "scores" or width < 4:
         if width != 3 and (kind, width) != ("trials", 2):
-            rule = "3" if kind == "scores" else "2 or 3"
-            raise ValueError(f"a line has {rule} fields or more, this one has {width}")
+            rule = "3" if kind == "scores" else "2 or more"
+            raise ValueError(f"a line has {rule} fields, this one has {width}")
         if kind == "trials" and width == 3 and fields[2].lower() in ("a", "b"):
             return _Layout(width, 0, 1, 2, None)
         return _Layout(width, 0, 1, None, 2 if width == 3 else None)
@@ -345,7 +357,8 @@ def _in_hdf5(path: Path, kind: Kind) -> Iterator[_Trial]:
         if kind == "trials" and value is not None:
             value = value > 0
         elif value is not None and not math.isfinite(value):
-            problem = f"score of {models[row]} and {tests[column]} is {value}"
+            pair = f"{models[row]} and {tests[column]}"
+            problem = f"score of {pair} must be finite, got {value}"
             raise DataFormatError(problem, path=path)
         yield _Trial(models[row], (tests[column],), value)
 

@@ -25,9 +25,9 @@ from sms_diar.io.kaldi import tables
 from sms_diar.io.kaldi.ark import read_ark
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import read_transform, write_transform
-from sms_diar.io.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import read_model, write_model
+from sms_diar.io.trials import read_trials
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.io.turns.uem import read_uem, read_vad_lab, write_vad_lab

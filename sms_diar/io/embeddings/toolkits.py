@@ -54,10 +54,12 @@ def read_hdf5(source: Readable, *, name: str | None = None) -> EmbeddingSet:
 def _stat_server(file: Hdf5File) -> EmbeddingSet:
     ids = file.strings("segset")
     vectors, start, stop = (file.array(n) for n in ("stat1", "start", "stop"))
-    if vectors.ndim != 2 or not len(vectors) == len(ids) == start.size == stop.size:
+    is_matrix = vectors.ndim == 2 and vectors.dtype.kind in "fiu"
+    if not is_matrix or not len(vectors) == len(ids) == start.size == stop.size:
         raise DataFormatError(
-            f"stat1 must have shape ({len(ids)}, d), one row for each of segset, start "
-            f"and stop, got {vectors.shape}, {start.shape} and {stop.shape}",
+            f"stat1 must be numbers of shape ({len(ids)}, d), one row for each of "
+            f"segset, start and stop, got {vectors.dtype} of shape {vectors.shape}, "
+            f"{start.shape} and {stop.shape}",
             path=file.path,
         )
     if len(set(ids)) < len(ids):
@@ -72,6 +74,7 @@ def _variables_of_hdf5(file: Hdf5File, names: list[str]) -> dict[str, Any]:
     for name in names:
         part = file.file[name]
         if part.dtype.kind == "O" and part.attrs.get("MATLAB_class") == b"cell":
+            file.check_size(part)
             cells = [file.array(file.file[cell]) for cell in part[()].ravel()]
             if all(cell.dtype == np.uint16 for cell in cells):
                 variables[name] = [
@@ -118,7 +121,7 @@ class _Element(NamedTuple):
     """A data element: its type, content and byte order (``<`` or ``>``)."""
 
     type: int
-    data: bytes
+    data: memoryview
     order: str
 
     def parts(self) -> Iterator[_Element]:
@@ -136,6 +139,7 @@ class _Element(NamedTuple):
             yield _Element(kind, self.data[start:end], self.order)
 
     def numbers(self) -> AnyArray:
+        """Return the content as numbers."""
         return np.frombuffer(self.data, f"{self.order}{_TYPES[self.type]}")
 
 
@@ -147,15 +151,18 @@ def read_mat(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     with foreign_errors(path, "not a whole MAT-file", "; it is truncated or damaged"):
         order = "<" if data[126:128] == b"IM" else ">"
         budget = max(FREE_EXPANSION, MOST_EXPANSION * len(data))
-        for element in _Element(_MATRIX, data[128:], order).parts():
+        for element in _Element(_MATRIX, memoryview(data)[128:], order).parts():
             if element.type == _COMPRESSED:
                 unpacker = zlib.decompressobj()
                 content = unpacker.decompress(element.data, budget + 1)
                 budget -= len(content)
                 if budget < 0:
-                    problem = "would unpack to far more than its size"
-                    raise DataFormatError(problem, path=path)
-                (element,) = _Element(_MATRIX, content, order).parts()  # noqa: PLW2901
+                    raise DataFormatError(
+                        "would unpack to far more than its size; if it is valid, save "
+                        "it without compression (-v6)",
+                        path=path,
+                    )
+                (element,) = _Element(_MATRIX, memoryview(content), order).parts()  # noqa: PLW2901
             title, value = _variable(element)
             if value is not None:
                 variables[title] = value
@@ -176,10 +183,10 @@ def _variable(element: _Element) -> tuple[str, Any]:
         codec = _TEXT_TYPES[parts[0].type]
         if codec == "utf-16":
             codec += "-le" if element.order == "<" else "-be"
-        value = parts[0].data.decode(codec)
+        value = bytes(parts[0].data).decode(codec)
     elif kind in _NUMBERS and len(shape) == 2 and len(parts) == 1:
         value = parts[0].numbers().reshape(shape, order="F")
-    return title.data.decode("ascii"), value
+    return bytes(title.data).decode("ascii"), value
 
 
 def alize_shape(head: bytes, size: int) -> tuple[int, int] | None:

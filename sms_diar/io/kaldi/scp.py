@@ -199,7 +199,7 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
         output = BytesIO(run_command(entry.command))
         return read_object(ByteSource(output, entry.command), owner, ndim=1)
     source = arks.at(entry.path, entry.offset)
-    vector = _array(source, entry.offset, owner)
+    vector = None if entry.offset else _whole_file(source, owner)
     if vector is None:
         vector = read_object(source, owner, ndim=1)
     if entry.span is None:
@@ -215,12 +215,11 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
     return vector[first : last + 1]
 
 
-def _array(source: ByteSource, offset: int, owner: str) -> AnyArray | None:
+def _whole_file(source: ByteSource, owner: str) -> AnyArray | None:
     """Read an array of NumPy or a vector of ALIZE; None for an object of Kaldi."""
     path, head = Path(source.name), source.peek(16)
     if head.startswith(NPY_MAGIC):
         with open_regular(path) as stream:
-            stream.seek(offset)
             array = load_npy(stream, path)
         if array.dtype.kind not in "fiu" or array.size != max(array.shape, default=0):
             raise ValueError(
@@ -228,7 +227,7 @@ def _array(source: ByteSource, offset: int, owner: str) -> AnyArray | None:
                 f"{array.dtype} of shape {array.shape}"
             )
         return array.ravel()
-    if offset == 0 and alize_shape(head, path.stat().st_size):
+    if alize_shape(head, path.stat().st_size):
         with open_regular(path) as stream:
             return load_alize(stream, path)
     return None

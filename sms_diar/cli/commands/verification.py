@@ -1,0 +1,207 @@
+"""``sms-diar plda eval``, ``calibrate`` and ``apply``: scores of trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, BadParameter, Option
+
+from sms_diar.cli.commands.plda import score_sink
+from sms_diar.cli.options import JsonOption
+from sms_diar.cli.terminal.output import check_outputs, echo, echo_json
+
+if TYPE_CHECKING:
+    from sms_diar.metrics.verification import DetectionCost
+
+KeyArgument = Annotated[
+    Path,
+    Argument(
+        metavar="KEY",
+        help="Trials with true classes: Kaldi or NIST list, or Key of SIDEKIT.",
+    ),
+]
+ScoresArgument = Annotated[
+    list[Path],
+    Argument(
+        metavar="SCORES",
+        help="Scores, one file per system: lines of 'enrol test score', a table with "
+        "columns modelid, segmentid and LLR, or Scores of SIDEKIT.",
+    ),
+]
+
+
+def evaluate(
+    key: KeyArgument,
+    scores: ScoresArgument,
+    *,
+    cost: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME|P,MISS,FA",
+            help="Detection cost: sre04 to sre08, sre10, sre12, sre16, sre18, "
+            "sre18-vast, sre19-cts, or target prior, cost of misses and of false "
+            "alarms. Repeatable.",
+            show_default="sre08, sre10 and sre16",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        Option(
+            metavar="COLUMNS",
+            help="Columns of KEY, separated by commas; error rates are means over the "
+            "groups of trials with equal values.",
+        ),
+    ] = None,
+    det: Annotated[
+        Path | None, Option(metavar="FILE", help="Draw DET curves: png, svg or pdf.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show error rates and detection costs of scored trials.
+
+    Costs are normalised: 1 is the cost without a system. Actual costs and Cllr require
+    scores that are log-likelihood ratios; minimum costs and error rates do not. Known
+    and unknown non-targets of a key of 2012 have the same weight.
+
+    Example: sms-diar plda eval trials scores --cost sre16 --det det.png
+    """
+    from sms_diar.metrics.verification import score_pairs
+    from sms_diar.pipeline.train.verification import read_systems
+    from sms_diar.report.figures import check_drawing
+    from sms_diar.report.tables import Table
+
+    costs = {name: parse_cost(name) for name in cost or ("sre08", "sre10", "sre16")}
+    check_outputs(det, inputs=(key, *scores))
+    if det is not None:
+        check_drawing()
+        if det.suffix.lower() not in (".png", ".svg", ".pdf"):
+            problem = f"must end in .png, .svg or .pdf, got {det}"
+            raise BadParameter(problem, param_hint="--det")
+    columns = groups.split(",") if groups else ()
+    systems = read_systems(scores, key, group_columns=columns)
+    results = {
+        name: score_pairs(values, systems.is_target, systems.trials.groups, costs=costs)
+        for name, values in zip(systems.names, systems.scores.T, strict=True)
+    }
+    if det is not None:
+        systems.write_det(det)
+    if as_json:
+        echo_json({name: result.as_dict() for name, result in results.items()})
+        return
+    header = (
+        *("system", "trials", "targets", "EER %", "hull %", "Cllr", "min Cllr"),
+        *(f"{kind} {name}" for name in costs for kind in ("act", "min")),
+    )
+    rows = [
+        (
+            name,
+            str(r.n_pairs),
+            str(r.n_same),
+            *(f"{100.0 * rate:.2f}" for rate in (r.eer, r.eer_hull)),
+            *(f"{value:.4f}" for value in (r.cllr, r.min_cllr)),
+            *(f"{c[n]:.4f}" for n in costs for c in (r.actual_cost, r.min_cost)),
+        )
+        for name, r in results.items()
+    ]
+    echo(Table(header, tuple(rows)).plain(), nl=False)
+
+
+def calibrate(
+    key: KeyArgument,
+    scores: ScoresArgument,
+    *,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="CALIBRATION", help="JSON to write.")
+    ],
+    prior: Annotated[
+        float, Option(help="Target prior at which the ratios should be best.")
+    ] = 0.5,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a linear map of scores to log-likelihood ratios.
+
+    With several systems, their scores are fused. 'plda apply' uses the result. Use
+    other trials for evaluation than for calibration.
+
+    Example: sms-diar plda calibrate dev-trials dev-scores -o calibration.json
+    """
+    from sms_diar.metrics.verification import log_likelihood_ratio_cost
+    from sms_diar.pipeline.train.verification import read_systems
+    from sms_diar.scoring.calibration import fit_fusion, write_fusion
+
+    check_outputs(output, inputs=(key, *scores))
+    systems = read_systems(scores, key)
+    fusion = fit_fusion(
+        systems.scores, systems.is_target, prior=prior, systems=systems.names
+    )
+    write_fusion(output, fusion)
+    ratios = fusion.transform(systems.scores)
+    cllr = log_likelihood_ratio_cost(ratios, systems.is_target)
+    weights = dict(zip(fusion.systems, fusion.weights.tolist(), strict=True))
+    if as_json:
+        result = {"calibration": str(output), "trials": len(ratios), "cllr": cllr}
+        echo_json({**result, "offset": fusion.offset, "weights": weights})
+        return
+    formula = " + ".join(f"{value:.6g} {name}" for name, value in weights.items())
+    echo(
+        f"wrote {output}: {formula} {fusion.offset:+.6g}; Cllr {cllr:.4f} on these "
+        f"{len(ratios)} trials"
+    )
+
+
+def apply(
+    calibration: Annotated[
+        Path, Argument(metavar="CALIBRATION", help="Output of 'plda calibrate'.")
+    ],
+    scores: ScoresArgument,
+    *,
+    output: Annotated[
+        Path | None, Option("-o", "--output", metavar="SCORES", show_default="stdout")
+    ] = None,
+) -> None:
+    """Calibrate or fuse scores; output lines are: enrol test ratio.
+
+    The files of scores are in the order of 'plda calibrate'.
+
+    Example: sms-diar plda apply calibration.json scores -o ratios
+    """
+    from sms_diar.pipeline.train.verification import read_systems
+    from sms_diar.scoring.calibration import read_fusion
+
+    check_outputs(output, inputs=(calibration, *scores))
+    fusion = read_fusion(calibration)
+    if len(scores) != len(fusion.systems):
+        problem = (
+            f"{calibration} needs {len(fusion.systems)} files, for "
+            f"{', '.join(fusion.systems)}, got {len(scores)}"
+        )
+        raise BadParameter(problem, param_hint="SCORES")
+    systems = read_systems(scores)
+    trials = systems.trials
+    with score_sink(output) as write:
+        for row, column, ratio in zip(
+            trials.rows.tolist(),
+            trials.columns.tolist(),
+            fusion.transform(systems.scores).tolist(),
+            strict=True,
+        ):
+            write(f"{trials.enrolled[row]} {trials.tested[column]} {ratio:.9g}\n")
+
+
+def parse_cost(text: str) -> DetectionCost:
+    """Parse the name of a cost, or its prior and costs of errors."""
+    from sms_diar.errors import InvalidParameterError
+    from sms_diar.metrics.verification import NIST_COSTS, DetectionCost
+
+    if text in NIST_COSTS:
+        return NIST_COSTS[text]
+    try:
+        prior, miss, false_alarm = map(float, text.split(","))
+        return DetectionCost((prior,), miss, false_alarm)
+    except (ValueError, InvalidParameterError):
+        problem = (
+            f"must be one of {', '.join(NIST_COSTS)}, or three numbers such as "
+            f"0.01,10,1, got {text!r}"
+        )
+        raise BadParameter(problem, param_hint="--cost") from None
