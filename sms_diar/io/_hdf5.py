@@ -25,6 +25,12 @@ from sms_diar.types import AnyArray
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
+def is_hdf5(path: Path) -> bool:
+    """Return true if a file begins like HDF5."""
+    with path.open("rb") as stream:
+        return stream.read(len(HDF5_MAGIC)) == HDF5_MAGIC
+
+
 class Hdf5File:
     """An open HDF5 file of `size` bytes; `path` is for messages."""
 

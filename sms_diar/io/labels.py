@@ -20,7 +20,7 @@ from sms_diar._json import json_text, parse_json
 from sms_diar._text import as_cell, check_id, from_cell
 from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._hdf5 import HDF5_MAGIC, opened_hdf5
+from sms_diar.io._hdf5 import is_hdf5, opened_hdf5
 from sms_diar.io._lines import check_is_file, read_text, scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
 from sms_diar.timeline.ticks import format_seconds
@@ -106,9 +106,8 @@ def read_labels(path: str | Path) -> dict[str, str]:
     check_path("read_labels", "path", path)
     path = Path(path)
     check_is_file(path)
-    with path.open("rb") as stream:
-        if stream.read(len(HDF5_MAGIC)) == HDF5_MAGIC:
-            return _read_id_map(path)
+    if is_hdf5(path):
+        return _read_id_map(path)
     if path.suffix == ".csv":
         return _read_csv(path)
     if path.suffix == ".json":
@@ -230,17 +229,11 @@ def _read_id_map(path: Path) -> dict[str, str]:
             problem = "HDF5 without leftids and rightids; expected an IdMap of SIDEKIT"
             raise DataFormatError(problem, path=path)
         speakers, ids = file.strings("leftids"), file.strings("rightids")
-    if len(set(ids)) != len(ids) or len(ids) != len(speakers):
-        problem = (
-            f"rightids must be {len(speakers)} different ids, as many as leftids, got "
-            f"{len(set(ids))} different ones of {len(ids)}"
-        )
+        for name in (*ids, *speakers):
+            check_id(name)
+    if not len(set(ids)) == len(ids) == len(speakers):
+        problem = f"rightids must be {len(speakers)} different ids, one per left id"
         raise DataFormatError(problem, path=path)
-    try:
-        for name, speaker in zip(ids, speakers, strict=True):
-            _check_names(name, speaker)
-    except ValueError as error:
-        raise DataFormatError(str(error), path=path) from None
     return dict(zip(ids, speakers, strict=True))
 
 

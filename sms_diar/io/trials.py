@@ -6,7 +6,7 @@ Text has one trial per line, in one of these forms:
 * lists and keys of NIST until 2012, between blanks or commas: model, optionally gender
   (m or f), segment, side (a or b), and optionally target or nontarget, which may begin
   with ``known_`` or ``unknown_``; further columns are ignored;
-* tables with a header, as those of NIST since 2016: columns ``modelid``, ``segmentid``
+* tables with a header, as used by NIST since 2016: columns ``modelid``, ``segmentid``
   (or ``segment``), ``side``, ``targettype`` and ``LLR``, in any order.
 
 HDF5 files of SIDEKIT (Key, Ndx and Scores) are also read. A segment of NIST is found
@@ -20,14 +20,13 @@ import math
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sms_diar.errors import DataFormatError
-from sms_diar.io._hdf5 import HDF5_MAGIC, Hdf5File, opened_hdf5
+from sms_diar.io._hdf5 import is_hdf5, opened_hdf5
 from sms_diar.io._lines import (
     Line,
     check_fields,
@@ -38,13 +37,12 @@ from sms_diar.io._lines import (
 from sms_diar.limits import LONGEST_NUMBER, MOST_MASK_EXPANSION
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
-_MODELS = ("modelid", "model", "model_id")
-_TESTS = ("segmentid", "segment", "segment_id", "test")
-_SIDES = {"a": "a", "b": "b", "1": "a", "2": "b"}
+_MODELS, _TESTS = ("modelid", "model"), ("segmentid", "segment", "test")
 _VALUES = {"trials": ("targettype", "target"), "scores": ("llr", "score")}
+_SIDES = {"a": "a", "b": "b", "1": "a", "2": "b"}
 _GENDERS = ("m", "f")
-_AUDIO = re.compile(r"\.(sph|flac|wav)$", re.IGNORECASE)
 _TRUTH = {"target": True, "nontarget": False}
+_AUDIO = re.compile(r"\.(sph|flac|wav)$", re.IGNORECASE)
 
 Kind: TypeAlias = Literal["trials", "scores"]
 
@@ -53,8 +51,7 @@ class Trials(NamedTuple):
     """Pairs to score, and whether each is a target, if known.
 
     Lists can have 10^8 lines, so a trial is stored as two indices, not two names.
-    `groups` are names for `sms_diar.metrics.det_curve`, and `scores` those of a file
-    of scores.
+    `groups` are names for `sms_diar.metrics.det_curve`.
     """
 
     enrolled: tuple[str, ...]
@@ -71,13 +68,13 @@ class _Trial(NamedTuple):
 
     model: str
     tests: tuple[str, ...]
-    value: str | float | None = None  # true class or score
+    value: float | None = None  # score, or 1 for a target and 0 for a non-target
     group: str = ""
     line: Line | None = None
 
 
 class _Layout(NamedTuple):
-    """Indices of the columns of a text, and their number."""
+    """Number of columns of a text, and the indices of some."""
 
     width: int
     model: int
@@ -90,7 +87,7 @@ class _Layout(NamedTuple):
 def count_trials(path: Path) -> int:
     """Count the lines of a list, or bound the trials of HDF5, without loading them."""
     check_is_file(path)
-    if _is_hdf5(path):
+    if is_hdf5(path):
         with opened_hdf5(path) as file:
             return sum(file.file[n].size for n in file.names() if n == "trial_mask")
     with path.open("rb") as stream:
@@ -106,10 +103,10 @@ def read_trials(
     group_columns: Sequence[str] = (),
     source: str | Path = "the embeddings",
 ) -> Trials:
-    """Read a list of trials or a key, and look up its ids among those of two sides.
+    """Read a list of trials or a key, and look up its ids in the lists `enrolled` and `tested`.
 
     Trials whose values in the columns `group_columns` differ are in different groups.
-    `source` names in messages where the ids of the two sides are from.
+    `source` names in messages where `enrolled` and `tested` are from.
     """
     left = {name: row for row, name in enumerate(enrolled)}
     right = {name: row for row, name in enumerate(tested)}
@@ -117,10 +114,11 @@ def read_trials(
     for trial in _trials(path, "trials", group_columns):
         test = next((name for name in trial.tests if name in right), None)
         if trial.model not in left or test is None:
-            missing, side = trial.model, "models"
-            if trial.model in left:
-                missing, side = trial.tests[-1], "tests"
-            problem = f"{missing!r} is not among the {side} of {source}"
+            is_test = trial.model in left
+            problem = (
+                f"{(trial.tests[-1] if is_test else trial.model)!r} is not among the "
+                f"{'tests' if is_test else 'models'} of {source}"
+            )
             raise _fault(path, trial.line, problem)
         rows.append(left[trial.model])
         columns.append(right[test])
@@ -145,7 +143,7 @@ def read_scores(path: Path) -> Trials:
     for trial in _trials(path, "scores"):
         rows.append(left.setdefault(trial.model, len(left)))
         columns.append(right.setdefault(trial.tests[0], len(right)))
-        scores.append(float(trial.value or 0.0))
+        scores.append(trial.value or 0.0)
     return Trials(
         tuple(left),
         tuple(right),
@@ -155,21 +153,38 @@ def read_scores(path: Path) -> Trials:
     )
 
 
+def read_systems(
+    paths: Sequence[Path], key: Path | None = None, *, group_columns: Sequence[str] = ()
+) -> tuple[Trials, FloatArray]:
+    """Read the scores of several systems, shape (n_trials, n_systems).
+
+    The trials are listed in the key or, without a key, in the first file.
+    """
+    first = read_scores(paths[0])
+    trials = first
+    if key is not None:
+        ids = first.enrolled, first.tested
+        trials = read_trials(key, *ids, group_columns=group_columns, source=paths[0])
+        if trials.is_target is None or len(np.unique(trials.is_target)) != 2:
+            problem = "a key must mark some trials as target and others as nontarget"
+            raise DataFormatError(problem, path=key)
+    columns = [scores_of(trials, first, paths[0])]
+    columns += [scores_of(trials, read_scores(path), path) for path in paths[1:]]
+    return trials, np.stack(columns, axis=1)
+
+
 def scores_of(trials: Trials, scored: Trials, path: Path) -> FloatArray:
-    """Look up the scores of trials, shape (n_trials,), in those read from `path`."""
+    """Look up the scores of trials, shape (n_trials,), in a file, `path`."""
     if scored.scores is None:
         raise DataFormatError("contains no scores", path=path)
     left, right = (
-        np.array([index.get(name, -1) for name in names], dtype=np.int64)
-        for names, index in (
-            (trials.enrolled, {name: i for i, name in enumerate(scored.enrolled)}),
-            (trials.tested, {name: i for i, name in enumerate(scored.tested)}),
-        )
+        {name: index for index, name in enumerate(names)}
+        for names in (scored.enrolled, scored.tested)
     )
-    rows, columns = left[trials.rows], right[trials.columns]
-    n_tests = len(scored.tested)
-    wanted = np.where((rows < 0) | (columns < 0), -1, rows * n_tests + columns)
-    codes = scored.rows * n_tests + scored.columns
+    rows = np.array([left.get(name, -1) for name in trials.enrolled])[trials.rows]
+    columns = np.array([right.get(name, -1) for name in trials.tested])[trials.columns]
+    wanted = np.where((rows < 0) | (columns < 0), -1, rows * len(right) + columns)
+    codes = scored.rows * len(right) + scored.columns
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     places = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
@@ -199,31 +214,30 @@ def _fault(path: Path, line: Line | None, problem: str) -> DataFormatError:
     return DataFormatError(problem, path=path, line=number, text=text)
 
 
-def _is_hdf5(path: Path) -> bool:
-    check_is_file(path)
-    with path.open("rb") as stream:
-        return stream.read(len(HDF5_MAGIC)) == HDF5_MAGIC
-
-
 def _trials(
     path: Path, kind: Kind, group_columns: Sequence[str] = ()
 ) -> Iterator[_Trial]:
-    is_empty = True
-    read = _in_hdf5 if _is_hdf5(path) else partial(_in_text, group_columns)
-    for trial in read(path, kind):
-        is_empty = False
+    check_is_file(path)
+    trial = None
+    if is_hdf5(path):
+        trials = _in_hdf5(path, kind)
+    else:
+        trials = _in_text(path, kind, group_columns)
+    for trial in trials:
         yield trial
-    if is_empty:
+    if trial is None:
         raise DataFormatError(f"contains no {kind}", path=path)
 
 
-def _in_text(group_columns: Sequence[str], path: Path, kind: Kind) -> Iterator[_Trial]:
+def _in_text(path: Path, kind: Kind, group_columns: Sequence[str]) -> Iterator[_Trial]:
     layout: _Layout | None = None
     separator: str | None = None
     for line in strict_lines(path):
-        if layout is None and line.number == 1:
+        if line.number == 1:
             separator = _separator(line.text)
-        fields = _fields(line.text, separator)
+        fields = split_fields(line.text)
+        if separator is not None:
+            fields = [field.strip() for field in line.text.split(separator)]
         try:
             if layout is None:
                 layout = _header(fields, kind, group_columns)
@@ -243,12 +257,6 @@ def _separator(text: str) -> str | None:
     return "," if "," in text and len(split_fields(text)) == 1 else None
 
 
-def _fields(text: str, separator: str | None) -> list[str]:
-    if separator is None:
-        return split_fields(text)
-    return [field.strip() for field in text.split(separator)]
-
-
 def _header(
     fields: list[str], kind: Kind, group_columns: Sequence[str]
 ) -> _Layout | None:
@@ -260,9 +268,9 @@ def _header(
     )
     if model is None or test is None:
         return None
-    if kind == "scores" and value is None:
-        raise ValueError("the header has no column LLR or score")
     absent = [name for name in group_columns if name.lower() not in index]
+    if kind == "scores" and value is None:
+        absent = ["LLR"]
     if absent:
         raise ValueError(f"the header has no column {absent[0]!r}")
     groups = tuple(index[name.lower()] for name in group_columns)
@@ -278,16 +286,15 @@ def _is_title(fields: list[str]) -> bool:
 def _positions(fields: list[str], kind: Kind) -> _Layout:
     """Find the columns of a list without header from its first line."""
     width = len(fields)
-    if kind == "scores" or width < 4:
-        if width != 3 and (kind, width) != ("trials", 2):
-            rule = "3" if kind == "scores" else "2 or more"
-            raise ValueError(f"a line has {rule} fields, this one has {width}")
-        if kind == "trials" and width == 3 and fields[2].lower() in ("a", "b"):
+    if width == 3 or (kind, width) == ("trials", 2):
+        if kind == "trials" and fields[-1].lower() in ("a", "b") and width == 3:
             return _Layout(width, 0, 1, 2, None)
         return _Layout(width, 0, 1, None, 2 if width == 3 else None)
+    if kind == "scores" or width < 2:
+        rule = "3" if kind == "scores" else "2 or more"
+        raise ValueError(f"a line has {rule} fields, this one has {width}")
     test = 2 if fields[1].lower() in _GENDERS else 1
-    value = test + 2 if width > test + 2 else None
-    return _Layout(width, 0, test, test + 1, value)
+    return _Layout(width, 0, test, test + 1, test + 2 if width > test + 2 else None)
 
 
 def _parsed(fields: list[str], layout: _Layout, kind: Kind, line: Line) -> _Trial:
@@ -295,12 +302,12 @@ def _parsed(fields: list[str], layout: _Layout, kind: Kind, line: Line) -> _Tria
         raise ValueError(
             f"this line has {len(fields)} fields, the first has {layout.width}"
         )
-    side = "" if layout.side is None else fields[layout.side]
     model, test = check_fields([fields[layout.model], fields[layout.test]])
+    side = "" if layout.side is None else fields[layout.side]
     if side and side.lower() not in _SIDES:
         raise ValueError(f"a side is a or b, got {side!r}")
-    groups = ",".join(fields[column] for column in layout.groups)
-    value: str | float | None = None
+    group = ",".join([fields[column] for column in layout.groups])
+    value = None
     if layout.value is not None:
         text = fields[layout.value]
         if kind == "scores":
@@ -309,9 +316,9 @@ def _parsed(fields: list[str], layout: _Layout, kind: Kind, line: Line) -> _Tria
             known, _, word = text.lower().rpartition("_")
             if word not in _TRUTH or known not in ("", "known", "unknown"):
                 raise ValueError(f"a trial is target or nontarget, got {text!r}")
-            value = _TRUTH[word]
-            groups = groups if value else f"{known}{groups}"
-    return _Trial(model, _test_names(test, side), value, groups, line)
+            value = float(_TRUTH[word])
+            group = group if value else f"{known}{group}"
+    return _Trial(model, _test_names(test, side), value, group, line)
 
 
 def _number(text: str) -> float:
@@ -335,40 +342,31 @@ def _test_names(segment: str, side: str) -> tuple[str, ...]:
 
 def _in_hdf5(path: Path, kind: Kind) -> Iterator[_Trial]:
     """Yield the trials of a Key, Ndx or Scores of SIDEKIT."""
-    mask_name = "trial_mask" if kind == "trials" else "score_mask"
-    needed = ("modelset", "segset", mask_name, *(["scores"] * (kind == "scores")))
+    needed = {"trials": ["trial_mask"], "scores": ["score_mask", "scores"]}[kind]
     with opened_hdf5(path) as file:
-        absent = [name for name in needed if name not in file.names()]
+        absent = {"modelset", "segset", *needed} - set(file.names())
         if absent:
             raise DataFormatError(
-                f"HDF5 without {', '.join(absent)}; expected a "
+                f"HDF5 without {', '.join(sorted(absent))}; expected a "
                 f"{'Key or Ndx' if kind == 'trials' else 'Scores'} of SIDEKIT",
                 path=path,
             )
         models, tests = file.strings("modelset"), file.strings("segset")
-        mask = _matrix(file, mask_name, (len(models), len(tests)))
-        values = _matrix(file, "scores", mask.shape) if kind == "scores" else mask
-    rows, columns = np.nonzero(mask)
-    # A Key has 1 for targets and -1 for non-targets, an Ndx has 1 for all trials.
-    has_values = kind == "scores" or bool((mask < 0).any())
-    check_fields([*models, *tests])
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        value = float(values[row, column]) if has_values else None
-        if kind == "trials" and value is not None:
-            value = value > 0
-        elif value is not None and not math.isfinite(value):
-            pair = f"{models[row]} and {tests[column]}"
-            problem = f"score of {pair} must be finite, got {value}"
-            raise DataFormatError(problem, path=path)
-        yield _Trial(models[row], (tests[column],), value)
-
-
-def _matrix(file: Hdf5File, name: str, shape: tuple[int, ...]) -> FloatArray:
-    array = file.array(name, expansion=MOST_MASK_EXPANSION)
-    if array.shape != shape or array.dtype.kind not in "biuf":
-        raise DataFormatError(
-            f"dataset {name!r} must have shape {shape}, one row per model and one "
-            f"column per segment, got {array.dtype} of shape {array.shape}",
-            path=file.path,
-        )
-    return array
+        arrays = [file.array(name, expansion=MOST_MASK_EXPANSION) for name in needed]
+        check_fields([*models, *tests])
+    shape = len(models), len(tests)
+    for name, part in zip(needed, arrays, strict=True):
+        if part.shape != shape or part.dtype.kind not in "biuf":
+            raise DataFormatError(
+                f"dataset {name!r} must have shape {shape}, one row per model and one "
+                f"column per segment, got {part.dtype} of shape {part.shape}",
+                path=path,
+            )
+    mask, values = arrays[0], arrays[-1]
+    if kind == "trials":
+        # A Key has 1 for targets and -1 for non-targets, an Ndx has 1 for all trials.
+        values = mask > 0 if (mask < 0).any() else np.full(shape, None)
+    elif not np.isfinite(values[mask != 0]).all():
+        raise DataFormatError("scores must be finite, got NaN or infinity", path=path)
+    for row, column in np.argwhere(mask).tolist():
+        yield _Trial(models[row], (tests[column],), values[row, column])

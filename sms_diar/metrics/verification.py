@@ -19,9 +19,8 @@ Computer Speech and Language 20 (2006).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -68,24 +67,22 @@ class DetectionCost:
 
     def min_of(self, curve: DetCurve) -> float:
         """Minimum cost over all thresholds, chosen separately for each prior."""
-        costs = [
-            (miss * curve.miss + fa * curve.false_alarm).min() / min(miss, fa)
-            for miss, fa in self._weights()
-        ]
-        return float(np.mean(costs))
+        return float(np.mean([costs.min() for costs in self._costs(curve)]))
 
     def actual_of(self, curve: DetCurve) -> float:
         """Cost at `thresholds`; the scores must be log-likelihood ratios."""
-        costs = []
-        for (miss, fa), threshold in zip(self._weights(), self.thresholds, strict=True):
-            point = np.searchsorted(curve.thresholds, threshold)
-            cost = miss * curve.miss[point] + fa * curve.false_alarm[point]
-            costs.append(cost / min(miss, fa))
-        return float(np.mean(costs))
+        points = np.searchsorted(curve.thresholds, self.thresholds)
+        costs = zip(self._costs(curve), points, strict=True)
+        return float(np.mean([cost[point] for cost, point in costs]))
 
     def _weights(self) -> list[tuple[float, float]]:
         """Weights of misses and false alarms, per prior."""
         return [(self.c_miss * p, self.c_fa * (1.0 - p)) for p in self.p_target]
+
+    def _costs(self, curve: DetCurve) -> Iterator[FloatArray]:
+        """Yield the costs of all points of a curve, per prior."""
+        for miss, fa in self._weights():
+            yield (miss * curve.miss + fa * curve.false_alarm) / min(miss, fa)
 
 
 _UNTIL_2008 = DetectionCost((0.01,), c_miss=10.0)
@@ -100,9 +97,9 @@ NIST_COSTS: dict[str, DetectionCost] = {
 }
 """Costs of the evaluations of NIST.
 
-Those of 2012 and from 2016 on are means over groups of pairs, see `det_curve`: known
+The costs of 2012 and since 2016 are means over groups of pairs, see `det_curve`: known
 and unknown non-targets in 2012, and partitions such as gender, number of enrolment
-segments and telephone number from 2016 on. ``sre10`` is the core condition.
+segments and telephone number since 2016. ``sre10`` is the core condition.
 """
 
 
@@ -186,7 +183,7 @@ def det_curve(
         True for pairs of the same speaker.
     groups : array-like of shape (n_pairs,), optional
         Name or number of the group of each pair. Misses are then the mean of the rates
-        of all groups with pairs of the same speaker, and false alarms the mean of those
+        of all groups with pairs of the same speaker, and false alarms the mean over groups
         with pairs of different speakers, so that large groups do not dominate.
 
     Returns
@@ -305,10 +302,6 @@ class VerificationScores:
     min_cllr: float
     min_cost: Mapping[str, float]
     actual_cost: Mapping[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Convert to plain values for JSON."""
-        return asdict(self)
 
 
 def score_pairs(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sms_diar._files import replacing
 from sms_diar.errors import MissingExtraError
 from sms_diar.metrics.verification import DetCurve
 from sms_diar.types import Turn
@@ -66,6 +68,16 @@ def draw_turns(
     axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="seconds")
     axes.set_xlim(left=0.0)
     axes.grid(visible=True, axis="x", alpha=0.25)
+
+
+def write_det(path: Path, curves: Mapping[str, DetCurve]) -> None:
+    """Draw DET curves to a file, see `draw_det`."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
+
+    figure = Figure(figsize=(6.0, 6.0), layout="constrained")
+    draw_det(figure.subplots(), curves)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)
 
 
 def draw_det(axes: Axes, curves: Mapping[str, DetCurve]) -> None:

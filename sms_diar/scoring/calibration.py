@@ -2,8 +2,8 @@
 
 The scores of one or several systems are mapped linearly to log-likelihood ratios. The
 weights minimise the cross-entropy of the decisions at a prior probability of the same
-speaker, whatever the share of such pairs in the training data, as in the toolkits
-FoCal and Bosaris. With one system this calibrates its scores.
+speaker, which does not depend on the share of such pairs in the training data, as in
+the toolkits FoCal and Bosaris. With one system this calibrates its scores.
 
 References
 ----------
@@ -96,20 +96,18 @@ def fit_fusion(
         Weights and offset.
     """
     X, target = _checked(scores, same, prior)
-    names = tuple(f"system-{column + 1}" for column in range(X.shape[1]))
-    if systems is not None:
-        names = tuple(systems)
-        if len(names) != X.shape[1]:
-            problem = f"must name {X.shape[1]} systems, got {len(names)}"
-            raise InvalidParameterError(
-                problem, owner="fit_fusion", parameter="systems"
-            )
+    if systems is None:
+        systems = [f"system-{column + 1}" for column in range(X.shape[1])]
+    if len(systems) != X.shape[1]:
+        problem = f"must name {X.shape[1]} systems, got {len(systems)}"
+        raise InvalidParameterError(problem, owner="fit_fusion", parameter="systems")
     mean, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale <= np.finfo(np.float64).eps * np.abs(mean)] = 1.0  # constant scores
     design = np.column_stack([(X - mean) / scale, np.ones(len(X))])
     solution = _minimum(design, target, prior)
     weights = solution[:-1] / scale
-    return ScoreFusion(names, weights, float(solution[-1] - weights @ mean), prior)
+    offset = float(solution[-1] - weights @ mean)
+    return ScoreFusion(tuple(systems), weights, offset, prior)
 
 
 def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
@@ -129,15 +127,8 @@ def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
     weights = np.zeros(design.shape[1])
     for _ in range(_ITERATIONS):
         ratios = design @ weights
-        if ratios.max() > ratios.min() and ratios[target].min() >= (
-            ratios[~target].max()
-        ):
-            raise InvalidParameterError(
-                "must overlap, but all pairs of the same speaker score higher than all "
-                "others, so that the best weights are infinite; use more pairs",
-                owner="fit_fusion",
-                parameter="scores",
-            )
+        if np.ptp(ratios) > 0.0 and ratios[target].min() >= ratios[~target].max():
+            break
         wrong = expit(-sign * (ratios + log_odds))
         gradient = -design.T @ (share * sign * wrong)
         if np.abs(gradient).max() < _CONVERGED * min(prior, 1.0 - prior):
@@ -152,7 +143,8 @@ def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
             size /= 2.0
         weights = weights - size * step
     raise InvalidParameterError(
-        "must overlap more: the weights did not converge; use more pairs",
+        "must overlap, but pairs of the same speaker can be separated from the others, "
+        "so that the best weights are infinite; use more pairs",
         owner="fit_fusion",
         parameter="scores",
     )
@@ -176,29 +168,22 @@ def write_fusion(path: str | Path, fusion: ScoreFusion) -> None:
 
 def read_fusion(path: str | Path) -> ScoreFusion:
     """Read a calibration or fusion that `write_fusion` wrote."""
-    path = Path(path)
-    with open_regular(path) as stream:
+    with open_regular(Path(path)) as stream:
         data = stream.read()
     try:
         record = parse_json(data.decode("utf-8"))
-        version = record["sms_diar_fusion"]
         prior, offset = record["prior"], record["offset"]
         names = tuple(str(system["name"]) for system in record["systems"])
         weights = [system["weight"] for system in record["systems"]]
+        if record["sms_diar_fusion"] != FUSION_FORMAT:
+            raise ValueError(f"its format must be {FUSION_FORMAT}; update sms_diar")
+        is_finite = all(map(is_real, (*weights, offset, prior)))
+        if not weights or not is_finite or not 0.0 < prior < 1.0:
+            raise ValueError("weights and offset must be finite, and prior in (0, 1)")
     except (ValueError, TypeError, KeyError) as error:
         problem = f"not a calibration of 'plda calibrate' ({error!r})"
         raise DataFormatError(problem, path=path) from None
-    if version != FUSION_FORMAT:
-        problem = f"has format {version!r}, expected {FUSION_FORMAT}; update sms_diar"
-        raise DataFormatError(problem, path=path)
-    if not weights or not all(map(is_real, (*weights, offset, prior))):
-        problem = "weights, offset and prior must be finite numbers"
-        raise DataFormatError(problem, path=path)
-    if not 0.0 < prior < 1.0:
-        raise DataFormatError(f"prior must be in (0, 1), got {prior}", path=path)
-    return ScoreFusion(
-        names, np.array(weights, dtype=np.float64), float(offset), float(prior)
-    )
+    return ScoreFusion(names, np.array(weights, np.float64), float(offset), prior)
 
 
 def _checked(

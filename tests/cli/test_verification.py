@@ -1,6 +1,7 @@
 """``sms-diar plda eval``, ``calibrate`` and ``apply``."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def test_json_has_the_values_of_the_library(plda, key):
     code, out, err = plda("eval", key, "one", "two", *options, "--json")
     assert (code, err) == (0, "")
     expected = {
-        name: score_pairs(values, SAME, costs=costs).as_dict()
+        name: asdict(score_pairs(values, SAME, costs=costs))
         for name, values in SCORES.items()
     }
     assert json.loads(out) == expected
@@ -84,9 +85,9 @@ def test_groups_are_columns_of_the_key(plda):
     code, out, _ = plda("eval", "key.tsv", "one", "--groups", "gender", "--json")
     assert code == 0
     costs = {name: NIST_COSTS[name] for name in ("sre08", "sre10", "sre16")}
-    expected = score_pairs(SCORES["one"], SAME, SEX, costs=costs).as_dict()
+    expected = asdict(score_pairs(SCORES["one"], SAME, SEX, costs=costs))
     assert json.loads(out)["one"] == expected
-    assert expected != score_pairs(SCORES["one"], SAME, costs=costs).as_dict()
+    assert expected != asdict(score_pairs(SCORES["one"], SAME, costs=costs))
     code, _, err = plda("eval", "key.tsv", "one", "--groups", "language")
     assert code == 1
     assert "no column 'language'" in err

@@ -127,7 +127,7 @@ def test_scores_of_kaldi_and_of_nist_are_equal(tmp_path):
         ("a b c\n", 1, "finite number, got 'c'"),
         ("a b nan\n", 1, "finite number, got 'nan'"),
         ("a b 1\na b 1e999\n", 2, "finite number"),
-        ("modelid\tsegmentid\na\tb\n", 1, "no column LLR or score"),
+        ("modelid\tsegmentid\na\tb\n", 1, "no column 'LLR'"),
     ],
 )
 def test_wrong_scores_are_named(tmp_path, text, line, says):

@@ -128,7 +128,7 @@ def test_a_fusion_is_restored_exactly(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"sms_diar_fusion": 2}, "format 2"),
+        ({"sms_diar_fusion": 2}, "format must be 1"),
         ({"offset": None}, "finite"),
         ({"prior": 0}, "prior"),
         ({"systems": []}, "finite"),

@@ -338,8 +338,8 @@ def score(
     trials: Annotated[
         Path | None,
         Option(
-            help="Trials: lines of enrol test [target|nontarget], a list or key of NIST, "
-            "or Key or Ndx of SIDEKIT.",
+            help="Trials: lines of enrol test [target|nontarget], a list or key of "
+            "NIST, or Key or Ndx of SIDEKIT.",
         ),
     ] = None,
     all_pairs: Annotated[

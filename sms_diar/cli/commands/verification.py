@@ -66,9 +66,13 @@ def evaluate(
 
     Example: sms-diar plda eval trials scores --cost sre16 --det det.png
     """
-    from sms_diar.metrics.verification import score_pairs
-    from sms_diar.pipeline.train.verification import read_systems
-    from sms_diar.report.figures import check_drawing
+    from dataclasses import asdict
+
+    import numpy as np
+
+    from sms_diar.io.trials import read_systems
+    from sms_diar.metrics.verification import det_curve, score_pairs
+    from sms_diar.report.figures import check_drawing, write_det
     from sms_diar.report.tables import Table
 
     costs = {name: parse_cost(name) for name in cost or ("sre08", "sre10", "sre16")}
@@ -78,16 +82,19 @@ def evaluate(
         if det.suffix.lower() not in (".png", ".svg", ".pdf"):
             problem = f"must end in .png, .svg or .pdf, got {det}"
             raise BadParameter(problem, param_hint="--det")
-    columns = groups.split(",") if groups else ()
-    systems = read_systems(scores, key, group_columns=columns)
+    trials, matrix = read_systems(
+        scores, key, group_columns=groups.split(",") if groups else ()
+    )
+    truth = np.asarray(trials.is_target), trials.groups
+    columns = dict(zip(_names(scores), matrix.T, strict=True))
     results = {
-        name: score_pairs(values, systems.is_target, systems.trials.groups, costs=costs)
-        for name, values in zip(systems.names, systems.scores.T, strict=True)
+        name: score_pairs(values, *truth, costs=costs)
+        for name, values in columns.items()
     }
     if det is not None:
-        systems.write_det(det)
+        write_det(det, {n: det_curve(values, *truth) for n, values in columns.items()})
     if as_json:
-        echo_json({name: result.as_dict() for name, result in results.items()})
+        echo_json({name: asdict(result) for name, result in results.items()})
         return
     header = (
         *("system", "trials", "targets", "EER %", "hull %", "Cllr", "min Cllr"),
@@ -95,9 +102,7 @@ def evaluate(
     )
     rows = [
         (
-            name,
-            str(r.n_pairs),
-            str(r.n_same),
+            *(name, str(r.n_pairs), str(r.n_same)),
             *(f"{100.0 * rate:.2f}" for rate in (r.eer, r.eer_hull)),
             *(f"{value:.4f}" for value in (r.cllr, r.min_cllr)),
             *(f"{c[n]:.4f}" for n in costs for c in (r.actual_cost, r.min_cost)),
@@ -105,6 +110,12 @@ def evaluate(
         for name, r in results.items()
     ]
     echo(Table(header, tuple(rows)).plain(), nl=False)
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Name systems after their files."""
+    stems = [path.stem for path in paths]
+    return stems if len(set(stems)) == len(stems) else list(map(str, paths))
 
 
 def calibrate(
@@ -126,18 +137,19 @@ def calibrate(
 
     Example: sms-diar plda calibrate dev-trials dev-scores -o calibration.json
     """
+    import numpy as np
+
+    from sms_diar.io.trials import read_systems
     from sms_diar.metrics.verification import log_likelihood_ratio_cost
-    from sms_diar.pipeline.train.verification import read_systems
     from sms_diar.scoring.calibration import fit_fusion, write_fusion
 
     check_outputs(output, inputs=(key, *scores))
-    systems = read_systems(scores, key)
-    fusion = fit_fusion(
-        systems.scores, systems.is_target, prior=prior, systems=systems.names
-    )
+    trials, matrix = read_systems(scores, key)
+    same = np.asarray(trials.is_target)
+    fusion = fit_fusion(matrix, same, prior=prior, systems=_names(scores))
     write_fusion(output, fusion)
-    ratios = fusion.transform(systems.scores)
-    cllr = log_likelihood_ratio_cost(ratios, systems.is_target)
+    ratios = fusion.transform(matrix)
+    cllr = log_likelihood_ratio_cost(ratios, same)
     weights = dict(zip(fusion.systems, fusion.weights.tolist(), strict=True))
     if as_json:
         result = {"calibration": str(output), "trials": len(ratios), "cllr": cllr}
@@ -166,7 +178,7 @@ def apply(
 
     Example: sms-diar plda apply calibration.json scores -o ratios
     """
-    from sms_diar.pipeline.train.verification import read_systems
+    from sms_diar.io.trials import read_systems
     from sms_diar.scoring.calibration import read_fusion
 
     check_outputs(output, inputs=(calibration, *scores))
@@ -177,15 +189,11 @@ def apply(
             f"{', '.join(fusion.systems)}, got {len(scores)}"
         )
         raise BadParameter(problem, param_hint="SCORES")
-    systems = read_systems(scores)
-    trials = systems.trials
+    trials, matrix = read_systems(scores)
+    ratios = fusion.transform(matrix).tolist()
+    indices = trials.rows.tolist(), trials.columns.tolist()
     with score_sink(output) as write:
-        for row, column, ratio in zip(
-            trials.rows.tolist(),
-            trials.columns.tolist(),
-            fusion.transform(systems.scores).tolist(),
-            strict=True,
-        ):
+        for row, column, ratio in zip(*indices, ratios, strict=True):
             write(f"{trials.enrolled[row]} {trials.tested[column]} {ratio:.9g}\n")
 
 

@@ -1,4 +1,4 @@
-"""Embeddings of SIDEKIT, ALIZE and MATLAB, such as those of the MSR Identity Toolbox.
+"""Embeddings of SIDEKIT, ALIZE and MATLAB (such as the MSR Identity Toolbox).
 
 * SIDEKIT: a StatServer in HDF5. The vectors are ``stat1``, the ids ``segset``, with
   start and stop (in frames) appended if ids repeat.
