@@ -109,7 +109,7 @@ def embedding_format(source: ByteSource) -> str:
 def _size(source: ByteSource) -> int:
     if isinstance(source.name, Path) and source.name.is_file():
         return source.name.stat().st_size
-    return len(source.peek(_HEAD))
+    return len(source.peek(1 << 20))
 
 
 def _problem_of_embeddings(head: bytes) -> str | None:

@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sms_diar._validation import check_path
 from sms_diar.errors import DataFormatError
 from sms_diar.io._hdf5 import is_hdf5, opened_hdf5
 from sms_diar.io._lines import (
@@ -103,7 +104,7 @@ def read_trials(
     group_columns: Sequence[str] = (),
     source: str | Path = "the embeddings",
 ) -> Trials:
-    """Read a list of trials or a key, and look up its ids in the lists `enrolled` and `tested`.
+    """Read a list of trials or a key, and look up its ids in `enrolled` and `tested`.
 
     Trials whose values in the columns `group_columns` differ are in different groups.
     `source` names in messages where `enrolled` and `tested` are from.
@@ -135,12 +136,13 @@ def read_trials(
     )
 
 
-def read_scores(path: Path) -> Trials:
+def read_scores(path: str | Path) -> Trials:
     """Read scores of pairs, with the ids in order of appearance."""
+    check_path("read_scores", "path", path)
     left: dict[str, int] = {}
     right: dict[str, int] = {}
     rows, columns, scores = array("q"), array("q"), array("d")
-    for trial in _trials(path, "scores"):
+    for trial in _trials(Path(path), "scores"):
         rows.append(left.setdefault(trial.model, len(left)))
         columns.append(right.setdefault(trial.tests[0], len(right)))
         scores.append(trial.value or 0.0)

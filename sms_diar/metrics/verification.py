@@ -183,8 +183,8 @@ def det_curve(
         True for pairs of the same speaker.
     groups : array-like of shape (n_pairs,), optional
         Name or number of the group of each pair. Misses are then the mean of the rates
-        of all groups with pairs of the same speaker, and false alarms the mean over groups
-        with pairs of different speakers, so that large groups do not dominate.
+        of all groups with pairs of the same speaker, and false alarms the mean over
+        groups with pairs of different speakers, so that large groups do not dominate.
 
     Returns
     -------
