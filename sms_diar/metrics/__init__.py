@@ -34,12 +34,10 @@ from sms_diar.metrics.verification import (
     NIST_COSTS,
     DetCurve,
     DetectionCost,
-    VerificationScores,
     all_pairs,
     det_curve,
     equal_error_rate,
     log_likelihood_ratio_cost,
-    score_pairs,
 )
 
 __all__ = [
@@ -61,7 +59,6 @@ __all__ = [
     "Purity",
     "RecordingScore",
     "Settings",
-    "VerificationScores",
     "WeightedPurity",
     "all_pairs",
     "compare",
@@ -73,5 +70,4 @@ __all__ = [
     "score_clustering",
     "score_diarization",
     "score_labels",
-    "score_pairs",
 ]

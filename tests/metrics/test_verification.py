@@ -15,7 +15,6 @@ from sms_diar.metrics import (
     det_curve,
     equal_error_rate,
     log_likelihood_ratio_cost,
-    score_pairs,
 )
 
 
@@ -197,26 +196,26 @@ def test_metrics_agree_with_their_definitions(seed, digits):
     scores = rng.standard_normal(120) * 2.0 + 2.5 * same
     scores = scores if digits is None else np.round(scores, digits)
     values, kinds = scores.tolist(), same.tolist()
-    costs = {**NIST_COSTS, "other": DetectionCost((0.3, 0.7), 2.0, 5.0)}
-    result = score_pairs(scores, same, costs=costs)
-    for name, cost in costs.items():
+    costs = [*NIST_COSTS.values(), DetectionCost((0.3, 0.7), 2.0, 5.0)]
+    curve = det_curve(scores, same)
+    for cost in costs:
         expected = [
             slow(values, kinds, prior, cost.c_miss, cost.c_fa)
             for slow in (slow_min_cost, slow_actual_cost)
             for prior in cost.p_target
         ]
         n = len(cost.p_target)
-        got = result.min_cost[name], result.actual_cost[name]
+        got = cost.min_of(curve), cost.actual_of(curve)
         means = sum(expected[:n]) / n, sum(expected[n:]) / n
         assert got == pytest.approx(means, abs=1e-9)
-    assert result.eer_hull == pytest.approx(slow_hull_eer(values, kinds), abs=1e-9)
-    assert result.min_cllr == pytest.approx(slow_min_cllr(values, kinds), abs=1e-9)
+    assert curve.hull.eer == pytest.approx(slow_hull_eer(values, kinds), abs=1e-9)
+    assert curve.min_cllr == pytest.approx(slow_min_cllr(values, kinds), abs=1e-9)
     bits = [
         math.log2(1 + math.exp(-s if target else s)) / kinds.count(target)
         for s, target in zip(values, kinds, strict=True)
     ]
-    assert result.cllr == pytest.approx(sum(bits) / 2, abs=1e-9)
-    assert (result.n_pairs, result.n_same) == (120, sum(kinds))
+    cllr = log_likelihood_ratio_cost(scores, same)
+    assert cllr == pytest.approx(sum(bits) / 2, abs=1e-9)
 
 
 def test_nist_costs_by_hand():
@@ -281,20 +280,23 @@ def test_one_group_changes_nothing(rows):
 @given(pairs)
 def test_minima_are_below_actual_values_and_below_no_system(rows):
     scores, same = (np.array(column) for column in zip(*rows, strict=True))
-    result = score_pairs(scores, same, costs=NIST_COSTS)
-    assert -1e-12 <= result.min_cllr <= min(result.cllr, 1.0) + 1e-12
-    assert result.eer_hull <= min(result.eer, 0.5) + 1e-12
-    for name, least in result.min_cost.items():
-        assert -1e-12 <= least <= min(result.actual_cost[name], 1.0) + 1e-12
+    curve, cllr = det_curve(scores, same), log_likelihood_ratio_cost(scores, same)
+    assert -1e-12 <= curve.min_cllr <= min(cllr, 1.0) + 1e-12
+    assert curve.hull.eer <= min(curve.eer, 0.5) + 1e-12
+    for cost in NIST_COSTS.values():
+        actual = cost.actual_of(curve)
+        assert -1e-12 <= cost.min_of(curve) <= min(actual, 1.0) + 1e-12
 
 
 @given(pairs)
 def test_minima_do_not_change_under_increasing_maps(rows):
     scores, same = (np.array(column) for column in zip(*rows, strict=True))
-    before = score_pairs(scores, same, costs=NIST_COSTS)
-    after = score_pairs(np.exp(scores / 3.0) - 7.0, same, costs=NIST_COSTS)
-    for field in ("eer", "eer_hull", "min_cllr", "min_cost"):
-        assert getattr(after, field) == getattr(before, field)
+    before = det_curve(scores, same)
+    after = det_curve(np.exp(scores / 3.0) - 7.0, same)
+    assert (after.eer, after.hull.eer) == (before.eer, before.hull.eer)
+    assert after.min_cllr == before.min_cllr
+    for cost in NIST_COSTS.values():
+        assert cost.min_of(after) == cost.min_of(before)
 
 
 @given(pairs)

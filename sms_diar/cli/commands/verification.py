@@ -66,12 +66,10 @@ def evaluate(
 
     Example: sms-diar plda eval trials scores --cost sre16 --det det.png
     """
-    from dataclasses import asdict
-
     import numpy as np
 
     from sms_diar.io.trials import read_systems
-    from sms_diar.metrics.verification import det_curve, score_pairs
+    from sms_diar.metrics.verification import det_curve, log_likelihood_ratio_cost
     from sms_diar.report.figures import check_drawing, write_det
     from sms_diar.report.tables import Table
 
@@ -86,29 +84,28 @@ def evaluate(
         scores, key, group_columns=groups.split(",") if groups else ()
     )
     truth = np.asarray(trials.is_target), trials.groups
-    columns = dict(zip(_names(scores), matrix.T, strict=True))
-    results = {
-        name: score_pairs(values, *truth, costs=costs)
-        for name, values in columns.items()
-    }
+    counts = {"trials": len(truth[0]), "targets": int(truth[0].sum())}
+    curves, results = {}, {}
+    for name, values in zip(_names(scores), matrix.T, strict=True):
+        curve = curves[name] = det_curve(values, *truth)
+        results[name] = {
+            "eer": curve.eer,
+            "hull_eer": curve.hull.eer,
+            "cllr": log_likelihood_ratio_cost(values, *truth),
+            "min_cllr": curve.min_cllr,
+            **{f"act_{label}": c.actual_of(curve) for label, c in costs.items()},
+            **{f"min_{label}": c.min_of(curve) for label, c in costs.items()},
+        }
     if det is not None:
-        write_det(det, {n: det_curve(values, *truth) for n, values in columns.items()})
+        write_det(det, curves)
     if as_json:
-        echo_json({name: asdict(result) for name, result in results.items()})
+        echo_json({name: {**counts, **result} for name, result in results.items()})
         return
-    header = (
-        *("system", "trials", "targets", "EER %", "hull %", "Cllr", "min Cllr"),
-        *(f"{kind} {name}" for name in costs for kind in ("act", "min")),
-    )
     rows = [
-        (
-            *(name, str(r.n_pairs), str(r.n_same)),
-            *(f"{100.0 * rate:.2f}" for rate in (r.eer, r.eer_hull)),
-            *(f"{value:.4f}" for value in (r.cllr, r.min_cllr)),
-            *(f"{c[n]:.4f}" for n in costs for c in (r.actual_cost, r.min_cost)),
-        )
-        for name, r in results.items()
+        (name, *map(str, counts.values()), *(f"{v:.4f}" for v in result.values()))
+        for name, result in results.items()
     ]
+    header = "system", *counts, *next(iter(results.values()))
     echo(Table(header, tuple(rows)).plain(), nl=False)
 
 
@@ -128,7 +125,6 @@ def calibrate(
     prior: Annotated[
         float, Option(help="Target prior at which the ratios should be best.")
     ] = 0.5,
-    as_json: JsonOption = False,
 ) -> None:
     """Train a linear map of scores to log-likelihood ratios.
 
@@ -148,17 +144,12 @@ def calibrate(
     same = np.asarray(trials.is_target)
     fusion = fit_fusion(matrix, same, prior=prior, systems=_names(scores))
     write_fusion(output, fusion)
-    ratios = fusion.transform(matrix)
-    cllr = log_likelihood_ratio_cost(ratios, same)
-    weights = dict(zip(fusion.systems, fusion.weights.tolist(), strict=True))
-    if as_json:
-        result = {"calibration": str(output), "trials": len(ratios), "cllr": cllr}
-        echo_json({**result, "offset": fusion.offset, "weights": weights})
-        return
-    formula = " + ".join(f"{value:.6g} {name}" for name, value in weights.items())
+    weights = zip(fusion.weights, fusion.systems, strict=True)
+    formula = " + ".join(f"{weight:.6g} {name}" for weight, name in weights)
+    cllr = log_likelihood_ratio_cost(fusion.transform(matrix), same)
     echo(
         f"wrote {output}: {formula} {fusion.offset:+.6g}; Cllr {cllr:.4f} on these "
-        f"{len(ratios)} trials"
+        f"{len(same)} trials"
     )
 
 
@@ -190,10 +181,9 @@ def apply(
         )
         raise BadParameter(problem, param_hint="SCORES")
     trials, matrix = read_systems(scores)
-    ratios = fusion.transform(matrix).tolist()
-    indices = trials.rows.tolist(), trials.columns.tolist()
+    numbers = trials.rows, trials.columns, fusion.transform(matrix)
     with score_sink(output) as write:
-        for row, column, ratio in zip(*indices, ratios, strict=True):
+        for row, column, ratio in zip(*(n.tolist() for n in numbers), strict=True):
             write(f"{trials.enrolled[row]} {trials.tested[column]} {ratio:.9g}\n")
 
 
