@@ -14,7 +14,6 @@ Processing 15 (2007).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from sms_diar._json import parse_json, write_json
-from sms_diar._validation import is_real
+from sms_diar._validation import check_finite, is_real
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import open_regular
 from sms_diar.types import BoolArray, FloatArray
@@ -40,8 +39,6 @@ class ScoreFusion:
 
     Parameters
     ----------
-    systems : tuple of str
-        Names of the systems.
     weights : ndarray of shape (n_systems,)
         Weight of each system.
     offset : float
@@ -50,7 +47,6 @@ class ScoreFusion:
         Prior probability of the same speaker in training.
     """
 
-    systems: tuple[str, ...]
     weights: FloatArray
     offset: float
     prior: float
@@ -61,7 +57,7 @@ class ScoreFusion:
         if values.ndim != 2 or values.shape[1] != len(self.weights):
             problem = (
                 f"must have shape (n_pairs, {len(self.weights)}), one column for each "
-                f"of {', '.join(self.systems)}, got {values.shape}"
+                f"system, got {values.shape}"
             )
             raise InvalidParameterError(
                 problem, owner="ScoreFusion.transform", parameter="scores"
@@ -70,11 +66,7 @@ class ScoreFusion:
 
 
 def fit_fusion(
-    scores: npt.ArrayLike,
-    same: npt.ArrayLike,
-    *,
-    prior: float = 0.5,
-    systems: Sequence[str] | None = None,
+    scores: npt.ArrayLike, same: npt.ArrayLike, *, prior: float = 0.5
 ) -> ScoreFusion:
     """Train calibration (one system) or fusion (several systems).
 
@@ -87,27 +79,30 @@ def fit_fusion(
     prior : float, default=0.5
         Prior probability of the same speaker at which the ratios should be best. With
         costs it is ``c_miss * p / (c_miss * p + c_fa * (1 - p))``.
-    systems : sequence of str, optional
-        Names of the systems; ``system-1`` and so on by default.
 
     Returns
     -------
     fusion : ScoreFusion
         Weights and offset.
     """
-    X, target = _checked(scores, same, prior)
-    if systems is None:
-        systems = [f"system-{column + 1}" for column in range(X.shape[1])]
-    if len(systems) != X.shape[1]:
-        problem = f"must name {X.shape[1]} systems, got {len(systems)}"
-        raise InvalidParameterError(problem, owner="fit_fusion", parameter="systems")
+    X, target = np.asarray(scores, dtype=np.float64), np.asarray(same)
+    problem, parameter = "", "scores"
+    if X.ndim != 2 or not X.size or target.shape != X.shape[:1]:
+        problem = f"must have shape ({target.size}, n_systems), got {X.shape}"
+    elif set(target.tolist()) != {False, True}:
+        problem, parameter = "must be true and false for some pairs each", "same"
+    elif not is_real(prior) or not 0.0 < prior < 1.0:
+        problem, parameter = f"must be in (0, 1), got {prior!r}", "prior"
+    if problem:
+        raise InvalidParameterError(problem, owner="fit_fusion", parameter=parameter)
+    check_finite("fit_fusion", "scores", X)
     mean, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale <= np.finfo(np.float64).eps * np.abs(mean)] = 1.0  # constant scores
     design = np.column_stack([(X - mean) / scale, np.ones(len(X))])
-    solution = _minimum(design, target, prior)
+    solution = _minimum(design, target.astype(np.bool_), prior)
     weights = solution[:-1] / scale
     offset = float(solution[-1] - weights @ mean)
-    return ScoreFusion(tuple(systems), weights, offset, prior)
+    return ScoreFusion(weights, offset, prior)
 
 
 def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
@@ -136,11 +131,9 @@ def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
         curvature = (design * (share * wrong * (1.0 - wrong))[:, np.newaxis]).T @ design
         # The pseudo-inverse gives systems with equal scores equal weights.
         step = np.linalg.pinv(curvature, rcond=1e-12, hermitian=True) @ gradient
-        before, size = cost(weights), 1.0
-        for _ in range(_HALVINGS):
-            if cost(weights - size * step) <= before * (1.0 + 1e-12):
-                break
-            size /= 2.0
+        limit = cost(weights) * (1.0 + 1e-12)
+        sizes = (0.5**halvings for halvings in range(_HALVINGS))
+        size = next((z for z in sizes if cost(weights - z * step) <= limit), 0.0)
         weights = weights - size * step
     raise InvalidParameterError(
         "must overlap, but pairs of the same speaker can be separated from the others, "
@@ -152,18 +145,8 @@ def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
 
 def write_fusion(path: str | Path, fusion: ScoreFusion) -> None:
     """Write a calibration or fusion as JSON; numbers are restored exactly."""
-    record = {
-        "sms_diar_fusion": FUSION_FORMAT,
-        "prior": fusion.prior,
-        "offset": fusion.offset,
-        "systems": [
-            {"name": name, "weight": weight}
-            for name, weight in zip(
-                fusion.systems, fusion.weights.tolist(), strict=True
-            )
-        ],
-    }
-    write_json(path, record)
+    numbers = {**vars(fusion), "weights": fusion.weights.tolist()}
+    write_json(path, {"sms_diar_fusion": FUSION_FORMAT, **numbers})
 
 
 def read_fusion(path: str | Path) -> ScoreFusion:
@@ -172,36 +155,12 @@ def read_fusion(path: str | Path) -> ScoreFusion:
         data = stream.read()
     try:
         record = parse_json(data.decode("utf-8"))
-        prior, offset = record["prior"], record["offset"]
-        names = tuple(str(system["name"]) for system in record["systems"])
-        weights = [system["weight"] for system in record["systems"]]
+        weights, offset, prior = (record[k] for k in ("weights", "offset", "prior"))
         if record["sms_diar_fusion"] != FUSION_FORMAT:
             raise ValueError(f"its format must be {FUSION_FORMAT}; update sms_diar")
-        is_finite = all(map(is_real, (*weights, offset, prior)))
-        if not weights or not is_finite or not 0.0 < prior < 1.0:
-            raise ValueError("weights and offset must be finite, and prior in (0, 1)")
+        if not weights or not all(map(is_real, (*weights, offset, prior))):
+            raise ValueError("weights, offset and prior must be finite numbers")
     except (ValueError, TypeError, KeyError) as error:
         problem = f"not a calibration of 'plda calibrate' ({error!r})"
         raise DataFormatError(problem, path=path) from None
-    return ScoreFusion(names, np.array(weights, np.float64), float(offset), prior)
-
-
-def _checked(
-    scores: npt.ArrayLike, same: npt.ArrayLike, prior: float
-) -> tuple[FloatArray, BoolArray]:
-    X, target = np.asarray(scores, dtype=np.float64), np.asarray(same)
-    problem, parameter = "", "scores"
-    if X.ndim != 2 or not X.size or target.shape != X.shape[:1]:
-        problem = (
-            f"must have shape (n_pairs, n_systems) with n_pairs = {target.size}, got "
-            f"{X.shape}"
-        )
-    elif not np.isfinite(X).all():
-        problem = "must be finite, got NaN or infinity"
-    elif not np.isin(target, (0, 1)).all() or len(np.unique(target)) != 2:
-        problem, parameter = "must be true and false for some pairs each", "same"
-    elif not is_real(prior) or not 0.0 < prior < 1.0:
-        problem, parameter = f"must be in (0, 1), got {prior!r}", "prior"
-    if problem:
-        raise InvalidParameterError(problem, owner="fit_fusion", parameter=parameter)
-    return X, target.astype(np.bool_)
+    return ScoreFusion(np.array(weights, np.float64), float(offset), float(prior))

@@ -111,9 +111,8 @@ def test_a_det_curve_is_drawn(here, plda):
 def test_fused_scores_are_those_of_the_library(here, plda):
     assert plda("calibrate", "key", "one", "two", "-o", "c.json")[0] == 0
     X = np.stack(list(SCORES.values()), axis=1)
-    fusion = fit_fusion(X, SAME, systems=["one", "two"])
+    fusion = fit_fusion(X, SAME)
     stored = read_fusion(here / "c.json")
-    assert stored.systems == ("one", "two")
     # The key has another order than the library was given: the sums differ by rounding.
     assert stored.weights == pytest.approx(fusion.weights, rel=1e-9)
     assert plda("apply", "c.json", "one", "two", "-o", "out")[0] == 0

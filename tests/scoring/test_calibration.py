@@ -34,7 +34,6 @@ def test_weights_are_those_of_weighted_logistic_regression(n_systems, prior):
     offset = other.intercept_[0] - math.log(prior / (1 - prior))
     assert fusion.weights == pytest.approx(other.coef_[0], rel=1e-8)
     assert fusion.offset == pytest.approx(offset, rel=1e-8)
-    assert fusion.systems == tuple(f"system-{i + 1}" for i in range(n_systems))
 
 
 def test_calibration_by_hand():
@@ -103,7 +102,7 @@ def test_separable_trials_are_refused(scores, same):
         ([[1.0], [np.nan]], [True, False], {}, "scores"),
         ([[1.0], [2.0]], [True, True], {}, "same"),
         ([[1.0], [2.0]], [True, False], {"prior": 1.0}, "prior"),
-        ([[1.0], [2.0], [1.5]], [0, 0, 1], {"systems": ["a", "b"]}, "systems"),
+        ([[1.0], [2.0]], [True, 2], {}, "same"),
     ],
 )
 def test_wrong_arguments_are_named(scores, same, options, parameter):
@@ -114,10 +113,9 @@ def test_wrong_arguments_are_named(scores, same, options, parameter):
 
 def test_a_fusion_is_restored_exactly(tmp_path):
     scores, same = trials(7, 2)
-    fusion = fit_fusion(scores, same, prior=0.05, systems=["one", "two"])
+    fusion = fit_fusion(scores, same, prior=0.05)
     write_fusion(tmp_path / "f.json", fusion)
     again = read_fusion(tmp_path / "f.json")
-    assert again.systems == ("one", "two")
     assert again.weights.tolist() == fusion.weights.tolist()
     assert (again.offset, again.prior) == (fusion.offset, 0.05)
     with pytest.raises(InvalidParameterError) as caught:
@@ -130,16 +128,15 @@ def test_a_fusion_is_restored_exactly(tmp_path):
     [
         ({"sms_diar_fusion": 2}, "format must be 1"),
         ({"offset": None}, "finite"),
-        ({"prior": 0}, "prior"),
-        ({"systems": []}, "finite"),
-        ({"systems": [{"name": "a", "weight": True}]}, "finite"),
-        ({"systems": [{"name": "a"}]}, "not a calibration"),
-        ({"systems": 3}, "not a calibration"),
+        ({"weights": []}, "finite"),
+        ({"weights": [True]}, "finite"),
+        ({"weights": {}}, "finite"),
+        ({"weights": 3}, "not a calibration"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path, change, says):
     path = tmp_path / "f.json"
-    write_fusion(path, ScoreFusion(("a",), np.array([1.0]), 0.0, 0.5))
+    write_fusion(path, ScoreFusion(np.array([1.0]), 0.0, 0.5))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(DataFormatError, match=says):
         read_fusion(path)

@@ -142,9 +142,9 @@ def calibrate(
     check_outputs(output, inputs=(key, *scores))
     trials, matrix = read_systems(scores, key)
     same = np.asarray(trials.is_target)
-    fusion = fit_fusion(matrix, same, prior=prior, systems=_names(scores))
+    fusion = fit_fusion(matrix, same, prior=prior)
     write_fusion(output, fusion)
-    weights = zip(fusion.weights, fusion.systems, strict=True)
+    weights = zip(fusion.weights, _names(scores), strict=True)
     formula = " + ".join(f"{weight:.6g} {name}" for weight, name in weights)
     cllr = log_likelihood_ratio_cost(fusion.transform(matrix), same)
     echo(
@@ -174,11 +174,8 @@ def apply(
 
     check_outputs(output, inputs=(calibration, *scores))
     fusion = read_fusion(calibration)
-    if len(scores) != len(fusion.systems):
-        problem = (
-            f"{calibration} needs {len(fusion.systems)} files, for "
-            f"{', '.join(fusion.systems)}, got {len(scores)}"
-        )
+    if len(scores) != len(fusion.weights):
+        problem = f"{calibration} needs {len(fusion.weights)} files, got {len(scores)}"
         raise BadParameter(problem, param_hint="SCORES")
     trials, matrix = read_systems(scores)
     numbers = trials.rows, trials.columns, fusion.transform(matrix)
