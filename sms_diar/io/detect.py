@@ -16,8 +16,7 @@ from sms_diar.io._bytes import ByteSource
 from sms_diar.io._hdf5 import HDF5_MAGIC
 from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
-from sms_diar.io.embeddings.toolkits import alize_shape
-from sms_diar.io.kaldi.scp import VECTOR_SUFFIXES
+from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.model import MODEL_MARK
 from sms_diar.io.turns._text import FaultError
 from sms_diar.io.turns.json import holds_turns, loaded
@@ -95,7 +94,7 @@ def embedding_format(source: ByteSource) -> str:
         format = _format_of_row(line)
     if format == "table" and not re.search("[,\t]", line) and len(line.split()) > 1:
         format = "blanks"
-    if format is None and alize_shape(head, _size(source)):
+    if format is None and alize_vector(source.peek(1 << 20)) is not None:
         format = "alize"
     if format is None:
         raise source.fault(
@@ -104,12 +103,6 @@ def embedding_format(source: ByteSource) -> str:
             "MAT-file or a vector of ALIZE"
         )
     return format
-
-
-def _size(source: ByteSource) -> int:
-    if isinstance(source.name, Path) and source.name.is_file():
-        return source.name.stat().st_size
-    return len(source.peek(1 << 20))
 
 
 def _problem_of_embeddings(head: bytes) -> str | None:
@@ -136,8 +129,6 @@ def _format_of_row(line: str) -> str | None:
         return "scp"
     if "," in line or "\t" in line:
         return "table"
-    if not rest and line.strip().endswith(VECTOR_SUFFIXES):
-        return "scp"  # a list of files with one vector each
     # "id path" of a whole file, or a row of numbers, with or without an id.
     if not rest:
         return None

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -38,8 +38,10 @@ from sms_diar.io._lines import (
 from sms_diar.limits import LONGEST_NUMBER, MOST_MASK_EXPANSION
 from sms_diar.types import BoolArray, FloatArray, IntArray
 
-_MODELS, _TESTS = ("modelid", "model"), ("segmentid", "segment", "test")
-_VALUES = {"trials": ("targettype", "target"), "scores": ("llr", "score")}
+_ALIASES = {
+    **{"modelid": "model", "segmentid": "test", "segment": "test", "channel": "side"},
+    **{"targettype": "trials", "target": "trials", "llr": "scores", "score": "scores"},
+}
 _SIDES = {"a": "a", "b": "b", "1": "a", "2": "b"}
 _GENDERS = ("m", "f")
 _TRUTH = {"target": True, "nontarget": False}
@@ -69,20 +71,9 @@ class _Trial(NamedTuple):
 
     model: str
     tests: tuple[str, ...]
-    value: float | None = None  # score, or 1 for a target and 0 for a non-target
+    value: float | None = None  # score, or whether it is a target
     group: str = ""
     line: Line | None = None
-
-
-class _Layout(NamedTuple):
-    """Number of columns of a text, and the indices of some."""
-
-    width: int
-    model: int
-    test: int
-    side: int | None
-    value: int | None
-    groups: tuple[int, ...] = ()
 
 
 def count_trials(path: Path) -> int:
@@ -109,49 +100,60 @@ def read_trials(
     Trials whose values in the columns `group_columns` differ are in different groups.
     `source` names in messages where `enrolled` and `tested` are from.
     """
-    left = {name: row for row, name in enumerate(enrolled)}
-    right = {name: row for row, name in enumerate(tested)}
-    rows, columns, truth, groups = array("q"), array("q"), array("b"), []
-    for trial in _trials(path, "trials", group_columns):
-        test = next((name for name in trial.tests if name in right), None)
-        if trial.model not in left or test is None:
-            is_test = trial.model in left
-            problem = (
-                f"{(trial.tests[-1] if is_test else trial.model)!r} is not among the "
-                f"{'tests' if is_test else 'models'} of {source}"
-            )
-            raise _fault(path, trial.line, problem)
-        rows.append(left[trial.model])
-        columns.append(right[test])
-        if trial.value is not None:
-            truth.append(bool(trial.value))
-        groups.append(trial.group)
-    return Trials(
-        enrolled,
-        tested,
-        np.frombuffer(rows, dtype=np.int64),
-        np.frombuffer(columns, dtype=np.int64),
-        np.frombuffer(truth, dtype=np.bool_) if truth else None,
-        tuple(groups) if any(groups) else None,
-    )
+    ids = [
+        {name: index for index, name in enumerate(names)}
+        for names in (enrolled, tested)
+    ]
+    return _collected(path, "trials", *ids, group_columns, source)
 
 
 def read_scores(path: str | Path) -> Trials:
     """Read scores of pairs, with the ids in order of appearance."""
     check_path("read_scores", "path", path)
-    left: dict[str, int] = {}
-    right: dict[str, int] = {}
-    rows, columns, scores = array("q"), array("q"), array("d")
-    for trial in _trials(Path(path), "scores"):
-        rows.append(left.setdefault(trial.model, len(left)))
-        columns.append(right.setdefault(trial.tests[0], len(right)))
-        scores.append(trial.value or 0.0)
+    return _collected(Path(path), "scores", {}, {})
+
+
+def _collected(
+    path: Path,
+    kind: Kind,
+    left: dict[str, int],
+    right: dict[str, int],
+    group_columns: Sequence[str] = (),
+    source: str | Path = "",
+) -> Trials:
+    """Store the trials of a file; ids of scores are added to `left` and `right`."""
+    check_is_file(path)
+    rows, columns, groups = array("q"), array("q"), []
+    values = array("d" if kind == "scores" else "b")
+    is_sidekit = is_hdf5(path)
+    trials = _in_hdf5(path, kind) if is_sidekit else _in_text(path, kind, group_columns)
+    for trial in trials:
+        model, test = trial.model, trial.tests[0]
+        if kind == "scores":
+            left.setdefault(model, len(left))
+            right.setdefault(test, len(right))
+        test = next((name for name in trial.tests if name in right), "")
+        if model not in left or not test:
+            problem = f"{model!r} is not among the models of {source}"
+            if model in left:
+                problem = f"{trial.tests[-1]!r} is not among the tests of {source}"
+            raise _fault(path, trial.line, problem)
+        rows.append(left[model])
+        columns.append(right[test])
+        if trial.value is not None:
+            values.append(trial.value)
+        groups.append(trial.group)
+    if not rows:
+        raise DataFormatError(f"contains no {kind}", path=path)
+    is_scored = kind == "scores"
     return Trials(
         tuple(left),
         tuple(right),
         np.frombuffer(rows, dtype=np.int64),
         np.frombuffer(columns, dtype=np.int64),
-        scores=np.frombuffer(scores, dtype=np.float64),
+        np.frombuffer(values, np.bool_) if values and not is_scored else None,
+        tuple(groups) if any(groups) else None,
+        np.frombuffer(values, np.float64) if is_scored else None,
     )
 
 
@@ -216,23 +218,8 @@ def _fault(path: Path, line: Line | None, problem: str) -> DataFormatError:
     return DataFormatError(problem, path=path, line=number, text=text)
 
 
-def _trials(
-    path: Path, kind: Kind, group_columns: Sequence[str] = ()
-) -> Iterator[_Trial]:
-    check_is_file(path)
-    trial = None
-    if is_hdf5(path):
-        trials = _in_hdf5(path, kind)
-    else:
-        trials = _in_text(path, kind, group_columns)
-    for trial in trials:
-        yield trial
-    if trial is None:
-        raise DataFormatError(f"contains no {kind}", path=path)
-
-
 def _in_text(path: Path, kind: Kind, group_columns: Sequence[str]) -> Iterator[_Trial]:
-    layout: _Layout | None = None
+    names: list[str] | None = None
     separator: str | None = None
     for line in strict_lines(path):
         if line.number == 1:
@@ -241,42 +228,39 @@ def _in_text(path: Path, kind: Kind, group_columns: Sequence[str]) -> Iterator[_
         if separator is not None:
             fields = [field.strip() for field in line.text.split(separator)]
         try:
-            if layout is None:
-                layout = _header(fields, kind, group_columns)
-                if layout is not None or (line.number == 1 and _is_title(fields)):
+            if names is None:
+                header = [_column(field) for field in fields]
+                if {"model", "test"} <= set(header):
+                    names = header
+                    needed = [*group_columns, *(["LLR"] if kind == "scores" else [])]
+                    for name in needed:
+                        if _column(name) not in header:
+                            raise ValueError(f"the header has no column {name!r}")
+                    continue
+                if line.number == 1 and _is_title(fields):
                     continue
                 if group_columns:
                     raise ValueError("groups need a header that names the columns")
-                layout = _positions(fields, kind)
-            yield _parsed(fields, layout, kind, line)
+                names = _columns(fields, kind)
+            if len(fields) != len(names):
+                raise ValueError(
+                    f"this line has {len(fields)} fields, the first has {len(names)}"
+                )
+            row = dict(zip(names, fields, strict=True))
+            group = ",".join(row[_column(name)] for name in group_columns)
+            yield _parsed(row, kind, group, line)
         except ValueError as error:
             raise _fault(path, line, str(error)) from None
 
 
+def _column(name: str) -> str:
+    return _ALIASES.get(name.lower(), name.lower())
+
+
 def _separator(text: str) -> str | None:
-    if "\t" in text and set(_MODELS) & set(text.lower().split("\t")):
+    if "\t" in text and "model" in map(_column, text.split("\t")):
         return "\t"
     return "," if "," in text and len(split_fields(text)) == 1 else None
-
-
-def _header(
-    fields: list[str], kind: Kind, group_columns: Sequence[str]
-) -> _Layout | None:
-    """Find the columns of a header; None if it is not a header."""
-    index = {name.lower(): column for column, name in enumerate(fields)}
-    model, test, side, value = (
-        next((index[name] for name in names if name in index), None)
-        for names in (_MODELS, _TESTS, ("side", "channel"), _VALUES[kind])
-    )
-    if model is None or test is None:
-        return None
-    absent = [name for name in group_columns if name.lower() not in index]
-    if kind == "scores" and value is None:
-        absent = ["LLR"]
-    if absent:
-        raise ValueError(f"the header has no column {absent[0]!r}")
-    groups = tuple(index[name.lower()] for name in group_columns)
-    return _Layout(len(fields), model, test, side, value, groups)
 
 
 def _is_title(fields: list[str]) -> bool:
@@ -285,42 +269,37 @@ def _is_title(fields: list[str]) -> bool:
     return len(fields) > 3 and not words & {*_SIDES, *_TRUTH, *_GENDERS}
 
 
-def _positions(fields: list[str], kind: Kind) -> _Layout:
-    """Find the columns of a list without header from its first line."""
+def _columns(fields: list[str], kind: Kind) -> list[str]:
+    """Name the columns of a list without header from its first line."""
     width = len(fields)
-    if width == 3 or (kind, width) == ("trials", 2):
-        if kind == "trials" and fields[-1].lower() in ("a", "b") and width == 3:
-            return _Layout(width, 0, 1, 2, None)
-        return _Layout(width, 0, 1, None, 2 if width == 3 else None)
-    if kind == "scores" or width < 2:
+    if width < 2 or (kind == "scores" and width != 3):
         rule = "3" if kind == "scores" else "2 or more"
         raise ValueError(f"a line has {rule} fields, this one has {width}")
-    test = 2 if fields[1].lower() in _GENDERS else 1
-    return _Layout(width, 0, test, test + 1, test + 2 if width > test + 2 else None)
+    names = ["model", "test", "side", kind]
+    if width == 3 and (kind == "scores" or fields[2].lower() not in ("a", "b")):
+        names.remove("side")
+    elif width > 3 and fields[1].lower() in _GENDERS:
+        names.insert(1, "gender")
+    return (names + [""] * width)[:width]
 
 
-def _parsed(fields: list[str], layout: _Layout, kind: Kind, line: Line) -> _Trial:
-    if len(fields) != layout.width:
-        raise ValueError(
-            f"this line has {len(fields)} fields, the first has {layout.width}"
-        )
-    model, test = check_fields([fields[layout.model], fields[layout.test]])
-    side = "" if layout.side is None else fields[layout.side]
+def _parsed(row: Mapping[str, str], kind: Kind, group: str, line: Line) -> _Trial:
+    """Parse a line, given by column."""
+    model, test = check_fields([row["model"], row["test"]])
+    side, text = row.get("side", ""), row.get(kind)
     if side and side.lower() not in _SIDES:
         raise ValueError(f"a side is a or b, got {side!r}")
-    group = ",".join([fields[column] for column in layout.groups])
-    value = None
-    if layout.value is not None:
-        text = fields[layout.value]
-        if kind == "scores":
-            value = _number(text)
-        else:
-            known, _, word = text.lower().rpartition("_")
-            if word not in _TRUTH or known not in ("", "known", "unknown"):
-                raise ValueError(f"a trial is target or nontarget, got {text!r}")
-            value = float(_TRUTH[word])
-            group = group if value else f"{known}{group}"
-    return _Trial(model, _test_names(test, side), value, group, line)
+    tests = _test_names(test, side)
+    if text is None:
+        return _Trial(model, tests, None, group, line)
+    if kind == "scores":
+        return _Trial(model, tests[:1], _number(text), group, line)
+    known, _, word = text.lower().rpartition("_")
+    if word not in _TRUTH or known not in ("", "known", "unknown"):
+        raise ValueError(f"a trial is target or nontarget, got {text!r}")
+    if not _TRUTH[word]:
+        group = f"{known}{group}"
+    return _Trial(model, tests, _TRUTH[word], group, line)
 
 
 def _number(text: str) -> float:
@@ -370,5 +349,7 @@ def _in_hdf5(path: Path, kind: Kind) -> Iterator[_Trial]:
         values = mask > 0 if (mask < 0).any() else np.full(shape, None)
     elif not np.isfinite(values[mask != 0]).all():
         raise DataFormatError("scores must be finite, got NaN or infinity", path=path)
-    for row, column in np.argwhere(mask).tolist():
-        yield _Trial(models[row], (tests[column],), values[row, column])
+    places = np.nonzero(mask)
+    listed = (numbers.tolist() for numbers in (*places, values[places]))
+    for row, column, value in zip(*listed, strict=True):
+        yield _Trial(models[row], (tests[column],), value)

@@ -7,7 +7,7 @@
   strings, if it exists. If their number is the number of rows only, the rows are the
   vectors.
 * ALIZE: one vector per file, the format ``DB``: numbers of rows and columns, of 4 or 8
-  bytes each, then doubles. `sms_diar.io.kaldi.scp` reads lists of such files.
+  bytes each, then doubles. An scp may list such files.
 
 MAT-files up to version 7 are parsed here, because the sizes that they declare are not
 limited elsewhere. Objects, functions and structures are never loaded.
@@ -19,7 +19,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -76,19 +76,23 @@ def _variables_of_hdf5(file: Hdf5File, names: list[str]) -> dict[str, Any]:
         if part.dtype.kind == "O" and part.attrs.get("MATLAB_class") == b"cell":
             file.check_size(part)
             cells = [file.array(file.file[cell]) for cell in part[()].ravel()]
-            if all(cell.dtype == np.uint16 for cell in cells):
-                variables[name] = [
-                    cell.astype("<u2").tobytes().decode("utf-16-le") for cell in cells
-                ]
+            variables[name] = [
+                cell.tobytes().decode("utf-16-le") if cell.dtype == "<u2" else None
+                for cell in cells
+            ]
         elif part.dtype.kind in "fiu" and part.ndim == 2:
             variables[name] = file.array(name).T  # stored by columns
     return variables
 
 
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(cell, str) for cell in value)
+
+
 def _matlab_set(variables: dict[str, Any], path: str | Path) -> EmbeddingSet:
     """Select vectors and ids among the variables of a MAT-file."""
     matrices = {n: v for n, v in variables.items() if isinstance(v, np.ndarray)}
-    lists = [v for v in variables.values() if isinstance(v, list)]
+    lists = [v for v in variables.values() if _is_list_of_text(v)]
     key = next((n for n in _NAMES if n in matrices), None)
     large = [name for name, value in matrices.items() if min(value.shape) > 1]
     if key is None and len(large) == 1:
@@ -107,112 +111,89 @@ def _matlab_set(variables: dict[str, Any], path: str | Path) -> EmbeddingSet:
     return checked_set(ids, as_doubles(vectors), path)
 
 
-# Types of data elements of a MAT-file, and classes of arrays.
+# Data elements of a MAT-file: types of numbers and of text, other types, and classes.
 _TYPES = {
-    **{1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"},
-    **{12: "i8", 13: "u8"},
+    **{1: "<i1", 2: "<u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4"},
+    **{9: "<f8", 12: "<i8", 13: "<u8"},
 }
-_MATRIX, _COMPRESSED = 14, 15
-_TEXT_TYPES = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
+_TEXTS = {2: "latin-1", 4: "utf-16-le", 16: "utf-8", 17: "utf-16-le"}
+_COMPRESSED = 15
 _CELL, _CHAR, _NUMBERS = 1, 4, range(6, 16)
-
-
-class _Element(NamedTuple):
-    """A data element: its type, content and byte order (``<`` or ``>``)."""
-
-    type: int
-    data: memoryview
-    order: str
-
-    def parts(self) -> Iterator[_Element]:
-        """Yield the elements that the content consists of."""
-        at = 0
-        while at + 8 <= len(self.data):
-            kind, size = struct.unpack_from(f"{self.order}II", self.data, at)
-            start, end = at + 8, at + 8 + size
-            at = end if kind == _COMPRESSED else end + -size % 8
-            if kind >> 16:  # up to 4 bytes in the tag itself
-                kind, size = kind & 0xFFFF, kind >> 16
-                start, end, at = start - 4, start - 4 + size, start
-            if end > len(self.data):
-                raise ValueError(f"an element of {size} bytes exceeds its container")
-            yield _Element(kind, self.data[start:end], self.order)
-
-    def numbers(self) -> AnyArray:
-        """Return the content as numbers."""
-        return np.frombuffer(self.data, f"{self.order}{_TYPES[self.type]}")
 
 
 def read_mat(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a MAT-file of version 5 to 7."""
     with open_seekable(source, name) as (stream, path):
         data = stream.read()
-    variables = {}
+    if data[126:128] != b"IM":
+        raise DataFormatError("not a MAT-file of a little-endian machine", path=path)
+    variables: dict[str, Any] = {}
+    budget = max(FREE_EXPANSION, MOST_EXPANSION * len(data))
     with foreign_errors(path, "not a whole MAT-file", "; it is truncated or damaged"):
-        order = "<" if data[126:128] == b"IM" else ">"
-        budget = max(FREE_EXPANSION, MOST_EXPANSION * len(data))
-        for element in _Element(_MATRIX, memoryview(data)[128:], order).parts():
-            if element.type == _COMPRESSED:
-                unpacker = zlib.decompressobj()
-                content = unpacker.decompress(element.data, budget + 1)
-                budget -= len(content)
+        for kind, content in _elements(memoryview(data)[128:]):
+            if kind == _COMPRESSED:
+                unpacked = zlib.decompressobj().decompress(content, budget + 1)
+                budget -= len(unpacked)
                 if budget < 0:
                     raise DataFormatError(
                         "would unpack to far more than its size; if it is valid, save "
                         "it without compression (-v6)",
                         path=path,
                     )
-                (element,) = _Element(_MATRIX, memoryview(content), order).parts()  # noqa: PLW2901
-            title, value = _variable(element)
-            if value is not None:
-                variables[title] = value
+                ((_, content),) = _elements(memoryview(unpacked))  # noqa: PLW2901
+            title, value = _variable(content)
+            variables[title] = value
     return _matlab_set(variables, path)
 
 
-def _variable(element: _Element) -> tuple[str, Any]:
+def _elements(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield the type and the content of each data element."""
+    at = 0
+    while at + 8 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        start, end = at + 8, at + 8 + size
+        at = end if kind == _COMPRESSED else end + -size % 8
+        if kind >> 16:  # up to 4 bytes in the tag itself
+            kind, start, end, at = (
+                kind & 0xFFFF,
+                start - 4,
+                start - 4 + (kind >> 16),
+                start,
+            )
+        if end > len(data):
+            raise ValueError(f"an element of {size} bytes exceeds its container")
+        yield kind, data[start:end]
+
+
+def _variable(data: memoryview) -> tuple[str, Any]:
     """Read the name and the value of a variable; None if it is not supported."""
-    flags, dims, title, *parts = element.parts()
-    kind = int(flags.numbers()[0]) & 0xFF
-    shape = tuple(dims.numbers().tolist())
+    (_, flags), (_, dims), (_, title), *parts = _elements(data)
     value: Any = None
-    if kind == _CELL:
-        cells = [_variable(part)[1] for part in parts]
-        if cells and all(isinstance(cell, str) for cell in cells):
-            value = cells
-    elif kind == _CHAR and parts and parts[0].type in _TEXT_TYPES:
-        codec = _TEXT_TYPES[parts[0].type]
-        if codec == "utf-16":
-            codec += "-le" if element.order == "<" else "-be"
-        value = bytes(parts[0].data).decode(codec)
-    elif kind in _NUMBERS and len(shape) == 2 and len(parts) == 1:
-        value = parts[0].numbers().reshape(shape, order="F")
-    return bytes(title.data).decode("ascii"), value
+    if flags[0] == _CELL:
+        value = [_variable(content)[1] for _, content in parts]
+    elif flags[0] == _CHAR and parts:
+        value = str(parts[0][1], _TEXTS[parts[0][0]])
+    elif flags[0] in _NUMBERS and len(dims) == 8 and len(parts) == 1:
+        shape = np.frombuffer(dims, "<i4")
+        value = np.frombuffer(parts[0][1], _TYPES[parts[0][0]]).reshape(
+            shape, order="F"
+        )
+    return str(title, "ascii"), value
 
 
-def alize_shape(head: bytes, size: int) -> tuple[int, int] | None:
-    """Return width of the header and length of an ALIZE vector, or None.
-
-    `head` are the first bytes of a file of `size` bytes.
-    """
+def alize_vector(data: bytes) -> AnyArray | None:
+    """Return the vector of an ALIZE file, shape (d,), or None for other files."""
     for width, form in ((16, "<QQ"), (8, "<II")):
-        if len(head) >= width:
-            rows, columns = struct.unpack_from(form, head)
-            if min(rows, columns) == 1 and size == width + 8 * rows * columns:
-                return width, max(rows, columns)
+        if len(data) > width:
+            rows, columns = struct.unpack_from(form, data)
+            if min(rows, columns) == 1 and len(data) == width + 8 * rows * columns:
+                return np.frombuffer(data, "<f8", offset=width)
     return None
 
 
 def read_alize(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a single vector of ALIZE, whose id is the name of the file."""
     with open_seekable(source, name) as (stream, path):
-        vector = load_alize(stream, path)
-    return checked_set([id_of_file(Path(path).stem)], as_doubles([vector]), path)
-
-
-def load_alize(stream: BinaryIO, path: str | Path) -> AnyArray:
-    """Load a vector of ALIZE, shape (d,)."""
-    data = stream.read()
-    form = alize_shape(data, len(data))
-    if form is None:
-        raise DataFormatError("not a vector of ALIZE (format DB)", path=path)
-    return np.frombuffer(data, "<f8", offset=form[0])
+        vector = alize_vector(stream.read())
+    ids = [id_of_file(Path(path).stem)]
+    return checked_set(ids, as_doubles([vector]), path)

@@ -1,9 +1,8 @@
 """Kaldi scp files: lists of ``id path`` or ``id path:offset``, optionally with ranges.
 
 The vectors are objects of Kaldi, arrays of NumPy (as in ESPnet), or vectors of ALIZE. A
-line may also be just the path of such an array or vector, whose name is then the id, or
-``id command |``, whose output is the vector. Commands are run only if the caller allows
-them, and never through a shell.
+line may also be ``id command |``, whose output is the vector. Commands are run only if
+the caller allows them, and never through a shell.
 """
 
 from __future__ import annotations
@@ -17,18 +16,15 @@ from io import BytesIO
 from pathlib import Path
 
 from sms_diar._files import FILE_NAMES
-from sms_diar._text import check_id, id_of_file, shown
+from sms_diar._text import check_id, shown
 from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
 from sms_diar.io.audio.recording import run_command
 from sms_diar.io.embeddings.arrays import NPY_MAGIC, load_npy
-from sms_diar.io.embeddings.toolkits import alize_shape, load_alize
+from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.kaldi.ark import VectorChecks, read_object
 from sms_diar.types import AnyArray
-
-VECTOR_SUFFIXES = (".y", ".iv", ".npy")
-"""Suffixes of files with one vector, whose paths may be lines without an id."""
 
 _RANGE = re.compile(r"(.*\S)\[([^\[\]]*)\]")
 _OFFSET = re.compile(r"(.+):([0-9]{1,18})")
@@ -114,8 +110,6 @@ def parse_entry(text: str) -> ScpEntry:
     ScpEntry(id='a', path='exp/x.ark', offset=12, span=(0, 3), command=None)
     """
     words = text.split(maxsplit=1)
-    if len(words) == 1 and text.endswith(VECTOR_SUFFIXES):
-        words = [id_of_file(Path(text).stem), text]
     if len(words) < 2:
         raise ValueError("a line is 'id path', 'id path:offset' or 'id command |'")
     name, target = check_id(words[0]), words[1]
@@ -217,17 +211,13 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
 
 def _whole_file(source: ByteSource, owner: str) -> AnyArray | None:
     """Read an array of NumPy or a vector of ALIZE; None for an object of Kaldi."""
-    path, head = Path(source.name), source.peek(16)
-    if head.startswith(NPY_MAGIC):
-        with open_regular(path) as stream:
-            array = load_npy(stream, path)
-        if array.dtype.kind not in "fiu" or array.size != max(array.shape, default=0):
-            raise ValueError(
-                f"{owner} in {path} must be numbers of shape (d,) or (1, d), got "
-                f"{array.dtype} of shape {array.shape}"
-            )
-        return array.ravel()
-    if alize_shape(head, path.stat().st_size):
-        with open_regular(path) as stream:
-            return load_alize(stream, path)
-    return None
+    if not source.peek(6).startswith(NPY_MAGIC):
+        return alize_vector(source.peek(1 << 20))
+    with open_regular(Path(source.name)) as stream:
+        array = load_npy(stream, source.name)
+    if array.dtype.kind not in "fiu" or array.size != max(array.shape, default=0):
+        raise ValueError(
+            f"{owner} in {source.name} must be numbers of shape (d,) or (1, d), got "
+            f"{array.dtype} of shape {array.shape}"
+        )
+    return array.ravel()
