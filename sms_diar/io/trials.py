@@ -91,20 +91,13 @@ def read_trials(
     path: Path,
     enrolled: tuple[str, ...],
     tested: tuple[str, ...],
-    *,
-    group_columns: Sequence[str] = (),
     source: str | Path = "the embeddings",
 ) -> Trials:
     """Read a list of trials or a key, and look up its ids in `enrolled` and `tested`.
 
-    Trials whose values in the columns `group_columns` differ are in different groups.
-    `source` names in messages where `enrolled` and `tested` are from.
+    `source` names in messages where these are from.
     """
-    ids = [
-        {name: index for index, name in enumerate(names)}
-        for names in (enrolled, tested)
-    ]
-    return _collected(path, "trials", *ids, group_columns, source)
+    return _collected(path, "trials", _indices(enrolled), _indices(tested), source)
 
 
 def read_scores(path: str | Path) -> Trials:
@@ -113,62 +106,60 @@ def read_scores(path: str | Path) -> Trials:
     return _collected(Path(path), "scores", {}, {})
 
 
+def _indices(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: index for index, name in enumerate(names)}
+
+
 def _collected(
     path: Path,
     kind: Kind,
     left: dict[str, int],
     right: dict[str, int],
-    group_columns: Sequence[str] = (),
     source: str | Path = "",
 ) -> Trials:
     """Store the trials of a file; ids of scores are added to `left` and `right`."""
     check_is_file(path)
     rows, columns, groups = array("q"), array("q"), []
     values = array("d" if kind == "scores" else "b")
-    is_sidekit = is_hdf5(path)
-    trials = _in_hdf5(path, kind) if is_sidekit else _in_text(path, kind, group_columns)
-    for trial in trials:
-        model, test = trial.model, trial.tests[0]
+    for trial in _in_hdf5(path, kind) if is_hdf5(path) else _in_text(path, kind):
         if kind == "scores":
-            left.setdefault(model, len(left))
-            right.setdefault(test, len(right))
-        test = next((name for name in trial.tests if name in right), "")
-        if model not in left or not test:
-            problem = f"{model!r} is not among the models of {source}"
-            if model in left:
-                problem = f"{trial.tests[-1]!r} is not among the tests of {source}"
+            left.setdefault(trial.model, len(left))
+            right.setdefault(trial.tests[0], len(right))
+        test = next((name for name in trial.tests if name in right), None)
+        if trial.model not in left or test is None:
+            names = (
+                (trial.tests[-1], "tests") if test is None else (trial.model, "models")
+            )
+            problem = f"{names[0]!r} is not among the {names[1]} of {source}"
             raise _fault(path, trial.line, problem)
-        rows.append(left[model])
+        rows.append(left[trial.model])
         columns.append(right[test])
+        groups.append(trial.group)
         if trial.value is not None:
             values.append(trial.value)
-        groups.append(trial.group)
     if not rows:
         raise DataFormatError(f"contains no {kind}", path=path)
-    is_scored = kind == "scores"
     return Trials(
         tuple(left),
         tuple(right),
         np.frombuffer(rows, dtype=np.int64),
         np.frombuffer(columns, dtype=np.int64),
-        np.frombuffer(values, np.bool_) if values and not is_scored else None,
+        np.frombuffer(values, np.bool_) if values.typecode == "b" and values else None,
         tuple(groups) if any(groups) else None,
-        np.frombuffer(values, np.float64) if is_scored else None,
+        np.frombuffer(values) if values.typecode == "d" else None,
     )
 
 
 def read_systems(
-    paths: Sequence[Path], key: Path | None = None, *, group_columns: Sequence[str] = ()
+    paths: Sequence[Path], key: Path | None = None
 ) -> tuple[Trials, FloatArray]:
     """Read the scores of several systems, shape (n_trials, n_systems).
 
     The trials are listed in the key or, without a key, in the first file.
     """
-    first = read_scores(paths[0])
-    trials = first
+    first = trials = read_scores(paths[0])
     if key is not None:
-        ids = first.enrolled, first.tested
-        trials = read_trials(key, *ids, group_columns=group_columns, source=paths[0])
+        trials = read_trials(key, first.enrolled, first.tested, paths[0])
         if trials.is_target is None or len(np.unique(trials.is_target)) != 2:
             problem = "a key must mark some trials as target and others as nontarget"
             raise DataFormatError(problem, path=key)
@@ -181,10 +172,7 @@ def scores_of(trials: Trials, scored: Trials, path: Path) -> FloatArray:
     """Look up the scores of trials, shape (n_trials,), in a file, `path`."""
     if scored.scores is None:
         raise DataFormatError("contains no scores", path=path)
-    left, right = (
-        {name: index for index, name in enumerate(names)}
-        for names in (scored.enrolled, scored.tested)
-    )
+    left, right = _indices(scored.enrolled), _indices(scored.tested)
     rows = np.array([left.get(name, -1) for name in trials.enrolled])[trials.rows]
     columns = np.array([right.get(name, -1) for name in trials.tested])[trials.columns]
     wanted = np.where((rows < 0) | (columns < 0), -1, rows * len(right) + columns)
@@ -218,7 +206,7 @@ def _fault(path: Path, line: Line | None, problem: str) -> DataFormatError:
     return DataFormatError(problem, path=path, line=number, text=text)
 
 
-def _in_text(path: Path, kind: Kind, group_columns: Sequence[str]) -> Iterator[_Trial]:
+def _in_text(path: Path, kind: Kind) -> Iterator[_Trial]:
     names: list[str] | None = None
     separator: str | None = None
     for line in strict_lines(path):
@@ -231,24 +219,18 @@ def _in_text(path: Path, kind: Kind, group_columns: Sequence[str]) -> Iterator[_
             if names is None:
                 header = [_column(field) for field in fields]
                 if {"model", "test"} <= set(header):
+                    if kind == "scores" and kind not in header:
+                        raise ValueError("the header has no column 'LLR'")
                     names = header
-                    needed = [*group_columns, *(["LLR"] if kind == "scores" else [])]
-                    for name in needed:
-                        if _column(name) not in header:
-                            raise ValueError(f"the header has no column {name!r}")
                     continue
                 if line.number == 1 and _is_title(fields):
                     continue
-                if group_columns:
-                    raise ValueError("groups need a header that names the columns")
                 names = _columns(fields, kind)
             if len(fields) != len(names):
                 raise ValueError(
                     f"this line has {len(fields)} fields, the first has {len(names)}"
                 )
-            row = dict(zip(names, fields, strict=True))
-            group = ",".join(row[_column(name)] for name in group_columns)
-            yield _parsed(row, kind, group, line)
+            yield _parsed(dict(zip(names, fields, strict=True)), kind, line)
         except ValueError as error:
             raise _fault(path, line, str(error)) from None
 
@@ -283,7 +265,7 @@ def _columns(fields: list[str], kind: Kind) -> list[str]:
     return (names + [""] * width)[:width]
 
 
-def _parsed(row: Mapping[str, str], kind: Kind, group: str, line: Line) -> _Trial:
+def _parsed(row: Mapping[str, str], kind: Kind, line: Line) -> _Trial:
     """Parse a line, given by column."""
     model, test = check_fields([row["model"], row["test"]])
     side, text = row.get("side", ""), row.get(kind)
@@ -291,14 +273,13 @@ def _parsed(row: Mapping[str, str], kind: Kind, group: str, line: Line) -> _Tria
         raise ValueError(f"a side is a or b, got {side!r}")
     tests = _test_names(test, side)
     if text is None:
-        return _Trial(model, tests, None, group, line)
+        return _Trial(model, tests, line=line)
     if kind == "scores":
-        return _Trial(model, tests[:1], _number(text), group, line)
+        return _Trial(model, tests[:1], _number(text), line=line)
     known, _, word = text.lower().rpartition("_")
     if word not in _TRUTH or known not in ("", "known", "unknown"):
         raise ValueError(f"a trial is target or nontarget, got {text!r}")
-    if not _TRUTH[word]:
-        group = f"{known}{group}"
+    group = "" if _TRUTH[word] else known
     return _Trial(model, tests, _TRUTH[word], group, line)
 
 

@@ -86,18 +86,6 @@ def test_a_table_has_a_row_for_each_system(plda):
     assert second.split()[0] == "two"
 
 
-def test_groups_are_columns_of_the_key(plda):
-    code, out, _ = plda("eval", "key.tsv", "one", "--groups", "gender", "--json")
-    assert code == 0
-    costs = {name: NIST_COSTS[name] for name in ("sre08", "sre10", "sre16")}
-    expected = metrics("one", costs, SEX)
-    assert json.loads(out)["one"] == expected
-    assert expected != metrics("one", costs)
-    code, _, err = plda("eval", "key.tsv", "one", "--groups", "language")
-    assert code == 1
-    assert "no column 'language'" in err
-
-
 def test_a_det_curve_is_drawn(here, plda):
     pytest.importorskip("matplotlib")
     assert plda("eval", "key", "one", "two", "--det", "det.png")[0] == 0

@@ -20,9 +20,9 @@ MODELS, TESTS = ("m1", "m2"), ("xa", "xb_a", "xb_B", "xc:a")
 
 @pytest.fixture(name="read")
 def reader(tmp_path):
-    def read(text, **options):
+    def read(text):
         (tmp_path / "trials").write_text(text)
-        trials = read_trials(tmp_path / "trials", MODELS, TESTS, **options)
+        trials = read_trials(tmp_path / "trials", MODELS, TESTS)
         pairs = zip(trials.rows.tolist(), trials.columns.tolist(), strict=True)
         truth = trials.is_target
         return list(pairs), None if truth is None else truth.tolist(), trials.groups
@@ -66,13 +66,6 @@ def test_known_and_unknown_non_targets_are_groups(read):
     assert (truth, groups) == ([True, False, False], ("", "known", "unknown"))
 
 
-def test_columns_of_a_key_are_groups(read):
-    text = "modelid\tsegmentid\ttargettype\tn\tsex\nm1\txa\ttarget\t1\tm\n"
-    text += "m2\txa\tnontarget\t3\tf\n"
-    _, _, groups = read(text, group_columns=["sex", "n"])
-    assert groups == ("m,1", "f,3")
-
-
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
@@ -96,13 +89,6 @@ def test_wrong_lines_are_named(tmp_path, text, line, says):
         read_trials(tmp_path / "trials", MODELS, TESTS)
     assert caught.value.line == line
     assert says in caught.value.problem
-
-
-def test_groups_need_their_column(tmp_path):
-    for text, says in (("m1 xa\n", "need a header"), ("model test\nm1 xa\n", "'sex'")):
-        (tmp_path / "trials").write_text(text)
-        with pytest.raises(DataFormatError, match=says):
-            read_trials(tmp_path / "trials", MODELS, TESTS, group_columns=["sex"])
 
 
 def test_scores_of_kaldi_and_of_nist_are_equal(tmp_path):

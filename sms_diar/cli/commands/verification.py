@@ -45,14 +45,6 @@ def evaluate(
             show_default="sre08, sre10 and sre16",
         ),
     ] = None,
-    groups: Annotated[
-        str | None,
-        Option(
-            metavar="COLUMNS",
-            help="Columns of KEY, separated by commas; error rates are means over the "
-            "groups of trials with equal values.",
-        ),
-    ] = None,
     det: Annotated[
         Path | None, Option(metavar="FILE", help="Draw DET curves: png, svg or pdf.")
     ] = None,
@@ -80,9 +72,7 @@ def evaluate(
         if det.suffix.lower() not in (".png", ".svg", ".pdf"):
             problem = f"must end in .png, .svg or .pdf, got {det}"
             raise BadParameter(problem, param_hint="--det")
-    trials, matrix = read_systems(
-        scores, key, group_columns=groups.split(",") if groups else ()
-    )
+    trials, matrix = read_systems(scores, key)
     truth = np.asarray(trials.is_target), trials.groups
     counts = {"trials": len(truth[0]), "targets": int(truth[0].sum())}
     curves, results = {}, {}
