@@ -8,7 +8,7 @@ as is text of variable length, which is not limited by the size of its dataset.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -54,10 +54,9 @@ class Hdf5File:
         """Read a dataset, which is named or given, if it is plain and of fair size."""
         part = self.file[dataset] if isinstance(dataset, str) else dataset
         if part.is_virtual or part.external or part.dtype.kind not in "biufS":
-            raise DataFormatError(
+            raise self.fault(
                 f"dataset {part.name!r} must contain numbers or text of fixed length, "
-                f"stored in this file, got {part.dtype}",
-                path=self.path,
+                f"stored in this file, got {part.dtype}"
             )
         self.check_size(part, expansion)
         return np.asarray(part)
@@ -67,22 +66,31 @@ class Hdf5File:
         chunk = math.prod(part.chunks or (0,)) * part.dtype.itemsize
         self._unpacked += max(part.nbytes, chunk)
         if self._unpacked > max(FREE_EXPANSION, expansion * self._size):
-            raise DataFormatError(
+            raise self.fault(
                 f"would unpack to {self._unpacked} bytes or more, far more than its "
-                f"size; if it is valid, write it again without compression",
-                path=self.path,
+                f"size; if it is valid, write it again without compression"
             )
 
     def strings(self, name: str) -> list[str]:
         """Read a dataset of text of shape (n,)."""
         array = self.array(name)
         if array.ndim != 1 or array.dtype.kind != "S":
-            raise DataFormatError(
+            raise self.fault(
                 f"dataset {name!r} must be a list of text, got {array.dtype} of shape "
-                f"{array.shape}",
-                path=self.path,
+                f"{array.shape}"
             )
         return [value.decode("utf-8") for value in array.tolist()]
+
+    def require(self, names: Collection[str], kind: str) -> None:
+        """Refuse a file without some datasets; it should be a `kind` of SIDEKIT."""
+        absent = [name for name in names if name not in self.names()]
+        if absent:
+            listed = ", ".join(absent)
+            raise self.fault(f"HDF5 without {listed}; expected {kind} of SIDEKIT")
+
+    def fault(self, problem: str) -> DataFormatError:
+        """Return an error about this file, to be raised."""
+        return DataFormatError(problem, path=self.path)
 
 
 @contextmanager

@@ -225,9 +225,7 @@ def _column(header: list[str], pattern: re.Pattern[str]) -> int:
 def _read_id_map(path: Path) -> dict[str, str]:
     """Read an IdMap of SIDEKIT: models are ``leftids``, segments ``rightids``."""
     with opened_hdf5(path) as file:
-        if not {"leftids", "rightids"} <= set(file.names()):
-            problem = "HDF5 without leftids and rightids; expected an IdMap of SIDEKIT"
-            raise DataFormatError(problem, path=path)
+        file.require(("leftids", "rightids"), "an IdMap")
         speakers, ids = file.strings("leftids"), file.strings("rightids")
         for name in (*ids, *speakers):
             check_id(name)

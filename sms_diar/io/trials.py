@@ -306,13 +306,8 @@ def _in_hdf5(path: Path, kind: Kind) -> Iterator[_Trial]:
     """Yield the trials of a Key, Ndx or Scores of SIDEKIT."""
     needed = {"trials": ["trial_mask"], "scores": ["score_mask", "scores"]}[kind]
     with opened_hdf5(path) as file:
-        absent = {"modelset", "segset", *needed} - set(file.names())
-        if absent:
-            raise DataFormatError(
-                f"HDF5 without {', '.join(sorted(absent))}; expected a "
-                f"{'Key or Ndx' if kind == 'trials' else 'Scores'} of SIDEKIT",
-                path=path,
-            )
+        kinds = {"trials": "a Key or Ndx", "scores": "Scores"}
+        file.require(("modelset", "segset", *needed), kinds[kind])
         models, tests = file.strings("modelset"), file.strings("segset")
         arrays = [file.array(name, expansion=MOST_MASK_EXPANSION) for name in needed]
         check_fields([*models, *tests])

@@ -50,15 +50,15 @@ def command_line(here, run_cli):
     return run
 
 
-def metrics(name, costs, groups=None):
+def metrics(name, costs):
     """What ``plda eval`` should show of the system `name`."""
-    curve = det_curve(SCORES[name], SAME, groups)
+    curve = det_curve(SCORES[name], SAME)
     return {
         "trials": 200,
         "targets": 50,
         "eer": curve.eer,
         "hull_eer": curve.hull.eer,
-        "cllr": log_likelihood_ratio_cost(SCORES[name], SAME, groups),
+        "cllr": log_likelihood_ratio_cost(SCORES[name], SAME),
         "min_cllr": curve.min_cllr,
         **{f"act_{name}": cost.actual_of(curve) for name, cost in costs.items()},
         **{f"min_{name}": cost.min_of(curve) for name, cost in costs.items()},

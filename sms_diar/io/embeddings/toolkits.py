@@ -33,22 +33,15 @@ from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, EmbeddingSet
 
 _NAMES = ("ivs", "ivectors", "ivec", "w", *VECTOR_KEYS)
-_STAT_SERVER = ("segset", "start", "stop", "stat1")
 
 
 def read_hdf5(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a StatServer of SIDEKIT, or a MAT-file of version 7.3."""
     with opened_hdf5(source, name) as file:
-        names = file.names()
-        if set(_STAT_SERVER) <= set(names):
-            return _stat_server(file)
         if file.file.userblock_size:  # MATLAB has its own header before HDF5
-            return _matlab_set(_variables_of_hdf5(file, names), file.path)
-        raise DataFormatError(
-            f"HDF5 without {', '.join(_STAT_SERVER)} (a StatServer of SIDEKIT); it has "
-            f"{', '.join(names) or 'no datasets'}",
-            path=file.path,
-        )
+            return _matlab_set(_variables_of_hdf5(file), file.path)
+        file.require(("segset", "start", "stop", "stat1"), "a StatServer")
+        return _stat_server(file)
 
 
 def _stat_server(file: Hdf5File) -> EmbeddingSet:
@@ -68,10 +61,10 @@ def _stat_server(file: Hdf5File) -> EmbeddingSet:
     return checked_set(ids, as_doubles(vectors), file.path)
 
 
-def _variables_of_hdf5(file: Hdf5File, names: list[str]) -> dict[str, Any]:
+def _variables_of_hdf5(file: Hdf5File) -> dict[str, Any]:
     """Load matrices and cell arrays of strings of version 7.3."""
     variables: dict[str, Any] = {}
-    for name in names:
+    for name in file.names():
         part = file.file[name]
         if part.dtype.kind == "O" and part.attrs.get("MATLAB_class") == b"cell":
             file.check_size(part)

@@ -52,7 +52,7 @@ def stat_server(path, **changes):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"stat1": None}, "without segset, start, stop, stat1"),
+        ({"stat1": None}, "without stat1; expected a StatServer"),
         ({"stat1": X[:2]}, "numbers of shape (3, d)"),
         ({"stat1": X[0]}, "numbers of shape (3, d)"),
         ({"stat1": X.astype("S8")}, "numbers of shape (3, d)"),
