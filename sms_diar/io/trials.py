@@ -21,7 +21,7 @@ import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def _collected(
     """Store the trials of a file; ids of scores are added to `left` and `right`."""
     check_is_file(path)
     rows, columns, groups = array("q"), array("q"), []
-    values = array("d" if kind == "scores" else "b")
+    values: array[Any] = array("d" if kind == "scores" else "b")
     for trial in _in_hdf5(path, kind) if is_hdf5(path) else _in_text(path, kind):
         if kind == "scores":
             left.setdefault(trial.model, len(left))

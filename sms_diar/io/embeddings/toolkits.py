@@ -188,5 +188,7 @@ def read_alize(source: Readable, *, name: str | None = None) -> EmbeddingSet:
     """Read a single vector of ALIZE, whose id is the name of the file."""
     with open_seekable(source, name) as (stream, path):
         vector = alize_vector(stream.read())
+    if vector is None:
+        raise DataFormatError("not a vector of ALIZE (format DB)", path=path)
     ids = [id_of_file(Path(path).stem)]
     return checked_set(ids, as_doubles([vector]), path)
