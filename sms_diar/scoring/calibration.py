@@ -43,13 +43,10 @@ class ScoreFusion:
         Weight of each system.
     offset : float
         Constant that is added.
-    prior : float
-        Prior probability of the same speaker in training.
     """
 
     weights: FloatArray
     offset: float
-    prior: float
 
     def transform(self, scores: npt.ArrayLike) -> FloatArray:
         """Map scores of shape (n_pairs, n_systems) to ratios of shape (n_pairs,)."""
@@ -102,7 +99,7 @@ def fit_fusion(
     solution = _minimum(design, target.astype(np.bool_), prior)
     weights = solution[:-1] / scale
     offset = float(solution[-1] - weights @ mean)
-    return ScoreFusion(weights, offset, prior)
+    return ScoreFusion(weights, offset)
 
 
 def _minimum(design: FloatArray, target: BoolArray, prior: float) -> FloatArray:
@@ -155,12 +152,12 @@ def read_fusion(path: str | Path) -> ScoreFusion:
         data = stream.read()
     try:
         record = parse_json(data.decode("utf-8"))
-        weights, offset, prior = (record[k] for k in ("weights", "offset", "prior"))
+        weights, offset = record["weights"], record["offset"]
         if record["sms_diar_fusion"] != FUSION_FORMAT:
             raise ValueError(f"its format must be {FUSION_FORMAT}; update sms_diar")
-        if not weights or not all(map(is_real, (*weights, offset, prior))):
-            raise ValueError("weights, offset and prior must be finite numbers")
+        if not weights or not all(map(is_real, (*weights, offset))):
+            raise ValueError("weights and offset must be finite numbers")
     except (ValueError, TypeError, KeyError) as error:
         problem = f"not a calibration of 'plda calibrate' ({error!r})"
         raise DataFormatError(problem, path=path) from None
-    return ScoreFusion(np.array(weights, np.float64), float(offset), float(prior))
+    return ScoreFusion(np.array(weights, np.float64), float(offset))

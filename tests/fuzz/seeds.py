@@ -151,8 +151,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "labels-text": "a ann\nb bob\n",
         "labels-csv": 'id,speaker,start\na,ann,0\n"b,c",\'=x,1\n',
         "labels-json": '{"labels": {"a": "ann", "b": "bob"}, "segments": {"a": 1}}',
-        "fusion": '{"sms_diar_fusion": 1, "prior": 0.5, "offset": -1.5, "weights": '
-        "[0.25]}",
+        "fusion": '{"sms_diar_fusion": 1, "offset": -1.5, "weights": [0.25]}',
         "beside": '{"extractor": "iv:12", "sha256": "00"}',
         "turn-csv": "recording,start,end,speaker,channel\nr1,0,1.5,ann,1\n"
         "r1,1,2,bob,2\n",

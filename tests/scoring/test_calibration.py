@@ -117,7 +117,7 @@ def test_a_fusion_is_restored_exactly(tmp_path):
     write_fusion(tmp_path / "f.json", fusion)
     again = read_fusion(tmp_path / "f.json")
     assert again.weights.tolist() == fusion.weights.tolist()
-    assert (again.offset, again.prior) == (fusion.offset, 0.05)
+    assert again.offset == fusion.offset
     with pytest.raises(InvalidParameterError) as caught:
         again.transform(scores[:, :1])
     assert caught.value.parameter == "scores"
@@ -136,7 +136,7 @@ def test_a_fusion_is_restored_exactly(tmp_path):
 )
 def test_damaged_files_are_refused(tmp_path, change, says):
     path = tmp_path / "f.json"
-    write_fusion(path, ScoreFusion(np.array([1.0]), 0.0, 0.5))
+    write_fusion(path, ScoreFusion(np.array([1.0]), 0.0))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(DataFormatError, match=says):
         read_fusion(path)
