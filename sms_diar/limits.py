@@ -36,6 +36,9 @@ Speech embeddings shrink by about a tenth, and sparse ones by a small factor; on
 shrink a thousandfold. One-byte integers become eight bytes in memory.
 """
 
+MOST_MASK_EXPANSION = 1032
+"""Maximum expansion factor of a mask of trials, mostly zeros: the limit of gzip."""
+
 FREE_EXPANSION = 1 << 24
 """Number of bytes (16 MiB) that any archive may unpack to."""
 

@@ -40,7 +40,7 @@ from sms_diar.io.kaldi.tables import (
     write_spk2utt,
     write_utt2spk,
 )
-from sms_diar.io.kaldi.trials import read_trials
+from sms_diar.io.trials import read_trials
 from sms_diar.preprocessing import scale_rows
 from sms_diar.scoring.backend import BackEnd
 from sms_diar.scoring.backend_plda import TrialTerms, phi_of, plda_of, trial_terms

@@ -34,6 +34,7 @@ from sms_diar.cli.commands import (
     run,
     score,
     simulate,
+    verification,
 )
 from sms_diar.cli.errors import error_text, options_of
 from sms_diar.cli.terminal import interrupts
@@ -76,6 +77,9 @@ app.command()(run.run)
 app.command()(run.recipes)
 app.add_typer(ivectors.app)
 app.add_typer(models.app)
+plda.app.command("eval")(verification.evaluate)
+plda.app.command()(verification.calibrate)
+plda.app.command()(verification.apply)
 app.add_typer(plda.app)
 _COMMANDS = app
 

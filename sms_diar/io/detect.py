@@ -13,8 +13,10 @@ from pathlib import Path
 
 from sms_diar.errors import DataFormatError
 from sms_diar.io._bytes import ByteSource
+from sms_diar.io._hdf5 import HDF5_MAGIC
 from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
+from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.model import MODEL_MARK
 from sms_diar.io.turns._text import FaultError
 from sms_diar.io.turns.json import holds_turns, loaded
@@ -51,6 +53,9 @@ _EMBEDDING_MAGIC = {
     b"PK\x05\x06": "npz",
     b"\x93NUMPY": "npy",
     b"PAR1": "parquet",
+    HDF5_MAGIC: "hdf5",
+    b"MATLAB 7.3 MAT-file": "hdf5",
+    b"MATLAB 5.0 MAT-file": "mat",
 }
 _EMBEDDING_SUFFIXES = {
     ".ark": "ark",
@@ -62,8 +67,6 @@ _EMBEDDING_SUFFIXES = {
 }
 _NO_EMBEDDINGS = {
     b"\x1f\x8b": "is compressed with gzip; unpack it first",
-    b"\x89HDF": "is HDF5; embeddings are read from ark, scp, npz, npy, CSV, TSV or "
-    "Parquet",
     b"\0B": "is a single Kaldi object (a mean, a transform or a model), not a set of "
     "embeddings",
 }
@@ -72,8 +75,8 @@ _NO_EMBEDDINGS = {
 def embedding_format(source: ByteSource) -> str:
     """Detect the format of embeddings; the suffix decides between kinds of text.
 
-    Returns one of ark, scp, npz, npy, parquet, table, blanks and json lines; raises
-    DataFormatError for any other content.
+    Returns one of ark, scp, npz, npy, parquet, hdf5, mat, alize, table, blanks and
+    json lines; raises DataFormatError for any other content.
     """
     head = source.peek(_HEAD)
     suffix = source.name.suffix.lower() if isinstance(source.name, Path) else ""
@@ -91,10 +94,13 @@ def embedding_format(source: ByteSource) -> str:
         format = _format_of_row(line)
     if format == "table" and not re.search("[,\t]", line) and len(line.split()) > 1:
         format = "blanks"
+    if format is None and alize_vector(source.peek(1 << 20)) is not None:
+        format = "alize"
     if format is None:
         raise source.fault(
             "unknown format; expected Kaldi ark or scp, npz, npy, CSV, TSV, "
-            "whitespace-separated columns, JSON lines or Parquet"
+            "whitespace-separated columns, JSON lines, Parquet, HDF5 of SIDEKIT, a "
+            "MAT-file or a vector of ALIZE"
         )
     return format
 
@@ -176,8 +182,8 @@ def kind_of(path: str | Path) -> str | None:
 def _kind_of_bytes(head: bytes) -> str | None:
     if head.startswith(_AUDIO):
         return "audio"
-    if head.startswith(b"\x89HDF"):
-        return "transform"
+    if head.startswith(HDF5_MAGIC):
+        return "transform" if b"mean1" in head else None
     if _JSON_LIST.match(head):
         return None
     if head.startswith(b"\0B") or head.lstrip().startswith((b"[", b"<Plda>")):

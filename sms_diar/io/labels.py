@@ -1,7 +1,8 @@
 """Label tables: the speaker of each segment, as text, CSV or JSON.
 
 Text is Kaldi's `utt2spk`, which other tools read. CSV, for spreadsheets, also has times
-and confidences. JSON can represent names that the other two cannot.
+and confidences. JSON can represent names that the other two cannot. The CSV files of
+NIST's i-vector challenges and IdMaps of SIDEKIT (HDF5) are read as well.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -18,10 +20,14 @@ from sms_diar._json import json_text, parse_json
 from sms_diar._text import as_cell, check_id, from_cell
 from sms_diar._validation import check_choice, check_path, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import read_text, scan_lines
+from sms_diar.io._hdf5 import is_hdf5, opened_hdf5
+from sms_diar.io._lines import check_is_file, read_text, scan_lines
 from sms_diar.io.kaldi.tables import read_utt2spk, write_utt2spk
 from sms_diar.timeline.ticks import format_seconds
 from sms_diar.types import Segment
+
+_IDS = re.compile(r"id|ivectorid|model_ivectorids\[[0-9]+\]")
+_SPEAKERS = re.compile(r"speaker|speaker_id|target_speaker_modelid")
 
 LabelFormat: TypeAlias = Literal["utt2spk", "csv", "json"]
 
@@ -91,7 +97,7 @@ def write_labels(
 
 
 def read_labels(path: str | Path) -> dict[str, str]:
-    """Read the speaker of each segment from any of the three formats.
+    """Read the speaker of each segment from any of the formats.
 
     The format follows from the suffix. A file with another suffix is JSON if it begins
     with a brace, CSV if its first line is a header with the columns id and speaker, and
@@ -99,6 +105,9 @@ def read_labels(path: str | Path) -> dict[str, str]:
     """
     check_path("read_labels", "path", path)
     path = Path(path)
+    check_is_file(path)
+    if is_hdf5(path):
+        return _read_id_map(path)
     if path.suffix == ".csv":
         return _read_csv(path)
     if path.suffix == ".json":
@@ -181,7 +190,9 @@ def _read_csv(path: Path) -> dict[str, str]:
         for row in reader:
             if header is None:
                 header = row
-                if not {"id", "speaker"} <= set(header):
+                id_column = _column(header, _IDS)
+                speaker_column = _column(header, _SPEAKERS)
+                if id_column < 0 or speaker_column < 0:
                     raise ValueError(
                         f"the header must have the columns id and speaker, got "
                         f"{','.join(header)!r}"
@@ -192,18 +203,36 @@ def _read_csv(path: Path) -> dict[str, str]:
                     f"expected {len(header)} fields as in the header, this row has "
                     f"{len(row)}"
                 )
-            name, speaker = (
-                from_cell(row[header.index(column)]) for column in ("id", "speaker")
-            )
-            _check_names(name, speaker)
-            if name in labels:
-                raise ValueError(f"id {name!r} is given twice")
-            labels[name] = speaker
+            speaker = from_cell(row[speaker_column])
+            is_list = header[id_column].endswith("]")
+            for name in row[id_column].split() if is_list else [row[id_column]]:
+                name = from_cell(name)  # noqa: PLW2901
+                _check_names(name, speaker)
+                if name in labels:
+                    raise ValueError(f"id {name!r} is given twice")
+                labels[name] = speaker
     except (ValueError, csv.Error) as error:
         raise DataFormatError(str(error), path=path, line=reader.line_num) from error
     if header is None:
         raise DataFormatError("the file is empty; expected a header", path=path)
     return labels
+
+
+def _column(header: list[str], pattern: re.Pattern[str]) -> int:
+    return next((c for c, name in enumerate(header) if pattern.fullmatch(name)), -1)
+
+
+def _read_id_map(path: Path) -> dict[str, str]:
+    """Read an IdMap of SIDEKIT: models are ``leftids``, segments ``rightids``."""
+    with opened_hdf5(path) as file:
+        file.require(("leftids", "rightids"), "an IdMap")
+        speakers, ids = file.strings("leftids"), file.strings("rightids")
+        for name in (*ids, *speakers):
+            check_id(name)
+    if not len(set(ids)) == len(ids) == len(speakers):
+        problem = f"rightids must be {len(speakers)} different ids, one per left id"
+        raise DataFormatError(problem, path=path)
+    return dict(zip(ids, speakers, strict=True))
 
 
 def _read_json(path: Path) -> dict[str, str]:

@@ -31,15 +31,19 @@ from sms_diar.metrics.labels import (
     score_labels,
 )
 from sms_diar.metrics.verification import (
+    NIST_COSTS,
     DetCurve,
+    DetectionCost,
     all_pairs,
     det_curve,
     equal_error_rate,
+    log_likelihood_ratio_cost,
 )
 
 __all__ = [
     "CONVENTIONS",
     "MAJOR_SHARE",
+    "NIST_COSTS",
     "RATES",
     "ClusterSizes",
     "ClusteringScores",
@@ -48,6 +52,7 @@ __all__ = [
     "Convention",
     "DetCurve",
     "DetectedSpeakers",
+    "DetectionCost",
     "Evaluation",
     "Interval",
     "MajorityPurity",
@@ -61,6 +66,7 @@ __all__ = [
     "contingency_table",
     "det_curve",
     "equal_error_rate",
+    "log_likelihood_ratio_cost",
     "score_clustering",
     "score_diarization",
     "score_labels",

@@ -3,7 +3,7 @@
 ::
 
     tables         tables as plain text, Markdown, LaTeX, CSV
-    figures        turns drawn by matplotlib, and colours
+    figures        turns and DET curves drawn by matplotlib, and colours
     provenance     version, seed and machine of a result
     score_tables   scores of turns as tables
     score_report   reports on turns and on labels: text, plain values, RTTM of errors

@@ -2,7 +2,8 @@
 
 ``scorer.py`` contains the scorers and their interface, ``plda.py`` the algebra of the
 PLDA model, and ``plda_training.py`` trains and adapts one. Read ``_reference.py``
-first: it implements PLDA as one big Gaussian.
+first: it implements PLDA as one big Gaussian. ``calibration.py`` maps scores to
+log-likelihood ratios.
 """
 
 from sms_diar.scoring.backend import BackEnd, backend_from_transform, build_backend
@@ -11,6 +12,12 @@ from sms_diar.scoring.backend_training import (
     backend_to_model,
     session_backend,
     train_backend,
+)
+from sms_diar.scoring.calibration import (
+    ScoreFusion,
+    fit_fusion,
+    read_fusion,
+    write_fusion,
 )
 from sms_diar.scoring.plda import (
     Covariances,
@@ -46,19 +53,23 @@ __all__ = [
     "Plda",
     "PldaFit",
     "PldaScorer",
+    "ScoreFusion",
     "adapt_plda",
     "backend_from_model",
     "backend_from_transform",
     "backend_to_model",
     "build_backend",
     "covariances",
+    "fit_fusion",
     "fit_plda",
     "pair_coefficients",
     "plda_from_covariances",
     "plda_log_likelihood",
     "project",
+    "read_fusion",
     "recording_scorer",
     "session_backend",
     "train_backend",
     "transform_plda",
+    "write_fusion",
 ]

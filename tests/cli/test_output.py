@@ -65,6 +65,9 @@ COMMANDS = [
         "plda score p.plda x.ark s.ark --trials trials --average labels -o OUT",
         "p.plda x.ark s.ark trials labels",
     ),
+    ("plda eval trials labels segments --det OUT", "trials labels segments"),
+    ("plda calibrate trials labels -o OUT", "trials labels"),
+    ("plda apply front.toml labels segments -o OUT", "front.toml labels segments"),
 ]  # fmt: skip
 WRITE_NO_NAMED_FILE = {
     *("recipes", "run", "simulate", "validate-data", "validate-rttm"),

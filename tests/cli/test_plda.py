@@ -406,12 +406,12 @@ def test_score_speakers_enrolled_by_several_vectors(here, sms_diar, vectors, nam
     ("text", "start"),
     [
         ("", "trials: contains no trials"),
-        ("s00-0\n", "trials:1: a trial has 2 or 3 fields"),
-        ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not enrolled"),
-        ("s00-0 no\n", "trials:1: 'no' is not among the test embeddings"),
-        ("s00-0 s00-1 yes\n", "trials:1: the third field must be target or nontarget"),
-        ("s00-0 s00-1 target\ns00-0 s00-2\n", "trials:2: target or nontarget must"),
-        ("s00-0 s00-2\ns00-0 s00-1 target\n", "trials:2: target or nontarget must"),
+        ("s00-0\n", "trials:1: a line has 2 or more fields"),
+        ("s00-0 s00-1\nno s00-0\n", "trials:2: 'no' is not among the models of the em"),
+        ("s00-0 no\n", "trials:1: 'no' is not among the tests of the emb"),
+        ("s00-0 s00-1 yes\n", "trials:1: a trial is target or nontarget"),
+        ("s00-0 s00-1 target\ns00-0 s00-2\n", "trials:2: this line has 2 fields"),
+        ("s00-0 s00-2\ns00-0 s00-1 target\n", "trials:2: this line has 3 fields"),
     ],
 )
 def test_score_refuses_broken_trials(here, refused, text, start):

@@ -26,7 +26,7 @@ import traceback
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,13 +91,13 @@ def readers() -> dict[str, Reader]:
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
     from sms_diar.features.front_end import FrontEnd
-    from sms_diar.io import labels
+    from sms_diar.io import labels, trials
     from sms_diar.io.audio.files import AudioFile
     from sms_diar.io.audio.recording import parse_unpacking, split_command
     from sms_diar.io.detect import is_label_table
     from sms_diar.io.embeddings import arrays
     from sms_diar.io.embeddings.files import read_embeddings
-    from sms_diar.io.kaldi import ark, plda, tables, transform, trials
+    from sms_diar.io.kaldi import ark, plda, tables, transform
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
@@ -107,6 +107,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
     from sms_diar.pipeline.train.models import read_backend, read_ivector_model
+    from sms_diar.scoring.calibration import read_fusion
 
     def turns(path: Path) -> None:
         is_label_table(path)
@@ -176,6 +177,17 @@ def readers() -> dict[str, Reader]:
     def assignment(path: Path) -> None:
         parse_assignment(path.read_text(encoding="utf-8", errors="replace"))
 
+    def sidekit(path: Path) -> None:
+        """Every kind of file of SIDEKIT, whichever it is."""
+        for read in (
+            read_embeddings,
+            labels.read_labels,
+            trials.read_scores,
+            lambda path: trials.read_trials(path, ("m1", "m2"), ("a", "b", "c")),
+        ):
+            with suppress(SmsDiarError):
+                read(path)
+
     known = [
         Reader("ark", ".ark", lambda path: list(ark.read_ark(path))),
         Reader("embeddings", ".dat", read_embeddings),
@@ -214,6 +226,12 @@ def readers() -> dict[str, Reader]:
         Reader(
             "trials", ".txt", lambda path: trials.read_trials(path, ("a",), ("b", "c"))
         ),
+        Reader("scores", ".txt", trials.read_scores),
+        Reader("fusion", ".json", read_fusion),
+        Reader("sidekit", ".h5", sidekit, dear=True),
+        Reader("mat-h5", ".mat", read_embeddings, dear=True),
+        Reader("mat", ".mat", read_embeddings),
+        Reader("alize", ".y", read_embeddings),
         Reader("plda", "", plda.read_plda),
         Reader("transform", "", transform.read_transform),
         Reader("transform-parts", ".npz", transform.read_transform, parts=True),

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+from scipy.io import savemat
 
 from sms_diar.embeddings import IvectorExtractor
 from sms_diar.embeddings.mixture import GaussianMixture
@@ -179,6 +180,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "labels-text": "a ann\nb bob\n",
         "labels-csv": 'id,speaker,start\na,ann,0\n"b,c",\'=x,1\n',
         "labels-json": '{"labels": {"a": "ann", "b": "bob"}, "segments": {"a": 1}}',
+        "fusion": '{"sms_diar_fusion": 1, "offset": -1.5, "weights": [0.25]}',
         "beside": '{"extractor": "iv:12", "sha256": "00"}',
         "turn-csv": "recording,start,end,speaker,channel\nr1,0,1.5,ann,1\n"
         "r1,1,2,bob,2\n",
@@ -187,6 +189,29 @@ def seeds() -> dict[str, dict[str, bytes]]:
     kept["trials"] = {
         "plain": b"a b target\na c nontarget\n",
         "short": b"a b\n",
+        "nist": b"modelid\tsegmentid\tside\ttargettype\tsex\na\tb.sph\ta\ttarget\tm\n"
+        b"a\tc.sph\ta\tnontarget\tf\n",
+        "key": b"model,segment,channel,key,c1\na,x/b.sph,a,target,Y\n"
+        b"a,c,b,unknown_nontarget,N\n",
+        "index": b"a m b a\na f c B\n",
+    }
+    kept["scores"] = {
+        "plain": b"a b 1.5\na c -2e1\n",
+        "nist": b"modelid\tsegmentid\tside\tLLR\na\tb.sph\ta\t1.5\n",
+    }
+    kept["alize"] = {
+        "long": struct.pack("<QQdd", 1, 2, 0.5, -1.0),
+        "short": struct.pack("<IIdd", 1, 2, 0.5, -1.0),
+    }
+    cells = np.array(IDS, dtype=object)
+    kept["mat"] = {
+        name: written(
+            lambda p, packed=packed: savemat(
+                p, {"ivs": ROWS.T, "ids": cells, "s": {"a": 1}}, do_compression=packed
+            ),
+            ".mat",
+        )
+        for name, packed in (("plain", False), ("packed", True))
     }
     kept["rttm"] = {
         "plain": b"SPEAKER r1 1 0.00 1.50 <NA> <NA> ann <NA> <NA>\n"
@@ -304,7 +329,36 @@ def _optional() -> dict[str, dict[str, bytes]]:
                 np.eye(2),
             )
 
+    def stat_server(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            file["modelset"] = file["segset"] = np.array(IDS, dtype="S")
+            file["start"] = file["stop"] = np.zeros(3, np.int32)
+            file["stat0"], file["stat1"] = np.ones((3, 1)), ROWS
+
+    def scores(path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            file["modelset"] = file["leftids"] = np.array(["m1", "m2"], dtype="S")
+            file["segset"] = file["rightids"] = np.array(["a", "b"], dtype="S")
+            file["trial_mask"] = np.array([[1, -1], [0, 1]], np.int8)
+            file["score_mask"], file["scores"] = np.ones((2, 2), np.int8), np.eye(2)
+
+    def matlab(path: Path) -> None:
+        with h5py.File(path, "w", userblock_size=512) as file:
+            file["ivs"] = ROWS
+            texts = [np.array([[ord(name[0])]], np.uint16) for name in IDS]
+            cells = [file.create_dataset(f"#refs#/{i}", data=t).ref
+                     for i, t in enumerate(texts)]  # fmt: skip
+            file["ids"] = np.array([cells], dtype=h5py.ref_dtype)
+            file["ids"].attrs["MATLAB_class"] = np.bytes_("cell")
+
     return {
+        "sidekit": {
+            "stat-server": written(stat_server, ".h5"),
+            "scores": written(scores, ".h5"),
+        },
+        "mat-h5": {
+            "plain": b"MATLAB 7.3 MAT-file".ljust(512) + written(matlab, ".mat")[512:]
+        },
         "parquet": {"plain": written(frame.to_parquet, ".parquet")},
         "transform-h5": {"plain": written(hdf5, ".h5")},
     }

@@ -23,7 +23,8 @@ def _load():
 
 harness = _load()
 READERS = harness.readers()
-DEAR = ("parquet", "transform-h5", "model-parts", "data-dir")
+HDF5 = ("transform-h5", "sidekit", "mat-h5")
+DEAR = ("parquet", *HDF5, "model-parts", "data-dir")
 SOUND = ("wav", "flac", "ogg", "sphere", "shorten")
 
 
@@ -36,7 +37,7 @@ def folder():
 def needed(name):
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    if name == "transform-h5":
+    if name in HDF5:
         pytest.importorskip("h5py")
     return READERS[name]
 

@@ -25,9 +25,9 @@ from sms_diar.io.kaldi import tables
 from sms_diar.io.kaldi.ark import read_ark
 from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import read_transform, write_transform
-from sms_diar.io.kaldi.trials import read_trials
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import read_model, write_model
+from sms_diar.io.trials import read_scores, read_trials
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.io.turns.uem import read_uem, read_vad_lab, write_vad_lab
@@ -78,10 +78,13 @@ SAMPLES = {
     "reco2dur": ("reco2dur", "{} 1\n"),
     "wav.scp": ("wav.scp", "{} a.wav\n"),
     "trials": ("trials", "{} b\n"),
+    "scores": ("scores", "{} b 1.5\n"),
+    "scores-nist": ("s.tsv", "modelid\tsegmentid\tLLR\nm\t{}\t1\n"),
     "embeddings-ark": ("x.ark", "{} [ 1 2 ]\n"),
     "embeddings-scp": ("x.scp", "{} x.ark:2\n"),
     "embeddings-csv": ("y.csv", "id,0,1\n{},1,2\n"),
     "embeddings-jsonl": ("x.jsonl", '{{"id": "{}", "vector": [1, 2]}}\n'),
+    "embeddings-challenge": ("c.csv", "ivectorid,values[2]\n{},1 2\n"),
     "labels-csv": ("z.csv", "id,speaker\na,{}\n"),
     "labels-json": ("z.json", '{{"labels": {{"a": "{}"}}}}'),
     "sre-models": ("m.key", "{}, m, tabcd:a, 1001\n"),
@@ -89,6 +92,7 @@ SAMPLES = {
 TABLES = ("segments", "utt2spk", "spk2utt", "reco2dur", "wav.scp")
 READERS = {
     "trials": lambda path: read_trials(path, ("a",), ("b",)),
+    **dict.fromkeys(("scores", "scores-nist"), read_scores),
     "uem": read_uem,
     "sre-models": lambda path: read_models([path], EVALUATIONS[2008]),
     **{name: getattr(tables, f"read_{name.replace('.', '_')}") for name in TABLES},

@@ -16,7 +16,7 @@ from sms_diar.embeddings import (
 )
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.files import write_embeddings
-from sms_diar.io.kaldi.trials import count_trials, read_trials
+from sms_diar.io.trials import count_trials, read_trials
 from sms_diar.pipeline import memory
 from sms_diar.pipeline.train.plda import score_trials
 from sms_diar.scoring.backend_plda import phi_of, plda_of, trial_terms

@@ -337,7 +337,10 @@ def score(
     *,
     trials: Annotated[
         Path | None,
-        Option(help="Kaldi trial list with lines: enrol test [target|nontarget]."),
+        Option(
+            help="Trials: lines of enrol test [target|nontarget], a list or key of "
+            "NIST, or Key or Ndx of SIDEKIT.",
+        ),
     ] = None,
     all_pairs: Annotated[
         bool,
@@ -381,7 +384,7 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar.io.embeddings.files import read_embeddings
-        from sms_diar.io.kaldi.trials import count_trials, read_trials
+        from sms_diar.io.trials import count_trials, read_trials
         from sms_diar.pipeline.memory import require, trial_memory
         from sms_diar.pipeline.train.plda import (
             ROWS,
@@ -431,13 +434,13 @@ def score(
     )
     if trials is None:
         once = test is None and average is None
-        with _sink(output) as write:
+        with score_sink(output) as write:
             result = score_all_pairs(
                 terms, enrolled.names, right.ids, write, progress, once=once
             )
     else:
         pairs = read_trials(trials, enrolled.names, right.ids)
-        with _sink(output) as write:
+        with score_sink(output) as write:
             result = score_trials(terms, pairs, write, progress)
     if as_json:
         echo_json({"scores": str(output), **result})
@@ -457,7 +460,7 @@ def _summary(result: Mapping[str, Any], output: Path | None) -> str:
 
 
 @contextmanager
-def _sink(path: Path | None) -> Iterator[Callable[[str], Any]]:
+def score_sink(path: Path | None) -> Iterator[Callable[[str], Any]]:
     """Yield a function that writes to standard output or atomically to a file."""
     from sms_diar._files import replacing
 

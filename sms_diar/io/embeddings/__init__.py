@@ -1,1 +1,1 @@
-"""Embedding files: NumPy, tables, JSON lines, Parquet and Kaldi archives."""
+"""Embedding files: NumPy, tables, Kaldi archives and other toolkits."""

@@ -266,7 +266,7 @@ def _listed(arrays: Mapping[str, AnyArray]) -> str:
     return ", ".join(shapes) or "no arrays at all"
 
 
-_MAGIC = b"\x93NUMPY"
+NPY_MAGIC = b"\x93NUMPY"
 _KINDS = "biufcUS"
 _BLOCK = 1 << 20
 
@@ -287,7 +287,7 @@ def load_npz(stream: BinaryIO, path: str | Path) -> dict[str, AnyArray]:
         _check_expansion(archive, stream.seek(0, 2), path)
         for info in archive.infolist():
             with archive.open(info) as member:
-                is_array = member.read(len(_MAGIC)) == _MAGIC
+                is_array = member.read(len(NPY_MAGIC)) == NPY_MAGIC
             if is_array:
                 with archive.open(info) as member:
                     key = info.filename.removesuffix(".npy")

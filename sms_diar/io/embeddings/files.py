@@ -1,10 +1,11 @@
 """Reading and writing embeddings in any supported format.
 
 The formats are Kaldi ark and scp, npz, npy, CSV, TSV, whitespace-separated columns,
-JSON lines and Parquet. The format is detected from the content; the suffix only
-decides between kinds of text. No format can store the name of the model that computed
-the vectors, so it is stored in ``<file>.json`` as ``{"extractor": "..."}``, with the
-digest of the file that it describes.
+JSON lines, Parquet, and those of `sms_diar.io.embeddings.toolkits`. The format is
+detected from the content; the suffix only decides between kinds of text. No format can
+store the name of the model that computed the vectors, so it is stored in
+``<file>.json`` as ``{"extractor": "..."}``, with the digest of the file that it
+describes.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from sms_diar.io.embeddings.tables import (
     read_parquet,
     write_table_into,
 )
+from sms_diar.io.embeddings.toolkits import read_alize, read_hdf5, read_mat
 from sms_diar.io.kaldi.ark import iterate_ark, write_ark_into
 from sms_diar.io.kaldi.scp import iterate_scp
 from sms_diar.types import AnyArray, EmbeddingSet
@@ -39,6 +41,9 @@ _WHOLE_FILE: dict[str, Callable[..., EmbeddingSet]] = {
     "npz": read_npz,
     "npy": read_npy,
     "parquet": read_parquet,
+    "hdf5": read_hdf5,
+    "mat": read_mat,
+    "alize": read_alize,
     "table": read_embedding_table,
     "blanks": partial(read_embedding_table, blanks=True),
     "json lines": read_json_lines,

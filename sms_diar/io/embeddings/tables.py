@@ -7,6 +7,9 @@ the first counts the rows, and rows are named ``row-00000`` and so on. The colum
 ``speaker`` is not part of the vectors; all other columns must be numbers. The header
 of a text table is optional.
 
+In the files of NIST's i-vector challenges the column ``values[600]`` has all numbers of
+a vector, between blanks, and columns other than the id are ignored.
+
 Data frames and Parquet files may also have the vectors in one column of lists, as in
 Hugging Face data sets; all columns except the id are then ignored.
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from itertools import chain
@@ -39,11 +43,13 @@ from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 ID_COLUMNS = (
     *("id", "utt", "segment", "utt_id", "uttid", "utterance", "utterance_id"),
     *("segment_id", "name", "key", "path", "file", "filename", "file_name", "audio"),
+    "ivectorid",
 )
 VECTOR_COLUMNS = ("vector", "embedding", *VECTOR_KEYS)
 SPEAKER_COLUMNS = ("speaker", "speakers", "spk", "speaker_id", "spk_id")
 
 _ONE_COLUMN = "only one column; expected an id and the numbers of a vector"
+_CELL = re.compile(r"values\[[0-9]{1,6}\]")
 _NO_NAME = ("", "unnamed: 0", "index")  # names that pandas gives to the index
 
 
@@ -64,6 +70,11 @@ def read_embedding_table(
         if len(first) < 2:
             raise DataFormatError(_ONE_COLUMN, path=path, line=number)
         header = first if _is_header(first) else None
+        cell = next((c for c, text in enumerate(first) if _CELL.fullmatch(text)), None)
+        if cell is not None and "ivectorid" in first:
+            rows = _unfolded(rows, first.index("ivectorid"), cell, len(first))
+            n_values = int(first[cell][len("values[") : -1])
+            header = first = ["ivectorid", *["values"] * n_values]
         if header is None:
             rows = chain([(number, first)], rows)
         parser = _RowParser(path, header, len(first))
@@ -364,6 +375,15 @@ def _rows(stream: BinaryIO, path: str | Path) -> Iterator[tuple[int, list[str]]]
                 yield reader.line_num, row
     except csv.Error as error:
         raise DataFormatError(str(error), path=path, line=reader.line_num) from None
+
+
+def _unfolded(
+    rows: Iterator[tuple[int, list[str]]], id_column: int, cell: int, n_columns: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Make a column of each number of a cell, after the id."""
+    for number, row in rows:
+        is_whole = len(row) == n_columns
+        yield number, [row[id_column], *row[cell].split()] if is_whole else row
 
 
 def _lines(stream: BinaryIO, path: str | Path) -> Iterator[str]:

@@ -78,6 +78,8 @@ def read_binary(
         )
     rank, width = _KINDS[token[1]], _WIDTHS[token[0]]
     shape = tuple(_read_size(source, where) for _ in range(rank))
+    if ndim == 1 and rank == 2 and shape[0] == 1:  # as some programs store vectors
+        rank, shape = 1, shape[1:]
     if ndim is not None and rank != ndim:
         sizes = " x ".join(map(str, shape))
         problem = f"{where} is a {_SHAPES[rank]} ({token}, {sizes})"

@@ -1,7 +1,8 @@
 """Kaldi scp files: lists of ``id path`` or ``id path:offset``, optionally with ranges.
 
-A line may also be ``id command |``, whose output is the vector. Commands are run only
-if the caller allows them, and never through a shell.
+The vectors are objects of Kaldi, arrays of NumPy (as in ESPnet), or vectors of ALIZE. A
+line may also be ``id command |``, whose output is the vector. Commands are run only if
+the caller allows them, and never through a shell.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sms_diar.errors import DataFormatError, MissingFileError
 from sms_diar.io._bytes import ByteSource, Readable, open_regular, open_source
 from sms_diar.io._lines import BOM
 from sms_diar.io.audio.recording import run_command
+from sms_diar.io.embeddings.arrays import NPY_MAGIC, load_npy
+from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.kaldi.ark import VectorChecks, read_object
 from sms_diar.types import AnyArray
 
@@ -189,7 +192,10 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
             )
         output = BytesIO(run_command(entry.command))
         return read_object(ByteSource(output, entry.command), owner, ndim=1)
-    vector = read_object(arks.at(entry.path, entry.offset), owner, ndim=1)
+    source = arks.at(entry.path, entry.offset)
+    vector = None if entry.offset else _whole_file(source, owner)
+    if vector is None:
+        vector = read_object(source, owner, ndim=1)
     if entry.span is None:
         return vector
     first, last = entry.span
@@ -201,3 +207,17 @@ def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
             f"{owner}"
         )
     return vector[first : last + 1]
+
+
+def _whole_file(source: ByteSource, owner: str) -> AnyArray | None:
+    """Read an array of NumPy or a vector of ALIZE; None for an object of Kaldi."""
+    if not source.peek(6).startswith(NPY_MAGIC):
+        return alize_vector(source.peek(1 << 20))
+    with open_regular(Path(source.name)) as stream:
+        array = load_npy(stream, source.name)
+    if array.dtype.kind not in "fiu" or array.size != max(array.shape, default=0):
+        raise ValueError(
+            f"{owner} in {source.name} must be numbers of shape (d,) or (1, d), got "
+            f"{array.dtype} of shape {array.shape}"
+        )
+    return array.ravel()

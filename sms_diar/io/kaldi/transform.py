@@ -14,7 +14,6 @@ with the wrong one all PLDA scores are meaningless; see `VbxTransform.length`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,12 +22,11 @@ import numpy.typing as npt
 
 from sms_diar._files import replacing
 from sms_diar._validation import check_choice, check_path, refuse_path
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io._bytes import ByteSource, open_source
-from sms_diar.io._foreign import foreign_errors
+from sms_diar.io._hdf5 import opened_hdf5
 from sms_diar.io.embeddings.arrays import as_doubles, load_arrays
 from sms_diar.io.kaldi.ark import BINARY, BLANK, object_bytes, read_object
-from sms_diar.limits import FREE_EXPANSION, MOST_EXPANSION
 from sms_diar.types import AnyArray, FloatArray
 
 _VBX_PARTS = ("mean1", "lda", "mean2")
@@ -218,27 +216,8 @@ def _checked(path: Path, parts: list[AnyArray]) -> Transform:
 
 
 def _load_hdf5(path: Path) -> dict[str, AnyArray]:
-    try:
-        h5py = import_module("h5py")
-    except ImportError:
-        raise MissingExtraError(
-            f"{path}: reading HDF5 needs h5py; pip install 'sms-diar[h5]', or save the "
-            f"arrays with numpy.savez"
-        ) from None
-    allowed = max(FREE_EXPANSION, MOST_EXPANSION * path.stat().st_size)
-    with foreign_errors(path, "not a whole HDF5 file"), h5py.File(path, "r") as file:
-        # Only the arrays of a transform, and no links to other files.
-        parts = {
-            name: file[name]
-            for name in _VBX_PARTS
-            if isinstance(file.get(name, getlink=True), h5py.HardLink)
-            and isinstance(file[name], h5py.Dataset)
-        }
-        unpacked = sum(part.nbytes for part in parts.values())
-        if unpacked > allowed:
-            problem = f"would unpack to {unpacked} bytes, more than a transform needs"
-            raise DataFormatError(problem, path=path)
-        return {name: np.asarray(part) for name, part in parts.items()}
+    with opened_hdf5(path) as file:
+        return {n: file.array(n) for n in file.names() if n in _VBX_PARTS}
 
 
 def _check_part(owner: str, name: str, array: FloatArray, *, ndim: int) -> None:

@@ -22,9 +22,9 @@ from sms_diar.io._lines import check_field
 from sms_diar.io.embeddings.arrays import read_speakers
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.tables import invert, read_spk2utt
-from sms_diar.io.kaldi.trials import Trials
 from sms_diar.io.labels import read_labels
 from sms_diar.io.model import write_model
+from sms_diar.io.trials import Trials
 from sms_diar.metrics.verification import equal_error_rate
 from sms_diar.pipeline.train.models import choose_backend, read_backend
 from sms_diar.preprocessing import fold, paper_chain

@@ -131,7 +131,7 @@ np.savez(NO_ROWS, ids=np.array([], dtype=np.str_), vectors=np.empty((0, 3)))
         (b"", "is empty"),
         (b" \n\n", "is empty"),
         (b"\x1f\x8b\x08", "is compressed with gzip"),
-        (b"\x89HDF", "is HDF5"),
+        (b"\x89HDF\r\n\x1a\n", "not a whole HDF5 file"),
         (BINARY + object_bytes([1.0], owner="t"), "is a single Kaldi object"),
         (b"\x7fELF\0\0", "unknown format"),
         (b"justaword\n", "unknown format"),
