@@ -22,13 +22,11 @@ from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
 from sms_diar._text import check_id
 from sms_diar._validation import check_choice
 from sms_diar.errors import ConfigError, DataFormatError, InvalidParameterError
 from sms_diar.io._lines import scan_lines
-from sms_diar.metrics.verification import det_curve
+from sms_diar.metrics.verification import NIST_COSTS, DetectionCost, det_curve
 from sms_diar.types import BoolArray, FloatArray
 
 SIDES = ("both", "training", "test")
@@ -38,14 +36,6 @@ _GENDERS = {sex: {"gender": sex} for sex in ("f", "m", "")}
 _CHANNELS = {"a": 1, "b": 2, "1": 1, "2": 2}
 _SUFFIX = re.compile(r"\.(sph|wav|flac)$", re.IGNORECASE)
 _NOT_SCORED = "NOT_SCORED"  # speaker of a model of 2010 that is in no scored trial
-
-
-class Cost(NamedTuple):
-    """Parameters of a detection cost function."""
-
-    c_miss: float
-    c_false_alarm: float
-    p_target: float
 
 
 @dataclass(frozen=True)
@@ -71,14 +61,14 @@ class Evaluation:
         Usual selection of trials.
     suffix : str, default=""
         Only trials of files with this suffix.
-    costs : tuple of Cost
-        Operating points; NIST's cost is the mean over them.
+    cost : DetectionCost
+        NIST's cost.
     """
 
     title: str
     trial_key: str
     models: str
-    costs: tuple[Cost, ...]
+    cost: DetectionCost
     speakers: str = ""
     genders: str = ""
     n_conditions: int = 0
@@ -96,15 +86,13 @@ class Evaluation:
         return tuple(name for name in names if name)
 
 
-_TWO = (Cost(1.0, 1.0, 0.01), Cost(1.0, 1.0, 0.005))
-
 EVALUATIONS = MappingProxyType(
     {
         2008: Evaluation(
             "NIST SRE 2008, short2-short3",
             "NIST_SRE08_short2-short3.trial.key",
             "NIST_SRE08_short2.model.key",
-            (Cost(10.0, 1.0, 0.01),),
+            NIST_COSTS["sre08"],
             n_conditions=8,
             condition=7,
             gender="m",
@@ -113,7 +101,7 @@ EVALUATIONS = MappingProxyType(
             "NIST SRE 2010, coreext-coreext",
             "*coreext-coreext.trialkey.csv",
             "*coreext.trn",
-            (Cost(1.0, 1.0, 0.001),),
+            NIST_COSTS["sre10"],
             speakers="*coreext.modelkey.csv",
             n_conditions=9,
             skipped=1,
@@ -124,7 +112,7 @@ EVALUATIONS = MappingProxyType(
             "NIST SRE 2012, core-core",
             "NIST_SRE12_core_trial_key*.csv",
             "NIST_SRE12_*target_speaker_2_files_map*.txt",
-            (Cost(1.0, 1.0, 0.01), Cost(1.0, 1.0, 0.001)),
+            NIST_COSTS["sre12"],
             genders="NIST_SRE12_*target_speaker_speakertable*.csv",
             n_conditions=5,
             skipped=1,
@@ -134,13 +122,13 @@ EVALUATIONS = MappingProxyType(
             "NIST SRE 2016",
             "sre16_eval_trial_key.tsv",
             "sre16_eval_enrollment.tsv",
-            _TWO,
+            NIST_COSTS["sre16"],
         ),
         2018: Evaluation(
             "NIST SRE 2018, CMN2",
             "sre18_eval_trial_key.tsv",
             "sre18_eval_enrollment.tsv",
-            _TWO,
+            NIST_COSTS["sre18"],
             where=("data_source=cmn2",),
             suffix=".sph",
         ),
@@ -148,20 +136,20 @@ EVALUATIONS = MappingProxyType(
             "NIST SRE 2019, CTS challenge",
             "sre19_cts_challenge_trial_key.tsv",
             "sre19_cts_challenge_enrollment.tsv",
-            _TWO,
+            NIST_COSTS["sre19-cts"],
             where=("test_set=eval",),
         ),
         2020: Evaluation(
             "NIST SRE 2020, CTS challenge",
             "2020_cts_challenge_trial_key.tsv",
             "2020_cts_challenge_enrollment.tsv",
-            (Cost(1.0, 1.0, 0.05),),
+            DetectionCost((0.05,)),
         ),
         2021: Evaluation(
             "NIST SRE 2021, CTS",
             "sre21_audio_eval_trial_key.tsv",
             "sre21_audio_eval_enrollment.tsv",
-            (Cost(1.0, 1.0, 0.01), Cost(1.0, 1.0, 0.05)),
+            DetectionCost((0.01, 0.05)),
             suffix=".sph",
         ),
     }
@@ -363,20 +351,16 @@ def select_sides(
 
 
 def trial_figures(
-    scores: FloatArray, is_target: BoolArray, costs: Sequence[Cost]
+    scores: FloatArray, is_target: BoolArray, cost: DetectionCost
 ) -> dict[str, float | list[float]]:
     """Return the equal error rate and minimum normalised costs of scored trials.
 
-    "min_dcf" has the minimum of each operating point and "min_cost" their mean. Both
-    arrays are of shape (n_trials,).
+    "min_dcf" has the minimum for each prior and "min_cost" their mean. Both arrays are
+    of shape (n_trials,).
     """
     curve = det_curve(scores, is_target)
-    minima = []
-    for c_miss, c_false_alarm, p_target in costs:
-        miss, alarm = c_miss * p_target, c_false_alarm * (1.0 - p_target)
-        total = miss * curve.miss + alarm * curve.false_alarm
-        minima.append(float(total.min() / min(miss, alarm)))
-    return {"eer": curve.eer, "min_dcf": minima, "min_cost": float(np.mean(minima))}
+    minima = [replace(cost, p_target=(p,)).min_of(curve) for p in cost.p_target]
+    return {"eer": curve.eer, "min_dcf": minima, "min_cost": cost.min_of(curve)}
 
 
 def _speaker_names(

@@ -312,8 +312,8 @@ def write_scores(
         "sides": len(embeddings),
         "skipped": len(trials.rows) - len(scores),
         "backend": "cosine, fitted to all sides" if backend is None else backend.kind,
-        "p_target": [cost.p_target for cost in layout.costs],
-        **trial_figures(scores, truth, layout.costs),
+        "p_target": list(layout.cost.p_target),
+        **trial_figures(scores, truth, layout.cost),
     }
     write_json(folder / FIGURES, record)
 

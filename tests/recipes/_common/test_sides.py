@@ -4,7 +4,6 @@ import pytest
 
 from recipes._common.nist import (
     EVALUATIONS,
-    Cost,
     Model,
     Side,
     Trial,
@@ -21,6 +20,7 @@ from sms_diar.errors import (
     InvalidParameterError,
     MissingFileError,
 )
+from sms_diar.metrics.verification import DetectionCost
 
 SRE08 = EVALUATIONS[2008]
 TRIAL_KEY, MODEL_KEY = SRE08.trial_key, SRE08.models
@@ -361,10 +361,10 @@ def test_only_the_telephone_trials_of_2021_are_taken(tmp_path, write_silence):
 def test_costs_are_divided_by_the_better_constant_decision():
     # Targets 1, 3, nontargets 0, 2. At threshold 3 half of the targets are missed and
     # there is no false alarm: 0.1 * 0.5 / 0.1 = 0.5; rejecting all costs 1. With a
-    # false alarm ten times as cheap: at threshold 1 half are accepted by mistake,
-    # 0.09 * 0.5 / 0.09 = 0.5 as well, against 0.1 * 0.5 / 0.09 = 0.56 at 3.
-    costs = [Cost(1.0, 1.0, 0.1), Cost(1.0, 0.1, 0.1)]
-    figures = trial_figures([1.0, 3.0, 0.0, 2.0], [True, True, False, False], costs)
+    # prior of 0.9, half of the nontargets are accepted at threshold 1:
+    # 0.1 * 0.5 / 0.1 = 0.5.
+    cost = DetectionCost((0.1, 0.9))
+    figures = trial_figures([1.0, 3.0, 0.0, 2.0], [True, True, False, False], cost)
     assert figures["eer"] == 0.5
     assert figures["min_dcf"] == pytest.approx([0.5, 0.5])
     assert figures["min_cost"] == pytest.approx(0.5)

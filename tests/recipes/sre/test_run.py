@@ -201,7 +201,7 @@ def test_every_year_gives_the_same_trials_and_sides(run, tree, outcome, tmp_path
     assert results["prepare"]["title"] == f"NIST SRE {year}"
     for name in ("trials", "targets", "models", "sides", "skipped", "eer"):
         assert results["trials"][name] == outcome.results["trials"][name]
-    p_target = [cost.p_target for cost in EVALUATIONS[year].costs]
+    p_target = list(EVALUATIONS[year].cost.p_target)
     assert results["trials"]["p_target"] == p_target
     assert len(results["trials"]["min_dcf"]) == len(p_target)
 
