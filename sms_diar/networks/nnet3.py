@@ -147,16 +147,17 @@ class Nnet3Network:
             graph[name] = _names(node)
             reader |= dict.fromkeys(graph[name] - graph.keys(), f"node {name!r}")
             waiting += graph[name]
-        if _INPUT not in graph:
-            self._fail(_OUTPUT, f"it does not depend on the node {_INPUT!r}")
         try:
-            return list(TopologicalSorter(graph).static_order())
+            order = list(TopologicalSorter(graph).static_order())
         except CycleError as error:
             names = " -> ".join(error.args[1][:8])
             problem = (
                 f"nodes {names} form a cycle; recurrent networks are not supported"
             )
             raise DataFormatError(problem, path=self._model.path) from None
+        if _INPUT not in graph:
+            self._fail(_OUTPUT, f"it does not depend on the node {_INPUT!r}")
+        return order
 
     def _fail(self, name: str, problem: str) -> NoReturn:
         owner = name if " " in name else f"node {name!r}"

@@ -19,6 +19,7 @@ class Net:
 
     lines: list = field(default_factory=list)
     components: dict = field(default_factory=dict)
+    optional_dim: int = 0  # of what IfDefined reads
 
     @property
     def graph(self):
@@ -52,11 +53,13 @@ class Net:
         return _Slow(self, np.asarray(frames, np.float64)).node("output", t)
 
 
-def _text(value):
+def _text(value):  # noqa: PLR0911
     if isinstance(value, bool):
         return "T " if value else "F "
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return "".join(map(_text, value))
     if isinstance(value, list):
         return f"[ {''.join(f'{v} ' for v in value)}]\n"
     if isinstance(value, np.ndarray):
@@ -67,11 +70,13 @@ def _text(value):
     return f"{value} "
 
 
-def _bytes(value):
+def _bytes(value):  # noqa: PLR0911
     if isinstance(value, bool):
         return b"T" if value else b"F"
     if value is None:
         return b""
+    if isinstance(value, tuple):
+        return b"".join(map(_bytes, value))
     if isinstance(value, int):
         return struct.pack("<bi", 4, value)
     if isinstance(value, float):
@@ -150,7 +155,7 @@ class _Slow:
         def optional(group):
             def at(t):
                 value = group[0](t)
-                return np.zeros(self.dims[text]) if value is None else value
+                return np.zeros(self.net.optional_dim) if value is None else value
 
             return at
 
@@ -165,9 +170,7 @@ class _Slow:
             "Round": each(lambda group, k: lambda t: group[0](t // k * k)),
             "ReplaceIndex": each(lambda group, _, value: lambda t: group[0](value)),
         }
-        return eval(re.sub(r"[\w.-]+", quoted, text), names)  # noqa: S307
-
-    dims: dict = {}  # noqa: RUF012 - dimension of what IfDefined reads, by descriptor
+        return eval(re.sub(r"[\w.-]+", quoted, text), names)
 
 
 def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912

@@ -1,0 +1,424 @@
+"""nnet3 networks: equal to a frame-by-frame evaluation, and errors that name nodes."""
+
+import io
+
+import numpy as np
+import pytest
+
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io.kaldi.nnet3 import read_nnet3
+from sms_diar.networks.nnet3 import Nnet3Network
+from tests.networks.nnet3_files import Net
+
+INPUT = "input-node name=input dim=4"
+
+
+def loaded(net, form="binary"):
+    return Nnet3Network(read_nnet3(io.BytesIO(getattr(net, form))))
+
+
+class Builder(Net):
+    """Layers with random weights."""
+
+    def __init__(self, seed=0):
+        super().__init__([INPUT])
+        self.rng = np.random.default_rng(seed)
+
+    def normal(self, *shape):
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def affine(self, name, source, n_in, n_out, kind="NaturalGradientAffineComponent"):
+        weights = self.normal(n_out, n_in) / np.float32(np.sqrt(n_in))
+        return self.add(
+            name, kind, source, LinearParams=weights, BiasParams=self.normal(n_out)
+        )
+
+    def tdnn(self, name, source, n_in, n_out, offsets, bias=True):
+        return self.add(
+            name,
+            "TdnnComponent",
+            source,
+            MaxChange=0.75,
+            LearningRate=0.001,
+            TimeOffsets=offsets,
+            LinearParams=self.normal(n_out, n_in * len(offsets)) / 2,
+            BiasParams=self.normal(n_out if bias else 0),
+            OrthonormalConstraint=-1.0,
+            UseNaturalGradient=True,
+            NumSamplesHistory=2000.0,
+            AlphaInOut=(4.0, 2.0),
+            RankInOut=(20, 80),
+        )
+
+    def relu(self, name, source, dim):
+        return self.add(name, "RectifiedLinearComponent", source, Dim=dim)
+
+    def batch_norm(self, name, source, dim, block=None):
+        block = block or dim
+        return self.add(
+            name,
+            "BatchNormComponent",
+            source,
+            Dim=dim,
+            BlockDim=block,
+            Epsilon=0.001,
+            TargetRms=1.0,
+            TestMode=False,
+            Count=100.0,
+            StatsMean=self.normal(block) / 4,
+            StatsVar=self.normal(block) ** 2 + np.float32(0.1),
+        )
+
+    def extraction(self, name, source, dim, step=1, period=1, squares=True):
+        return self.add(
+            name,
+            "StatisticsExtractionComponent",
+            source,
+            InputDim=dim,
+            InputPeriod=step,
+            OutputPeriod=period,
+            IncludeVarinance=squares,
+        )
+
+    def pooling(self, name, source, dim, left=0, right=60, step=1, counts=0, std=True):
+        return self.add(
+            name,
+            "StatisticsPoolingComponent",
+            source,
+            InputDim=dim,
+            InputPeriod=step,
+            LeftContext=left,
+            RightContext=right,
+            NumLogCountFeatures=counts,
+            OutputStddevs=std,
+            VarianceFloor=1e-10,
+        )
+
+    def output(self, source):
+        self.lines.append(f"output-node name=output input={source} objective=linear")
+        return self
+
+
+def spliced(name, *offsets):
+    parts = (f"Offset({name}, {k})" if k else name for k in offsets)
+    return f"Append({', '.join(parts)})"
+
+
+def plain_tdnn():
+    """Layers as in the recipes sre16 and voxceleb."""
+    net = Builder()
+    net.affine("tdnn1.affine", spliced("input", -2, -1, 0, 1, 2), 20, 6)
+    net.relu("tdnn1.relu", "tdnn1.affine", 6)
+    net.batch_norm("tdnn1.batchnorm", "tdnn1.relu", 6)
+    net.affine("tdnn2.affine", spliced("tdnn1.batchnorm", -3, 0, 3), 18, 5)
+    net.relu("tdnn2.relu", "tdnn2.affine", 5)
+    net.batch_norm("tdnn2.batchnorm", "tdnn2.relu", 5)
+    net.extraction("extract", "tdnn2.batchnorm", 5)
+    net.pooling("pool", "extract", 11)
+    net.affine("tdnn6.affine", "Round(pool, 1)", 10, 3)
+    return net.output("tdnn6.affine")
+
+
+def factored_tdnn():
+    """Layers as made by tdnnf-layer, with bypass, dropout and a fixed first layer."""
+    net = Builder(1)
+    net.affine("lda", spliced("input", -1, 0, 1), 12, 8, kind="FixedAffineComponent")
+    previous = net.batch_norm("first", "lda", 8, block=4)
+    for number, stride in ((2, 1), (3, 3), (4, 0)):
+        layer = f"tdnnf{number}"
+        back, forth = ([-stride, 0], [0, stride]) if stride else ([0], [0])
+        net.tdnn(f"{layer}.linear", previous, 8, 3, back, bias=False)
+        net.tdnn(f"{layer}.affine", f"{layer}.linear", 3, 8, forth)
+        net.relu(f"{layer}.relu", f"{layer}.affine", 8)
+        net.batch_norm(f"{layer}.batchnorm", f"{layer}.relu", 8)
+        net.add(
+            f"{layer}.dropout",
+            "GeneralDropoutComponent",
+            f"{layer}.batchnorm",
+            Dim=8,
+            BlockDim=8,
+            TimePeriod=0,
+            DropoutProportion=0.25,
+            Continuous=None,
+        )
+        total = f"Sum(Scale(0.66, {previous}), {layer}.dropout)"
+        kind = "NoOpComponent"
+        previous = net.add(f"{layer}.noop", kind, total, Dim=8, BackpropScale=1.0)
+    net.add(
+        "prefinal-l",
+        "LinearComponent",
+        previous,
+        LearningRate=0.001,
+        Params=net.normal(6, 8),
+        OrthonormalConstraint=-1.0,
+        UseNaturalGradient=True,
+        RankInOut=(3, 4),
+    )
+    net.extraction("extract", "prefinal-l", 6)
+    net.pooling("pool", "extract", 13, counts=2)
+    net.affine("embedding", "pool", 14, 5)
+    return net.output("embedding")
+
+
+def periods():
+    """Statistics of every third frame in periods of six, over a limited context."""
+    net = Builder(2)
+    net.extraction("extract", "input", 4, step=3, period=6)
+    net.pooling("pool", "extract", 9, left=12, right=18, step=6)
+    return net.output("Offset(Round(pool, 6), 7)")
+
+
+def means_only():
+    net = Builder(3)
+    net.extraction("extract", "input", 4, squares=False)
+    net.pooling("pool", "extract", 5, left=3, right=4, std=False, counts=1)
+    # Sliding statistics of many frames, and again their statistics.
+    net.extraction("again", "pool", 5)
+    net.pooling("all", "again", 11)
+    return net.output("all")
+
+
+def descriptors():
+    net = Builder(4)
+    net.optional_dim = 4
+    net.add("copy", "NoOpComponent", "Offset(input, 2)", Dim=4)
+    net.lines.append("dim-range-node name=some input-node=copy dim=2 dim-offset=1")
+    mixed = (
+        "Append(IfDefined(Offset(input, -3)), Sum(input, Const(0.5, 4)), some, "
+        "ReplaceIndex(input, t, 3), Offset(Append(copy, Scale(-2.5, input)), 1), "
+        "Round(input, 4))"
+    )
+    net.affine("mixed", mixed, 26, 5)
+    net.extraction("extract", "mixed", 5)
+    net.pooling("pool", "extract", 11)
+    return net.output("Append(pool, ReplaceIndex(mixed, t, 1))")
+
+
+def activations():
+    net = Builder(5)
+    each = {"Dim": 4}
+    net.add("sigmoid", "SigmoidComponent", "input", **each)
+    net.add("tanh", "TanhComponent", "input", **each)
+    net.add("softmax", "SoftmaxComponent", "input", **each)
+    net.add("log", "LogSoftmaxComponent", "input", **each)
+    net.add("half", "DropoutComponent", "input", **each, DropoutProportion=0.5)
+    scales, offsets = net.normal(2), net.normal(2)
+    net.add(
+        "blocks", "ScaleAndOffsetComponent", "input", Dim=4, Scales=scales,
+        Offsets=offsets, UseNaturalGradient=True, Rank=2,
+    )  # fmt: skip
+    net.add("fixed", "FixedScaleComponent", "input", Scales=net.normal(4))
+    net.add("permuted", "PermuteComponent", "input", ColumnMap=[2, 0, 3, 1])
+    net.add("sum", "SumBlockComponent", "input", InputDim=4, OutputDim=2, Scale=0.5)
+    net.add(
+        "block", "BlockAffineComponent", "input", NumBlocks=2,
+        LinearParams=net.normal(6, 2), BiasParams=net.normal(6),
+    )  # fmt: skip
+    net.add(
+        "renorm", "NormalizeComponent", "input", InputDim=4, BlockDim=2,
+        TargetRms=0.5, AddLogStddev=True,
+    )  # fmt: skip
+    names = [line.split()[1][5:] for line in net.lines[1:]]
+    return net.output(f"Append({', '.join(names)})")
+
+
+NETS = [plain_tdnn, factored_tdnn, periods, means_only, descriptors, activations]
+
+
+@pytest.mark.parametrize("form", ["binary", "text"])
+@pytest.mark.parametrize("make", NETS, ids=lambda make: make.__name__)
+def test_output_is_that_of_an_evaluation_frame_by_frame(make, form):
+    net = make()
+    network = loaded(net, form)
+    for n_frames in (15, 16, 40):
+        frames = net.normal(n_frames, 4)
+        output = network.output(frames)
+        assert output.dtype == np.float32
+        assert output.shape == (network.dim,)
+        expected = net.slow(frames)
+        np.testing.assert_allclose(output, expected, rtol=1e-4, atol=2e-5)
+        assert np.array_equal(network.output(frames), output)  # from a stored plan
+
+
+def test_statistics_are_of_the_frames_whose_context_exists():
+    # Five frames, context of one on each side: frames 1, 2 and 3 have sums 3, 6 and 9,
+    # mean 6 and standard deviation sqrt((9 + 0 + 9) / 3) = 2.449490.
+    net = Net(["input-node name=input dim=1"])
+    net.add(
+        "sum", "FixedAffineComponent", spliced("input", -1, 0, 1),
+        LinearParams=np.ones((1, 3)), BiasParams=np.zeros(1),
+    )  # fmt: skip
+    Builder.extraction(net, "extract", "sum", 1)
+    Builder.pooling(net, "pool", "extract", 3)
+    Builder.output(net, "pool")
+    output = loaded(net).output(np.arange(5.0)[:, None])
+    np.testing.assert_allclose(output, [6.0, 2.449490], rtol=1e-6)
+
+
+def test_pooling_ends_with_its_context():
+    # Frames 0 to 3 of 0, 1, ..., 9 are within a right context of 3; their mean is 1.5.
+    net = Net(["input-node name=input dim=1"])
+    Builder.extraction(net, "extract", "input", 1, squares=False)
+    Builder.pooling(net, "pool", "extract", 2, right=3, std=False)
+    Builder.output(net, "pool")
+    assert loaded(net).output(np.arange(10.0)[:, None]).tolist() == [1.5]
+
+
+def test_dropout_before_an_affine_layer_divides_its_weights():
+    # 1 / (1 - 0.2) of the input, plus the bias: 1.25 * 8 + 1 = 11. Without a layer that
+    # Kaldi merges it with, dropout multiplies: 0.8 * 8 = 6.4.
+    net = Net(["input-node name=input dim=1"])
+    net.add("drop", "DropoutComponent", "input", Dim=1, DropoutProportion=0.2)
+    net.add(
+        "affine", "AffineComponent", "drop",
+        LinearParams=np.ones((1, 1)), BiasParams=np.ones(1),
+    )  # fmt: skip
+    Builder.output(net, "Append(affine, drop)")
+    np.testing.assert_allclose(loaded(net).output(np.full((1, 1), 8.0)), [11, 6.4])
+
+
+def test_too_few_frames_are_refused():
+    network = loaded(plain_tdnn())
+    # Contexts of 2 and 3 frames on each side need 11 frames.
+    assert network.output(np.zeros((11, 4))).shape == (3,)
+    with pytest.raises(InvalidParameterError) as caught:
+        network.output(np.zeros((10, 4)))
+    assert caught.value.parameter == "frames"
+    assert "10" in caught.value.problem
+
+
+def test_frames_of_another_dimension_are_refused():
+    with pytest.raises(InvalidParameterError, match=r"4 dimensions.*20 x 5"):
+        loaded(plain_tdnn()).output(np.zeros((20, 5)))
+
+
+def test_a_node_can_be_named_as_the_output():
+    net = plain_tdnn()
+    model = read_nnet3(io.BytesIO(net.binary)).with_output("Offset(tdnn2.affine, 7)")
+    frames = net.normal(20, 4)
+    net.lines[-1] = "output-node name=output input=Offset(tdnn2.affine, 7)"
+    expected = net.slow(frames)
+    output = Nnet3Network(model).output(frames)
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-5)
+
+
+def changed(net, name, **fields):
+    kind, old = net.components[name]
+    net.components[name] = (kind, list((dict(old) | fields).items()))
+    return net
+
+
+def replaced(net, old, new):
+    net.lines = [line.replace(old, new) for line in net.lines]
+    return net
+
+
+def without(net, name):
+    del net.components[name]
+    return net
+
+
+def retyped(net, name, kind):
+    net.components[name] = (kind, net.components[name][1])
+    return net
+
+
+WRONG = {
+    "type": (
+        lambda net: retyped(net, "tdnn2.relu", "LstmComponent"),
+        "node 'tdnn2.relu': component 'tdnn2.relu' (LstmComponent) is not supported",
+    ),
+    "missing component": (
+        lambda net: without(net, "tdnn1.relu"),
+        "node 'tdnn1.relu': there is no component",
+    ),
+    "missing node": (
+        lambda net: replaced(net, "input=extract", "input=nothing"),
+        "node 'pool': there is no node 'nothing'",
+    ),
+    "cycle": (
+        lambda net: replaced(net, "input=tdnn1.affine", "input=tdnn1.batchnorm"),
+        "form a cycle",
+    ),
+    "dimension": (
+        lambda net: replaced(net, "dim=4", "dim=3"),
+        "node 'tdnn1.affine': component 'tdnn1.affine' "
+        "(NaturalGradientAffineComponent) takes 20 dimensions, its input has 15",
+    ),
+    "NaN": (
+        lambda net: changed(net, "tdnn2.affine", BiasParams=np.full(5, np.nan)),
+        "node 'tdnn2.affine': component 'tdnn2.affine' "
+        "(NaturalGradientAffineComponent) has NaN or infinity in <BiasParams>",
+    ),
+    "bias": (
+        lambda net: changed(net, "tdnn2.affine", BiasParams=np.ones(4)),
+        "has 5 rows of weights and a bias of 4",
+    ),
+    "no statistics": (
+        lambda net: changed(net, "tdnn2.batchnorm", Count=0.0),
+        "has no statistics",
+    ),
+    "block": (
+        lambda net: changed(net, "tdnn1.batchnorm", Dim=7),
+        "has 6 scales and 6 offsets for 7 dimensions",
+    ),
+    "huge dimension": (
+        lambda net: changed(net, "tdnn1.relu", Dim=2**31 - 1),
+        "needs a <Dim> from 1 to 65536",
+    ),
+    "huge context": (
+        lambda net: changed(net, "pool", RightContext=2**31 - 1),
+        "needs a <RightContext> from 0 to 100000",
+    ),
+    "odd statistics": (
+        lambda net: changed(net, "pool", InputDim=10),
+        "needs sums and sums of squares",
+    ),
+    "no input": (
+        lambda net: replaced(net, "input=tdnn6.affine", "input=Const(1.0, 3)"),
+        "does not depend on the node 'input'",
+    ),
+    "other input": (
+        lambda net: replaced(
+            replaced(net, "node name=input", "node name=ivector"), "input)", "ivector)"
+        ),
+        "node",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("form", ["binary", "text"])
+def test_what_the_output_cannot_use_is_named(case, form, tmp_path):
+    change, message = WRONG[case]
+    path = tmp_path / "final.raw"
+    path.write_bytes(getattr(change(plain_tdnn()), form))
+    with pytest.raises(DataFormatError) as caught:
+        Nnet3Network(read_nnet3(path))
+    assert caught.value.path == path
+    assert message in caught.value.problem
+
+
+def test_nodes_that_the_output_does_not_need_are_not_checked():
+    net = plain_tdnn()
+    net.add(
+        "after", "ElementwiseProductComponent", "tdnn6.affine", InputDim=3, OutputDim=1
+    )
+    net.batch_norm("untrained", "tdnn6.affine", 3)
+    changed(net, "untrained", Count=0.0)
+    assert loaded(net).dim == 3
+
+
+def test_numbers_that_overflow_are_reported():
+    net = changed(plain_tdnn(), "tdnn6.affine", LinearParams=np.full((3, 10), 3e38))
+    with pytest.raises(InvalidParameterError, match="not finite"):
+        loaded(net).output(net.normal(20, 4) * 100)
+
+
+def test_a_small_file_cannot_request_much_memory():
+    net = Builder()
+    net.add("wide", "NoOpComponent", "Append(input, Const(1.0, 60000))", Dim=60004)
+    net.extraction("extract", "IfDefined(wide)", 60004, squares=False)
+    net.pooling("pool", "extract", 60005, right=100_000, std=False)
+    with pytest.raises(DataFormatError, match="node 'pool': needs more than"):
+        loaded(net.output("pool")).output(np.zeros((20, 4)))
