@@ -103,3 +103,59 @@ def em_step(
     centre = vectors.mean(axis=0)
     spread = squares.mean(axis=0) - np.outer(centre, centre)
     return new @ np.linalg.cholesky(spread), means + new @ centre
+
+
+def kaldi_posterior(
+    selection: FloatArray, logs: FloatArray, n_selected: int, min_post: float
+) -> dict[int, float]:
+    """Return the posteriors of the components that Kaldi keeps for one frame.
+
+    `selection` and `logs` are the log-densities, shape (c,), under the mixtures with
+    diagonal and full covariances.
+    """
+    best = np.argsort(selection)[::-1][:n_selected]
+    shares = np.exp(logs[best]) / np.exp(logs[best]).sum()
+    kept = {int(c): share for c, share in zip(best, shares, strict=True)}
+    kept = {c: share for c, share in kept.items() if share >= min_post}
+    if not kept:
+        return {int(best[np.argmax(shares)]): 1.0}
+    return {c: share / sum(kept.values()) for c, share in kept.items()}
+
+
+def kaldi_ivector(
+    counts: FloatArray,
+    sums: FloatArray,
+    matrices: FloatArray,
+    precisions: FloatArray,
+    offset: float,
+    projection: FloatArray | None = None,
+) -> FloatArray:
+    """Return the i-vector of one segment as Kaldi's ``ivector-extract`` writes it.
+
+    `counts` (c,) and `sums` (c, d) are not centred, and x has its prior at
+    ``(offset, 0, ..., 0)``. With a `projection` (c, r), the weights are
+    ``softmax(projection @ x)``, whose log-likelihood is expanded at the current x.
+    """
+    rank = matrices.shape[2]
+    linear = offset * np.eye(rank)[0]
+    quadratic = np.eye(rank)
+    for count, total, M, P in zip(counts, sums, matrices, precisions, strict=True):
+        linear += M.T @ P @ total
+        quadratic += count * M.T @ P @ M
+    x = _solve_floored(quadratic, linear)
+    for _ in range(0 if projection is None else 4):
+        this_linear, this_quadratic = linear.copy(), quadratic.copy()
+        weights = np.exp(projection @ x) / np.exp(projection @ x).sum()
+        for count, w, weight in zip(counts, projection, weights, strict=True):
+            expected = counts.sum() * weight
+            this_linear += (count - expected + max(count, expected) * (w @ x)) * w
+            this_quadratic += max(count, expected) * np.outer(w, w)
+        previous, x = x, _solve_floored(this_quadratic, this_linear)
+        if np.sqrt(((x - previous) ** 2).sum()) < 0.1:
+            break
+    return x - offset * np.eye(rank)[0]
+
+
+def _solve_floored(quadratic: FloatArray, linear: FloatArray) -> FloatArray:
+    values, vectors = np.linalg.eigh(quadratic)
+    return vectors @ ((vectors.T @ linear) / np.maximum(values, 1.0))

@@ -14,8 +14,9 @@ The fields of the settings are the options of these programs, with Kaldi's defau
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -271,14 +272,15 @@ class KaldiFrontEnd:
         Speech detection; None keeps all frames.
     deltas : KaldiDeltas
         Derivatives of the cepstra; order 0 for none.
-    cmvn : KaldiCmvn
-        Normalisation of cepstra and derivatives over a sliding window.
+    cmvn : KaldiCmvn or None
+        Normalisation of cepstra and derivatives over a sliding window; None for no
+        normalisation.
     """
 
     mfcc: KaldiMfcc = field(default_factory=KaldiMfcc)
     vad: KaldiVad | None = field(default_factory=KaldiVad)
     deltas: KaldiDeltas = field(default_factory=KaldiDeltas)
-    cmvn: KaldiCmvn = field(default_factory=KaldiCmvn)
+    cmvn: KaldiCmvn | None = field(default_factory=KaldiCmvn)
 
     @property
     def dim(self) -> int:
@@ -291,8 +293,14 @@ class KaldiFrontEnd:
         The result is empty if there is no whole frame or no speech.
         """
         cepstra = kaldi_mfcc(samples, self.mfcc)
-        normal = kaldi_cmvn(kaldi_deltas(cepstra, self.deltas), self.cmvn)
-        return normal if self.vad is None else normal[kaldi_vad(cepstra, self.vad)]
+        frames = kaldi_deltas(cepstra, self.deltas)
+        if self.cmvn is not None:
+            frames = kaldi_cmvn(frames, self.cmvn)
+        return frames if self.vad is None else frames[kaldi_vad(cepstra, self.vad)]
+
+    def as_dict(self) -> dict[str, dict[str, Any] | None]:
+        """Return plain values for JSON."""
+        return asdict(self)
 
 
 def kaldi_mfcc(samples: FloatArray, config: KaldiMfcc) -> Frames:

@@ -26,6 +26,8 @@ app = typer.Typer(
     name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
 )
 
+_KALDI = "Extractors of Kaldi"
+
 Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
 """Covariance types of the background model."""
 
@@ -186,6 +188,52 @@ def extract(
             help="Model from 'sms-diar ivectors train'.", show_default="embedded model"
         ),
     ] = None,
+    kaldi: Annotated[
+        Path | None,
+        Option(
+            metavar="DIR",
+            help="Extractor trained in Kaldi: a folder with final.ie, final.ubm, "
+            "final.dubm, delta_opts, mfcc.conf and vad.conf (or conf/mfcc.conf, ...).",
+            rich_help_panel=_KALDI,
+        ),
+    ] = None,
+    extractor: Annotated[
+        Path | None,
+        Option(help="Other path of final.ie.", rich_help_panel=_KALDI),
+    ] = None,
+    ubm: Annotated[
+        Path | None,
+        Option(help="Other path of final.ubm.", rich_help_panel=_KALDI),
+    ] = None,
+    dubm: Annotated[
+        Path | None,
+        Option(help="Other path of final.dubm.", rich_help_panel=_KALDI),
+    ] = None,
+    delta_opts: Annotated[
+        Path | None,
+        Option(help="Other path of delta_opts.", rich_help_panel=_KALDI),
+    ] = None,
+    mfcc_config: Annotated[
+        Path | None,
+        Option(help="Other path of mfcc.conf.", rich_help_panel=_KALDI),
+    ] = None,
+    vad_config: Annotated[
+        Path | None,
+        Option(help="Other path of vad.conf.", rich_help_panel=_KALDI),
+    ] = None,
+    num_gselect: Annotated[
+        int,
+        Option(
+            min=1, help="Gaussians selected for each frame.", rich_help_panel=_KALDI
+        ),
+    ] = 20,
+    min_post: Annotated[
+        float,
+        Option(help="Smaller posteriors are dropped.", rich_help_panel=_KALDI),
+    ] = 0.025,
+    posterior_scale: Annotated[
+        float, Option(help="Factor of the posteriors.", rich_help_panel=_KALDI)
+    ] = 1.0,
     vad: Annotated[
         recordings.VadMethod | None,
         Option(help="Speech detector.", show_default="from the model"),
@@ -206,6 +254,8 @@ def extract(
     Segments that cannot be read or have no speech are reported and skipped; the exit
     code is then 3, and the other vectors are still written. The fingerprint of the
     model is written to OUT.json, from which 'sms-diar cluster' finds the back end.
+    With --kaldi, vectors are as from sid/extract_ivectors.sh; --vad none and
+    --cmvn none switch these steps off.
 
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
@@ -213,10 +263,14 @@ def extract(
 
     progress = TerminalProgress()
     with progress.stage("loading"):
+        from sms_diar.embeddings.extractor import FrameExtractor
+        from sms_diar.features.front_end import FrontEnd
+        from sms_diar.features.kaldi import KaldiFrontEnd
         from sms_diar.io.embeddings.files import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
+        from sms_diar.pipeline.train.kaldi import KaldiFiles
         from sms_diar.pipeline.train.models import (
             read_ivector_model,
             require_model_path,
@@ -225,16 +279,37 @@ def extract(
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
         raise BadParameter(problem, param_hint="-o")
-    check_outputs(*embedding_files(output), inputs=(directory, model))
-    path = require_model_path() if model is None else model
-    chosen = read_ivector_model(path)
-    front_end = recordings.changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
+    others = (extractor, ubm, dubm, delta_opts, mfcc_config, vad_config)
+    check_outputs(*embedding_files(output), inputs=(directory, model, kaldi, *others))
+    speech: Speech[FrontEnd] | Speech[KaldiFrontEnd]
+    chosen: FrameExtractor
+    if kaldi is None:
+        if any(others):
+            raise BadParameter("needs --kaldi DIR", param_hint=_given(*others))
+        path = require_model_path() if model is None else model
+        trained = read_ivector_model(path)
+        front_end = recordings.changed_front_end(trained.front_end, vad=vad, cmvn=cmvn)
+        speech, chosen = Speech(DataDir(directory), front_end), trained.extractor
+    else:
+        _check_kaldi(model, vad, cmvn)
+        path, files = kaldi, KaldiFiles(kaldi, *others)
+        kaldi_front_end = files.front_end(
+            vad=vad is not recordings.VadMethod.NONE,
+            cmvn=cmvn is not recordings.CmvnMethod.NONE,
+        )
+        speech = Speech(DataDir(directory), kaldi_front_end)
+        chosen = files.read(
+            kaldi_front_end,
+            num_gselect=num_gselect,
+            min_post=min_post,
+            posterior_scale=posterior_scale,
+        )
     problems: list[Problem] = []
     try:
         with recordings.on_scheduler(scheduler):
             vectors = extract_ivectors(
-                Speech(DataDir(directory), front_end),
-                chosen.extractor,
+                speech,
+                chosen,
                 channel=channel,
                 allow_commands=allow_commands,
                 workers=workers,
@@ -257,6 +332,61 @@ def extract(
     else:
         echo(f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions")
     raise typer.Exit(exit_code(problems))
+
+
+def _given(*paths: Path | None) -> str:
+    """Name the first option for a file of Kaldi that was used."""
+    names = ("extractor", "ubm", "dubm", "delta-opts", "mfcc-config", "vad-config")
+    return next(
+        f"--{name}" for name, path in zip(names, paths, strict=True) if path is not None
+    )
+
+
+def _check_kaldi(
+    model: Path | None,
+    vad: recordings.VadMethod | None,
+    cmvn: recordings.CmvnMethod | None,
+) -> None:
+    if model is not None:
+        raise BadParameter("cannot be used with --kaldi", param_hint="--model")
+    if vad is recordings.VadMethod.NEURAL:
+        problem = f"must be energy or none with --kaldi, got {vad.value}"
+        raise BadParameter(problem, param_hint="--vad")
+    if cmvn not in (None, recordings.CmvnMethod.SLIDING, recordings.CmvnMethod.NONE):
+        problem = f"must be sliding or none with --kaldi, got {cmvn.value}"
+        raise BadParameter(problem, param_hint="--cmvn")
+
+
+@app.command()
+def export(
+    model: Annotated[
+        Path | None, Argument(metavar="[MODEL]", show_default="embedded model")
+    ] = None,
+    *,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="DIR", help="New folder to write.")
+    ],
+) -> None:
+    """Write an i-vector model for Kaldi: final.ie, final.ubm and final.dubm.
+
+    Kaldi's features differ from those of the model, so write them with 'sms-diar
+    features'. The first coordinate of Kaldi's i-vectors is then almost zero;
+    transform.mat removes it.
+
+    Example: sms-diar ivectors export model.npz -o exp/extractor
+    """
+    from sms_diar.pipeline.train.kaldi import write_kaldi_models
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
+
+    path = require_model_path() if model is None else model
+    check_outputs(inputs=(path,))
+    extractor = read_ivector_model(path).extractor
+    write_kaldi_models(output, extractor)
+    mixture = extractor.model.mixture
+    echo(
+        f"wrote {output}: {mixture.n_components} Gaussians, frames of {mixture.dim} "
+        f"and i-vectors of {extractor.dim + 1} dimensions"
+    )
 
 
 @app.command()

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sms_diar._files import protecting, replacing_all, write_plain
 from sms_diar._progress import Progress, Silence
 from sms_diar.embeddings import IvectorExtractor
+from sms_diar.embeddings.extractor import FrameExtractor
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import frames_of
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.kaldi import KaldiFrontEnd
 from sms_diar.io.audio.files import Samples
 from sms_diar.io.input_files import input_files
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
@@ -22,10 +24,11 @@ from sms_diar.pipeline.context import RunContext
 from sms_diar.types import EmbeddingSet, Problem, Segment
 
 T = TypeVar("T")
+F = TypeVar("F", FrontEnd, KaldiFrontEnd)
 
 
 @dataclass(frozen=True)
-class Speech:
+class Speech(Generic[F]):
     """Data directory with its front end.
 
     A directory is one session: "session" normalisation pools over all its segments.
@@ -34,12 +37,12 @@ class Speech:
     """
 
     data: DataDir
-    front_end: FrontEnd
+    front_end: F
 
 
 def extract_ivectors(
-    speech: Speech,
-    extractor: IvectorExtractor,
+    speech: Speech[FrontEnd] | Speech[KaldiFrontEnd],
+    extractor: FrameExtractor,
     *,
     channel: int | None = None,
     allow_commands: bool = False,
@@ -95,7 +98,9 @@ def ivectors_of(
         )
 
 
-def check_front_end(front_end: FrontEnd, extractor: IvectorExtractor) -> None:
+def check_front_end(
+    front_end: FrontEnd | KaldiFrontEnd, extractor: FrameExtractor
+) -> None:
     """Raise an error if the frames do not match the extractor."""
     if front_end.dim != extractor.frame_dim:
         raise InvalidParameterError(

@@ -1,0 +1,438 @@
+r"""Background models and i-vector extractors in Kaldi's format.
+
+``final.dubm`` and ``final.ubm`` contain Gaussian mixtures with diagonal and full
+covariances, ``final.ie`` contains an extractor. All exist in binary, after ``\0B``, and
+in text. Kaldi stores the inverses of covariances, and means multiplied by them. The
+constants of a mixture are computed again when it is read, as in Kaldi.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar._files import replacing
+from sms_diar._validation import check_finite, check_path, check_real, refuse_path
+from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io._bytes import ByteSource, open_source
+from sms_diar.io.kaldi.ark import (
+    BINARY,
+    BLANK,
+    object_bytes,
+    read_binary,
+    read_symmetric,
+    read_text,
+    read_token,
+    symmetric_bytes,
+)
+from sms_diar.types import AnyArray, FloatArray
+
+_DAMAGED = "the file is truncated or damaged"
+
+
+@dataclass(frozen=True, eq=False)
+class KaldiMixture:
+    """Mixture of c Gaussians in d dimensions as Kaldi stores it.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (c,)
+        Weights of the components.
+    linear : ndarray of shape (c, d)
+        Means multiplied by the inverses of the covariances.
+    precisions : ndarray of shape (c, d) or (c, d, d)
+        Inverses of diagonal or full covariances.
+    """
+
+    weights: FloatArray
+    linear: FloatArray
+    precisions: FloatArray
+
+    def __post_init__(self) -> None:
+        c, d = self.linear.shape if self.linear.ndim == 2 else (0, 0)
+        shapes = ((c, d), (c, d, d))
+        if c * d < 1 or self.weights.shape != (c,):
+            problem = (
+                f"weights and means must be of shapes (c,) and (c, d), got "
+                f"{self.weights.shape} and {self.linear.shape}"
+            )
+            raise InvalidParameterError(problem, owner="KaldiMixture")
+        if self.precisions.shape not in shapes:
+            problem = f"must be of shape {shapes[0]} or {shapes[1]}, got "
+            problem += f"{self.precisions.shape}"
+            raise InvalidParameterError(
+                problem, owner="KaldiMixture", parameter="precisions"
+            )
+        for name in ("weights", "linear", "precisions"):
+            check_finite("KaldiMixture", name, getattr(self, name))
+        if (self.weights < 0.0).any() or not self.weights.any():
+            problem = f"must be >= 0, got {float(self.weights.min())!r}"
+            raise InvalidParameterError(
+                problem, owner="KaldiMixture", parameter="weights"
+            )
+        if self.is_full:
+            _check_definite("KaldiMixture", self.precisions)
+        elif (self.precisions <= 0.0).any():
+            problem = f"must be positive, got {float(self.precisions.min())!r}"
+            raise InvalidParameterError(
+                problem, owner="KaldiMixture", parameter="precisions"
+            )
+
+    @classmethod
+    def of(
+        cls, weights: FloatArray, means: FloatArray, covariances: FloatArray
+    ) -> KaldiMixture:
+        """Convert means, shape (c, d), and covariances, (c, d) or (c, d, d)."""
+        if covariances.ndim == 2:
+            return cls(weights, means / covariances, 1.0 / covariances)
+        inverses = inverses_of(covariances)
+        return cls(weights, (inverses @ means[:, :, None])[:, :, 0], inverses)
+
+    @property
+    def is_full(self) -> bool:
+        """True if the covariances are full matrices."""
+        return self.precisions.ndim == 3
+
+    @cached_property
+    def covariances(self) -> FloatArray:
+        """Covariances, shape (c, d) or (c, d, d)."""
+        return inverses_of(self.precisions) if self.is_full else 1.0 / self.precisions
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Means, shape (c, d)."""
+        if not self.is_full:
+            return self.linear * self.covariances
+        means: FloatArray = (self.covariances @ self.linear[:, :, None])[:, :, 0]
+        return means
+
+    def diagonal(self) -> KaldiMixture:
+        """Drop the correlations, as ``fgmm-global-to-gmm`` does."""
+        if not self.is_full:
+            return self
+        variances = np.diagonal(self.covariances, axis1=1, axis2=2)
+        return KaldiMixture.of(self.weights, self.means, variances)
+
+    @property
+    def constants(self) -> FloatArray:
+        """Log-densities at zero, with the log weights, shape (c,)."""
+        if self.is_full:
+            determinants: FloatArray = np.linalg.slogdet(self.precisions)[1]
+        else:
+            determinants = np.log(self.precisions).sum(axis=1)
+        d = self.linear.shape[1]
+        # A component may have no weight, and numbers may be too large for a file.
+        with np.errstate(divide="ignore", over="ignore"):
+            squares = (self.means * self.linear).sum(axis=1)
+            log_weights = np.log(self.weights)
+        normal = determinants - d * math.log(2.0 * math.pi)
+        constants: FloatArray = log_weights + 0.5 * (normal - squares)
+        return constants
+
+
+@dataclass(frozen=True, eq=False)
+class KaldiExtractor:
+    """I-vector extractor of Kaldi, with c Gaussians, d dimensions and rank r.
+
+    Frames of component c have the mean ``matrices[c] @ x`` for an x whose prior is
+    normal with unit covariance around ``(offset, 0, ..., 0)``.
+
+    Parameters
+    ----------
+    matrices : ndarray of shape (c, d, r)
+        Projections ``M`` to the means.
+    precisions : ndarray of shape (c, d, d)
+        Inverse covariances ``SigmaInv``.
+    weights : ndarray of shape (c,) or (c, r)
+        Weights of the components (``w_vec``), or a projection to their logarithms
+        (``w``) if they depend on x.
+    offset : float
+        Mean of the first coordinate of x.
+    """
+
+    matrices: FloatArray
+    precisions: FloatArray
+    weights: FloatArray
+    offset: float
+
+    def __post_init__(self) -> None:
+        owner = "KaldiExtractor"
+        c, d, r = self.matrices.shape if self.matrices.ndim == 3 else (0, 0, 0)
+        if c * d * r < 1:
+            problem = f"must be of shape (c, d, r), got {self.matrices.shape}"
+            raise InvalidParameterError(problem, owner=owner, parameter="matrices")
+        if self.precisions.shape != (c, d, d):
+            problem = f"must be of shape {(c, d, d)}, got {self.precisions.shape}"
+            raise InvalidParameterError(problem, owner=owner, parameter="precisions")
+        if self.weights.shape not in ((c,), (c, r)):
+            problem = f"must be of shape {(c,)} or {(c, r)}, got {self.weights.shape}"
+            raise InvalidParameterError(problem, owner=owner, parameter="weights")
+        for name in ("matrices", "precisions", "weights"):
+            check_finite(owner, name, getattr(self, name))
+        check_real(owner, "offset", self.offset)
+        _check_definite(owner, self.precisions)
+
+    @property
+    def has_weight_projection(self) -> bool:
+        """True if the weights of the components depend on x."""
+        return self.weights.ndim == 2
+
+
+def _check_definite(owner: str, precisions: FloatArray) -> None:
+    try:
+        np.linalg.cholesky(precisions)
+    except np.linalg.LinAlgError:
+        problem = "must be positive definite, got a matrix that is not"
+        raise InvalidParameterError(
+            problem, owner=owner, parameter="precisions"
+        ) from None
+
+
+def inverses_of(matrices: FloatArray) -> FloatArray:
+    """Return the inverses of symmetric matrices, shape (c, d, d)."""
+    inverses = np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+    symmetric: FloatArray = 0.5 * (inverses + inverses.transpose(0, 2, 1))
+    return symmetric
+
+
+class _Parts:
+    """Reader of the parts of one model."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self.binary = source.peek(2) == BINARY
+        if self.binary:
+            source.read(2)
+
+    def token(self, *expected: str) -> str:
+        """Consume a token, which must be one of `expected`."""
+        self._source.skip(BLANK if not self.binary else b"")
+        start = self._source.position
+        token = read_token(self._source)
+        if token not in expected:
+            got = repr(token) if token else "the end of the file"
+            rule = " or ".join(expected)
+            problem = f"expected {rule} at byte {start}, found {got}"
+            raise self._source.fault(problem)
+        return token
+
+    def array(self, owner: str, ndim: int) -> FloatArray:
+        """Read a vector or matrix, which may be empty."""
+        if self.binary:
+            return _doubles(read_binary(self._source, owner, ndim=ndim))
+        array = read_text(self._source, owner)
+        if array.ndim != ndim and array.size:
+            kind = "vector" if ndim == 1 else "matrix"
+            raise self._source.fault(f"{owner} must be a {kind}", self._source.line)
+        return _doubles(array) if array.size else np.empty((0,) * ndim)
+
+    def stacked(self, owner: str, count: int, *, symmetric: bool) -> FloatArray:
+        """Read `count` matrices of the same shape, shape (count, rows, columns)."""
+        matrices: list[FloatArray] = []
+        for number in range(count):
+            name = f"{owner} {number + 1} of {count}"
+            if symmetric:
+                matrix = read_symmetric(self._source, name, binary=self.binary)
+            else:
+                matrix = self.array(name, 2)
+            if not matrix.size or (matrices and matrix.shape != matrices[0].shape):
+                rule = matrices[0].shape if matrices else "at least 1 x 1"
+                problem = f"{name} has shape {matrix.shape}, expected {rule}"
+                raise self._source.fault(problem)
+            matrices.append(_doubles(matrix))
+        return np.stack(matrices)
+
+    def count(self, owner: str) -> int:
+        """Read a positive 32-bit integer."""
+        text, value = self._number(owner, {4: "<i"}, int)
+        if value < 1:
+            problem = f"{owner} must be a positive whole number, got {text}"
+            raise self._source.fault(problem)
+        return int(value)
+
+    def real(self, owner: str) -> float:
+        """Read a float or double."""
+        return self._number(owner, {4: "<f", 8: "<d"}, float)[1]
+
+    def _number(
+        self, owner: str, formats: dict[int, str], kind: Callable[[str], float]
+    ) -> tuple[str, float]:
+        if not self.binary:
+            self._source.skip(BLANK)
+            text = read_token(self._source)
+            try:
+                return text, kind(text)
+            except ValueError:
+                problem = f"{owner} must be a number, got {text!r}"
+                raise self._source.fault(problem, self._source.line) from None
+        size = self._source.read(1)[:1]
+        width = size[0] if size else 0
+        raw = self._source.read(width) if width in formats else b""
+        if width not in formats or len(raw) < width:
+            problem = f"{owner} is not a number of {' or '.join(map(str, formats))} "
+            raise self._source.fault(f"{problem}bytes; {_DAMAGED}")
+        (value,) = struct.unpack(formats[width], raw)
+        return str(value), float(value)
+
+    def end(self) -> None:
+        """Check that nothing follows."""
+        self._source.skip(BLANK)
+        if self._source.peek(1):
+            at = self._source.position
+            raise self._source.fault(f"the model ends, but more follows at byte {at}")
+
+
+def _doubles(array: AnyArray) -> FloatArray:
+    return array.astype(np.float64)
+
+
+def _rounded(array: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore"):  # infinity is refused later
+        return array.astype(np.float32).astype(np.float64)
+
+
+def read_mixture(path: str | Path) -> KaldiMixture:
+    """Read a background model, ``final.dubm`` or ``final.ubm``, binary or text.
+
+    Numbers are rounded to floats, as in Kaldi.
+
+    Raises
+    ------
+    DataFormatError
+        If the file is not a mixture or damaged, or if its parts do not match.
+    """
+    check_path("read_mixture", "path", path)
+    with open_source(path) as source:
+        parts = _Parts(source)
+        start = parts.token(
+            "<DiagGMM>", "<FullGMM>", "<DiagGMMBegin>", "<FullGMMBegin>"
+        )
+        name = start.strip("<>").removesuffix("Begin")
+        if parts.token("<GCONSTS>", "<WEIGHTS>") == "<GCONSTS>":
+            parts.array("the constants", 1)
+            parts.token("<WEIGHTS>")
+        weights = parts.array("the weights", 1)
+        if name == "DiagGMM":
+            parts.token("<MEANS_INVVARS>")
+            linear = parts.array("the means", 2)
+            parts.token("<INV_VARS>")
+            precisions = parts.array("the inverse variances", 2)
+        else:
+            parts.token("<MEANS_INVCOVARS>")
+            linear = parts.array("the means", 2)
+            parts.token("<INV_COVARS>")
+            if not len(weights):
+                raise source.fault("the mixture has no components")
+            precisions = parts.stacked(
+                "inverse covariance", len(weights), symmetric=True
+            )
+        parts.token(f"</{name}>", f"<{name}End>")
+        parts.end()
+        try:
+            # Kaldi's mixtures are floats, also if text has more digits.
+            return KaldiMixture(*map(_rounded, (weights, linear, precisions)))
+        except InvalidParameterError as error:
+            raise DataFormatError(str(error), path=path) from None
+
+
+def write_mixture(
+    path: str | Path, mixture: KaldiMixture, *, binary: bool = True
+) -> None:
+    """Write a background model as ``final.dubm`` or ``final.ubm``, in floats.
+
+    Text has enough digits to restore every number.
+    """
+    rule, remedy = "a KaldiMixture", "read it with read_mixture"
+    refuse_path("write_mixture", "mixture", mixture, rule, remedy)
+    owner = "write_mixture"
+
+    def array(values: FloatArray) -> bytes:
+        return object_bytes(values, owner=owner, dtype="float", binary=binary)
+
+    name = b"FullGMM" if mixture.is_full else b"DiagGMM"
+    kind = b"COVARS> " if mixture.is_full else b"VARS> "
+    line = b"" if binary else b"\n"
+    body = [BINARY if binary else b"", b"<" + name + b"> " + line]
+    body += [b"<GCONSTS> ", array(mixture.constants)]
+    body += [b"<WEIGHTS> ", array(mixture.weights)]
+    body += [b"<MEANS_INV" + kind, array(mixture.linear), b"<INV_" + kind]
+    if mixture.is_full:
+        for matrix in mixture.precisions:
+            body.append(
+                symmetric_bytes(matrix, owner=owner, dtype="float", binary=binary)
+            )
+    else:
+        body.append(array(mixture.precisions))
+    body.append(b"</" + name + b"> " + line)
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"".join(body))
+
+
+def read_extractor(path: str | Path) -> KaldiExtractor:
+    """Read an i-vector extractor, ``final.ie``, binary or text.
+
+    Raises
+    ------
+    DataFormatError
+        If the file is not an extractor or damaged, or if its parts do not match.
+    """
+    check_path("read_extractor", "path", path)
+    with open_source(path) as source:
+        parts = _Parts(source)
+        parts.token("<IvectorExtractor>")
+        parts.token("<w>")
+        projection = parts.array("the projection to weights", 2)
+        parts.token("<w_vec>")
+        weights = parts.array("the weights", 1)
+        parts.token("<M>")
+        count = parts.count("the number of Gaussians")
+        matrices = parts.stacked("matrix M", count, symmetric=False)
+        parts.token("<SigmaInv>")
+        precisions = parts.stacked("inverse covariance", count, symmetric=True)
+        parts.token("<IvectorOffset>")
+        offset = parts.real("the offset of the prior")
+        parts.token("</IvectorExtractor>")
+        parts.end()
+        try:
+            return KaldiExtractor(
+                matrices, precisions, projection if projection.size else weights, offset
+            )
+        except InvalidParameterError as error:
+            raise DataFormatError(str(error), path=path) from None
+
+
+def write_extractor(
+    path: str | Path, extractor: KaldiExtractor, *, binary: bool = True
+) -> None:
+    """Write an i-vector extractor as ``final.ie``, in doubles as in Kaldi.
+
+    Text has enough digits to restore every number.
+    """
+    rule, remedy = "a KaldiExtractor", "read it with read_extractor"
+    refuse_path("write_extractor", "extractor", extractor, rule, remedy)
+    owner = "write_extractor"
+
+    def array(values: FloatArray) -> bytes:
+        return object_bytes(values, owner=owner, binary=binary)
+
+    count, offset = len(extractor.matrices), extractor.offset
+    projection, weights = np.empty((0, 0)), extractor.weights
+    if extractor.has_weight_projection:
+        projection, weights = extractor.weights, np.empty(0)
+    with replacing(path) as temporary, temporary.open("wb") as out:
+        out.write((BINARY if binary else b"") + b"<IvectorExtractor> <w> ")
+        out.write(array(projection) + b"<w_vec> " + array(weights) + b"<M> ")
+        out.write(struct.pack("<bi", 4, count) if binary else f"{count} ".encode())
+        for matrix in extractor.matrices:
+            out.write(array(matrix))
+        out.write(b"<SigmaInv> ")
+        for matrix in extractor.precisions:
+            out.write(symmetric_bytes(matrix, owner=owner, binary=binary))
+        number = struct.pack("<bd", 8, offset) if binary else f"{offset!r} ".encode()
+        out.write(b"<IvectorOffset> " + number + b"</IvectorExtractor> ")
