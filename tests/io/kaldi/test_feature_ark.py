@@ -57,7 +57,7 @@ def test_ids_with_blanks_are_refused():
 def test_frames_are_read_as_by_kaldiio(method, tmp_path):
     matrices = {"a": frames(12), "b": frames(40, seed=2)}
     ark, scp = tmp_path / "feats.ark", tmp_path / "feats.scp"
-    kaldiio.save_ark(str(ark), matrices, scp=str(scp), compression_method=method or 0)
+    kaldiio.save_ark(str(ark), matrices, scp=str(scp), compression_method=method)
     expected = kaldiio.load_scp(str(scp))
     table = FrameTable(scp)
     assert table.ids == ["a", "b"]
