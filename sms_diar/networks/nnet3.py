@@ -14,10 +14,9 @@ the number of frames. A third one computes values, with a matrix product per lay
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from graphlib import CycleError, TopologicalSorter
 from typing import NoReturn
 
@@ -84,7 +83,7 @@ class Nnet3Network:
         self._done: dict[str, list[str]] = {node.name: [] for node in self._nodes}
         for name, last_reader in readers.items():
             self._done[last_reader].append(name)
-        self._plans: OrderedDict[int, _Plan] = OrderedDict()
+        self._plan = lru_cache(maxsize=_KEPT_PLANS)(self._new_plan)
 
     @property
     def frame_dim(self) -> int:
@@ -95,6 +94,10 @@ class Nnet3Network:
     def dim(self) -> int:
         """Dimension of the output."""
         return self._dims[_OUTPUT]
+
+    def accepts(self, n_frames: int) -> bool:
+        """Return true if there is an output for this number of frames."""
+        return bool(len(self._plan(n_frames).outputs[_OUTPUT]))
 
     def output(self, frames: AnyArray) -> Rows:
         """Compute the output at time 0, shape (dim,), from (n_frames, frame_dim).
@@ -111,14 +114,14 @@ class Nnet3Network:
             raise InvalidParameterError(
                 problem, owner=str(self._model.path), parameter="frames"
             )
-        plan = self._plan(len(frames))
-        if not len(plan.outputs[_OUTPUT]):
+        if not self.accepts(len(frames)):
             problem = f"must be more than the context of the network, got {len(frames)}"
             raise InvalidParameterError(
                 problem, owner=str(self._model.path), parameter="frames"
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._values(np.ascontiguousarray(frames, np.float32), plan)
+            rows = np.ascontiguousarray(frames, np.float32)
+            values = self._values(rows, self._plan(len(frames)))
         if not np.isfinite(values).all():
             problem = "give an output that is not finite"
             raise InvalidParameterError(
@@ -217,13 +220,6 @@ class Nnet3Network:
 
     # Times.
 
-    def _plan(self, n_frames: int) -> _Plan:
-        if n_frames not in self._plans:
-            self._plans[n_frames] = self._new_plan(n_frames)
-            if len(self._plans) > _KEPT_PLANS:
-                self._plans.popitem(last=False)
-        return self._plans[n_frames]
-
     def _new_plan(self, n_frames: int) -> _Plan:
         read_spans: dict[str, Span] = {}
         spans: dict[str, Span] = {}
@@ -285,7 +281,7 @@ class Nnet3Network:
             values[node.name] = rows
             for name in self._done[node.name]:
                 del values[name]
-        return values[_OUTPUT][0]
+        return np.asarray(values[_OUTPUT][0])
 
     def _value(
         self, term: Term, times: Times, plan: _Plan, values: dict[str, Rows]

@@ -28,7 +28,42 @@ from sms_diar.io.kaldi.transform import LinearTransform, write_transform
 
 
 @dataclass(frozen=True)
-class KaldiFiles:
+class KaldiFolder:
+    """Folder of a model of Kaldi, whose files may also be elsewhere.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder that has the files, or has them in its subfolder ``conf``.
+    """
+
+    folder: str | Path
+
+    def find(self, parameter: str, name: str) -> Path | None:
+        """Return the path of a file, or None."""
+        path = getattr(self, parameter)
+        if path is not None:
+            return Path(path)
+        folder = Path(self.folder)
+        candidates = (folder / name, folder / "conf" / name)
+        return next((path for path in candidates if path.is_file()), None)
+
+    def require(self, parameter: str, name: str) -> Path:
+        """Return the path of a file that must be there."""
+        path = self.find(parameter, name)
+        if path is None:
+            advice = f"{parameter}=PATH"
+            more = ", and vad='none' keeps all frames" if name == "vad.conf" else ""
+            raise MissingFileError(
+                f"{self.folder}: no {name} there or in its folder conf; {advice} names "
+                f"another place{more}",
+                mentions=(advice, "vad='none'"),
+            )
+        return path
+
+
+@dataclass(frozen=True)
+class KaldiFiles(KaldiFolder):
     """Files of an i-vector extractor of Kaldi.
 
     Each file is looked for in `folder` unless its path is given. Only ``final.dubm``,
@@ -44,7 +79,6 @@ class KaldiFiles:
         Other paths of these files.
     """
 
-    folder: str | Path
     extractor: str | Path | None = None
     ubm: str | Path | None = None
     dubm: str | Path | None = None
@@ -54,10 +88,10 @@ class KaldiFiles:
 
     def front_end(self, *, vad: bool = True, cmvn: bool = True) -> KaldiFrontEnd:
         """Read the front end, with or without speech detection and normalisation."""
-        deltas = self._find("delta_opts", "delta_opts")
+        deltas = self.find("delta_opts", "delta_opts")
         return KaldiFrontEnd(
-            KaldiMfcc.read(self._require("mfcc_config", "mfcc.conf")),
-            KaldiVad.read(self._require("vad_config", "vad.conf")) if vad else None,
+            KaldiMfcc.read(self.require("mfcc_config", "mfcc.conf")),
+            KaldiVad.read(self.require("vad_config", "vad.conf")) if vad else None,
             KaldiDeltas() if deltas is None else KaldiDeltas.read(deltas),
             KaldiCmvn() if cmvn else None,
         )
@@ -71,11 +105,11 @@ class KaldiFiles:
         posterior_scale: float = 1.0,
     ) -> KaldiIvectorExtractor:
         """Read the extractor; see `KaldiIvectorExtractor` for the parameters."""
-        dubm = self._find("dubm", "final.dubm")
+        dubm = self.find("dubm", "final.dubm")
         try:
             return KaldiIvectorExtractor(
-                read_extractor(self._require("extractor", "final.ie")),
-                read_mixture(self._require("ubm", "final.ubm")),
+                read_extractor(self.require("extractor", "final.ie")),
+                read_mixture(self.require("ubm", "final.ubm")),
                 None if dubm is None else read_mixture(dubm),
                 num_gselect=num_gselect,
                 min_post=min_post,
@@ -87,26 +121,6 @@ class KaldiFiles:
                 raise
             problem = f"{self.folder}: the models do not match: {error}"
             raise InvalidParameterError(problem) from None
-
-    def _find(self, parameter: str, name: str) -> Path | None:
-        path = getattr(self, parameter)
-        if path is not None:
-            return Path(path)
-        folder = Path(self.folder)
-        candidates = (folder / name, folder / "conf" / name)
-        return next((path for path in candidates if path.is_file()), None)
-
-    def _require(self, parameter: str, name: str) -> Path:
-        path = self._find(parameter, name)
-        if path is None:
-            advice = f"{parameter}=PATH"
-            more = ", and vad='none' keeps all frames" if name == "vad.conf" else ""
-            raise MissingFileError(
-                f"{self.folder}: no {name} there or in its folder conf; {advice} names "
-                f"another place{more}",
-                mentions=(advice, "vad='none'"),
-            )
-        return path
 
 
 def write_kaldi_models(folder: str | Path, extractor: IvectorExtractor) -> None:

@@ -1,0 +1,286 @@
+"""X-vector networks of Kaldi's recipes, and x-vectors of a data directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from sms_diar._progress import Progress, Silence
+from sms_diar._validation import check_choice
+from sms_diar.embeddings.xvectors import XvectorExtractor
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.features.extract import features_of_segments
+from sms_diar.features.frames import Frames, without_problems
+from sms_diar.features.kaldi import (
+    KaldiCmvn,
+    KaldiDeltas,
+    KaldiFrontEnd,
+    KaldiMfcc,
+    KaldiVad,
+    kaldi_cmvn,
+)
+from sms_diar.io._lines import read_text
+from sms_diar.io.kaldi.data_dir import DataDir
+from sms_diar.io.kaldi.feature_ark import FrameTable
+from sms_diar.io.kaldi.nnet3 import read_nnet3
+from sms_diar.networks.nnet3 import Nnet3Network
+from sms_diar.networks.store import file_digest
+from sms_diar.pipeline.train.extraction import (
+    check_front_end,
+    count_segments,
+    counted,
+)
+from sms_diar.pipeline.train.kaldi import KaldiFolder
+from sms_diar.timeline.windows import WindowLayout, sliding_windows
+from sms_diar.types import EmbeddingSet, Problem, Segment
+
+CMVN_SCOPES = ("segment", "window", "none")
+"""Normalise each segment before windows are cut, each window, or nothing."""
+
+
+@dataclass(frozen=True)
+class XvectorFiles(KaldiFolder):
+    """Files of an x-vector network of Kaldi.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder with ``final.raw`` and ``extract.config``, or with ``final.ext.raw``,
+        and with ``mfcc.conf`` and ``vad.conf`` in it or in its subfolder ``conf``.
+        ``min_chunk_size`` and ``max_chunk_size`` may be missing.
+    nnet, extract_config, mfcc_config, vad_config : str or Path, optional
+        Other paths of these files.
+    """
+
+    nnet: str | Path | None = None
+    extract_config: str | Path | None = None
+    mfcc_config: str | Path | None = None
+    vad_config: str | Path | None = None
+
+    def front_end(self, *, vad: bool = True, stored: bool = False) -> KaldiFrontEnd:
+        """Read the front end, with or without speech detection.
+
+        For `stored` frames, the files of options may be missing.
+        """
+        look = self.find if stored else self.require
+        mfcc = look("mfcc_config", "mfcc.conf")
+        detector = look("vad_config", "vad.conf") if vad else None
+        return KaldiFrontEnd(
+            KaldiMfcc() if mfcc is None else KaldiMfcc.read(mfcc),
+            KaldiVad.read(detector) if detector else KaldiVad() if vad else None,
+            KaldiDeltas(delta_order=0),
+            KaldiCmvn(),
+        )
+
+    def read(
+        self,
+        front_end: KaldiFrontEnd | None = None,
+        *,
+        output_node: str | None = None,
+        chunk_size: int | None = None,
+        min_chunk_size: int | None = None,
+        pad_input: bool = True,
+    ) -> XvectorExtractor:
+        """Read the network.
+
+        The output is `output_node`, or the one of ``extract.config``, or in
+        ``final.ext.raw`` the node ``output``. `front_end` is for the fingerprint. See
+        `XvectorExtractor` for the others; by default, chunks have the sizes in the
+        files ``max_chunk_size`` and ``min_chunk_size``, or 10000 and 25.
+        """
+        config = self.find("extract_config", "extract.config")
+        path = self._network(has_output=config is not None or output_node is not None)
+        model = read_nnet3(path)
+        if output_node not in (None, "output"):
+            model = model.with_output(output_node)
+        elif config is not None and output_node is None:
+            model = model.with_config(config)
+        most = self._size("max_chunk_size", 10000)
+        if chunk_size is not None and chunk_size > most:
+            problem = (
+                f"must be at most the {most} frames of the network, got {chunk_size}"
+            )
+            raise InvalidParameterError(
+                problem, owner="XvectorFiles", parameter="chunk_size"
+            )
+        least = self._size("min_chunk_size", 25)
+        return XvectorExtractor(
+            Nnet3Network(model),
+            chunk_size=most if chunk_size is None else chunk_size,
+            min_chunk_size=least if min_chunk_size is None else min_chunk_size,
+            pad_input=pad_input,
+            identity={
+                "network": file_digest(path),
+                "output": repr(model.nodes["output"].terms),
+                "front_end": None if front_end is None else front_end.as_dict(),
+            },
+        )
+
+    def _network(self, *, has_output: bool) -> Path:
+        if self.nnet is not None:
+            return Path(self.nnet)
+        extracting = Path(self.folder) / "final.ext.raw"
+        path = Path(self.folder) / "final.raw"
+        if extracting.is_file() and not (path.is_file() and has_output):
+            return extracting
+        if not has_output:
+            self.require("extract_config", "extract.config")
+        return self.require("nnet", "final.raw")
+
+    def _size(self, name: str, default: int) -> int:
+        path = Path(self.folder) / name
+        if not path.is_file():
+            return default
+        text = read_text(path).strip()
+        if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
+            problem = f"must be a positive whole number, got {text[:80]!r}"
+            raise DataFormatError(problem, path=path)
+        return int(text)
+
+
+def extract_xvectors(
+    data: DataDir,
+    extractor: XvectorExtractor,
+    front_end: KaldiFrontEnd,
+    *,
+    windows: WindowLayout | None = None,
+    cmvn: str = "segment",
+    stored: bool = False,
+    channel: int | None = None,
+    allow_commands: bool = False,
+    workers: int = 1,
+    problems: list[Problem] | None = None,
+    progress: Progress | None = None,
+) -> tuple[EmbeddingSet, dict[str, Segment]]:
+    """Extract x-vectors of the segments of a data directory, or of their windows.
+
+    Parameters
+    ----------
+    data : DataDir
+        Data directory.
+    extractor : XvectorExtractor
+        Network.
+    front_end : KaldiFrontEnd
+        Front end. Windows contain all frames, because their segments are speech.
+    windows : WindowLayout, optional
+        Windows into which segments are divided, as for diarization in Kaldi; their
+        frames are cut from the frames of the segment.
+    cmvn : {'segment', 'window', 'none'}, default='segment'
+        What is normalised.
+    stored : bool, default=False
+        Read frames from ``feats.scp`` and speech decisions from ``vad.scp``.
+    channel, allow_commands, workers, problems, progress
+        See `sms_diar.pipeline.train.extraction.extract_ivectors`.
+
+    Returns
+    -------
+    xvectors : EmbeddingSet
+        X-vectors.
+    segments : dict of str to Segment
+        Times of the windows in their recordings, if there are windows.
+    """
+    check_choice("extract_xvectors", "cmvn", cmvn, CMVN_SCOPES)
+    if not stored:
+        check_front_end(front_end, extractor)
+    settings = replace(
+        front_end,
+        vad=front_end.vad if windows is None else None,
+        cmvn=KaldiCmvn() if cmvn == "segment" else None,
+    )
+    times: dict[str, Segment] = {}
+
+    def inputs() -> Iterator[tuple[str, Frames] | Problem]:
+        collected: list[Problem] = []
+        if table is not None:
+            whole = _stored_frames(data, table, settings, collected)
+        else:
+            whole = features_of_segments(
+                data,
+                settings,
+                channel=channel,
+                allow_commands=allow_commands,
+                workers=workers,
+                problems=collected,
+            )
+        for name, frames in counted(whole, advance):
+            parts = {name: frames}
+            if windows is not None:
+                parts = _cut(name, frames, data, windows, settings, times)
+            for part, rows in parts.items():
+                shortest = 1 if extractor.pad_input else extractor.min_chunk_size
+                if len(rows) < shortest:
+                    text = f"has {len(rows)} frames; the minimum is {shortest}"
+                    yield Problem(text, segment=part)
+                elif cmvn == "window":
+                    yield part, kaldi_cmvn(rows, KaldiCmvn())
+                else:
+                    yield part, rows
+        yield from collected
+
+    table = FrameTable(data.path / "feats.scp") if stored else None
+    n_segments = count_segments(data) if table is None else len(table.ids)
+    with (progress or Silence()).track("x-vectors", n_segments) as advance:
+        vectors = extractor.extract_all(
+            without_problems(inputs(), problems, data.path),
+            workers=workers,
+            source=str(data.path),
+        )
+    if not len(vectors):
+        raise DataFormatError("no segment gave an x-vector", path=data.path)
+    return vectors, {name: times[name] for name in vectors.ids if name in times}
+
+
+def _stored_frames(
+    data: DataDir,
+    table: FrameTable,
+    front_end: KaldiFrontEnd,
+    problems: list[Problem],
+) -> Iterator[tuple[str, Frames]]:
+    """Yield the frames that a data directory has, normalised and selected."""
+    speech = None if front_end.vad is None else FrameTable(data.path / "vad.scp")
+    for name in table.ids:
+        try:
+            frames = table.read(name, ndim=2).astype(np.float32)
+            if front_end.cmvn is not None:
+                frames = kaldi_cmvn(frames, front_end.cmvn)
+            if speech is not None:
+                decisions = speech.read(name, ndim=1)
+                if len(decisions) != len(frames):
+                    raise DataFormatError(
+                        f"{len(decisions)} decisions for the {len(frames)} frames of "
+                        f"{name!r}",
+                        path=speech.path,
+                    )
+                frames = frames[decisions != 0.0]
+        except (DataFormatError, MissingFileError) as error:
+            problems.append(Problem.of(error, segment=name))
+        else:
+            yield name, frames
+
+
+def _cut(
+    name: str,
+    frames: Frames,
+    data: DataDir,
+    windows: WindowLayout,
+    front_end: KaldiFrontEnd,
+    times: dict[str, Segment],
+) -> dict[str, Frames]:
+    """Divide the frames of a segment into windows, and add the times of the windows.
+
+    Ids and rounding are as in Kaldi: ids have the times within the segment.
+    """
+    shift = front_end.mfcc.frame_shift / 1000
+    region = data.segments[name]
+    parts = {}
+    for window in sliding_windows(
+        region, length=windows.length, shift=windows.shift, shortest=windows.shortest
+    ):
+        start, end = (time - region.start for time in (window.start, window.end))
+        part = f"{name}-{round(100 * start):08d}-{round(100 * end):08d}"
+        times[part] = window
+        parts[part] = frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
+    return parts
