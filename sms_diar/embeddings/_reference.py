@@ -143,7 +143,10 @@ def kaldi_ivector(
         linear += M.T @ P @ total
         quadratic += count * M.T @ P @ M
     x = _solve_floored(quadratic, linear)
-    for _ in range(0 if projection is None else 4):
+    prior: FloatArray = offset * np.eye(rank)[0]
+    if projection is None:
+        return x - prior
+    for _ in range(4):
         this_linear, this_quadratic = linear.copy(), quadratic.copy()
         weights = np.exp(projection @ x) / np.exp(projection @ x).sum()
         for count, w, weight in zip(counts, projection, weights, strict=True):
@@ -153,9 +156,10 @@ def kaldi_ivector(
         previous, x = x, _solve_floored(this_quadratic, this_linear)
         if np.sqrt(((x - previous) ** 2).sum()) < 0.1:
             break
-    return x - offset * np.eye(rank)[0]
+    return x - prior
 
 
 def _solve_floored(quadratic: FloatArray, linear: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(quadratic)
-    return vectors @ ((vectors.T @ linear) / np.maximum(values, 1.0))
+    x: FloatArray = vectors @ ((vectors.T @ linear) / np.maximum(values, 1.0))
+    return x

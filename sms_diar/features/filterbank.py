@@ -144,14 +144,23 @@ def triangles(
     The corners of the triangles are evenly spaced on the mel scale from `low` to `top`
     hertz. The Nyquist frequency is not part of any filter.
     """
-    mel = _mel(np.arange(size // 2) * rate / size)[:, None]
-    first, last = _mel(np.array((low, top)))
-    corners = np.linspace(first, last, n_filters + 2)
+    mel, corners = mel_lines(rate, size)[:, None], mel_corners(n_filters, low, top)
     left, centre, right = corners[:-2], corners[1:-1], corners[2:]
     rising = (mel - left) / (centre - left)
     falling = (right - mel) / (right - centre)
     weights: FloatArray = np.maximum(np.minimum(rising, falling), 0.0)
     return weights
+
+
+def mel_lines(rate: float, size: int) -> FloatArray:
+    """Return the mel frequencies of the lines of a spectrum, shape (size / 2,)."""
+    return _mel(np.arange(size // 2) * rate / size)
+
+
+def mel_corners(n_filters: int, low: float, top: float) -> FloatArray:
+    """Return the corners of the filters on the mel scale, shape (n_filters + 2,)."""
+    first, last = _mel(np.array((low, top)))
+    return np.linspace(first, last, n_filters + 2)
 
 
 def _mel(hertz: AnyArray) -> FloatArray:

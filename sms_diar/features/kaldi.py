@@ -35,6 +35,8 @@ from sms_diar.features.filterbank import (
     FLOOR,
     emphasise,
     log_mel,
+    mel_corners,
+    mel_lines,
     transform_size,
     triangles,
 )
@@ -52,6 +54,8 @@ from sms_diar.types import BoolArray, FloatArray
 Frames = npt.NDArray[np.float32]
 
 WINDOWS = ("hamming", "hanning", "povey", "rectangular", "sine", "blackman")
+
+_LONGEST_WINDOW = 1 << 30  # frames: longer than any recording
 
 _COMMON = {"config", "print-args", "verbose"}
 _IGNORED_MFCC = _COMMON | {
@@ -96,7 +100,9 @@ class KaldiMfcc:
     def __post_init__(self) -> None:
         owner = "KaldiMfcc"
         for name in ("sample_frequency", "frame_length", "frame_shift"):
-            check_positive(owner, name, getattr(self, name))
+            if check_positive(owner, name, getattr(self, name)) > LARGEST_RATE:
+                problem = f"must be <= {LARGEST_RATE}, got {getattr(self, name)!r}"
+                raise InvalidParameterError(problem, owner=owner, parameter=name)
         for name in ("dither", "low_freq", "energy_floor", "cepstral_lifter"):
             check_not_negative(owner, name, getattr(self, name))
         for name in ("blackman_coeff", "high_freq"):
@@ -110,7 +116,9 @@ class KaldiMfcc:
             if not is_valid:
                 problem = f"must be {rule}, got {getattr(self, name)!r}"
                 raise InvalidParameterError(problem, owner=owner, parameter=name)
-        if not self._weights().any(axis=0).all():
+        corners, lines = mel_corners(*self._band), mel_lines(self.rate, self.n_fft)
+        first = np.searchsorted(lines, corners[:-2], side="right")
+        if (first >= np.searchsorted(lines, corners[2:], side="left")).any():
             problem = (
                 f"must be small enough for each filter to contain a line of the "
                 f"spectrum, got {self.num_mel_bins}"
@@ -121,9 +129,8 @@ class KaldiMfcc:
         nyquist = self.sample_frequency / 2
         return {
             "sample_frequency": (
-                self.sample_frequency <= LARGEST_RATE
-                and self.sample_frequency == int(self.sample_frequency),
-                f"a whole number <= {LARGEST_RATE}",
+                self.sample_frequency == int(self.sample_frequency),
+                "a whole number",
             ),
             "frame_length": (
                 2 <= self.samples_per_frame <= self.n_fft <= LONGEST_FFT
@@ -179,10 +186,9 @@ class KaldiMfcc:
             return self.high_freq
         return self.sample_frequency / 2 + self.high_freq
 
-    def _weights(self) -> FloatArray:
-        return triangles(
-            self.rate, self.n_fft, self.num_mel_bins, self.low_freq, self._top
-        )
+    @property
+    def _band(self) -> tuple[int, float, float]:
+        return self.num_mel_bins, self.low_freq, self._top
 
     def n_frames(self, n_samples: int) -> int:
         """Return the number of frames of a signal."""
@@ -251,8 +257,8 @@ class KaldiCmvn:
     center: bool = True
 
     def __post_init__(self) -> None:
-        check_count("KaldiCmvn", "cmn_window", self.cmn_window)
-        check_count("KaldiCmvn", "min_cmn_window", self.min_cmn_window)
+        for name in ("cmn_window", "min_cmn_window"):
+            check_count("KaldiCmvn", name, getattr(self, name), most=_LONGEST_WINDOW)
 
     @classmethod
     def read(cls, path: str | Path) -> KaldiCmvn:
@@ -357,7 +363,7 @@ def _tables(config: KaldiMfcc) -> tuple[FloatArray, FloatArray, FloatArray]:
     lifter = np.ones(config.num_ceps)
     if q:
         lifter += 0.5 * q * np.sin(np.pi * np.arange(config.num_ceps) / q)
-    return config._weights(), window, lifter
+    return triangles(config.rate, config.n_fft, *config._band), window, lifter
 
 
 def kaldi_vad(cepstra: Frames, config: KaldiVad) -> BoolArray:
@@ -368,7 +374,7 @@ def kaldi_vad(cepstra: Frames, config: KaldiVad) -> BoolArray:
         return np.zeros(0, dtype=np.bool_)
     mean = float(energies.mean(dtype=np.float64))
     threshold = config.vad_energy_threshold + config.vad_energy_mean_scale * mean
-    loud = energies > np.float32(threshold)
+    loud = energies > threshold
     votes = np.concatenate(([0], np.cumsum(loud)))
     index = np.arange(n)
     first, last = np.maximum(index - context, 0), np.minimum(index + context + 1, n)

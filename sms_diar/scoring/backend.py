@@ -24,7 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.kaldi.transform import Centering, LinearTransform, Transform
+from sms_diar.io.kaldi.transform import (
+    Centering,
+    KaldiTransform,
+    LinearTransform,
+    Transform,
+)
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring._arrays import as_rows
 from sms_diar.scoring.plda import pair_coefficients
@@ -308,6 +313,9 @@ def backend_from_transform(
         if matrix.shape[1] == dim + 1:
             matrix, offset = matrix[:, :-1], matrix[:, -1]
         chain = FoldedChain(matrix, offset)
+    elif isinstance(transform, KaldiTransform):
+        center, matrix, offset = transform.parts(dim)
+        chain = FoldedChain(matrix, offset, out_length=float(np.sqrt(len(matrix))))
     else:
         scale_in, scale_out = 1.0, 1.0
         if transform.length == "sqrt-dim":

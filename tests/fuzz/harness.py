@@ -79,6 +79,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.embeddings.extractor import KIND as IVECTORS
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
+    from sms_diar.features import kaldi
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.io import labels
     from sms_diar.io.audio.files import AudioFile
@@ -88,6 +89,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi import ark, plda, tables, transform, trials
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
+    from sms_diar.io.kaldi.ivector_models import read_extractor, read_mixture
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.toml import read_toml
@@ -149,6 +151,15 @@ def readers() -> dict[str, Reader]:
     def settings(path: Path) -> None:
         FrontEnd.from_dict(read_toml(path))
 
+    def kaldi_options(path: Path) -> None:
+        for kind in (
+            kaldi.KaldiMfcc, kaldi.KaldiVad, kaldi.KaldiDeltas, kaldi.KaldiCmvn
+        ):  # fmt: skip
+            try:
+                kind.read(path)
+            except SmsDiarError:
+                continue
+
     def assignment(path: Path) -> None:
         parse_assignment(path.read_text(encoding="utf-8", errors="replace"))
 
@@ -191,6 +202,9 @@ def readers() -> dict[str, Reader]:
             "trials", ".txt", lambda path: trials.read_trials(path, ("a",), ("b", "c"))
         ),
         Reader("plda", "", plda.read_plda),
+        Reader("kaldi-mixture", "", read_mixture),
+        Reader("kaldi-extractor", "", read_extractor),
+        Reader("kaldi-options", ".conf", kaldi_options),
         Reader("transform", "", transform.read_transform),
         Reader("transform-parts", ".npz", transform.read_transform, parts=True),
         Reader("transform-h5", ".h5", transform.read_transform, dear=True),

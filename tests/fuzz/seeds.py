@@ -11,16 +11,19 @@ import json
 import pickle
 import struct
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
 from sms_diar.embeddings import IvectorExtractor
+from sms_diar.embeddings.kaldi import kaldi_models
 from sms_diar.embeddings.mixture import GaussianMixture
 from sms_diar.embeddings.total_variability import TotalVariability
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.ark import write_ark
+from sms_diar.io.kaldi.ivector_models import write_extractor, write_mixture
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
 from sms_diar.io.turns.files import turns_text
@@ -198,6 +201,25 @@ def seeds() -> dict[str, dict[str, bytes]]:
     kept["plda"] = {
         "binary": written(lambda p: write_plda(p, plda)),
         "text": written(lambda p: write_plda(p, plda, binary=False)),
+    }
+    models = kaldi_models(extractor())
+    projected = replace(models[0], weights=np.ones((2, 2)))
+    kept["kaldi-mixture"] = {
+        "diagonal": written(lambda p: write_mixture(p, models[2])),
+        "full": written(lambda p: write_mixture(p, models[1])),
+        "text": written(lambda p: write_mixture(p, models[1], binary=False)),
+    }
+    kept["kaldi-extractor"] = {
+        "binary": written(lambda p: write_extractor(p, models[0])),
+        "projected": written(lambda p: write_extractor(p, projected)),
+        "text": written(lambda p: write_extractor(p, projected, binary=False)),
+    }
+    kept["kaldi-options"] = {
+        "mfcc": b"--sample-frequency=8000 # Hz\n--num-ceps=20\n--snip-edges=false\n"
+        b"--window-type=hamming\n--high-freq=-300\n--use_energy\n",
+        "vad": b"--vad-energy-threshold=5.5\n--vad-frames-context=2\n",
+        "deltas": b"--delta-window=3 --delta-order=2",
+        "cmvn": b"--norm-vars=false\n--center=true\n--cmn-window=300\n",
     }
     kept["transform"] = {
         "matrix": b"\0BFM \4\1\0\0\0\4\2\0\0\0" + struct.pack("<ff", 1.0, 2.0),

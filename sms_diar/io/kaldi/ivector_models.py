@@ -289,11 +289,12 @@ class _Parts:
 
 
 def _doubles(array: AnyArray) -> FloatArray:
-    return array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN is refused later
+        return array.astype(np.float64)
 
 
 def _rounded(array: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore"):  # infinity is refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # refused later
         return array.astype(np.float32).astype(np.float64)
 
 

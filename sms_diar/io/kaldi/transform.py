@@ -1,9 +1,10 @@
 """Transforms of embeddings in the formats of other toolkits.
 
-The three kinds are detected from the content. Kaldi stores a mean in a vector file
+The kinds are detected from the content. Kaldi stores a mean in a vector file
 (``mean.vec``) and a projection in a matrix file (``transform.mat``) whose last column
-may be an offset. VBx stores ``mean1``, ``lda`` and ``mean2`` in an HDF5 or npz file and
-applies them between two length normalisations.
+may be an offset. Its recipes apply both and then normalise the length; a folder with
+these files represents this sequence. VBx stores ``mean1``, ``lda`` and ``mean2`` in an
+HDF5 or npz file and applies them between two length normalisations.
 
 The length differs between toolkits. VBx scales to length one, both times, and its PLDA
 models expect that. pyannote.audio uses arrays of the same names but scales to the
@@ -71,6 +72,55 @@ class LinearTransform:
 
 
 @dataclass(frozen=True, eq=False)
+class KaldiTransform:
+    """Centre, project, normalise: ``mean.vec`` and ``transform.mat`` in one folder.
+
+    Kaldi's recipes score vectors after ``ivector-subtract-global-mean``,
+    ``transform-vec`` and ``ivector-normalize-length``, which scales to the square root
+    of the dimension. One of `mean`, of shape (d,), and `matrix`, as in
+    `LinearTransform`, may be None.
+    """
+
+    mean: FloatArray | None
+    matrix: FloatArray | None
+
+    def __post_init__(self) -> None:
+        owner, matrix = "KaldiTransform", self.matrix
+        if self.mean is not None:
+            _check_part(owner, "mean", self.mean, ndim=1)
+        if matrix is not None:
+            _check_part(owner, "matrix", matrix, ndim=2)
+        if self.mean is None and matrix is None:
+            problem = "mean or matrix must be given, got neither"
+            raise InvalidParameterError(problem, owner=owner)
+        if self.mean is not None and matrix is not None:
+            width, dim = matrix.shape[1], len(self.mean)
+            if width not in (dim, dim + 1):
+                problem = f"must have {dim} or {dim + 1} columns, got {width}"
+                raise InvalidParameterError(problem, owner=owner, parameter="matrix")
+
+    def parts(self, dim: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean (d,), matrix (k, d) and offset (k,) for `dim` dimensions."""
+        mean = np.zeros(dim) if self.mean is None else self.mean
+        matrix = np.eye(dim) if self.matrix is None else self.matrix
+        offset = np.zeros(len(matrix))
+        if matrix.shape[1] == dim + 1:
+            matrix, offset = matrix[:, :-1], matrix[:, -1]
+        return mean, matrix, offset
+
+    def apply(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
+        dims = [len(self.mean)] if self.mean is not None else []
+        if self.mean is None and self.matrix is not None:
+            dims = [self.matrix.shape[1], self.matrix.shape[1] - 1]
+        rows = _rows("KaldiTransform", vectors, *dims)
+        mean, matrix, offset = self.parts(rows.shape[1])
+        return _scaled(
+            "KaldiTransform", (rows - mean) @ matrix.T + offset, np.sqrt(len(matrix))
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class VbxTransform:
     """Centre, normalise, project, centre, normalise: VBx's ``transform.h5``.
 
@@ -106,19 +156,23 @@ class VbxTransform:
         return self._normalised(projected - self.mean2)
 
     def _normalised(self, rows: FloatArray) -> FloatArray:
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not lengths.all():
-            raise InvalidParameterError(
-                f"must differ from the mean, got row {int(np.argmin(lengths))} equal "
-                f"to it, which has no direction",
-                owner="VbxTransform",
-                parameter="vectors",
-            )
         scale = 1.0 if self.length == "unit" else float(np.sqrt(rows.shape[1]))
-        return np.asarray(scale * rows / lengths)
+        return _scaled("VbxTransform", rows, scale)
 
 
-Transform: TypeAlias = Centering | LinearTransform | VbxTransform
+def _scaled(owner: str, rows: FloatArray, length: float) -> FloatArray:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise InvalidParameterError(
+            f"must differ from the mean, got row {int(np.argmin(lengths))} equal "
+            f"to it, which has no direction",
+            owner=owner,
+            parameter="vectors",
+        )
+    return np.asarray(length * rows / lengths)
+
+
+Transform: TypeAlias = Centering | LinearTransform | KaldiTransform | VbxTransform
 
 
 def read_transform(path: str | Path) -> Transform:
@@ -127,11 +181,12 @@ def read_transform(path: str | Path) -> Transform:
     Parameters
     ----------
     path : str or Path
-        Kaldi vector or matrix, binary or text, or a VBx npz or HDF5 file.
+        Kaldi vector or matrix, binary or text, a folder with ``mean.vec`` or
+        ``transform.mat`` or both, or a VBx npz or HDF5 file.
 
     Returns
     -------
-    Centering, LinearTransform or VbxTransform
+    Centering, LinearTransform, KaldiTransform or VbxTransform
         A ``VbxTransform`` has unit length; use ``dataclasses.replace(transform,
         length="sqrt-dim")`` for a file of pyannote.audio.
 
@@ -144,6 +199,8 @@ def read_transform(path: str | Path) -> Transform:
     """
     check_path("read_transform", "path", path)
     path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
     with open_source(path) as source:
         head = source.peek(9)
         if head[:4] not in (b"PK\x03\x04", b"PK\x05\x06", b"\x89HDF"):
@@ -159,9 +216,30 @@ def read_transform(path: str | Path) -> Transform:
     return _checked(path, [arrays[name] for name in _VBX_PARTS])
 
 
+def _read_folder(folder: Path) -> KaldiTransform:
+    parts: dict[str, FloatArray | None] = {}
+    for name, ndim in (("mean.vec", 1), ("transform.mat", 2)):
+        path = folder / name
+        parts[name] = None
+        if path.is_file():
+            with open_source(path) as source:
+                parts[name] = array = as_doubles(_read_kaldi(source)[0])
+            if array.ndim != ndim:
+                rule = "a vector" if ndim == 1 else "a matrix"
+                problem = f"must be {rule}, got shape {array.shape}"
+                raise DataFormatError(problem, path=path)
+    if not any(part is not None for part in parts.values()):
+        problem = "is a folder without mean.vec and transform.mat"
+        raise DataFormatError(problem, path=folder)
+    try:
+        return KaldiTransform(*parts.values())
+    except InvalidParameterError as error:
+        raise DataFormatError(str(error), path=folder) from None
+
+
 def write_transform(
     path: str | Path,
-    transform: Transform,
+    transform: Centering | LinearTransform | VbxTransform,
     *,
     dtype: str = "double",
     binary: bool = True,
