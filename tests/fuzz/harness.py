@@ -30,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sms_diar.errors import SmsDiarError
 
 HERE = Path(__file__).resolve().parent
@@ -89,12 +91,15 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi import ark, plda, tables, transform, trials
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
+    from sms_diar.io.kaldi.feature_ark import FrameTable
     from sms_diar.io.kaldi.ivector_models import read_extractor, read_mixture
+    from sms_diar.io.kaldi.nnet3 import Nnet3, read_nnet3
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.toml import read_toml
     from sms_diar.io.turns import uem
     from sms_diar.io.turns.files import check_annotation, read_annotation
+    from sms_diar.networks.nnet3 import Nnet3Network
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
     from sms_diar.pipeline.train.models import read_backend, read_ivector_model
@@ -147,6 +152,18 @@ def readers() -> dict[str, Reader]:
                 read(path)
             except SmsDiarError:
                 continue
+
+    def nnet3(path: Path) -> None:
+        network = Nnet3Network(read_nnet3(path))
+        network.output(np.ones((30, min(network.frame_dim, 100))))
+
+    def nnet3_config(path: Path) -> None:
+        Nnet3(path, {}, {}).with_config(path)
+
+    def frames(path: Path) -> None:
+        table = path.with_name("feats.scp")
+        table.write_text(f"a {path.name}:0[1:2]\n")
+        FrameTable(table).read("a", ndim=2)
 
     def settings(path: Path) -> None:
         FrontEnd.from_dict(read_toml(path))
@@ -202,6 +219,9 @@ def readers() -> dict[str, Reader]:
             "trials", ".txt", lambda path: trials.read_trials(path, ("a",), ("b", "c"))
         ),
         Reader("plda", "", plda.read_plda),
+        Reader("nnet3", ".raw", nnet3),
+        Reader("nnet3-config", ".config", nnet3_config),
+        Reader("frames", ".ark", frames),
         Reader("kaldi-mixture", "", read_mixture),
         Reader("kaldi-extractor", "", read_extractor),
         Reader("kaldi-options", ".conf", kaldi_options),
@@ -288,7 +308,8 @@ _WORDS = (
     b"nan", b"inf", b"1_0", b"9" * 20, b"9" * 400, b"1e-400", b"\xc2\xb2",
     b"\xed\xa0\x80",
     b"\xe2\x80\xa8", b"/dev/zero", b"..", b"x" * 300, b"\0B", b"FV ", b"DM ", b"CM ",
-    b"<Plda>", b"\x04\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x00\x00\x00\x80",
+    b"<Plda>", b"<Dim>", b"Offset(", b"IfDefined(",
+    b"\x04\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x00\x00\x00\x80",
     b"id", b"speaker", b"true", b"null", b"[[", b"\x80", b"2147483647", b"4294967296",
     b"9223372036854775807", b"18446744073709551616", b"'<U0'", b"'|O'", b"(1, 0)",
 )  # fmt: skip

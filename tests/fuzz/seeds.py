@@ -6,13 +6,16 @@ found a fault are kept beside them under the name of what they are; they stay.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import pickle
 import struct
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import soundfile
@@ -124,6 +127,15 @@ def extractor() -> IvectorExtractor:
     return IvectorExtractor(model, front_end=FrontEnd().as_dict())
 
 
+def nnet3_files() -> ModuleType:
+    path = CORPUS.parents[1] / "networks" / "nnet3_files.py"
+    spec = importlib.util.spec_from_file_location("nnet3_files", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["nnet3_files"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def seeds() -> dict[str, dict[str, bytes]]:
     """All of them, by reader and name."""
     found = extractor().to_model()
@@ -220,6 +232,24 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "vad": b"--vad-energy-threshold=5.5\n--vad-frames-context=2\n",
         "deltas": b"--delta-window=3 --delta-order=2",
         "cmvn": b"--norm-vars=false\n--center=true\n--cmn-window=300\n",
+    }
+    nets = {make.__name__: make() for make in nnet3_files().NETS}
+    kept["nnet3"] = {f"{name}-binary": net.binary for name, net in nets.items()}
+    kept["nnet3"]["plain-text"] = nets["plain_tdnn"].text
+    kept["nnet3"]["descriptors-text"] = nets["descriptors"].text
+    kept["nnet3-config"] = {
+        "output": b"# the embedding\noutput-node name=output input=tdnn6.affine\n",
+        "graph": nets["descriptors"].graph.encode(),
+    }
+    kept["frames"] = {
+        "plain": b"\0BFM \4\3\0\0\0\4\2\0\0\0" + bytes(24),
+        "text": b" [\n  1 2\n  3 4\n  5 6 ]\n",
+        **{
+            f"compressed{kind.decode()}": b"\0BCM%b " % kind
+            + struct.pack("<ffii", -1.0, 2.0, 3, 2)
+            + bytes(range(size))
+            for kind, size in ((b"", 22), (b"2", 12), (b"3", 6))
+        },
     }
     kept["transform"] = {
         "matrix": b"\0BFM \4\1\0\0\0\4\2\0\0\0" + struct.pack("<ff", 1.0, 2.0),

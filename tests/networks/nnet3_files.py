@@ -246,3 +246,211 @@ def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912
         return f["Scale"] * sum(np.split(x, f["InputDim"] // f["OutputDim"]))
     assert kind == "PermuteComponent"
     return np.array([x[column] for column in f["ColumnMap"]])
+
+
+class Builder(Net):
+    """Layers with random weights."""
+
+    def __init__(self, seed=0):
+        super().__init__(["input-node name=input dim=4"])
+        self.rng = np.random.default_rng(seed)
+
+    def normal(self, *shape):
+        return self.rng.standard_normal(shape).astype(np.float32)
+
+    def affine(self, name, source, n_in, n_out, kind="NaturalGradientAffineComponent"):
+        weights = self.normal(n_out, n_in) / np.float32(np.sqrt(n_in))
+        return self.add(
+            name, kind, source, LinearParams=weights, BiasParams=self.normal(n_out)
+        )
+
+    def tdnn(self, name, source, n_in, n_out, offsets, bias=True):
+        return self.add(
+            name,
+            "TdnnComponent",
+            source,
+            MaxChange=0.75,
+            LearningRate=0.001,
+            TimeOffsets=offsets,
+            LinearParams=self.normal(n_out, n_in * len(offsets)) / 2,
+            BiasParams=self.normal(n_out if bias else 0),
+            OrthonormalConstraint=-1.0,
+            UseNaturalGradient=True,
+            NumSamplesHistory=2000.0,
+            AlphaInOut=(4.0, 2.0),
+            RankInOut=(20, 80),
+        )
+
+    def relu(self, name, source, dim):
+        return self.add(name, "RectifiedLinearComponent", source, Dim=dim)
+
+    def batch_norm(self, name, source, dim, block=None):
+        block = block or dim
+        return self.add(
+            name,
+            "BatchNormComponent",
+            source,
+            Dim=dim,
+            BlockDim=block,
+            Epsilon=0.001,
+            TargetRms=1.0,
+            TestMode=False,
+            Count=100.0,
+            StatsMean=self.normal(block) / 4,
+            StatsVar=self.normal(block) ** 2 + np.float32(0.1),
+        )
+
+    def extraction(self, name, source, dim, step=1, period=1, squares=True):
+        return self.add(
+            name,
+            "StatisticsExtractionComponent",
+            source,
+            InputDim=dim,
+            InputPeriod=step,
+            OutputPeriod=period,
+            IncludeVarinance=squares,
+        )
+
+    def pooling(self, name, source, dim, left=0, right=60, step=1, counts=0, std=True):
+        return self.add(
+            name,
+            "StatisticsPoolingComponent",
+            source,
+            InputDim=dim,
+            InputPeriod=step,
+            LeftContext=left,
+            RightContext=right,
+            NumLogCountFeatures=counts,
+            OutputStddevs=std,
+            VarianceFloor=1e-10,
+        )
+
+    def output(self, source):
+        self.lines.append(f"output-node name=output input={source} objective=linear")
+        return self
+
+
+def spliced(name, *offsets):
+    parts = (f"Offset({name}, {k})" if k else name for k in offsets)
+    return f"Append({', '.join(parts)})"
+
+
+def plain_tdnn():
+    """Layers as in the recipes sre16 and voxceleb."""
+    net = Builder()
+    net.affine("tdnn1.affine", spliced("input", -2, -1, 0, 1, 2), 20, 6)
+    net.relu("tdnn1.relu", "tdnn1.affine", 6)
+    net.batch_norm("tdnn1.batchnorm", "tdnn1.relu", 6)
+    net.affine("tdnn2.affine", spliced("tdnn1.batchnorm", -3, 0, 3), 18, 5)
+    net.relu("tdnn2.relu", "tdnn2.affine", 5)
+    net.batch_norm("tdnn2.batchnorm", "tdnn2.relu", 5)
+    net.extraction("extract", "tdnn2.batchnorm", 5)
+    net.pooling("pool", "extract", 11)
+    net.affine("tdnn6.affine", "Round(pool, 1)", 10, 3)
+    return net.output("tdnn6.affine")
+
+
+def factored_tdnn():
+    """Layers as made by tdnnf-layer, with bypass, dropout and a fixed first layer."""
+    net = Builder(1)
+    net.affine("lda", spliced("input", -1, 0, 1), 12, 8, kind="FixedAffineComponent")
+    previous = net.batch_norm("first", "lda", 8, block=4)
+    for number, stride in ((2, 1), (3, 3), (4, 0)):
+        layer = f"tdnnf{number}"
+        back, forth = ([-stride, 0], [0, stride]) if stride else ([0], [0])
+        net.tdnn(f"{layer}.linear", previous, 8, 3, back, bias=False)
+        net.tdnn(f"{layer}.affine", f"{layer}.linear", 3, 8, forth)
+        net.relu(f"{layer}.relu", f"{layer}.affine", 8)
+        net.batch_norm(f"{layer}.batchnorm", f"{layer}.relu", 8)
+        net.add(
+            f"{layer}.dropout",
+            "GeneralDropoutComponent",
+            f"{layer}.batchnorm",
+            Dim=8,
+            BlockDim=8,
+            TimePeriod=0,
+            DropoutProportion=0.25,
+            Continuous=None,
+        )
+        total = f"Sum(Scale(0.66, {previous}), {layer}.dropout)"
+        kind = "NoOpComponent"
+        previous = net.add(f"{layer}.noop", kind, total, Dim=8, BackpropScale=1.0)
+    net.add(
+        "prefinal-l",
+        "LinearComponent",
+        previous,
+        LearningRate=0.001,
+        Params=net.normal(6, 8),
+        OrthonormalConstraint=-1.0,
+        UseNaturalGradient=True,
+        RankInOut=(3, 4),
+    )
+    net.extraction("extract", "prefinal-l", 6)
+    net.pooling("pool", "extract", 13, counts=2)
+    net.affine("embedding", "pool", 14, 5)
+    return net.output("embedding")
+
+
+def periods():
+    """Statistics of every third frame in periods of six, over a limited context."""
+    net = Builder(2)
+    net.extraction("extract", "input", 4, step=3, period=6)
+    net.pooling("pool", "extract", 9, left=12, right=18, step=6)
+    return net.output("Offset(Round(pool, 6), 7)")
+
+
+def means_only():
+    net = Builder(3)
+    net.extraction("extract", "input", 4, squares=False)
+    net.pooling("pool", "extract", 5, left=3, right=4, std=False, counts=1)
+    # Sliding statistics of many frames, and again their statistics.
+    net.extraction("again", "pool", 5)
+    net.pooling("all", "again", 11)
+    return net.output("all")
+
+
+def descriptors():
+    net = Builder(4)
+    net.optional_dim = 4
+    net.add("copy", "NoOpComponent", "Offset(input, 2)", Dim=4)
+    net.lines.append("dim-range-node name=some input-node=copy dim=2 dim-offset=1")
+    mixed = (
+        "Append(IfDefined(Offset(input, -3)), Sum(input, Const(0.5, 4)), some, "
+        "ReplaceIndex(input, t, 3), Offset(Append(copy, Scale(-2.5, input)), 1), "
+        "Round(input, 4))"
+    )
+    net.affine("mixed", mixed, 26, 5)
+    net.extraction("extract", "mixed", 5)
+    net.pooling("pool", "extract", 11)
+    return net.output("Append(pool, ReplaceIndex(mixed, t, 1))")
+
+
+def activations():
+    net = Builder(5)
+    each = {"Dim": 4}
+    net.add("sigmoid", "SigmoidComponent", "input", **each)
+    net.add("tanh", "TanhComponent", "input", **each)
+    net.add("softmax", "SoftmaxComponent", "input", **each)
+    net.add("log", "LogSoftmaxComponent", "input", **each)
+    net.add("half", "DropoutComponent", "input", **each, DropoutProportion=0.5)
+    scales, offsets = net.normal(2), net.normal(2)
+    net.add(
+        "blocks", "ScaleAndOffsetComponent", "input", Dim=4, Scales=scales,
+        Offsets=offsets, UseNaturalGradient=True, Rank=2,
+    )  # fmt: skip
+    net.add("fixed", "FixedScaleComponent", "input", Scales=net.normal(4))
+    net.add("permuted", "PermuteComponent", "input", ColumnMap=[2, 0, 3, 1])
+    net.add("sum", "SumBlockComponent", "input", InputDim=4, OutputDim=2, Scale=0.5)
+    net.add(
+        "block", "BlockAffineComponent", "input", NumBlocks=2,
+        LinearParams=net.normal(6, 2), BiasParams=net.normal(6),
+    )  # fmt: skip
+    net.add(
+        "renorm", "NormalizeComponent", "input", InputDim=4, BlockDim=2,
+        TargetRms=0.5, AddLogStddev=True,
+    )  # fmt: skip
+    names = [line.split()[1][5:] for line in net.lines[1:]]
+    return net.output(f"Append({', '.join(names)})")
+
+
+NETS = [plain_tdnn, factored_tdnn, periods, means_only, descriptors, activations]
