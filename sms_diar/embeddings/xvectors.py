@@ -52,12 +52,6 @@ class XvectorExtractor(FrameExtractor):
         if self.chunk_size != -1:
             check_count(_OWNER, "chunk_size", self.chunk_size)
         check_count(_OWNER, "min_chunk_size", self.min_chunk_size)
-        name, least = "min_chunk_size", self.min_chunk_size
-        if not self.pad_input and self.chunk_size != -1:
-            least = min(least, self.chunk_size)
-        if not self.network.accepts(least):
-            problem = f"must be more than the context of the network, got {least}"
-            raise InvalidParameterError(problem, owner=_OWNER, parameter=name)
 
     @property
     def dim(self) -> int:
@@ -79,24 +73,39 @@ class XvectorExtractor(FrameExtractor):
     def prepare(self) -> None:
         """Do nothing; the network has no values to prepare."""
 
+    def accepts(self, n_frames: int) -> bool:
+        """Return true if a segment of this length has chunks that are long enough."""
+        chunks = self._chunks(n_frames)
+        return bool(chunks) and all(
+            self.network.accepts(max(len(chunk), self.min_chunk_size))
+            for chunk in (chunks[0], chunks[-1])
+        )
+
     def extract(self, frames: AnyArray) -> npt.NDArray[np.float32]:
         """Extract the x-vector, shape (dim,), of frames of shape (n, frame_dim)."""
-        size = len(frames) if self.chunk_size == -1 else self.chunk_size
-        total, n_used = np.zeros(self.dim), 0
-        for start in range(0, len(frames), max(size, 1)):
-            chunk = frames[start : start + size]
-            missing = self.min_chunk_size - len(chunk)
-            if missing > 0 and not self.pad_input:
-                continue
-            n_used += len(chunk)
-            left = max(missing, 0) // 2
-            sides = (left, max(missing, 0) - left)
-            padded = np.pad(chunk, (sides, (0, 0)), mode="edge")
-            total += len(chunk) * self.network.output(padded).astype(np.float64)
-        if not n_used:
-            problem = f"must be at least {self.min_chunk_size}, got {len(frames)}"
+        if not self.accepts(len(frames)):
+            problem = f"must be enough for the network, got {len(frames)}"
             raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
+        total, n_used = np.zeros(self.dim), 0
+        for chunk in self._chunks(len(frames)):
+            missing = max(self.min_chunk_size - len(chunk), 0)
+            sides = (missing // 2, missing - missing // 2)
+            rows = np.pad(
+                frames[chunk.start : chunk.stop], (sides, (0, 0)), mode="edge"
+            )
+            total += len(chunk) * self.network.output(rows).astype(np.float64)
+            n_used += len(chunk)
         return (total / n_used).astype(np.float32)
+
+    def _chunks(self, n_frames: int) -> list[range]:
+        """Return the frames of each chunk."""
+        size = n_frames if self.chunk_size == -1 else self.chunk_size
+        shortest = 1 if self.pad_input else self.min_chunk_size
+        chunks = (
+            range(start, min(start + size, n_frames))
+            for start in range(0, n_frames, max(size, 1))
+        )
+        return [chunk for chunk in chunks if len(chunk) >= shortest]
 
     def solve(self, batch: Batch) -> tuple[tuple[str, ...], FloatArray]:
         """Return ids and x-vectors of a few segments."""

@@ -119,7 +119,7 @@ class Nnet3Network:
             raise InvalidParameterError(
                 problem, owner=str(self._model.path), parameter="frames"
             )
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             rows = np.ascontiguousarray(frames, np.float32)
             values = self._values(rows, self._plan(len(frames)))
         if not np.isfinite(values).all():

@@ -248,8 +248,7 @@ class _Fields:
         is_valid = value.ndim == ndim and 0 < max(value.shape) <= LARGEST_LAYER
         kind = "a vector" if ndim == 1 else "a matrix"
         self.require(is_valid, f"needs {kind} in <{name}>, got {value.shape} numbers")
-        with np.errstate(over="ignore"):
-            single = np.ascontiguousarray(value, np.float32)
+        single = np.ascontiguousarray(value, np.float32)
         self.require(np.isfinite(single).all(), f"has NaN or infinity in <{name}>")
         return single
 
@@ -438,7 +437,9 @@ def make_layer(component: Component, *, before: Component | None = None) -> Laye
     owner = f"component {component.name!r} ({component.type})"
     if component.type not in _LAYERS:
         raise ValueError(f"{owner} is not supported in x-vector networks")
-    return _LAYERS[component.type](_Fields(component, owner, _gain(component, before)))
+    fields = _Fields(component, owner, _gain(component, before))
+    with np.errstate(all="ignore"):  # an output that is not finite is refused
+        return _LAYERS[component.type](fields)
 
 
 def _gain(component: Component, before: Component | None) -> float:

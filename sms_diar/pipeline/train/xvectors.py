@@ -210,9 +210,8 @@ def extract_xvectors(
             if windows is not None:
                 parts = _cut(name, frames, data, windows, settings, times)
             for part, rows in parts.items():
-                shortest = 1 if extractor.pad_input else extractor.min_chunk_size
-                if len(rows) < shortest:
-                    text = f"has {len(rows)} frames; the minimum is {shortest}"
+                if not extractor.accepts(len(rows)):
+                    text = f"{len(rows)} frames are too few for the network"
                     yield Problem(text, segment=part)
                 elif cmvn == "window":
                     yield part, kaldi_cmvn(rows, KaldiCmvn())
