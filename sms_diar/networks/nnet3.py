@@ -7,8 +7,8 @@ extraction and statistics pooling use whichever inputs exist, and the operation
 IfDefined replaces missing values by zero. Near the edges, layers with context therefore
 have fewer frames, and statistics are taken over the remaining ones.
 
-Two passes over the graph find the times of all nodes (`_Plan`), which depend only on
-the number of frames. A third one computes values, with a matrix product per layer.
+Three passes over the graph find the times of all nodes (`_Plan`), which depend only on
+the number of frames. A fourth one computes values, with a matrix product per layer.
 """
 
 from __future__ import annotations
@@ -110,26 +110,19 @@ class Nnet3Network:
         """
         if frames.ndim != 2 or frames.shape[1] != self.frame_dim:
             shape = " x ".join(map(str, frames.shape))
-            problem = f"must have {self.frame_dim} dimensions, got the shape {shape}"
-            raise InvalidParameterError(
-                problem, owner=str(self._model.path), parameter="frames"
-            )
+            self._refuse(f"must have {self.frame_dim} dimensions, got {shape} numbers")
         if not self.accepts(len(frames)):
-            problem = f"must be more than the context of the network, got {len(frames)}"
-            raise InvalidParameterError(
-                problem, owner=str(self._model.path), parameter="frames"
-            )
+            self._refuse(f"must exceed the context of the network, got {len(frames)}")
         with np.errstate(all="ignore"):
             rows = np.ascontiguousarray(frames, np.float32)
             values = self._values(rows, self._plan(len(frames)))
         if not np.isfinite(values).all():
-            problem = "give an output that is not finite"
-            raise InvalidParameterError(
-                problem, owner=str(self._model.path), parameter="frames"
-            )
+            self._refuse("give an output that is not finite")
         return values
 
-    # Construction.
+    def _refuse(self, problem: str) -> NoReturn:
+        owner = str(self._model.path)
+        raise InvalidParameterError(problem, owner=owner, parameter="frames")
 
     def _order(self) -> list[str]:
         """Return the nodes that the output depends on, each after its inputs."""
@@ -218,9 +211,9 @@ class Nnet3Network:
             self._fail(owner, f"{term.op} of {dims[0]} and {dims[-1]} dimensions")
         return dims[0]
 
-    # Times.
-
     def _new_plan(self, n_frames: int) -> _Plan:
+        """Find the times of all nodes."""
+        # Forwards: times at which values can exist.
         read_spans: dict[str, Span] = {}
         spans: dict[str, Span] = {}
         for node in self._nodes:
@@ -231,6 +224,7 @@ class Nnet3Network:
             layer = self._layers.get(node.name)
             spans[node.name] = read if layer is None else layer.span(read)
 
+        # Backwards: times that are needed.
         most = LARGEST_LAYER * max(n_frames, _LEAST_FRAMES)
         wanted = {node.name: np.empty(0, np.int64) for node in self._nodes}
         wanted[_OUTPUT] = np.zeros(1, np.int64)
@@ -249,6 +243,7 @@ class Nnet3Network:
             for term in node.terms:
                 _request(term, needed, wanted)
 
+        # Forwards: those of them that exist.
         outputs: dict[str, Times] = {}
         for node in self._nodes:
             exist = np.ones(len(inputs[node.name]), bool)
@@ -261,8 +256,6 @@ class Nnet3Network:
                 times = wanted[node.name]
                 outputs[node.name] = times[layer.exists(times, inputs[node.name])]
         return _Plan(inputs, outputs)
-
-    # Values.
 
     def _values(self, frames: Rows, plan: _Plan) -> Rows:
         values: dict[str, Rows] = {}

@@ -328,11 +328,6 @@ def _scale_and_offset(f: _Fields) -> Layer:
     return f.scaling(np.where(scales < 0, -floored, floored), f.array("Offsets"))
 
 
-def _fixed_scale(f: _Fields) -> Layer:
-    scales = f.array("Scales")
-    return f.scaling(scales, np.zeros_like(scales))
-
-
 def _normalize(f: _Fields) -> Layer:
     dim = f.whole("InputDim", f.whole("Dim", 1))
     block, rms = f.whole("BlockDim", dim), f.real("TargetRms", 1.0)
@@ -421,7 +416,6 @@ _LAYERS: dict[str, Callable[[_Fields], Layer]] = {
     "BatchNormComponent": _batch_norm,
     "NormalizeComponent": _normalize,
     "ScaleAndOffsetComponent": _scale_and_offset,
-    "FixedScaleComponent": _fixed_scale,
     "SumBlockComponent": _sum_block,
     "PermuteComponent": _permute,
     "StatisticsExtractionComponent": _extraction,

@@ -210,7 +210,7 @@ def test_a_network_that_ends_at_the_embedding_needs_no_other_file(folder, tmp_pa
 
 def test_segments_that_are_too_short_are_reported(calls, folder, run_cli, tmp_path):
     output = tmp_path / "x.ark"
-    options = ("--min-chunk-size", 150, "--no-pad-input", "--no-vad", "--json")
+    options = ("--min-chunk-size", 150, "--no-pad-input", "--vad", "none", "--json")
     result = run_cli(
         "embed", calls, "--kaldi", folder, "-o", output, "--workers", 1, *options
     )
@@ -255,6 +255,23 @@ def test_cepstra_of_another_dimension_are_refused(calls, folder, run_cli, tmp_pa
     )  # fmt: skip
     assert result.returncode == 1
     assert "13 dimensions" in result.stderr
+
+
+def test_windows_need_the_times_of_segments(folder, run_cli, tmp_path):
+    frames = {name: np.ones((200, 13), "f4") * np.arange(13) for name in "ab"}
+    kaldiio.save_ark(f"{tmp_path}/feats.ark", frames, scp=f"{tmp_path}/feats.scp")
+    output = tmp_path / "x.ark"
+    arguments = ("embed", tmp_path, "--kaldi", folder, "--feats", "--window", 1.5)
+    result = run_cli(*arguments, "-o", output)
+    assert result.returncode == 1
+    assert "segments: no such file" in result.stderr
+    (tmp_path / "segments").write_text("a call 10.0 12.0\n")
+    result = run_cli(*arguments, "-o", output)
+    assert result.returncode == 3
+    assert "'b' is not in the table segments" in result.stderr
+    assert (tmp_path / "x.segments").read_text() == (
+        "a-00000000-00000150 call 10.0 11.5\na-00000075-00000200 call 10.75 12.0\n"
+    )
 
 
 def test_stored_frames_that_do_not_match_are_reported(folder, run_cli, tmp_path):

@@ -240,8 +240,6 @@ def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912
         return np.hstack([*parts, np.log(rms)] if f["AddLogStddev"] else parts).ravel()
     if kind == "ScaleAndOffsetComponent":
         return (x.reshape(-1, len(f["Scales"])) * f["Scales"] + f["Offsets"]).ravel()
-    if kind == "FixedScaleComponent":
-        return x * f["Scales"]
     if kind == "SumBlockComponent":
         return f["Scale"] * sum(np.split(x, f["InputDim"] // f["OutputDim"]))
     assert kind == "PermuteComponent"
@@ -438,7 +436,6 @@ def activations():
         "blocks", "ScaleAndOffsetComponent", "input", Dim=4, Scales=scales,
         Offsets=offsets, UseNaturalGradient=True, Rank=2,
     )  # fmt: skip
-    net.add("fixed", "FixedScaleComponent", "input", Scales=net.normal(4))
     net.add("permuted", "PermuteComponent", "input", ColumnMap=[2, 0, 3, 1])
     net.add("sum", "SumBlockComponent", "input", InputDim=4, OutputDim=2, Scale=0.5)
     net.add(

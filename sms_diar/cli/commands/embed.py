@@ -20,6 +20,9 @@ _FILES = "Files that are elsewhere"
 _NETWORK = "Network and frames"
 _WINDOWS = "Windows"
 
+Detector = StrEnum("Detector", ["ENERGY", "NONE"])
+"""Speech detectors of Kaldi's recipes."""
+
 CmvnScope = StrEnum("CmvnScope", ["SEGMENT", "WINDOW", "NONE"])
 """Scopes of `sms_diar.pipeline.train.xvectors.CMVN_SCOPES`, without its import."""
 
@@ -98,12 +101,12 @@ def embed(
         ),
     ] = False,
     vad: Annotated[
-        bool,
+        Detector,
         Option(
-            help="Use only frames with speech; windows always use all frames.",
+            help="Speech detector; windows always use all frames.",
             rich_help_panel=_NETWORK,
         ),
-    ] = True,
+    ] = Detector.ENERGY,
     cmvn: Annotated[
         CmvnScope,
         Option(
@@ -166,7 +169,8 @@ def embed(
     times = None if window is None else output.with_suffix(".segments")
     check_outputs(*embedding_files(output), times, inputs=(directory, kaldi, *others))
     data, files = DataDir(directory), XvectorFiles(kaldi, *others)
-    front_end = files.front_end(vad=vad and window is None, stored=feats)
+    detects = vad is Detector.ENERGY and window is None
+    front_end = files.front_end(vad=detects, stored=feats)
     extractor = files.read(
         front_end,
         output_node=output_node,

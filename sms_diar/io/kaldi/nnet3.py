@@ -23,7 +23,6 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import NoReturn, TypeAlias
 
 import numpy as np
@@ -138,7 +137,7 @@ class Nnet3:
         with open_source(path) as source:
             lines = source.rest().decode("utf-8", "replace").split("\n")
         nodes = _read_nodes(path, enumerate(lines, start=1))
-        return replace(self, nodes=MappingProxyType({**self.nodes, **nodes}))
+        return replace(self, nodes={**self.nodes, **nodes})
 
     def with_output(self, name: str) -> Nnet3:
         """Return the network with a node or a descriptor as its output."""
@@ -149,7 +148,7 @@ class Nnet3:
                 str(error), owner="Nnet3.with_output", parameter="name"
             ) from None
         node = Node("output", "output", terms)
-        return replace(self, nodes=MappingProxyType({**self.nodes, "output": node}))
+        return replace(self, nodes={**self.nodes, "output": node})
 
 
 def read_nnet3(source: Readable) -> Nnet3:
@@ -187,19 +186,18 @@ class _Reader:
         if start != "<Nnet3>":
             self._fail(f"not a Kaldi nnet3 network: expected <Nnet3>, got {start!r}")
         nodes = _read_nodes(self._source.name, self._config_lines(start))
-        count = self._counted()
-        users = {node.component: name for name, node in nodes.items()}
+        self._expect("<NumComponents>", "the components")
+        count = int(self._scalar("i", "the number of components"))
+        node_of = {node.component: name for name, node in nodes.items()}
         components: dict[str, Component] = {}
         for number in range(1, count + 1):
             self._expect("<ComponentName>", f"component {number} of {count}")
             name = self._word(f"the name of component {number}")
             if name in components:
                 self._fail(f"component {name!r} occurs a second time")
-            components[name] = self._component(name, users.get(name))
+            components[name] = self._component(name, node_of.get(name))
         self._expect("</Nnet3>", "the end of the network")
-        self._source.skip(BLANK)
-        frozen = MappingProxyType(components)
-        return Nnet3(self._source.name, MappingProxyType(nodes), frozen)
+        return Nnet3(self._source.name, nodes, components)
 
     def _config_lines(self, start: str) -> list[tuple[int | None, str]]:
         """Read the lines up to the first blank one."""
@@ -219,19 +217,12 @@ class _Reader:
             if text:
                 lines.append((line, text))
 
-    def _counted(self) -> int:
-        self._expect("<NumComponents>", "the components")
-        count = self._scalar("i", "the number of components")
-        if count < 0:
-            self._fail(f"has {count} components; {_DAMAGED}")
-        return int(count)
-
-    def _component(self, name: str, user: str | None) -> Component:
+    def _component(self, name: str, node: str | None) -> Component:
         opening = self._word(f"the type of component {name!r}")
         kind = opening[1:-1]
         owner = f"component {name!r} ({kind})"
-        if user is not None:
-            owner += f" of node {user!r}"
+        if node is not None:
+            owner += f" of node {node!r}"
         if not re.fullmatch(r"<\w+>", opening):
             self._fail(f"component {name!r}: expected its type, got {opening!r}")
         fields: dict[str, Value] = {}
@@ -239,7 +230,7 @@ class _Reader:
             word = self._word(owner)
             # Old versions of Kaldi close some components with the opening token.
             if word in (f"</{kind}>", opening):
-                return Component(name, kind, MappingProxyType(fields))
+                return Component(name, kind, fields)
             field = word[1:-1]
             if word != f"<{field}>" or field not in _FIELDS:
                 self._fail(

@@ -208,6 +208,10 @@ def extract_xvectors(
         for name, frames in counted(whole, advance):
             parts = {name: frames}
             if windows is not None:
+                if name not in data.segments:
+                    text = f"{name!r} is not in the table segments"
+                    yield Problem(text, segment=name)
+                    continue
                 parts = _cut(name, frames, data, windows, settings, times)
             for part, rows in parts.items():
                 if not extractor.accepts(len(rows)):
