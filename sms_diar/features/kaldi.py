@@ -100,59 +100,44 @@ class KaldiMfcc:
     def __post_init__(self) -> None:
         owner = "KaldiMfcc"
         for name in ("sample_frequency", "frame_length", "frame_shift"):
-            if check_positive(owner, name, getattr(self, name)) > LARGEST_RATE:
-                problem = f"must be <= {LARGEST_RATE}, got {getattr(self, name)!r}"
-                raise InvalidParameterError(problem, owner=owner, parameter=name)
+            value = check_positive(owner, name, getattr(self, name))
+            self._demand(name, f"<= {LARGEST_RATE}", holds=value <= LARGEST_RATE)
         for name in ("dither", "low_freq", "energy_floor", "cepstral_lifter"):
             check_not_negative(owner, name, getattr(self, name))
-        for name in ("blackman_coeff", "high_freq"):
+        for name in ("blackman_coeff", "high_freq", "preemphasis_coefficient"):
             check_real(owner, name, getattr(self, name))
         check_choice(owner, "window_type", self.window_type, WINDOWS)
         check_count(
             owner, "num_mel_bins", self.num_mel_bins, least=3, most=MOST_FILTERS
         )
         check_count(owner, "num_ceps", self.num_ceps, most=self.num_mel_bins)
-        for name, (is_valid, rule) in self._rules().items():
-            if not is_valid:
-                problem = f"must be {rule}, got {getattr(self, name)!r}"
-                raise InvalidParameterError(problem, owner=owner, parameter=name)
+        length, nyquist = self.samples_per_frame, self.sample_frequency / 2
+        is_whole = self.sample_frequency == int(self.sample_frequency)
+        self._demand("sample_frequency", "a whole number", holds=is_whole)
+        is_even = 2 <= length <= self.n_fft <= LONGEST_FFT and self.n_fft % 2 == 0
+        rule = f"an even number of samples from 2 to {LONGEST_FFT}"
+        self._demand("frame_length", rule, holds=is_even)
+        rule = f"from one sample to a frame of {self.frame_length:g} ms"
+        is_step = 1 <= self.samples_per_shift <= length
+        self._demand("frame_shift", rule, holds=is_step)
+        is_share = 0.0 <= self.preemphasis_coefficient <= 1.0
+        self._demand("preemphasis_coefficient", "from 0 to 1", holds=is_share)
+        rule = f"above the low-freq of {self.low_freq:g} Hz and at most {nyquist:g} Hz"
+        is_above = self.low_freq < self._top <= nyquist
+        rule += "; zero and below count from there"
+        self._demand("high_freq", rule, holds=is_above)
+        self._demand("htk_compat", "false", holds=not self.htk_compat)
+        self._demand("vtln_warp", "1, without warping", holds=self.vtln_warp == 1.0)
         corners, lines = mel_corners(*self._band), mel_lines(self.rate, self.n_fft)
         first = np.searchsorted(lines, corners[:-2], side="right")
-        if (first >= np.searchsorted(lines, corners[2:], side="left")).any():
-            problem = (
-                f"must be small enough for each filter to contain a line of the "
-                f"spectrum, got {self.num_mel_bins}"
-            )
-            raise InvalidParameterError(problem, owner=owner, parameter="num_mel_bins")
+        is_filled = (first < np.searchsorted(lines, corners[2:], side="left")).all()
+        rule = "small enough for each filter to contain a line of the spectrum"
+        self._demand("num_mel_bins", rule, holds=bool(is_filled))
 
-    def _rules(self) -> dict[str, tuple[bool, str]]:
-        nyquist = self.sample_frequency / 2
-        return {
-            "sample_frequency": (
-                self.sample_frequency == int(self.sample_frequency),
-                "a whole number",
-            ),
-            "frame_length": (
-                2 <= self.samples_per_frame <= self.n_fft <= LONGEST_FFT
-                and self.n_fft % 2 == 0,
-                f"an even number of samples from 2 to {LONGEST_FFT}",
-            ),
-            "frame_shift": (
-                1 <= self.samples_per_shift <= self.samples_per_frame,
-                f"from one sample to a frame of {self.frame_length:g} ms",
-            ),
-            "preemphasis_coefficient": (
-                0.0 <= self.preemphasis_coefficient <= 1.0,
-                "from 0 to 1",
-            ),
-            "high_freq": (
-                self.low_freq < self._top <= nyquist,
-                f"above the low-freq of {self.low_freq:g} Hz and at most "
-                f"{nyquist:g} Hz; zero and below count from there",
-            ),
-            "htk_compat": (not self.htk_compat, "false"),
-            "vtln_warp": (self.vtln_warp == 1.0, "1, without warping"),
-        }
+    def _demand(self, name: str, rule: str, *, holds: bool) -> None:
+        if not holds:
+            problem = f"must be {rule}, got {getattr(self, name)!r}"
+            raise InvalidParameterError(problem, owner="KaldiMfcc", parameter=name)
 
     @classmethod
     def read(cls, path: str | Path) -> KaldiMfcc:

@@ -49,6 +49,56 @@ def with_projection(extractor, scale):
     )
 
 
+def slow_posterior(selection, logs, n_selected, min_post):
+    """Return the posteriors of the components that Kaldi keeps for one frame.
+
+    `selection` and `logs` are the log-densities, shape (c,), under the mixtures with
+    diagonal and full covariances.
+    """
+    best = np.argsort(selection)[::-1][:n_selected]
+    shares = np.exp(logs[best]) / np.exp(logs[best]).sum()
+    kept = {int(c): share for c, share in zip(best, shares, strict=True)}
+    kept = {c: share for c, share in kept.items() if share >= min_post}
+    if not kept:
+        return {int(best[np.argmax(shares)]): 1.0}
+    return {c: share / sum(kept.values()) for c, share in kept.items()}
+
+
+def slow_ivector(counts, sums, matrices, precisions, offset, projection=None):
+    """Return the i-vector of one segment as Kaldi's ``ivector-extract`` writes it.
+
+    `counts` (c,) and `sums` (c, d) are not centred, and x has its prior at
+    ``(offset, 0, ..., 0)``. With a `projection` (c, r), the weights are
+    ``softmax(projection @ x)``, whose log-likelihood is expanded at the current x.
+    """
+    rank = matrices.shape[2]
+    linear = offset * np.eye(rank)[0]
+    quadratic = np.eye(rank)
+    for count, total, M, P in zip(counts, sums, matrices, precisions, strict=True):
+        linear += M.T @ P @ total
+        quadratic += count * M.T @ P @ M
+    x = solve_floored(quadratic, linear)
+    prior = offset * np.eye(rank)[0]
+    if projection is None:
+        return x - prior
+    for _ in range(4):
+        this_linear, this_quadratic = linear.copy(), quadratic.copy()
+        weights = np.exp(projection @ x) / np.exp(projection @ x).sum()
+        for count, w, weight in zip(counts, projection, weights, strict=True):
+            expected = counts.sum() * weight
+            this_linear += (count - expected + max(count, expected) * (w @ x)) * w
+            this_quadratic += max(count, expected) * np.outer(w, w)
+        previous, x = x, solve_floored(this_quadratic, this_linear)
+        if np.sqrt(((x - previous) ** 2).sum()) < 0.1:
+            break
+    return x - prior
+
+
+def solve_floored(quadratic, linear):
+    values, vectors = np.linalg.eigh(quadratic)
+    return vectors @ ((vectors.T @ linear) / np.maximum(values, 1.0))
+
+
 def log_densities(frames, mixture):
     """Log-densities of frames under a mixture, shape (n, c)."""
     parts = (mixture.weights, mixture.means, mixture.covariances)
@@ -62,13 +112,13 @@ def slow(extractor, frames):
     selections = log_densities(frames, extractor.selector or extractor.ubm.diagonal())
     logs = log_densities(frames, extractor.ubm)
     for x, selection, log in zip(frames, selections, logs, strict=True):
-        posteriors = reference.kaldi_posterior(
+        posteriors = slow_posterior(
             selection, log, extractor.num_gselect, extractor.min_post
         )
         for c, share in posteriors.items():
             counts[c] += extractor.posterior_scale * share
             sums[c] += extractor.posterior_scale * share * x.astype(np.float64)
-    vector = reference.kaldi_ivector(
+    vector = slow_ivector(
         counts,
         sums,
         stored.matrices,

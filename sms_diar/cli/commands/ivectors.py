@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -20,13 +20,26 @@ from sms_diar.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
+    from sms_diar.embeddings.extractor import FrameExtractor
+    from sms_diar.features.front_end import FrontEnd
+    from sms_diar.features.kaldi import KaldiFrontEnd
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.pipeline.train.extraction import Speech
+    from sms_diar.pipeline.train.kaldi import KaldiFiles
     from sms_diar.types import Problem
 
 app = typer.Typer(
     name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
 )
 
-_KALDI = "Extractors of Kaldi"
+
+def _kaldi_option(help: str, **more: Any) -> Any:
+    return Option(help=help, rich_help_panel="Extractors of Kaldi", **more)
+
+
+def _elsewhere(name: str) -> Any:
+    return _kaldi_option(f"{name}, if it is elsewhere.")
+
 
 Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
 """Covariance types of the background model."""
@@ -188,52 +201,35 @@ def extract(
             help="Model from 'sms-diar ivectors train'.", show_default="embedded model"
         ),
     ] = None,
+    windows: Annotated[
+        Path | None,
+        Option(
+            metavar="SEGMENTS",
+            help="Cut segments into windows of 1.5 s every 0.75 s, as Kaldi's "
+            "diarization recipe, and write their times to this segments file.",
+        ),
+    ] = None,
     kaldi: Annotated[
         Path | None,
-        Option(
-            metavar="DIR",
-            help="Extractor trained in Kaldi: a folder with final.ie, final.ubm, "
+        _kaldi_option(
+            "Extractor trained in Kaldi: a folder with final.ie, final.ubm, "
             "final.dubm, delta_opts, mfcc.conf and vad.conf (or conf/mfcc.conf, ...).",
-            rich_help_panel=_KALDI,
+            metavar="DIR",
         ),
     ] = None,
-    extractor: Annotated[
-        Path | None,
-        Option(help="Other path of final.ie.", rich_help_panel=_KALDI),
-    ] = None,
-    ubm: Annotated[
-        Path | None,
-        Option(help="Other path of final.ubm.", rich_help_panel=_KALDI),
-    ] = None,
-    dubm: Annotated[
-        Path | None,
-        Option(help="Other path of final.dubm.", rich_help_panel=_KALDI),
-    ] = None,
-    delta_opts: Annotated[
-        Path | None,
-        Option(help="Other path of delta_opts.", rich_help_panel=_KALDI),
-    ] = None,
-    mfcc_config: Annotated[
-        Path | None,
-        Option(help="Other path of mfcc.conf.", rich_help_panel=_KALDI),
-    ] = None,
-    vad_config: Annotated[
-        Path | None,
-        Option(help="Other path of vad.conf.", rich_help_panel=_KALDI),
-    ] = None,
+    extractor: Annotated[Path | None, _elsewhere("final.ie")] = None,
+    ubm: Annotated[Path | None, _elsewhere("final.ubm")] = None,
+    dubm: Annotated[Path | None, _elsewhere("final.dubm")] = None,
+    delta_opts: Annotated[Path | None, _elsewhere("delta_opts")] = None,
+    mfcc_config: Annotated[Path | None, _elsewhere("mfcc.conf")] = None,
+    vad_config: Annotated[Path | None, _elsewhere("vad.conf")] = None,
     num_gselect: Annotated[
-        int,
-        Option(
-            min=1, help="Gaussians selected for each frame.", rich_help_panel=_KALDI
-        ),
+        int, _kaldi_option("Number of Gaussians selected for each frame.", min=1)
     ] = 20,
     min_post: Annotated[
-        float,
-        Option(help="Smaller posteriors are dropped.", rich_help_panel=_KALDI),
+        float, _kaldi_option("Smaller posteriors are dropped.")
     ] = 0.025,
-    posterior_scale: Annotated[
-        float, Option(help="Factor of the posteriors.", rich_help_panel=_KALDI)
-    ] = 1.0,
+    posterior_scale: Annotated[float, _kaldi_option("Factor of posteriors.")] = 1.0,
     vad: Annotated[
         recordings.VadMethod | None,
         Option(help="Speech detector.", show_default="from the model"),
@@ -263,53 +259,48 @@ def extract(
 
     progress = TerminalProgress()
     with progress.stage("loading"):
-        from sms_diar.embeddings.extractor import FrameExtractor
-        from sms_diar.features.front_end import FrontEnd
-        from sms_diar.features.kaldi import KaldiFrontEnd
         from sms_diar.io.embeddings.files import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.kaldi.tables import write_segments
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
         from sms_diar.pipeline.train.kaldi import KaldiFiles
-        from sms_diar.pipeline.train.models import (
-            read_ivector_model,
-            require_model_path,
-        )
+        from sms_diar.timeline.windows import windows_of_regions
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
         raise BadParameter(problem, param_hint="-o")
     others = (extractor, ubm, dubm, delta_opts, mfcc_config, vad_config)
-    check_outputs(*embedding_files(output), inputs=(directory, model, kaldi, *others))
+    inputs = (directory, model, kaldi, *others)
+    check_outputs(*embedding_files(output), windows, inputs=inputs)
+    data = DataDir(directory)
     speech: Speech[FrontEnd] | Speech[KaldiFrontEnd]
     chosen: FrameExtractor
     if kaldi is None:
         if any(others):
-            raise BadParameter("needs --kaldi DIR", param_hint=_given(*others))
-        path = require_model_path() if model is None else model
-        trained = read_ivector_model(path)
-        front_end = recordings.changed_front_end(trained.front_end, vad=vad, cmvn=cmvn)
-        speech, chosen = Speech(DataDir(directory), front_end), trained.extractor
+            problem = "is required for the paths of files of Kaldi"
+            raise BadParameter(problem, param_hint="--kaldi")
+        path, speech, chosen = _trained(model, data, vad, cmvn)
     else:
-        _check_kaldi(model, vad, cmvn)
+        if model is not None:
+            raise BadParameter("cannot be used with --kaldi", param_hint="--model")
         path, files = kaldi, KaldiFiles(kaldi, *others)
-        kaldi_front_end = files.front_end(
-            vad=vad is not recordings.VadMethod.NONE,
-            cmvn=cmvn is not recordings.CmvnMethod.NONE,
-        )
-        speech = Speech(DataDir(directory), kaldi_front_end)
+        kaldi_front_end = _kaldi_front_end(files, vad, cmvn)
+        speech = Speech(data, kaldi_front_end)
         chosen = files.read(
             kaldi_front_end,
             num_gselect=num_gselect,
             min_post=min_post,
             posterior_scale=posterior_scale,
         )
+    times = None if windows is None else windows_of_regions(data.segments.values())
     problems: list[Problem] = []
     try:
         with recordings.on_scheduler(scheduler):
             vectors = extract_ivectors(
                 speech,
                 chosen,
+                segments=times,
                 channel=channel,
                 allow_commands=allow_commands,
                 workers=workers,
@@ -319,6 +310,8 @@ def extract(
     finally:
         note_problems(context, problems)
     write_embeddings(output, vectors)
+    if windows is not None and times is not None:
+        write_segments(windows, {name: times[name] for name in vectors.ids})
     if as_json:
         record = {
             "output": str(output),
@@ -334,27 +327,34 @@ def extract(
     raise typer.Exit(exit_code(problems))
 
 
-def _given(*paths: Path | None) -> str:
-    """Name the first option for a file of Kaldi that was used."""
-    names = ("extractor", "ubm", "dubm", "delta-opts", "mfcc-config", "vad-config")
-    return next(
-        f"--{name}" for name, path in zip(names, paths, strict=True) if path is not None
-    )
-
-
-def _check_kaldi(
+def _trained(
     model: Path | None,
+    data: DataDir,
     vad: recordings.VadMethod | None,
     cmvn: recordings.CmvnMethod | None,
-) -> None:
-    if model is not None:
-        raise BadParameter("cannot be used with --kaldi", param_hint="--model")
-    if vad is recordings.VadMethod.NEURAL:
+) -> tuple[Path, Speech[FrontEnd], FrameExtractor]:
+    from sms_diar.pipeline.train.extraction import Speech
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
+
+    path = require_model_path() if model is None else model
+    trained = read_ivector_model(path)
+    front_end = recordings.changed_front_end(trained.front_end, vad=vad, cmvn=cmvn)
+    return path, Speech(data, front_end), trained.extractor
+
+
+def _kaldi_front_end(
+    files: KaldiFiles,
+    vad: recordings.VadMethod | None,
+    cmvn: recordings.CmvnMethod | None,
+) -> KaldiFrontEnd:
+    detectors, scopes = recordings.VadMethod, recordings.CmvnMethod
+    if vad is detectors.NEURAL:
         problem = f"must be energy or none with --kaldi, got {vad.value}"
         raise BadParameter(problem, param_hint="--vad")
-    if cmvn not in (None, recordings.CmvnMethod.SLIDING, recordings.CmvnMethod.NONE):
+    if cmvn not in (None, scopes.SLIDING, scopes.NONE):
         problem = f"must be sliding or none with --kaldi, got {cmvn.value}"
         raise BadParameter(problem, param_hint="--cmvn")
+    return files.front_end(vad=vad is not detectors.NONE, cmvn=cmvn is not scopes.NONE)
 
 
 @app.command()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +32,7 @@ from sms_diar.io.kaldi.ark import (
 )
 from sms_diar.types import AnyArray, FloatArray
 
-_DAMAGED = "the file is truncated or damaged"
+_MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +55,13 @@ class KaldiMixture:
 
     def __post_init__(self) -> None:
         c, d = self.linear.shape if self.linear.ndim == 2 else (0, 0)
-        shapes = ((c, d), (c, d, d))
-        if c * d < 1 or self.weights.shape != (c,):
-            problem = (
-                f"weights and means must be of shapes (c,) and (c, d), got "
-                f"{self.weights.shape} and {self.linear.shape}"
-            )
-            raise InvalidParameterError(problem, owner="KaldiMixture")
-        if self.precisions.shape not in shapes:
-            problem = f"must be of shape {shapes[0]} or {shapes[1]}, got "
-            problem += f"{self.precisions.shape}"
-            raise InvalidParameterError(
-                problem, owner="KaldiMixture", parameter="precisions"
-            )
-        for name in ("weights", "linear", "precisions"):
-            check_finite("KaldiMixture", name, getattr(self, name))
-        if (self.weights < 0.0).any() or not self.weights.any():
+        _check("KaldiMixture", "linear", self.linear, (c, d))
+        _check("KaldiMixture", "weights", self.weights, (c,))
+        _check("KaldiMixture", "precisions", self.precisions, (c, d), (c, d, d))
+        if (self.weights < 0.0).any():
             problem = f"must be >= 0, got {float(self.weights.min())!r}"
             raise InvalidParameterError(
                 problem, owner="KaldiMixture", parameter="weights"
-            )
-        if self.is_full:
-            _check_definite("KaldiMixture", self.precisions)
-        elif (self.precisions <= 0.0).any():
-            problem = f"must be positive, got {float(self.precisions.min())!r}"
-            raise InvalidParameterError(
-                problem, owner="KaldiMixture", parameter="precisions"
             )
 
     @classmethod
@@ -164,19 +144,10 @@ class KaldiExtractor:
     def __post_init__(self) -> None:
         owner = "KaldiExtractor"
         c, d, r = self.matrices.shape if self.matrices.ndim == 3 else (0, 0, 0)
-        if c * d * r < 1:
-            problem = f"must be of shape (c, d, r), got {self.matrices.shape}"
-            raise InvalidParameterError(problem, owner=owner, parameter="matrices")
-        if self.precisions.shape != (c, d, d):
-            problem = f"must be of shape {(c, d, d)}, got {self.precisions.shape}"
-            raise InvalidParameterError(problem, owner=owner, parameter="precisions")
-        if self.weights.shape not in ((c,), (c, r)):
-            problem = f"must be of shape {(c,)} or {(c, r)}, got {self.weights.shape}"
-            raise InvalidParameterError(problem, owner=owner, parameter="weights")
-        for name in ("matrices", "precisions", "weights"):
-            check_finite(owner, name, getattr(self, name))
+        _check(owner, "matrices", self.matrices, (c, d, r))
+        _check(owner, "precisions", self.precisions, (c, d, d))
+        _check(owner, "weights", self.weights, (c,), (c, r))
         check_real(owner, "offset", self.offset)
-        _check_definite(owner, self.precisions)
 
     @property
     def has_weight_projection(self) -> bool:
@@ -184,14 +155,23 @@ class KaldiExtractor:
         return self.weights.ndim == 2
 
 
-def _check_definite(owner: str, precisions: FloatArray) -> None:
+def _check(owner: str, name: str, array: FloatArray, *shapes: tuple[int, ...]) -> None:
+    """Check shape and numbers; precisions must also be positive (definite)."""
+    if array.shape not in shapes or not array.size:
+        rule = " or ".join(map(str, shapes)) if all(shapes[0]) else "not empty"
+        problem = f"must be of shape {rule}, got {array.shape}"
+        raise InvalidParameterError(problem, owner=owner, parameter=name)
+    check_finite(owner, name, array)
+    if name != "precisions":
+        return
     try:
-        np.linalg.cholesky(precisions)
+        if array.ndim == 3:
+            np.linalg.cholesky(array)
+        elif (array <= 0.0).any():
+            raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
-        problem = "must be positive definite, got a matrix that is not"
-        raise InvalidParameterError(
-            problem, owner=owner, parameter="precisions"
-        ) from None
+        problem = "must be positive definite, got one that is not"
+        raise InvalidParameterError(problem, owner=owner, parameter=name) from None
 
 
 def inverses_of(matrices: FloatArray) -> FloatArray:
@@ -212,7 +192,7 @@ class _Parts:
 
     def token(self, *expected: str) -> str:
         """Consume a token, which must be one of `expected`."""
-        self._source.skip(BLANK if not self.binary else b"")
+        self._source.skip(b"" if self.binary else BLANK)
         start = self._source.position
         token = read_token(self._source)
         if token not in expected:
@@ -248,37 +228,24 @@ class _Parts:
             matrices.append(_doubles(matrix))
         return np.stack(matrices)
 
-    def count(self, owner: str) -> int:
-        """Read a positive 32-bit integer."""
-        text, value = self._number(owner, {4: "<i"}, int)
-        if value < 1:
-            problem = f"{owner} must be a positive whole number, got {text}"
-            raise self._source.fault(problem)
-        return int(value)
-
-    def real(self, owner: str) -> float:
-        """Read a float or double."""
-        return self._number(owner, {4: "<f", 8: "<d"}, float)[1]
-
-    def _number(
-        self, owner: str, formats: dict[int, str], kind: Callable[[str], float]
-    ) -> tuple[str, float]:
+    def number(self, owner: str, formats: dict[int, str]) -> float:
+        """Read a number; `formats` has its layouts by their size in bytes."""
         if not self.binary:
             self._source.skip(BLANK)
             text = read_token(self._source)
             try:
-                return text, kind(text)
+                return float(text)
             except ValueError:
                 problem = f"{owner} must be a number, got {text!r}"
                 raise self._source.fault(problem, self._source.line) from None
-        size = self._source.read(1)[:1]
-        width = size[0] if size else 0
-        raw = self._source.read(width) if width in formats else b""
-        if width not in formats or len(raw) < width:
-            problem = f"{owner} is not a number of {' or '.join(map(str, formats))} "
-            raise self._source.fault(f"{problem}bytes; {_DAMAGED}")
-        (value,) = struct.unpack(formats[width], raw)
-        return str(value), float(value)
+        size = self._source.read(1)
+        layout = formats.get(size[0], "") if size else ""
+        raw = self._source.read(struct.calcsize(layout)) if layout else b""
+        if not layout or len(raw) < size[0]:
+            sizes = " or ".join(map(str, formats))
+            problem = f"{owner} is not a number of {sizes} bytes; the file is "
+            raise self._source.fault(f"{problem}truncated or damaged")
+        return float(struct.unpack(layout, raw)[0])
 
     def end(self) -> None:
         """Check that nothing follows."""
@@ -392,12 +359,15 @@ def read_extractor(path: str | Path) -> KaldiExtractor:
         parts.token("<w_vec>")
         weights = parts.array("the weights", 1)
         parts.token("<M>")
-        count = parts.count("the number of Gaussians")
-        matrices = parts.stacked("matrix M", count, symmetric=False)
+        count = parts.number("the number of Gaussians", {4: "<i"})
+        if not 1 <= count <= _MOST or count != int(count):
+            rule = f"a whole number from 1 to {_MOST}"
+            raise source.fault(f"the number of Gaussians must be {rule}, got {count}")
+        matrices = parts.stacked("matrix M", int(count), symmetric=False)
         parts.token("<SigmaInv>")
-        precisions = parts.stacked("inverse covariance", count, symmetric=True)
+        precisions = parts.stacked("inverse covariance", int(count), symmetric=True)
         parts.token("<IvectorOffset>")
-        offset = parts.real("the offset of the prior")
+        offset = parts.number("the offset of the prior", {4: "<f", 8: "<d"})
         parts.token("</IvectorExtractor>")
         parts.end()
         try:

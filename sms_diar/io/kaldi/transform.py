@@ -77,47 +77,18 @@ class KaldiTransform:
 
     Kaldi's recipes score vectors after ``ivector-subtract-global-mean``,
     ``transform-vec`` and ``ivector-normalize-length``, which scales to the square root
-    of the dimension. One of `mean`, of shape (d,), and `matrix`, as in
-    `LinearTransform`, may be None.
+    of the dimension. `steps` are a `Centering`, a `LinearTransform`, or both in this
+    order.
     """
 
-    mean: FloatArray | None
-    matrix: FloatArray | None
-
-    def __post_init__(self) -> None:
-        owner, matrix = "KaldiTransform", self.matrix
-        if self.mean is not None:
-            _check_part(owner, "mean", self.mean, ndim=1)
-        if matrix is not None:
-            _check_part(owner, "matrix", matrix, ndim=2)
-        if self.mean is None and matrix is None:
-            problem = "mean or matrix must be given, got neither"
-            raise InvalidParameterError(problem, owner=owner)
-        if self.mean is not None and matrix is not None:
-            width, dim = matrix.shape[1], len(self.mean)
-            if width not in (dim, dim + 1):
-                problem = f"must have {dim} or {dim + 1} columns, got {width}"
-                raise InvalidParameterError(problem, owner=owner, parameter="matrix")
-
-    def parts(self, dim: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return mean (d,), matrix (k, d) and offset (k,) for `dim` dimensions."""
-        mean = np.zeros(dim) if self.mean is None else self.mean
-        matrix = np.eye(dim) if self.matrix is None else self.matrix
-        offset = np.zeros(len(matrix))
-        if matrix.shape[1] == dim + 1:
-            matrix, offset = matrix[:, :-1], matrix[:, -1]
-        return mean, matrix, offset
+    steps: tuple[Centering | LinearTransform, ...]
 
     def apply(self, vectors: npt.ArrayLike) -> FloatArray:
         """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
-        dims = [len(self.mean)] if self.mean is not None else []
-        if self.mean is None and self.matrix is not None:
-            dims = [self.matrix.shape[1], self.matrix.shape[1] - 1]
-        rows = _rows("KaldiTransform", vectors, *dims)
-        mean, matrix, offset = self.parts(rows.shape[1])
-        return _scaled(
-            "KaldiTransform", (rows - mean) @ matrix.T + offset, np.sqrt(len(matrix))
-        )
+        rows = np.asarray(vectors, dtype=np.float64)
+        for step in self.steps:
+            rows = step.apply(rows)
+        return _scaled("KaldiTransform", rows, np.sqrt(rows.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,24 +188,18 @@ def read_transform(path: str | Path) -> Transform:
 
 
 def _read_folder(folder: Path) -> KaldiTransform:
-    parts: dict[str, FloatArray | None] = {}
-    for name, ndim in (("mean.vec", 1), ("transform.mat", 2)):
-        path = folder / name
-        parts[name] = None
-        if path.is_file():
-            with open_source(path) as source:
-                parts[name] = array = as_doubles(_read_kaldi(source)[0])
-            if array.ndim != ndim:
-                rule = "a vector" if ndim == 1 else "a matrix"
-                problem = f"must be {rule}, got shape {array.shape}"
-                raise DataFormatError(problem, path=path)
-    if not any(part is not None for part in parts.values()):
+    steps: list[Centering | LinearTransform] = []
+    for name, kind in (("mean.vec", Centering), ("transform.mat", LinearTransform)):
+        if (folder / name).is_file():
+            step = read_transform(folder / name)
+            if not isinstance(step, kind):
+                rule = "a vector" if kind is Centering else "a matrix"
+                raise DataFormatError(f"must be {rule}", path=folder / name)
+            steps.append(step)
+    if not steps:
         problem = "is a folder without mean.vec and transform.mat"
         raise DataFormatError(problem, path=folder)
-    try:
-        return KaldiTransform(*parts.values())
-    except InvalidParameterError as error:
-        raise DataFormatError(str(error), path=folder) from None
+    return KaldiTransform(tuple(steps))
 
 
 def write_transform(

@@ -44,6 +44,7 @@ def extract_ivectors(
     speech: Speech[FrontEnd] | Speech[KaldiFrontEnd],
     extractor: FrameExtractor,
     *,
+    segments: Mapping[str, Segment] | None = None,
     channel: int | None = None,
     allow_commands: bool = False,
     workers: int = 1,
@@ -52,18 +53,20 @@ def extract_ivectors(
 ) -> EmbeddingSet:
     """Extract i-vectors of all segments of a data directory.
 
-    `problems` receives the errors of segments that could not be read, which are
-    skipped; without it an error is raised at the end. `channel` selects a channel of
-    files that have several. There are `workers` processes and threads; results do not
-    depend on them.
+    `segments`, such as windows, replace the table of the directory. `problems` receives
+    the errors of segments that could not be read, which are skipped; without it an
+    error is raised at the end. `channel` selects a channel of files that have several.
+    There are `workers` processes and threads; results do not depend on them.
     """
     data, front_end = speech.data, speech.front_end
     check_front_end(front_end, extractor)
     listener = progress or Silence()
-    with listener.track("i-vectors", count_segments(data)) as advance:
+    count = count_segments(data) if segments is None else len(segments)
+    with listener.track("i-vectors", count) as advance:
         frames = features_of_segments(
             data,
             front_end,
+            segments=segments,
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,

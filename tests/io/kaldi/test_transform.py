@@ -182,14 +182,13 @@ def test_an_unknown_length_is_refused():
         replace(VBX, length="sqrt")
 
 
-KALDI = KaldiTransform(
-    np.array([1.0, 2.0]), np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-)
+MEAN = Centering(np.array([1.0, 2.0]))
+AFFINE = LinearTransform(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
 
 
 def test_a_folder_of_kaldi_centres_projects_and_normalises(tmp_path):
-    write_transform(tmp_path / "mean.vec", Centering(KALDI.mean), dtype="float")
-    write_transform(tmp_path / "transform.mat", LinearTransform(KALDI.matrix))
+    write_transform(tmp_path / "mean.vec", MEAN, dtype="float")
+    write_transform(tmp_path / "transform.mat", AFFINE)
     transform = read_transform(tmp_path)
     assert isinstance(transform, KaldiTransform)
     # (2, 6) - (1, 2) = (1, 4); (2 * 1 + 1, 4) = (3, 4) of length 5, scaled to sqrt(2)
@@ -203,7 +202,7 @@ def test_a_folder_of_kaldi_centres_projects_and_normalises(tmp_path):
 
 
 def test_a_matrix_alone_accepts_vectors_with_and_without_its_offset():
-    alone = KaldiTransform(None, np.array([[3.0, 4.0]]))
+    alone = KaldiTransform((LinearTransform(np.array([[3.0, 4.0]])),))
     assert alone.apply([[1.0, 1.0]]).tolist() == [[1.0]]
     assert alone.apply([[-2.0]]).tolist() == [[-1.0]]  # 3 * -2 + 4 = -2
     with pytest.raises(InvalidParameterError, match=r"\(n, 2\) or \(n, 1\)"):
@@ -216,7 +215,6 @@ def test_a_matrix_alone_accepts_vectors_with_and_without_its_offset():
         ({}, "without mean.vec and transform.mat"),
         ({"mean.vec": "[\n 1 2\n 3 4 ]"}, "must be a vector"),
         ({"transform.mat": "[ 1 2 ]"}, "must be a matrix"),
-        ({"mean.vec": "[ 1 ]", "transform.mat": "[\n1 2 3 ]"}, "1 or 2 columns, got 3"),
         ({"mean.vec": "[ nan ]"}, "must be finite"),
     ],
 )
