@@ -2,10 +2,10 @@
 
 The output is requested at time 0, as by Kaldi's ``nnet3-xvector-compute``, and each
 node requests from its inputs the times it needs. The input has the times of its frames,
-0 to T - 1. There is no padding: a value exists only if all its inputs do. Statistics
-extraction and statistics pooling use whichever inputs exist, and the operation
-IfDefined replaces missing values by zero. Near the edges, layers with context therefore
-have fewer frames, and statistics are taken over the remaining ones.
+0 to T - 1, without padding: a value exists only if all its inputs do. Statistics
+extraction and statistics pooling use the inputs that exist, and the operation IfDefined
+replaces missing values by zero. Near the edges, layers with context therefore have
+fewer frames, and statistics are taken over the remaining ones.
 
 Three passes over the graph find the times of all nodes (`_Plan`), which depend only on
 the number of frames. A fourth one computes values, with a matrix product per layer.
@@ -48,7 +48,7 @@ class _Plan:
     """Times of all nodes for inputs of one length.
 
     `inputs` are the times at which the terms of a node exist and are read, `outputs`
-    those of its values.
+    the times of its values.
     """
 
     inputs: dict[str, Times]
@@ -135,7 +135,7 @@ class Nnet3Network:
                 continue
             node = self._model.nodes.get(name)
             if node is None:
-                self._fail(reader[name], f"there is no node {name!r}")
+                self._fail(reader[name], f"reads the node {name!r}, which is missing")
             if node.kind == "input" and name != _INPUT:
                 self._fail(name, "only the input 'input' is available")
             if node.kind == "output" and name != _OUTPUT:
@@ -175,7 +175,7 @@ class Nnet3Network:
             return dim
         component = self._model.components.get(node.component)
         if component is None:
-            self._fail(node.name, f"there is no component {node.component!r}")
+            self._fail(node.name, f"component {node.component!r} is missing")
         try:
             layer = make_layer(component, before=self._only_input(node))
         except ValueError as error:
@@ -243,7 +243,7 @@ class Nnet3Network:
             for term in node.terms:
                 _request(term, needed, wanted)
 
-        # Forwards: those of them that exist.
+        # Forwards: needed times that exist.
         outputs: dict[str, Times] = {}
         for node in self._nodes:
             exist = np.ones(len(inputs[node.name]), bool)

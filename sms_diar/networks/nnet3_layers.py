@@ -1,7 +1,7 @@
 """Components of Kaldi nnet3 networks, in test mode.
 
 `make_layer` checks the fields of a component and returns a `Layer`. Dimensions and
-formulas are those of Kaldi's ``nnet3`` classes of the same name.
+formulas are as in Kaldi's ``nnet3`` classes of the same name.
 """
 
 from __future__ import annotations

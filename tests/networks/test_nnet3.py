@@ -120,11 +120,11 @@ WRONG = {
     ),
     "missing component": (
         lambda net: without(net, "tdnn1.relu"),
-        "node 'tdnn1.relu': there is no component",
+        "node 'tdnn1.relu': component 'tdnn1.relu' is missing",
     ),
     "missing node": (
         lambda net: replaced(net, "input=extract", "input=nothing"),
-        "node 'pool': there is no node 'nothing'",
+        "node 'pool': reads the node 'nothing', which is missing",
     ),
     "cycle": (
         lambda net: replaced(net, "input=tdnn1.affine", "input=tdnn1.batchnorm"),

@@ -13,7 +13,7 @@ the nodes apply::
     </Nnet3>
 
 `sms_diar.networks.nnet3` evaluates the graph. A component is read as named fields,
-whatever its type; values of a field that no supported component has cannot be read.
+of any type; only fields of supported components can be read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LONGEST_LINE = 1 << 16
 _DAMAGED = "the file is truncated or damaged"
 
 # Types of the values of a field: integer, float, boolean, array or list of integers.
-# Most fields belong to training and are read only to get past them.
+# Many fields belong to training and are read only to get past them.
 _FIELDS = {
     name: kind
     for kind, names in {

@@ -169,7 +169,7 @@ def extract_xvectors(
         Windows into which segments are divided, as for diarization in Kaldi; their
         frames are cut from the frames of the segment.
     cmvn : {'segment', 'window', 'none'}, default='segment'
-        What is normalised.
+        Scope of normalisation.
     stored : bool, default=False
         Read frames from ``feats.scp`` and speech decisions from ``vad.scp``.
     channel, allow_commands, workers, problems, progress
