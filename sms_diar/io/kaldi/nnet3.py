@@ -12,8 +12,8 @@ the nodes apply::
     <ComponentName> tdnn1 <AffineComponent> <LinearParams> [ ... ] </AffineComponent>
     </Nnet3>
 
-`sms_diar.networks.nnet3` evaluates the graph. A component is read as named fields,
-of any type; only fields of supported components can be read.
+`sms_diar.networks.nnet3` evaluates the graph. Components of any type are read as named
+fields; only fields that supported components have can be read.
 """
 
 from __future__ import annotations
