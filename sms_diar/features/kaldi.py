@@ -281,7 +281,7 @@ class KaldiFrontEnd:
     def frames(self, samples: FloatArray) -> Frames:
         """Compute the speech frames, shape (n, dim), of samples in [-1, 1).
 
-        The result is empty if there is no whole frame or no speech.
+        The result is empty if a signal has no whole frame or no speech.
         """
         cepstra = kaldi_mfcc(samples, self.mfcc)
         frames = kaldi_deltas(cepstra, self.deltas)

@@ -52,13 +52,13 @@ class KaldiFolder:
         """Return the path of a file that must be there."""
         path = self.find(parameter, name)
         if path is None:
-            advice = f"{parameter}=PATH"
-            more = ", and vad='none' keeps all frames" if name == "vad.conf" else ""
-            raise MissingFileError(
-                f"{self.folder}: no {name} there or in its folder conf; {advice} names "
-                f"another place{more}",
-                mentions=(advice, "vad='none'"),
-            )
+            mentions = [f"{parameter}=PATH"]
+            remedy = f"{mentions[0]} names another place"
+            if name == "vad.conf":
+                mentions.append("vad='none'")
+                remedy += ", and vad='none' keeps all frames"
+            problem = f"{self.folder}: no {name} there or in its folder conf; {remedy}"
+            raise MissingFileError(problem, mentions=tuple(mentions))
         return path
 
 
