@@ -196,7 +196,7 @@ def test_chunk_sizes_are_read_from_the_folder(calls, folder, run_cli, tmp_path):
         "embed", calls, "--kaldi", other, "--chunk-size", 61, "-o", tmp_path / "x.ark"
     )
     assert result.returncode == 1
-    assert "--chunk-size must be at most the 60 frames" in result.stderr
+    assert "--chunk-size must be at most 60 for this network" in result.stderr
     (other / "max_chunk_size").write_text("many")
     result = run_cli("embed", calls, "--kaldi", other, "-o", tmp_path / "x.ark")
     assert result.returncode == 1
@@ -272,6 +272,19 @@ def test_windows_need_the_times_of_segments(folder, run_cli, tmp_path):
     assert (tmp_path / "x.segments").read_text() == (
         "a-00000000-00000150 call 10.0 11.5\na-00000075-00000200 call 10.75 12.0\n"
     )
+
+
+def test_windows_end_with_the_frame_at_which_kaldi_ends_them(folder, run_cli, tmp_path):
+    frames = np.random.default_rng(3).standard_normal((200, 13)).astype("f4")
+    kaldiio.save_ark(
+        f"{tmp_path}/feats.ark", {"a": frames}, scp=f"{tmp_path}/feats.scp"
+    )
+    (tmp_path / "segments").write_text("a call 10.0 11.6046\n")
+    options = ("--feats", "--window", 1.5, "--cmvn", "none")
+    vectors = run(run_cli, tmp_path, folder, tmp_path / "x.ark", *options)
+    # Kaldi writes the end as 1.605 s; the last frame is int(1.605 / 0.01 - 0.5) = 160.
+    expected = XvectorFiles(folder).read().extract(frames[75:161])
+    np.testing.assert_allclose(vectors.vectors[1], expected, rtol=1e-6)
 
 
 def test_stored_frames_that_do_not_match_are_reported(folder, run_cli, tmp_path):

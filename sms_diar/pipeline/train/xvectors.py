@@ -98,19 +98,16 @@ class XvectorFiles(KaldiFolder):
             model = model.with_output(output_node)
         elif config is not None and output_node is None:
             model = model.with_config(config)
-        most = self._size("max_chunk_size", 10000)
-        if chunk_size is not None and chunk_size > most:
-            problem = (
-                f"must be at most the {most} frames of the network, got {chunk_size}"
-            )
+        most, least = self._size("max_chunk_size"), self._size("min_chunk_size")
+        if most and chunk_size and chunk_size > most:
+            problem = f"must be at most {most} for this network, got {chunk_size}"
             raise InvalidParameterError(
                 problem, owner="XvectorFiles", parameter="chunk_size"
             )
-        least = self._size("min_chunk_size", 25)
         return XvectorExtractor(
             Nnet3Network(model),
-            chunk_size=most if chunk_size is None else chunk_size,
-            min_chunk_size=least if min_chunk_size is None else min_chunk_size,
+            chunk_size=(most or 10000) if chunk_size is None else chunk_size,
+            min_chunk_size=(least or 25) if min_chunk_size is None else min_chunk_size,
             pad_input=pad_input,
             identity={
                 "network": file_digest(path),
@@ -130,10 +127,10 @@ class XvectorFiles(KaldiFolder):
             self.require("extract_config", "extract.config")
         return self.require("nnet", "final.raw")
 
-    def _size(self, name: str, default: int) -> int:
+    def _size(self, name: str) -> int | None:
         path = Path(self.folder) / name
         if not path.is_file():
-            return default
+            return None
         text = read_text(path).strip()
         if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
             problem = f"must be a positive whole number, got {text[:80]!r}"
@@ -282,7 +279,9 @@ def _cut(
     for window in sliding_windows(
         region, length=windows.length, shift=windows.shift, shortest=windows.shortest
     ):
-        start, end = (time - region.start for time in (window.start, window.end))
+        # Kaldi writes times within the segment in milliseconds.
+        start = round(window.start - region.start, 3)
+        end = round(window.end - region.start, 3)
         part = f"{name}-{round(100 * start):08d}-{round(100 * end):08d}"
         times[part] = window
         parts[part] = frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
