@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -79,15 +80,17 @@ class _Tdnn(Layer):
         return self._affine(np.concatenate(parts, axis=1))
 
 
+@dataclass(eq=False)
 class _Extraction(Layer):
     """Count, sum and sum of squares of the inputs in a period that exist."""
 
-    def __init__(self, n_in: int, step: int, period: int, *, squares: bool) -> None:
-        self.n_in = n_in
-        self.n_out = 1 + n_in * (1 + squares)
-        self._step = step
-        self._period = period
-        self._squares = squares
+    n_in: int
+    _step: int
+    _period: int
+    _squares: bool
+
+    def __post_init__(self) -> None:
+        self.n_out = 1 + self.n_in * (1 + self._squares)
 
     def span(self, inputs: Span) -> Span:
         return inputs[0] - self._period, inputs[1] + self._period
@@ -115,26 +118,19 @@ class _Extraction(Layer):
         return _bounds(inputs, starts, starts + self._period - 1)
 
 
+@dataclass(eq=False)
 class _Pooling(Layer):
     """Mean and standard deviation from the statistics in a context that exist."""
 
-    def __init__(
-        self,
-        n_in: int,
-        step: int,
-        left: int,
-        right: int,
-        *,
-        n_counts: int,
-        variance_floor: float | None,
-    ) -> None:
-        self.n_in = n_in
-        self.n_out = n_in - 1 + n_counts
-        self._step = step
-        self._left = left
-        self._right = right
-        self._n_counts = n_counts
-        self._variance_floor = variance_floor
+    n_in: int
+    _step: int
+    _left: int
+    _right: int
+    _n_counts: int
+    _variance_floor: float | None
+
+    def __post_init__(self) -> None:
+        self.n_out = self.n_in - 1 + self._n_counts
 
     def span(self, inputs: Span) -> Span:
         return inputs[0] - self._right, inputs[1] + self._left
@@ -370,7 +366,7 @@ def _extraction(f: _Fields) -> Layer:
     period = f.whole("OutputPeriod", most=LONGEST_OFFSET)
     f.require(period % step == 0, "needs an <OutputPeriod> of whole <InputPeriod>s")
     squares = f.flag("IncludeVarinance")  # the spelling of the format
-    return _Extraction(f.whole("InputDim"), step, period, squares=squares)
+    return _Extraction(f.whole("InputDim"), step, period, squares)
 
 
 def _pooling(f: _Fields) -> Layer:
@@ -384,7 +380,7 @@ def _pooling(f: _Fields) -> Layer:
         f.require(0 < floor < 1, "needs a <VarianceFloor> between 0 and 1")
         f.require(n_in % 2 == 1, "needs sums and sums of squares as its input")
     n_counts = f.whole("NumLogCountFeatures", least=0)
-    return _Pooling(n_in, step, left, right, n_counts=n_counts, variance_floor=floor)
+    return _Pooling(n_in, step, left, right, n_counts, floor)
 
 
 def _each(function: Callable[[Rows], Rows]) -> Callable[[_Fields], Layer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -16,15 +16,25 @@ from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, exit_co
 if TYPE_CHECKING:
     from sms_diar.types import Problem
 
-_FILES = "Files that are elsewhere"
-_NETWORK = "Network and frames"
-_WINDOWS = "Windows"
-
 Detector = StrEnum("Detector", ["ENERGY", "NONE"])
 """Speech detectors of Kaldi's recipes."""
 
 CmvnScope = StrEnum("CmvnScope", ["SEGMENT", "WINDOW", "NONE"])
 """Scopes of `sms_diar.pipeline.train.xvectors.CMVN_SCOPES`, without its import."""
+
+
+def _file(name: str) -> Any:
+    panel = "Files that are elsewhere"
+    return Option(help=f"Other path of {name}.", rich_help_panel=panel)
+
+
+def _network(text: str, default: bool | str = True) -> Any:  # noqa: FBT001, FBT002
+    panel = "Network and frames"
+    return Option(help=text, show_default=default, rich_help_panel=panel)
+
+
+def _windows(text: str, default: bool | str = True) -> Any:  # noqa: FBT001, FBT002
+    return Option(help=text, show_default=default, rich_help_panel="Windows")
 
 
 def embed(
@@ -45,94 +55,54 @@ def embed(
             "(or conf/mfcc.conf, ...).",
         ),
     ],
-    nnet: Annotated[
-        Path | None, Option(help="Other path of final.raw.", rich_help_panel=_FILES)
-    ] = None,
-    extract_config: Annotated[
-        Path | None,
-        Option(help="Other path of extract.config.", rich_help_panel=_FILES),
-    ] = None,
-    mfcc_config: Annotated[
-        Path | None, Option(help="Other path of mfcc.conf.", rich_help_panel=_FILES)
-    ] = None,
-    vad_config: Annotated[
-        Path | None, Option(help="Other path of vad.conf.", rich_help_panel=_FILES)
-    ] = None,
+    nnet: Annotated[Path | None, _file("final.raw")] = None,
+    extract_config: Annotated[Path | None, _file("extract.config")] = None,
+    mfcc_config: Annotated[Path | None, _file("mfcc.conf")] = None,
+    vad_config: Annotated[Path | None, _file("vad.conf")] = None,
     output_node: Annotated[
         str | None,
-        Option(
-            metavar="NODE",
-            help="Node of the network whose value is the embedding.",
-            show_default="from extract.config",
-            rich_help_panel=_NETWORK,
+        _network(
+            "Node of the network whose value is the embedding.", "from extract.config"
         ),
     ] = None,
     chunk_size: Annotated[
         int | None,
-        Option(
-            help="Maximum number of frames that the network processes together; -1 "
-            "for whole segments. The vectors of chunks are averaged.",
-            show_default="max_chunk_size in DIR, or 10000",
-            rich_help_panel=_NETWORK,
+        _network(
+            "Maximum number of frames that the network processes together; -1 for "
+            "whole segments. The vectors of chunks are averaged.",
+            "max_chunk_size in DIR, or 10000",
         ),
     ] = None,
     min_chunk_size: Annotated[
         int | None,
-        Option(
-            min=1,
-            help="Minimum number of frames; shorter chunks are padded.",
-            show_default="min_chunk_size in DIR, or 25",
-            rich_help_panel=_NETWORK,
+        _network(
+            "Minimum number of frames; shorter chunks are padded.",
+            "min_chunk_size in DIR, or 25",
         ),
     ] = None,
     pad_input: Annotated[
-        bool,
-        Option(
-            help="Pad short chunks by their first and last frame, or skip them.",
-            rich_help_panel=_NETWORK,
-        ),
+        bool, _network("Pad short chunks by their first and last frame, or skip them.")
     ] = True,
     feats: Annotated[
-        bool,
-        Option(
-            "--feats",
-            help="Use the frames in feats.scp and vad.scp of DATA_DIR.",
-            rich_help_panel=_NETWORK,
-        ),
+        bool, _network("Use the frames in feats.scp and vad.scp of DATA_DIR.")
     ] = False,
     vad: Annotated[
-        Detector,
-        Option(
-            help="Speech detector; windows always use all frames.",
-            rich_help_panel=_NETWORK,
-        ),
+        Detector, _network("Speech detector; windows always use all frames.")
     ] = Detector.ENERGY,
     cmvn: Annotated[
-        CmvnScope,
-        Option(
-            help="Normalise each segment, each window, or nothing.",
-            rich_help_panel=_NETWORK,
-        ),
+        CmvnScope, _network("Normalise each segment, each window, or nothing.")
     ] = CmvnScope.SEGMENT,
     window: Annotated[
         float | None,
-        Option(
-            help="Divide segments into windows of this length in seconds, such as 1.5, "
-            "for diarization. Their times are written to OUT with suffix .segments.",
-            show_default="whole segments",
-            rich_help_panel=_WINDOWS,
+        _windows(
+            "Divide segments into windows of this length in seconds, such as 1.5, for "
+            "diarization. Their times are written to OUT with suffix .segments.",
+            "whole segments",
         ),
     ] = None,
-    period: Annotated[
-        float,
-        Option(help="Distance of windows in seconds.", rich_help_panel=_WINDOWS),
-    ] = 0.75,
+    period: Annotated[float, _windows("Distance of windows in seconds.")] = 0.75,
     min_segment: Annotated[
-        float,
-        Option(
-            help="A shorter rest of a segment is covered by a whole window.",
-            rich_help_panel=_WINDOWS,
-        ),
+        float, _windows("A shorter rest of a segment is covered by a whole window.")
     ] = 0.5,
     channel: recordings.Channel = None,
     workers: recordings.Workers = recordings.ALL_CORES,
