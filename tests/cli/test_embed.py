@@ -175,6 +175,12 @@ def test_segments_use_only_frames_with_speech(calls, folder, run_cli, tmp_path):
     assert not (tmp_path / "x.segments").exists()
 
 
+def test_a_back_end_fits_segments_and_windows(calls, folder, run_cli, tmp_path):
+    segments = run(run_cli, calls, folder, tmp_path / "x.npz")
+    windows = run(run_cli, calls, folder, tmp_path / "y.npz", "--window", 1.5)
+    assert segments.extractor == windows.extractor
+
+
 def test_an_output_can_be_named(calls, folder, run_cli, tmp_path):
     named = run(run_cli, calls, folder, tmp_path / "x.npz", "--output-node", "pool")
     assert named.dim == 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -87,8 +87,9 @@ class XvectorFiles(KaldiFolder):
         """Read the network.
 
         The output is `output_node`, or the one of ``extract.config``, or in
-        ``final.ext.raw`` the node ``output``. `front_end` is for the fingerprint. See
-        `XvectorExtractor` for the others; by default, chunks have the sizes in the
+        ``final.ext.raw`` the node ``output``. `front_end` is for the fingerprint, which
+        depends on the cepstra and not on the selection of frames, so that a back end
+        fits segments and windows. See `XvectorExtractor` for the others; by default, chunks have the sizes in the
         files ``max_chunk_size`` and ``min_chunk_size``, or 10000 and 25.
         """
         config = self.find("extract_config", "extract.config")
@@ -112,7 +113,7 @@ class XvectorFiles(KaldiFolder):
             identity={
                 "network": file_digest(path),
                 "output": repr(model.nodes["output"].terms),
-                "front_end": None if front_end is None else front_end.as_dict(),
+                "mfcc": None if front_end is None else asdict(front_end.mfcc),
             },
         )
 
