@@ -38,8 +38,8 @@ class XvectorExtractor(FrameExtractor):
     pad_input : bool, default=True
         If false, shorter chunks are skipped instead.
     identity : mapping
-        Digest of the network and settings of the front end as plain JSON values, for
-        the fingerprint.
+        Digest of the network and options of the cepstra as plain JSON values, for the
+        fingerprint.
     """
 
     network: Nnet3Network

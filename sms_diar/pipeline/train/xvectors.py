@@ -89,8 +89,9 @@ class XvectorFiles(KaldiFolder):
         The output is `output_node`, or the one of ``extract.config``, or in
         ``final.ext.raw`` the node ``output``. `front_end` is for the fingerprint, which
         depends on the cepstra and not on the selection of frames, so that a back end
-        fits segments and windows. See `XvectorExtractor` for the others; by default, chunks have the sizes in the
-        files ``max_chunk_size`` and ``min_chunk_size``, or 10000 and 25.
+        fits segments and windows. See `XvectorExtractor` for the others; by default,
+        chunks have the sizes in the files ``max_chunk_size`` and ``min_chunk_size``, or
+        10000 and 25.
         """
         config = self.find("extract_config", "extract.config")
         path = self._network(has_output=config is not None or output_node is not None)
