@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -129,10 +129,15 @@ class KaldiIvectorExtractor(FrameExtractor):
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify everything the vectors depend on."""
         settings = [self.num_gselect, self.min_post, self.posterior_scale]
+        models: dict[str, KaldiExtractor | KaldiMixture] = {
+            "extractor": self.extractor,
+            "ubm": self.ubm,
+            "selector": self._selector,
+        }
         arrays: dict[str, AnyArray] = {
-            f"{name}_{key}": np.asarray(value)
-            for name in ("extractor", "ubm", "_selector")
-            for key, value in vars(getattr(self, name)).items()
+            f"{name}_{part.name}": np.asarray(getattr(model, part.name))
+            for name, model in models.items()
+            for part in fields(model)
         }
         arrays["settings"] = np.array(json.dumps([settings, dict(self.front_end)]))
         return ModelFile("kaldi-ivectors", arrays, {}).fingerprint

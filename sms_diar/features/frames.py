@@ -212,10 +212,15 @@ def _kaldi_frames(
         owner = f"segment {piece.id!r}"
         try:
             first, last = stretch(signal, piece.start, piece.end, owner=owner)
+            if not front_end.mfcc.n_frames(last - first):
+                problem = f"{owner} is shorter than a frame; remove it"
+                raise DataFormatError(problem, path=audio.path)
             frames = front_end.frames(signal.read(first, last))
             if not len(frames):
-                problem = f"{owner} has no speech frames; remove it"
-                raise DataFormatError(problem, path=audio.path)
+                problem = f"no speech was found in {owner}; vad='none' keeps all frames"
+                raise DataFormatError(
+                    problem, path=audio.path, mentions=("vad='none'",)
+                )
         except Exception as error:  # noqa: BLE001 - affects one segment only
             yield Problem.of(error, recording=recording, segment=piece.id)
         else:

@@ -212,7 +212,7 @@ def test_results_do_not_depend_on_workers_and_neighbours(made):
 
 
 def test_all_that_shapes_vectors_is_in_the_fingerprint(made):
-    extractor, _ = made
+    extractor, segments = made
     others = [
         replace(extractor, num_gselect=4),
         replace(extractor, min_post=0.2),
@@ -225,6 +225,9 @@ def test_all_that_shapes_vectors_is_in_the_fingerprint(made):
     assert len(prints) == 1 + len(others)
     same = replace(extractor, selector=extractor.ubm.diagonal())
     assert same.fingerprint == extractor.fingerprint
+    used = replace(extractor)
+    assert used.extract_all(segments).extractor == extractor.fingerprint
+    assert replace(used).fingerprint == extractor.fingerprint
 
 
 def test_models_that_do_not_match_are_refused(made):

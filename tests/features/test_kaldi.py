@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import soundfile
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.features.extract import features_of_segments
 from sms_diar.features.kaldi import (
     WINDOWS,
     KaldiCmvn,
@@ -18,6 +20,7 @@ from sms_diar.features.kaldi import (
     kaldi_mfcc,
     kaldi_vad,
 )
+from sms_diar.io.kaldi.data_dir import DataDir
 
 QUIET = {"sample_frequency": 8000.0, "dither": 0.0}
 
@@ -320,3 +323,25 @@ def test_a_wrong_option_is_reported_with_its_line(tmp_path, text, line, part):
 def test_the_share_of_speech_frames_is_between_zero_and_one(share):
     with pytest.raises(InvalidParameterError, match="between 0 and 1"):
         KaldiVad(vad_proportion_threshold=share)
+
+
+def test_segments_without_frames_are_problems_of_their_own(tmp_path):
+    tone = np.concatenate((np.zeros(8000), 3000.0 * np.sin(np.arange(8000))))
+    samples = tone.astype(np.int16)
+    soundfile.write(tmp_path / "r.wav", samples, 8000)
+    (tmp_path / "wav.scp").write_text("r r.wav\n")
+    (tmp_path / "segments").write_text("a r 0 2\nb r 0 0.02\nc r 0 1\n")
+    config = KaldiMfcc(**QUIET)
+    front_end = KaldiFrontEnd(config, KaldiVad(vad_energy_threshold=10.0))
+    problems = []
+    [(name, frames)] = features_of_segments(
+        DataDir(tmp_path), front_end, problems=problems
+    )
+    assert name == "a"
+    # The tone fills the frames that start at sample 8000 and later: 100 to 197, and
+    # those before that contain some of it, from (8000 - 200) / 80 = 97.5 on.
+    assert len(frames) == 1 + 197 - 98
+    assert np.array_equal(frames, front_end.frames(samples / 32768))
+    assert [problem.segment for problem in problems] == ["b", "c"]
+    assert "shorter than a frame" in str(problems[0])
+    assert "no speech" in str(problems[1])
