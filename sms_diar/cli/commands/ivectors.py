@@ -271,7 +271,7 @@ def extract(
         problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
         raise BadParameter(problem, param_hint="-o")
     others = (extractor, ubm, dubm, delta_opts, mfcc_config, vad_config)
-    inputs = (directory, model, kaldi, *others)
+    inputs = (directory, model, kaldi, kaldi and kaldi / "conf", *others)
     check_outputs(*embedding_files(output), windows, inputs=inputs)
     data = DataDir(directory)
     speech: Speech[FrontEnd] | Speech[KaldiFrontEnd]
