@@ -16,7 +16,7 @@ _TABLES = {
 }
 _MODELS = {
     *("final.ie", "final.ubm", "final.dubm", "delta_opts", "mfcc.conf", "vad.conf"),
-    *("mean.vec", "transform.mat"),
+    *("mean.vec", "transform.mat", "final.raw", "final.ext.raw", "extract.config"),
 }
 _NAMING = {".scp", ".lst", ".list", ".flist", ".toml"}
 _WORD = re.compile(r"[^\s\"'|]+")

@@ -137,7 +137,9 @@ def embed(
         raise BadParameter(problem, param_hint="-o")
     others = (nnet, extract_config, mfcc_config, vad_config)
     times = None if window is None else output.with_suffix(".segments")
-    check_outputs(*embedding_files(output), times, inputs=(directory, kaldi, *others))
+    frames = [directory / name for name in ("feats.scp", "vad.scp") if feats]
+    inputs = (directory, kaldi, kaldi / "conf", *others, *frames)
+    check_outputs(*embedding_files(output), times, inputs=inputs)
     data, files = DataDir(directory), XvectorFiles(kaldi, *others)
     detects = vad is Detector.ENERGY and window is None
     front_end = files.front_end(vad=detects, stored=feats)
