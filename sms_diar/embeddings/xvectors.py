@@ -12,16 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar._validation import check_count
-from sms_diar.embeddings.extractor import Batch, FrameExtractor
 from sms_diar.errors import InvalidParameterError
 from sms_diar.networks.nnet3 import Nnet3Network
-from sms_diar.types import AnyArray, FloatArray
+from sms_diar.types import AnyArray, Problem
 
 _OWNER = "XvectorExtractor"
 
 
 @dataclass(frozen=True, eq=False)
-class XvectorExtractor(FrameExtractor):
+class XvectorExtractor:
     """Extractor that maps frames to x-vectors.
 
     A segment is divided into chunks of `chunk_size` frames, of which the last may be
@@ -54,60 +53,40 @@ class XvectorExtractor(FrameExtractor):
         check_count(_OWNER, "min_chunk_size", self.min_chunk_size)
 
     @property
-    def dim(self) -> int:
-        """Dimension of the x-vectors."""
-        return self.network.dim
-
-    @property
-    def frame_dim(self) -> int:
-        """Dimension of the frames."""
-        return self.network.frame_dim
-
-    @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify everything the vectors depend on."""
         chunks = [self.chunk_size, self.min_chunk_size, self.pad_input]
         text = json.dumps([chunks, dict(self.identity)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def prepare(self) -> None:
-        """Do nothing; the network has no values to prepare."""
-
-    def accepts(self, n_frames: int) -> bool:
-        """Return true if a segment of this length has chunks that are long enough."""
-        chunks = self._chunks(n_frames)
-        return bool(chunks) and all(
-            self.network.accepts(max(len(chunk), self.min_chunk_size))
-            for chunk in (chunks[0], chunks[-1])
-        )
-
     def extract(self, frames: AnyArray) -> npt.NDArray[np.float32]:
         """Extract the x-vector, shape (dim,), of frames of shape (n, frame_dim)."""
-        if not self.accepts(len(frames)):
-            problem = f"must be enough for the network, got {len(frames)}"
-            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
-        total, n_used = np.zeros(self.dim), 0
-        for chunk in self._chunks(len(frames)):
-            missing = max(self.min_chunk_size - len(chunk), 0)
+        n = len(frames)
+        size = max(n, 1) if self.chunk_size == -1 else self.chunk_size
+        shortest = 1 if self.pad_input else self.min_chunk_size
+        total, n_used = np.zeros(self.network.dim), 0
+        for start in range(0, n, size):
+            rows = frames[start : start + size]
+            if len(rows) < shortest:
+                continue
+            missing = max(self.min_chunk_size - len(rows), 0)
             sides = (missing // 2, missing - missing // 2)
-            rows = np.pad(
-                frames[chunk.start : chunk.stop], (sides, (0, 0)), mode="edge"
-            )
-            total += len(chunk) * self.network.output(rows).astype(np.float64)
-            n_used += len(chunk)
+            padded = np.pad(rows, (sides, (0, 0)), mode="edge")
+            total += len(rows) * self.network.output(padded).astype(np.float64)
+            n_used += len(rows)
+        if not n_used:
+            problem = f"must be at least {shortest} for the network, got {n}"
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
         return (total / n_used).astype(np.float32)
 
-    def _chunks(self, n_frames: int) -> list[range]:
-        """Return the frames of each chunk."""
-        size = n_frames if self.chunk_size == -1 else self.chunk_size
-        shortest = 1 if self.pad_input else self.min_chunk_size
-        chunks = (
-            range(start, min(start + size, n_frames))
-            for start in range(0, n_frames, max(size, 1))
-        )
-        return [chunk for chunk in chunks if len(chunk) >= shortest]
-
-    def solve(self, batch: Batch) -> tuple[tuple[str, ...], FloatArray]:
-        """Return ids and x-vectors of a few segments."""
-        vectors = np.array([self.extract(frames) for _, frames in batch], np.float64)
-        return tuple(name for name, _ in batch), vectors
+    def vector_or_problem(
+        self, segment: tuple[str, AnyArray] | Problem
+    ) -> tuple[str, npt.NDArray[np.float32]] | Problem:
+        """Return the id and the x-vector of a segment; problems are passed on."""
+        if isinstance(segment, Problem):
+            return segment
+        name, frames = segment
+        try:
+            return name, self.extract(frames)
+        except InvalidParameterError as error:
+            return Problem.of(error, segment=name)

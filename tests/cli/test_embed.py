@@ -173,6 +173,9 @@ def test_segments_use_only_frames_with_speech(calls, folder, run_cli, tmp_path):
     expected = extractor.extract(front_end.frames(samples(calls, "a", 1.0, 4.2)))
     np.testing.assert_allclose(vectors.vectors[0], expected, rtol=1e-6)
     assert not (tmp_path / "x.segments").exists()
+    threads = run(run_cli, calls, folder, tmp_path / "y.npz", "--workers", 2)
+    assert threads.ids == vectors.ids
+    assert np.array_equal(threads.vectors, vectors.vectors)
 
 
 def test_a_back_end_fits_segments_and_windows(calls, folder, run_cli, tmp_path):
@@ -211,7 +214,7 @@ def test_chunk_sizes_are_read_from_the_folder(calls, folder, run_cli, tmp_path):
 
 def test_a_network_that_ends_at_the_embedding_needs_no_other_file(folder, tmp_path):
     (tmp_path / "final.ext.raw").write_bytes((folder / "final.raw").read_bytes())
-    assert XvectorFiles(tmp_path).read().dim == 3
+    assert XvectorFiles(tmp_path).read().network.dim == 3
 
 
 def test_segments_that_are_too_short_are_reported(calls, folder, run_cli, tmp_path):

@@ -44,27 +44,19 @@ def test_chunks_are_averaged_by_their_length(mean, settings, expected):
     np.testing.assert_allclose(vector, [expected], rtol=1e-6)
 
 
-def test_all_segments_are_extracted_in_order_by_any_number_of_threads(mean):
-    extractor = XvectorExtractor(mean, min_chunk_size=1)
-    segments = [(f"s{n}", FRAMES[:n]) for n in (8, 1, 4, 2)]
-    for workers in (1, 3):
-        vectors = extractor.extract_all(segments, workers=workers)
-        assert vectors.ids == tuple(name for name, _ in segments)
-        # The mean of 0, ..., n - 1
-        assert vectors.vectors[:, 0].tolist() == [3.5, 0.0, 1.5, 0.5]
-        assert vectors.extractor == extractor.fingerprint
-
-
 def test_segments_that_are_too_short_are_refused(mean):
     skipping = XvectorExtractor(mean, min_chunk_size=11, pad_input=False)
-    assert not skipping.accepts(10)
     with pytest.raises(InvalidParameterError, match="got 10"):
         skipping.extract(FRAMES)
+    problem = skipping.vector_or_problem(("a", FRAMES))
+    assert (problem.segment, skipping.vector_or_problem(problem)) == ("a", problem)
     # Eleven frames of context are needed, and padding gives ten.
     network = Nnet3Network(read_nnet3(io.BytesIO(plain_tdnn().binary)))
     padding = XvectorExtractor(network, min_chunk_size=10, chunk_size=12)
-    assert [n for n in range(36) if padding.accepts(n)] == [11, 12, 23, 24, 35]
-    assert not XvectorExtractor(network, min_chunk_size=11).accepts(0)
+    frames = np.zeros((36, 4))
+    results = [padding.vector_or_problem(("a", frames[:n])) for n in range(36)]
+    accepted = [n for n, result in enumerate(results) if isinstance(result, tuple)]
+    assert accepted == [11, 12, 23, 24, 35]
 
 
 @pytest.mark.parametrize(

@@ -210,11 +210,6 @@ def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912
         return f["LinearParams"].astype(float) @ x + f["BiasParams"]
     if kind == "LinearComponent":
         return f["Params"].astype(float) @ x
-    if kind == "BlockAffineComponent":
-        blocks = np.split(f["LinearParams"].astype(float), f["NumBlocks"])
-        inputs = np.split(x, f["NumBlocks"])
-        parts = [w @ v for w, v in zip(blocks, inputs, strict=True)]
-        return np.concatenate(parts) + f["BiasParams"]
     if kind == "RectifiedLinearComponent":
         return np.where(x > 0, x, 0)
     if kind == "SigmoidComponent":
@@ -225,25 +220,14 @@ def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912
         return np.exp(x) / np.exp(x).sum()
     if kind == "LogSoftmaxComponent":
         return x - np.log(np.exp(x).sum())
-    if kind in ("NoOpComponent", "GeneralDropoutComponent"):
+    if kind in ("NoOpComponent", "GeneralDropoutComponent", "DropoutComponent"):
         return x
-    if kind == "DropoutComponent":
-        return x * (1 - f["DropoutProportion"])
     if kind == "BatchNormComponent":
         blocks = x.reshape(-1, f["BlockDim"]) - f["StatsMean"]
         scale = f["TargetRms"] / np.sqrt(f["StatsVar"] + f["Epsilon"])
         return (blocks * scale).ravel()
-    if kind == "NormalizeComponent":
-        blocks = x.reshape(-1, f["BlockDim"])
-        rms = np.sqrt((blocks**2).mean(axis=1, keepdims=True))
-        parts = [f["TargetRms"] * blocks / rms]
-        return np.hstack([*parts, np.log(rms)] if f["AddLogStddev"] else parts).ravel()
-    if kind == "ScaleAndOffsetComponent":
-        return (x.reshape(-1, len(f["Scales"])) * f["Scales"] + f["Offsets"]).ravel()
-    if kind == "SumBlockComponent":
-        return f["Scale"] * sum(np.split(x, f["InputDim"] // f["OutputDim"]))
-    assert kind == "PermuteComponent"
-    return np.array([x[column] for column in f["ColumnMap"]])
+    assert kind == "ScaleAndOffsetComponent"
+    return (x.reshape(-1, len(f["Scales"])) * f["Scales"] + f["Offsets"]).ravel()
 
 
 class Builder(Net):
@@ -430,21 +414,11 @@ def activations():
     net.add("tanh", "TanhComponent", "input", **each)
     net.add("softmax", "SoftmaxComponent", "input", **each)
     net.add("log", "LogSoftmaxComponent", "input", **each)
-    net.add("half", "DropoutComponent", "input", **each, DropoutProportion=0.5)
+    net.add("drop", "DropoutComponent", "input", **each, DropoutProportion=0.0)
     scales, offsets = net.normal(2), net.normal(2)
     net.add(
         "blocks", "ScaleAndOffsetComponent", "input", Dim=4, Scales=scales,
         Offsets=offsets, UseNaturalGradient=True, Rank=2,
-    )  # fmt: skip
-    net.add("permuted", "PermuteComponent", "input", ColumnMap=[2, 0, 3, 1])
-    net.add("sum", "SumBlockComponent", "input", InputDim=4, OutputDim=2, Scale=0.5)
-    net.add(
-        "block", "BlockAffineComponent", "input", NumBlocks=2,
-        LinearParams=net.normal(6, 2), BiasParams=net.normal(6),
-    )  # fmt: skip
-    net.add(
-        "renorm", "NormalizeComponent", "input", InputDim=4, BlockDim=2,
-        TargetRms=0.5, AddLogStddev=True,
     )  # fmt: skip
     names = [line.split()[1][5:] for line in net.lines[1:]]
     return net.output(f"Append({', '.join(names)})")

@@ -54,19 +54,6 @@ def test_pooling_ends_with_its_context():
     assert loaded(net).output(np.arange(10.0)[:, None]).tolist() == [1.5]
 
 
-def test_dropout_before_an_affine_layer_divides_its_weights():
-    # 1 / (1 - 0.2) of the input, plus the bias: 1.25 * 8 + 1 = 11. Without a layer that
-    # Kaldi merges it with, dropout multiplies: 0.8 * 8 = 6.4.
-    net = Net(["input-node name=input dim=1"])
-    net.add("drop", "DropoutComponent", "input", Dim=1, DropoutProportion=0.2)
-    net.add(
-        "affine", "AffineComponent", "drop",
-        LinearParams=np.ones((1, 1)), BiasParams=np.ones(1),
-    )  # fmt: skip
-    Builder.output(net, "Append(affine, drop)")
-    np.testing.assert_allclose(loaded(net).output(np.full((1, 1), 8.0)), [11, 6.4])
-
-
 def test_too_few_frames_are_refused():
     network = loaded(plain_tdnn())
     # Contexts of 2 and 3 frames on each side need 11 frames.
@@ -132,8 +119,7 @@ WRONG = {
     ),
     "dimension": (
         lambda net: replaced(net, "dim=4", "dim=3"),
-        "node 'tdnn1.affine': component 'tdnn1.affine' "
-        "(NaturalGradientAffineComponent) takes 20 dimensions, its input has 15",
+        "component 'tdnn1.affine' takes 20 dimensions, its input has 15",
     ),
     "NaN": (
         lambda net: changed(net, "tdnn2.affine", BiasParams=np.full(5, np.nan)),
@@ -163,6 +149,14 @@ WRONG = {
     "odd statistics": (
         lambda net: changed(net, "pool", InputDim=10),
         "needs sums and sums of squares",
+    ),
+    "dropout": (
+        lambda net: changed(
+            retyped(net, "tdnn2.relu", "DropoutComponent"),
+            "tdnn2.relu",
+            DropoutProportion=0.2,
+        ),
+        "'tdnn2.relu' (DropoutComponent) is active; set it to zero",
     ),
     "no input": (
         lambda net: replaced(net, "input=tdnn6.affine", "input=Const(1.0, 3)"),

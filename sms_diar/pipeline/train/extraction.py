@@ -59,7 +59,7 @@ def extract_ivectors(
     There are `workers` processes and threads; results do not depend on them.
     """
     data, front_end = speech.data, speech.front_end
-    check_front_end(front_end, extractor)
+    check_front_end(front_end, extractor.frame_dim)
     listener = progress or Silence()
     count = count_segments(data) if segments is None else len(segments)
     with listener.track("i-vectors", count) as advance:
@@ -93,7 +93,7 @@ def ivectors_of(
 
     The audio is one channel at any sampling rate.
     """
-    check_front_end(front_end, extractor)
+    check_front_end(front_end, extractor.frame_dim)
     with context.progress.track("i-vectors", len(segments)) as advance:
         frames = frames_of(audio, segments, front_end, recording=recording)
         return extractor.extract_all(
@@ -101,13 +101,11 @@ def ivectors_of(
         )
 
 
-def check_front_end(
-    front_end: FrontEnd | KaldiFrontEnd, extractor: FrameExtractor
-) -> None:
-    """Raise an error if the frames do not match the extractor."""
-    if front_end.dim != extractor.frame_dim:
+def check_front_end(front_end: FrontEnd | KaldiFrontEnd, frame_dim: int) -> None:
+    """Raise an error if the frames do not match an extractor."""
+    if front_end.dim != frame_dim:
         raise InvalidParameterError(
-            f"front end must give the {extractor.frame_dim} dimensions of the model, "
+            f"front end must give the {frame_dim} dimensions of the model, "
             f"got {front_end.dim}",
             owner="extract_ivectors",
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sms_diar._parallel import ordered_map
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_choice
 from sms_diar.embeddings.xvectors import XvectorExtractor
@@ -182,57 +183,51 @@ def extract_xvectors(
         Times of the windows in their recordings, if there are windows.
     """
     check_choice("extract_xvectors", "cmvn", cmvn, CMVN_SCOPES)
-    if not stored:
-        check_front_end(front_end, extractor)
     settings = replace(
         front_end,
         vad=front_end.vad if windows is None else None,
         cmvn=KaldiCmvn() if cmvn == "segment" else None,
     )
     times: dict[str, Segment] = {}
+    collected: list[Problem] = []
+    if stored:
+        table = FrameTable(data.path / "feats.scp")
+        n_segments = len(table.ids)
+        whole = _stored_frames(data, table, settings, collected)
+    else:
+        check_front_end(front_end, extractor.network.frame_dim)
+        n_segments = count_segments(data)
+        whole = features_of_segments(
+            data,
+            settings,
+            channel=channel,
+            allow_commands=allow_commands,
+            workers=workers,
+            problems=collected,
+        )
 
     def inputs() -> Iterator[tuple[str, Frames] | Problem]:
-        collected: list[Problem] = []
-        if table is not None:
-            whole = _stored_frames(data, table, settings, collected)
-        else:
-            whole = features_of_segments(
-                data,
-                settings,
-                channel=channel,
-                allow_commands=allow_commands,
-                workers=workers,
-                problems=collected,
-            )
         for name, frames in counted(whole, advance):
-            parts = {name: frames}
-            if windows is not None:
-                if name not in data.segments:
-                    text = f"{name!r} is not in the table segments"
-                    yield Problem(text, segment=name)
-                    continue
-                parts = _cut(name, frames, data, windows, settings, times)
-            for part, rows in parts.items():
-                if not extractor.accepts(len(rows)):
-                    text = f"{len(rows)} frames are too few for the network"
-                    yield Problem(text, segment=part)
-                elif cmvn == "window":
-                    yield part, kaldi_cmvn(rows, KaldiCmvn())
-                else:
-                    yield part, rows
+            if windows is None:
+                yield name, frames
+            elif name not in data.segments:
+                yield Problem(f"{name!r} is not in the table segments", segment=name)
+            else:
+                for part, rows in _cut(name, frames, data, windows, settings, times):
+                    needs_cmvn = cmvn == "window" and len(rows)
+                    yield part, kaldi_cmvn(rows, KaldiCmvn()) if needs_cmvn else rows
         yield from collected
 
-    table = FrameTable(data.path / "feats.scp") if stored else None
-    n_segments = count_segments(data) if table is None else len(table.ids)
     with (progress or Silence()).track("x-vectors", n_segments) as advance:
-        vectors = extractor.extract_all(
-            without_problems(inputs(), problems, data.path),
-            workers=workers,
-            source=str(data.path),
-        )
-    if not len(vectors):
+        results = ordered_map(extractor.vector_or_problem, inputs(), workers=workers)
+        vectors = dict(without_problems(results, problems, data.path))
+    if not vectors:
         raise DataFormatError("no segment gave an x-vector", path=data.path)
-    return vectors, {name: times[name] for name in vectors.ids if name in times}
+    rows = np.array(list(vectors.values()), np.float64)
+    embeddings = EmbeddingSet(
+        tuple(vectors), rows, extractor.fingerprint, str(data.path)
+    )
+    return embeddings, {name: times[name] for name in vectors if name in times}
 
 
 def _stored_frames(
@@ -270,14 +265,13 @@ def _cut(
     windows: WindowLayout,
     front_end: KaldiFrontEnd,
     times: dict[str, Segment],
-) -> dict[str, Frames]:
+) -> Iterator[tuple[str, Frames]]:
     """Divide the frames of a segment into windows, and add the times of the windows.
 
     Ids and rounding are as in Kaldi: ids have the times within the segment.
     """
     shift = front_end.mfcc.frame_shift / 1000
     region = data.segments[name]
-    parts = {}
     for window in sliding_windows(
         region, length=windows.length, shift=windows.shift, shortest=windows.shortest
     ):
@@ -286,5 +280,4 @@ def _cut(
         end = round(window.end - region.start, 3)
         part = f"{name}-{round(100 * start):08d}-{round(100 * end):08d}"
         times[part] = window
-        parts[part] = frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
-    return parts
+        yield part, frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
