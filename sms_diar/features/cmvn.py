@@ -106,31 +106,18 @@ class CmvnStats:
 
 
 def sliding_cmvn_rows(
-    frames: FloatArray,
-    rows: slice,
-    window: int,
-    *,
-    variance: bool = True,
-    min_past: int | None = None,
+    frames: FloatArray, rows: slice, window: int, *, variance: bool = True
 ) -> FloatArray:
     """Normalise some rows of (n, d) frames by a window around each of them.
 
     The window is centred and always contains `window` frames if there are enough; near
     the ends it is shifted inwards, like ``apply-cmvn-sliding --center=true`` in Kaldi.
-    With `min_past` the window consists of the frame and the `window` frames before it,
-    like ``--center=false``; at the start it ends after `min_past` frames at the
-    earliest.
     """
     check_count("sliding_cmvn_rows", "window", window)
     n = len(frames)
     indices = np.arange(rows.start, rows.stop)
-    if min_past is None:
-        first = np.clip(indices - window // 2, 0, max(n - window, 0))
-        last = np.minimum(first + window, n)
-    else:
-        end = np.maximum(indices + 1, min_past)
-        last = np.minimum(end, n)
-        first = np.maximum(np.maximum(indices - window, 0) - (end - last), 0)
+    first = np.clip(indices - window // 2, 0, max(n - window, 0))
+    last = np.minimum(first + window, n)
     low, high = int(first[0]), int(last[-1])
     # Cumulative sums lose precision far from their start and from zero, so they start
     # close to the rows and are taken about a common centre.

@@ -55,7 +55,7 @@ Frames = npt.NDArray[np.float32]
 
 WINDOWS = ("hamming", "hanning", "povey", "rectangular", "sine", "blackman")
 
-_LONGEST_WINDOW = 1 << 30  # frames: longer than any recording
+_CMN_WINDOW = 300  # frames
 
 _COMMON = {"config", "print-args", "verbose"}
 _IGNORED_MFCC = _COMMON | {
@@ -229,29 +229,6 @@ class KaldiDeltas:
 
 
 @dataclass(frozen=True, slots=True)
-class KaldiCmvn:
-    """Options of ``apply-cmvn-sliding``, with the defaults of the recipes.
-
-    The recipes set ``--center=true --cmn-window=300``; the program itself would use
-    the 600 frames before each frame.
-    """
-
-    cmn_window: int = 300
-    min_cmn_window: int = 100
-    norm_vars: bool = False
-    center: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("cmn_window", "min_cmn_window"):
-            check_count("KaldiCmvn", name, getattr(self, name), most=_LONGEST_WINDOW)
-
-    @classmethod
-    def read(cls, path: str | Path) -> KaldiCmvn:
-        """Read a file of options."""
-        return read_options(cls, path, ignored=_COMMON | {"max-warnings"})
-
-
-@dataclass(frozen=True, slots=True)
 class KaldiFrontEnd:
     """Front end that turns samples into frames as a Kaldi recipe does.
 
@@ -263,15 +240,14 @@ class KaldiFrontEnd:
         Speech detection; None keeps all frames.
     deltas : KaldiDeltas
         Derivatives of the cepstra; order 0 for none.
-    cmvn : KaldiCmvn or None
-        Normalisation of cepstra and derivatives over a sliding window; None for no
-        normalisation.
+    cmvn : bool, default=True
+        Subtract the means of cepstra and derivatives over a sliding window.
     """
 
     mfcc: KaldiMfcc = field(default_factory=KaldiMfcc)
     vad: KaldiVad | None = field(default_factory=KaldiVad)
     deltas: KaldiDeltas = field(default_factory=KaldiDeltas)
-    cmvn: KaldiCmvn | None = field(default_factory=KaldiCmvn)
+    cmvn: bool = True
 
     @property
     def dim(self) -> int:
@@ -285,11 +261,11 @@ class KaldiFrontEnd:
         """
         cepstra = kaldi_mfcc(samples, self.mfcc)
         frames = kaldi_deltas(cepstra, self.deltas)
-        if self.cmvn is not None:
-            frames = kaldi_cmvn(frames, self.cmvn)
+        if self.cmvn:
+            frames = kaldi_cmvn(frames)
         return frames if self.vad is None else frames[kaldi_vad(cepstra, self.vad)]
 
-    def as_dict(self) -> dict[str, dict[str, Any] | None]:
+    def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
 
@@ -397,16 +373,13 @@ def kaldi_deltas(cepstra: Frames, config: KaldiDeltas) -> Frames:
     return out
 
 
-def kaldi_cmvn(frames: Frames, config: KaldiCmvn) -> Frames:
-    """Normalise frames of shape (n, d) over a sliding window."""
+def kaldi_cmvn(frames: Frames) -> Frames:
+    """Subtract the means of 300 frames around each of the frames, shape (n, d).
+
+    The recipes set ``--norm-vars=false --center=true --cmn-window=300``.
+    """
     out = np.empty_like(frames)
     wide = frames.astype(np.float64)
     for rows in row_blocks(len(frames)):
-        out[rows] = sliding_cmvn_rows(
-            wide,
-            rows,
-            config.cmn_window,
-            variance=config.norm_vars,
-            min_past=None if config.center else config.min_cmn_window,
-        )
+        out[rows] = sliding_cmvn_rows(wide, rows, _CMN_WINDOW, variance=False)
     return out

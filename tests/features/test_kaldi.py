@@ -10,7 +10,6 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.kaldi import (
     WINDOWS,
-    KaldiCmvn,
     KaldiDeltas,
     KaldiFrontEnd,
     KaldiMfcc,
@@ -68,9 +67,7 @@ def test_derivatives_and_normalisation_round_like_those_of_kaldi(
 ):
     cepstra = kaldi_reference.matrices("mfcc.ark")
     for name, frames in kaldi_reference.matrices("feats.ark").items():
-        computed = kaldi_cmvn(
-            kaldi_deltas(cepstra[name], front_end.deltas), front_end.cmvn
-        )
+        computed = kaldi_cmvn(kaldi_deltas(cepstra[name], front_end.deltas))
         speech = kaldi_vad(cepstra[name], front_end.vad)
         np.testing.assert_allclose(computed[speech], frames, rtol=0, atol=2e-5)
 
@@ -241,39 +238,25 @@ def test_second_derivatives_use_the_frames_beyond_the_end_only_once():
     assert kaldi_deltas(x, KaldiDeltas(delta_order=0)).tolist() == x.tolist()
 
 
-def slow_cmvn(x, config):
+def slow_cmvn(x, window=300):
     """Means over the windows of apply-cmvn-sliding, one frame at a time."""
     n, rows = len(x), []
     for t in range(n):
-        if config.center:
-            first = t - config.cmn_window // 2
-            last = first + config.cmn_window
-        else:
-            first, last = t - config.cmn_window, t + 1
+        first = t - window // 2
+        last = first + window
         if first < 0:
             first, last = 0, last - first
-        if not config.center and last > t:
-            last = max(t + 1, config.min_cmn_window)
         if last > n:
             first, last = max(first - (last - n), 0), n
-        part = x[first:last]
-        row = x[t] - part.mean(axis=0)
-        if config.norm_vars:
-            row /= np.sqrt(np.maximum(part.var(axis=0), 1e-10))
-        rows.append(row)
+        rows.append(x[t] - x[first:last].mean(axis=0))
     return np.array(rows)
 
 
-@pytest.mark.parametrize("n", [1, 4, 9, 40])
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("norm_vars", [True, False])
-def test_windows_of_the_normalisation_are_those_of_kaldi(n, center, norm_vars):
+@pytest.mark.parametrize("n", [1, 40, 299, 301, 700])
+def test_windows_of_the_normalisation_are_those_of_kaldi(n):
     x = np.random.default_rng(n).standard_normal((n, 3)).astype(np.float32)
-    config = KaldiCmvn(
-        cmn_window=9, min_cmn_window=5, center=center, norm_vars=norm_vars
-    )
-    expected = slow_cmvn(x.astype(np.float64), config)
-    np.testing.assert_allclose(kaldi_cmvn(x, config), expected, rtol=0, atol=2e-6)
+    expected = slow_cmvn(x.astype(np.float64))
+    np.testing.assert_allclose(kaldi_cmvn(x), expected, rtol=0, atol=2e-6)
 
 
 def test_option_files_are_read_like_by_kaldi(tmp_path):

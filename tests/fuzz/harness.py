@@ -169,9 +169,7 @@ def readers() -> dict[str, Reader]:
         FrontEnd.from_dict(read_toml(path))
 
     def kaldi_options(path: Path) -> None:
-        for kind in (
-            kaldi.KaldiMfcc, kaldi.KaldiVad, kaldi.KaldiDeltas, kaldi.KaldiCmvn
-        ):  # fmt: skip
+        for kind in (kaldi.KaldiMfcc, kaldi.KaldiVad, kaldi.KaldiDeltas):
             try:
                 kind.read(path)
             except SmsDiarError:

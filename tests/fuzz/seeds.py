@@ -231,7 +231,6 @@ def seeds() -> dict[str, dict[str, bytes]]:
         b"--window-type=hamming\n--high-freq=-300\n--use_energy\n",
         "vad": b"--vad-energy-threshold=5.5\n--vad-frames-context=2\n",
         "deltas": b"--delta-window=3 --delta-order=2",
-        "cmvn": b"--norm-vars=false\n--center=true\n--cmn-window=300\n",
     }
     nets = {make.__name__: make() for make in nnet3_files().NETS}
     kept["nnet3"] = {f"{name}-binary": net.binary for name, net in nets.items()}

@@ -12,7 +12,6 @@ from sms_diar.embeddings.extractor import IvectorExtractor
 from sms_diar.embeddings.kaldi import KaldiIvectorExtractor, kaldi_models
 from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.features.kaldi import (
-    KaldiCmvn,
     KaldiDeltas,
     KaldiFrontEnd,
     KaldiMfcc,
@@ -93,7 +92,7 @@ class KaldiFiles(KaldiFolder):
             KaldiMfcc.read(self.require("mfcc_config", "mfcc.conf")),
             KaldiVad.read(self.require("vad_config", "vad.conf")) if vad else None,
             KaldiDeltas() if deltas is None else KaldiDeltas.read(deltas),
-            KaldiCmvn() if cmvn else None,
+            cmvn=cmvn,
         )
 
     def read(

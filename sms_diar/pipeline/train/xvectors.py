@@ -16,7 +16,6 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import Frames, without_problems
 from sms_diar.features.kaldi import (
-    KaldiCmvn,
     KaldiDeltas,
     KaldiFrontEnd,
     KaldiMfcc,
@@ -73,7 +72,6 @@ class XvectorFiles(KaldiFolder):
             KaldiMfcc() if mfcc is None else KaldiMfcc.read(mfcc),
             KaldiVad.read(detector) if detector else KaldiVad() if vad else None,
             KaldiDeltas(delta_order=0),
-            KaldiCmvn(),
         )
 
     def read(
@@ -186,7 +184,7 @@ def extract_xvectors(
     settings = replace(
         front_end,
         vad=front_end.vad if windows is None else None,
-        cmvn=KaldiCmvn() if cmvn == "segment" else None,
+        cmvn=cmvn == "segment",
     )
     times: dict[str, Segment] = {}
     collected: list[Problem] = []
@@ -215,7 +213,7 @@ def extract_xvectors(
             else:
                 for part, rows in _cut(name, frames, data, windows, settings, times):
                     needs_cmvn = cmvn == "window" and len(rows)
-                    yield part, kaldi_cmvn(rows, KaldiCmvn()) if needs_cmvn else rows
+                    yield part, kaldi_cmvn(rows) if needs_cmvn else rows
         yield from collected
 
     with (progress or Silence()).track("x-vectors", n_segments) as advance:
@@ -241,8 +239,8 @@ def _stored_frames(
     for name in table.ids:
         try:
             frames = table.read(name, ndim=2).astype(np.float32)
-            if front_end.cmvn is not None:
-                frames = kaldi_cmvn(frames, front_end.cmvn)
+            if front_end.cmvn:
+                frames = kaldi_cmvn(frames)
             if speech is not None:
                 decisions = speech.read(name, ndim=1)
                 if len(decisions) != len(frames):
