@@ -160,9 +160,9 @@ def _affine(f: _Fields, name: str = "LinearParams") -> Layer:
         return out
 
     offsets = f.array("TimeOffsets")  # only of TdnnComponent
-    is_valid = len(offsets) <= _MOST_OFFSETS and (abs(offsets) <= LONGEST_OFFSET).all()
+    times = tuple(int(offset) for offset in offsets) or (0,)
+    is_valid = len(times) <= _MOST_OFFSETS and max(map(abs, times)) <= LONGEST_OFFSET
     f.require(is_valid, "has too many or too large numbers in <TimeOffsets>")
-    times = tuple(map(int, offsets)) or (0,)
     return Layer(weights.shape[1], len(weights), apply, offsets=times)
 
 

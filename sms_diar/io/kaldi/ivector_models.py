@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +20,15 @@ import numpy as np
 from sms_diar._files import replacing
 from sms_diar._validation import check_finite, check_path, check_real, refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._bytes import ByteSource, open_source
+from sms_diar.io._bytes import open_source
 from sms_diar.io.kaldi.ark import (
     BINARY,
     BLANK,
     object_bytes,
-    read_binary,
-    read_symmetric,
-    read_text,
-    read_token,
     symmetric_bytes,
 )
+from sms_diar.io.kaldi.model_reader import ModelReader
 from sms_diar.types import AnyArray, FloatArray
-
-_MOST = (1 << 31) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,78 +177,25 @@ def inverses_of(matrices: FloatArray) -> FloatArray:
     return symmetric
 
 
-class _Parts:
-    """Reader of the parts of one model."""
+def _stacked(
+    read: Callable[[str], AnyArray], parts: ModelReader, owner: str, count: int
+) -> FloatArray:
+    """Read `count` matrices of the same shape, shape (count, rows, columns)."""
+    matrices: list[FloatArray] = []
+    for number in range(count):
+        name = f"{owner} {number + 1} of {count}"
+        matrix = read(name)
+        if not matrix.size or (matrices and matrix.shape != matrices[0].shape):
+            rule = matrices[0].shape if matrices else "at least 1 x 1"
+            raise parts.fault(f"{name} has shape {matrix.shape}, expected {rule}")
+        matrices.append(_doubles(matrix))
+    return np.stack(matrices)
 
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        self.binary = source.peek(2) == BINARY
-        if self.binary:
-            source.read(2)
 
-    def token(self, *expected: str) -> str:
-        """Consume a token, which must be one of `expected`."""
-        self._source.skip(b"" if self.binary else BLANK)
-        start = self._source.position
-        token = read_token(self._source)
-        if token not in expected:
-            got = repr(token) if token else "the end of the file"
-            rule = " or ".join(expected)
-            problem = f"expected {rule} at byte {start}, found {got}"
-            raise self._source.fault(problem)
-        return token
-
-    def array(self, owner: str, ndim: int) -> FloatArray:
-        """Read a vector or matrix, which may be empty."""
-        if self.binary:
-            return _doubles(read_binary(self._source, owner, ndim=ndim))
-        array = read_text(self._source, owner)
-        if array.ndim != ndim and array.size:
-            kind = "vector" if ndim == 1 else "matrix"
-            raise self._source.fault(f"{owner} must be a {kind}", self._source.line)
-        return _doubles(array) if array.size else np.empty((0,) * ndim)
-
-    def stacked(self, owner: str, count: int, *, symmetric: bool) -> FloatArray:
-        """Read `count` matrices of the same shape, shape (count, rows, columns)."""
-        matrices: list[FloatArray] = []
-        for number in range(count):
-            name = f"{owner} {number + 1} of {count}"
-            if symmetric:
-                matrix = read_symmetric(self._source, name, binary=self.binary)
-            else:
-                matrix = self.array(name, 2)
-            if not matrix.size or (matrices and matrix.shape != matrices[0].shape):
-                rule = matrices[0].shape if matrices else "at least 1 x 1"
-                problem = f"{name} has shape {matrix.shape}, expected {rule}"
-                raise self._source.fault(problem)
-            matrices.append(_doubles(matrix))
-        return np.stack(matrices)
-
-    def number(self, owner: str, formats: dict[int, str]) -> float:
-        """Read a number; `formats` has its layouts by their size in bytes."""
-        if not self.binary:
-            self._source.skip(BLANK)
-            text = read_token(self._source)
-            try:
-                return float(text)
-            except ValueError:
-                problem = f"{owner} must be a number, got {text!r}"
-                raise self._source.fault(problem, self._source.line) from None
-        size = self._source.read(1)
-        layout = formats.get(size[0], "") if size else ""
-        raw = self._source.read(struct.calcsize(layout)) if layout else b""
-        if not layout or len(raw) < size[0]:
-            sizes = " or ".join(map(str, formats))
-            problem = f"{owner} is not a number of {sizes} bytes; the file is "
-            raise self._source.fault(f"{problem}truncated or damaged")
-        return float(struct.unpack(layout, raw)[0])
-
-    def end(self) -> None:
-        """Check that nothing follows."""
-        self._source.skip(BLANK)
-        if self._source.peek(1):
-            at = self._source.position
-            raise self._source.fault(f"the model ends, but more follows at byte {at}")
+def _end(parts: ModelReader) -> None:
+    parts.source.skip(BLANK)
+    if parts.source.peek(1):
+        raise parts.fault("the model ends, but more follows")
 
 
 def _doubles(array: AnyArray) -> FloatArray:
@@ -260,7 +203,7 @@ def _doubles(array: AnyArray) -> FloatArray:
         return array.astype(np.float64)
 
 
-def _rounded(array: FloatArray) -> FloatArray:
+def _rounded(array: AnyArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):  # refused later
         return array.astype(np.float32).astype(np.float64)
 
@@ -277,31 +220,28 @@ def read_mixture(path: str | Path) -> KaldiMixture:
     """
     check_path("read_mixture", "path", path)
     with open_source(path) as source:
-        parts = _Parts(source)
+        parts = ModelReader(source)
         start = parts.token(
             "<DiagGMM>", "<FullGMM>", "<DiagGMMBegin>", "<FullGMMBegin>"
         )
         name = start.strip("<>").removesuffix("Begin")
+        kind = "VARS" if name == "DiagGMM" else "COVARS"
         if parts.token("<GCONSTS>", "<WEIGHTS>") == "<GCONSTS>":
             parts.array("the constants", 1)
             parts.token("<WEIGHTS>")
         weights = parts.array("the weights", 1)
+        parts.token(f"<MEANS_INV{kind}>")
+        linear = parts.array("the means", 2)
+        parts.token(f"<INV_{kind}>")
+        if not len(weights):
+            raise source.fault("the mixture has no components")
         if name == "DiagGMM":
-            parts.token("<MEANS_INVVARS>")
-            linear = parts.array("the means", 2)
-            parts.token("<INV_VARS>")
             precisions = parts.array("the inverse variances", 2)
         else:
-            parts.token("<MEANS_INVCOVARS>")
-            linear = parts.array("the means", 2)
-            parts.token("<INV_COVARS>")
-            if not len(weights):
-                raise source.fault("the mixture has no components")
-            precisions = parts.stacked(
-                "inverse covariance", len(weights), symmetric=True
-            )
+            owner = "inverse covariance"
+            precisions = _stacked(parts.symmetric, parts, owner, len(weights))
         parts.token(f"</{name}>", f"<{name}End>")
-        parts.end()
+        _end(parts)
         try:
             # Kaldi's mixtures are floats, also if text has more digits.
             return KaldiMixture(*map(_rounded, (weights, linear, precisions)))
@@ -352,28 +292,27 @@ def read_extractor(path: str | Path) -> KaldiExtractor:
     """
     check_path("read_extractor", "path", path)
     with open_source(path) as source:
-        parts = _Parts(source)
+        parts = ModelReader(source)
         parts.token("<IvectorExtractor>")
         parts.token("<w>")
         projection = parts.array("the projection to weights", 2)
         parts.token("<w_vec>")
         weights = parts.array("the weights", 1)
         parts.token("<M>")
-        count = parts.number("the number of Gaussians", {4: "<i"})
-        if not 1 <= count <= _MOST or count != int(count):
-            rule = f"a whole number from 1 to {_MOST}"
-            raise source.fault(f"the number of Gaussians must be {rule}, got {count}")
-        matrices = parts.stacked("matrix M", int(count), symmetric=False)
+        count = int(parts.number("the number of Gaussians", "i"))
+        if count < 1:
+            raise parts.fault(f"the number of Gaussians must be >= 1, got {count}")
+        read_matrix = partial(parts.array, ndim=2)
+        matrices = _stacked(read_matrix, parts, "matrix M", count)
         parts.token("<SigmaInv>")
-        precisions = parts.stacked("inverse covariance", int(count), symmetric=True)
+        precisions = _stacked(parts.symmetric, parts, "inverse covariance", count)
         parts.token("<IvectorOffset>")
-        offset = parts.number("the offset of the prior", {4: "<f", 8: "<d"})
+        offset = parts.number("the offset of the prior", "f")
         parts.token("</IvectorExtractor>")
-        parts.end()
+        _end(parts)
+        chosen = _doubles(projection if projection.size else weights)
         try:
-            return KaldiExtractor(
-                matrices, precisions, projection if projection.size else weights, offset
-            )
+            return KaldiExtractor(matrices, precisions, chosen, offset)
         except InvalidParameterError as error:
             raise DataFormatError(str(error), path=path) from None
 

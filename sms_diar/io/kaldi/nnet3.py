@@ -20,33 +20,31 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._bytes import ByteSource, Readable, open_source
-from sms_diar.io.kaldi.ark import BINARY, BLANK, read_binary, read_text
+from sms_diar.errors import DataFormatError
+from sms_diar.io._bytes import Readable, open_source
+from sms_diar.io.kaldi.ark import BLANK
+from sms_diar.io.kaldi.model_reader import DAMAGED, ModelReader
 from sms_diar.limits import (
     DEEPEST_DESCRIPTOR,
     LARGEST_LAYER,
-    LONGEST_ID,
     LONGEST_NUMBER,
     LONGEST_OFFSET,
 )
 from sms_diar.types import AnyArray
 
-Value: TypeAlias = int | float | bool | AnyArray
+Value: TypeAlias = float | bool | AnyArray
 
-_SPACE = re.compile(rb"\s")
 _NEWLINE = re.compile(rb"\n")
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w-]*)=")
 _DESCRIPTOR_WORD = re.compile(r"[(),]|[^\s(),]+")
 _LONGEST_LINE = 1 << 16
-_DAMAGED = "the file is truncated or damaged"
 
 # Types of the values of a field: integer, float, boolean, array or list of integers.
 # Many fields belong to training and are read only to get past them.
@@ -55,7 +53,7 @@ _FIELDS = {
     for kind, names in {
         "i": "Dim InputDim OutputDim BlockDim RankIn RankOut Rank UpdatePeriod "
         "InputPeriod OutputPeriod LeftContext RightContext NumLogCountFeatures "
-        "NumBlocks NumRepeats TimePeriod SpecAugmentMaxRegions TimeMaskMaxFrames",
+        "TimePeriod SpecAugmentMaxRegions TimeMaskMaxFrames",
         "f": "LearningRate LearningRateFactor MaxChange L2Regularize Count Alpha "
         "NumSamplesHistory OrthonormalConstraint MaxChangePerSample UpdateCount "
         "ActiveScalingCount MaxChangeScaleStats OderivCount NumDimsSelfRepaired "
@@ -63,10 +61,10 @@ _FIELDS = {
         "SelfRepairScale Epsilon TargetRms VarianceFloor DropoutProportion "
         "SpecAugmentMaxProportion ZeroedProportion BackpropScale Scale",
         "b": "IsGradient TestMode IncludeVarinance OutputStddevs UseNaturalGradient "
-        "DropoutPerFrame Continuous AddLogStddev IsUpdatable",
+        "DropoutPerFrame Continuous IsUpdatable",
         "a": "LinearParams BiasParams Params Scales Offsets Bias Output ValueAvg "
         "DerivAvg OderivRms StatsMean StatsVar",
-        "l": "TimeOffsets ColumnMap Sizes",
+        "l": "TimeOffsets",
         "ii": "RankInOut",
         "ff": "AlphaInOut",
     }.items()
@@ -140,14 +138,8 @@ class Nnet3:
         return replace(self, nodes={**self.nodes, **nodes})
 
     def with_output(self, name: str) -> Nnet3:
-        """Return the network with a node or a descriptor as its output."""
-        try:
-            terms = parse_descriptor(name)
-        except ValueError as error:
-            raise InvalidParameterError(
-                str(error), owner="Nnet3.with_output", parameter="name"
-            ) from None
-        node = Node("output", "output", terms)
+        """Return the network with another node as its output."""
+        node = Node("output", "output", (Term("node", name=name),))
         return replace(self, nodes={**self.nodes, "output": node})
 
 
@@ -169,71 +161,62 @@ def read_nnet3(source: Readable) -> Nnet3:
         return _Reader(opened).network()
 
 
-class _Reader:
-    def __init__(self, source: ByteSource) -> None:
-        self._source = source
-        self._binary = source.peek(2) == BINARY
-        if self._binary:
-            source.read(2)
-
+class _Reader(ModelReader):
     def network(self) -> Nnet3:
-        start = self._word("the network")
+        start = self.word("the network")
         if start == "<TransitionModel>":
-            self._fail(
+            raise self.fault(
                 "is an acoustic model with transitions (.mdl); extract the network "
                 "with Kaldi's nnet3-am-copy --raw=true"
             )
         if start != "<Nnet3>":
-            self._fail(f"not a Kaldi nnet3 network: expected <Nnet3>, got {start!r}")
-        nodes = _read_nodes(self._source.name, self._config_lines(start))
-        self._expect("<NumComponents>", "the components")
-        count = int(self._scalar("i", "the number of components"))
+            problem = f"not a Kaldi nnet3 network: expected <Nnet3>, got {start!r}"
+            raise self.fault(problem)
+        nodes = _read_nodes(self.source.name, self._config_lines())
+        self.token("<NumComponents>")
+        count = int(self.number("the number of components", "i"))
         node_of = {node.component: name for name, node in nodes.items()}
         components: dict[str, Component] = {}
         for number in range(1, count + 1):
-            self._expect("<ComponentName>", f"component {number} of {count}")
-            name = self._word(f"the name of component {number}")
+            self.token("<ComponentName>")
+            name = self.word(f"the name of component {number} of {count}")
             if name in components:
-                self._fail(f"component {name!r} occurs a second time")
+                raise self.fault(f"component {name!r} occurs a second time")
             components[name] = self._component(name, node_of.get(name))
-        self._expect("</Nnet3>", "the end of the network")
-        return Nnet3(self._source.name, nodes, components)
+        self.token("</Nnet3>")
+        return Nnet3(self.source.name, nodes, components)
 
-    def _config_lines(self, start: str) -> list[tuple[int | None, str]]:
-        """Read the lines up to the first blank one."""
-        lines: list[tuple[int | None, str]] = []
+    def _config_lines(self) -> Iterator[tuple[int | None, str]]:
+        """Yield the lines up to the first blank one after the line of <Nnet3>."""
         blank_lines = 0
-        while True:
-            line = None if self._binary else self._source.line
-            raw = self._source.until(_NEWLINE, limit=_LONGEST_LINE)
-            if not self._source.peek(1) or len(raw) > _LONGEST_LINE:
-                self._fail(f"the graph after {start} has no end; {_DAMAGED}")
-            self._source.read(1)
-            self._source.line += 1
+        while blank_lines < 2:
+            line = None if self.binary else self.source.line
+            raw = self.source.until(_NEWLINE, limit=_LONGEST_LINE)
+            if not self.source.peek(1) or len(raw) > _LONGEST_LINE:
+                raise self.fault(f"the graph after <Nnet3> has no end; {DAMAGED}")
+            self.source.read(1)
+            self.source.line += 1
             text = raw.decode("utf-8", "replace").strip()
             blank_lines += not text
-            if blank_lines == 2:  # the first is the rest of the line of <Nnet3>
-                return lines
-            if text:
-                lines.append((line, text))
+            yield line, text
 
     def _component(self, name: str, node: str | None) -> Component:
-        opening = self._word(f"the type of component {name!r}")
+        opening = self.word(f"the type of component {name!r}")
         kind = opening[1:-1]
+        if not re.fullmatch(r"<\w+>", opening):
+            raise self.fault(f"component {name!r}: expected its type, got {opening!r}")
         owner = f"component {name!r} ({kind})"
         if node is not None:
             owner += f" of node {node!r}"
-        if not re.fullmatch(r"<\w+>", opening):
-            self._fail(f"component {name!r}: expected its type, got {opening!r}")
         fields: dict[str, Value] = {}
         while True:
-            word = self._word(owner)
+            word = self.word(owner)
             # Old versions of Kaldi close some components with the opening token.
             if word in (f"</{kind}>", opening):
                 return Component(name, kind, fields)
             field = word[1:-1]
             if word != f"<{field}>" or field not in _FIELDS:
-                self._fail(
+                raise self.fault(
                     f"{owner}: unknown field {word!r}; this type of component is not "
                     f"supported, or the file is damaged"
                 )
@@ -242,75 +225,31 @@ class _Reader:
 
     def _value(self, kind: str, owner: str) -> Value:
         if kind in "if":
-            return self._scalar(kind, owner)
+            return self.number(owner, kind)
         if kind == "b":
             return self._flag(owner)
-        if kind == "l":
+        if kind == "l" and self.binary:
             return self._integers(owner)
-        read = read_binary if self._binary else read_text
-        return read(self._source, owner)
-
-    def _scalar(self, kind: str, owner: str) -> int | float:
-        if self._binary:
-            size = self._source.read(1)
-            width = size[0] if size else 0
-            formats = {("i", 4): "<i", ("f", 4): "<f", ("f", 8): "<d"}
-            raw = self._source.read(width) if (kind, width) in formats else b""
-            if not raw or len(raw) < width:
-                self._fail(f"{owner} is not a number; {_DAMAGED}")
-            (value,) = struct.unpack(formats[kind, width], raw)
-            return int(value) if kind == "i" else float(value)
-        word = self._word(owner)
-        try:
-            return _whole(word) if kind == "i" else _real(word)
-        except ValueError:
-            self._fail(f"{owner} must be a number, got {word!r}")
+        return self.array(owner)
 
     def _flag(self, owner: str) -> bool:
-        if not self._binary:
-            self._source.skip(BLANK)
-        letter = self._source.peek(1)
+        if not self.binary:
+            self.source.skip(BLANK)
+        letter = self.source.peek(1)
         if letter == b"<":  # some components write a field only if it is true
             return True
         if letter not in (b"T", b"F"):
-            self._fail(f"{owner} must be T or F, got {letter!r}")
-        self._source.read(1)
+            raise self.fault(f"{owner} must be T or F, got {letter!r}")
+        self.source.read(1)
         return letter == b"T"
 
     def _integers(self, owner: str) -> AnyArray:
-        if not self._binary:
-            values = read_text(self._source, owner, ndim=1)
-            if not np.array_equal(values, np.clip(np.rint(values), -(2**31), 2**31)):
-                self._fail(f"{owner} must be whole numbers")
-            return values.astype(np.int64)
-        header = self._source.read(5)
+        header = self.source.read(5)
         count = struct.unpack("<i", header[1:])[0] if len(header) == 5 else -1
-        raw = self._source.read(4 * max(count, 0))
+        raw = self.source.read(4 * max(count, 0))
         if header[:1] != b"\4" or count < 0 or len(raw) < 4 * count:
-            self._fail(f"{owner} is not a list of integers; {_DAMAGED}")
-        return np.frombuffer(raw, "<i4").astype(np.int64)
-
-    def _word(self, owner: str) -> str:
-        """Consume a word and, in binary files, the blank after it."""
-        if not self._binary:
-            self._source.skip(BLANK)
-        raw = self._source.until(_SPACE, limit=LONGEST_ID)
-        if not raw or len(raw) > LONGEST_ID:
-            self._fail(f"no word where {owner} should be; {_DAMAGED}")
-        if self._binary:
-            self._source.read(1)
-        return raw.decode("utf-8", "backslashreplace")
-
-    def _expect(self, token: str, owner: str) -> None:
-        word = self._word(owner)
-        if word != token:
-            self._fail(f"expected {token} before {owner}, got {word[:80]!r}")
-
-    def _fail(self, problem: str) -> NoReturn:
-        if self._binary:
-            problem = f"{problem} (at byte {self._source.position})"
-            raise self._source.fault(problem)
-        raise self._source.fault(problem, self._source.line)
+            raise self.fault(f"{owner} is not a list of integers; {DAMAGED}")
+        return np.frombuffer(raw, "<i4")
 
 
 def _read_nodes(
