@@ -91,7 +91,6 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi import ark, plda, tables, transform, trials
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
-    from sms_diar.io.kaldi.feature_ark import FrameTable
     from sms_diar.io.kaldi.ivector_models import read_extractor, read_mixture
     from sms_diar.io.kaldi.nnet3 import Nnet3, read_nnet3
     from sms_diar.io.kaldi.validate import validate_data_dir
@@ -160,11 +159,6 @@ def readers() -> dict[str, Reader]:
     def nnet3_config(path: Path) -> None:
         Nnet3(path, {}, {}).with_config(path)
 
-    def frames(path: Path) -> None:
-        table = path.with_name("feats.scp")
-        table.write_text(f"a {path.name}:0[1:2]\n")
-        FrameTable(table).read("a", ndim=2)
-
     def settings(path: Path) -> None:
         FrontEnd.from_dict(read_toml(path))
 
@@ -219,7 +213,6 @@ def readers() -> dict[str, Reader]:
         Reader("plda", "", plda.read_plda),
         Reader("nnet3", ".raw", nnet3),
         Reader("nnet3-config", ".config", nnet3_config),
-        Reader("frames", ".ark", frames),
         Reader("kaldi-mixture", "", read_mixture),
         Reader("kaldi-extractor", "", read_extractor),
         Reader("kaldi-options", ".conf", kaldi_options),

@@ -240,16 +240,6 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "output": b"# the embedding\noutput-node name=output input=tdnn6.affine\n",
         "graph": nets["descriptors"].graph.encode(),
     }
-    kept["frames"] = {
-        "plain": b"\0BFM \4\3\0\0\0\4\2\0\0\0" + bytes(24),
-        "text": b" [\n  1 2\n  3 4\n  5 6 ]\n",
-        **{
-            f"compressed{kind.decode()}": b"\0BCM%b " % kind
-            + struct.pack("<ffii", -1.0, 2.0, 3, 2)
-            + bytes(range(size))
-            for kind, size in ((b"", 22), (b"2", 12), (b"3", 6))
-        },
-    }
     kept["transform"] = {
         "matrix": b"\0BFM \4\1\0\0\0\4\2\0\0\0" + struct.pack("<ff", 1.0, 2.0),
         "text": b" [\n  1 2 3\n  4 5 6 ]\n",

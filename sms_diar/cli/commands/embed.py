@@ -83,9 +83,6 @@ def embed(
     pad_input: Annotated[
         bool, _network("Pad short chunks by their first and last frame, or skip them.")
     ] = True,
-    feats: Annotated[
-        bool, _network("Use the frames in feats.scp and vad.scp of DATA_DIR.")
-    ] = False,
     vad: Annotated[
         Detector, _network("Speech detector; windows always use all frames.")
     ] = Detector.ENERGY,
@@ -137,12 +134,11 @@ def embed(
         raise BadParameter(problem, param_hint="-o")
     others = (nnet, extract_config, mfcc_config, vad_config)
     times = None if window is None else output.with_suffix(".segments")
-    frames = [directory / name for name in ("feats.scp", "vad.scp") if feats]
-    inputs = (directory, kaldi, kaldi / "conf", *others, *frames)
+    inputs = (directory, kaldi, kaldi / "conf", *others)
     check_outputs(*embedding_files(output), times, inputs=inputs)
     data, files = DataDir(directory), XvectorFiles(kaldi, *others)
     detects = vad is Detector.ENERGY and window is None
-    front_end = files.front_end(vad=detects, stored=feats)
+    front_end = files.front_end(vad=detects)
     extractor = files.read(
         front_end,
         output_node=output_node,
@@ -160,7 +156,6 @@ def embed(
                 front_end,
                 windows=layout,
                 cmvn=cmvn.value,
-                stored=feats,
                 channel=channel,
                 allow_commands=allow_commands,
                 workers=workers,

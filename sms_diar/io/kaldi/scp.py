@@ -42,7 +42,7 @@ class ScpEntry:
     command: str | None = None
 
 
-class Arks:
+class _Arks:
     """Arks that entries refer to; the last one stays open for the next line."""
 
     def __init__(self, folder: Path) -> None:
@@ -51,14 +51,13 @@ class Arks:
         self._path: str | None = None
         self._source: ByteSource | None = None
 
-    def __enter__(self) -> Arks:
+    def __enter__(self) -> _Arks:
         return self
 
     def __exit__(self, *details: object) -> None:
         self._stack.close()
 
     def at(self, path: str, offset: int) -> ByteSource:
-        """Return the ark at a path, at a byte offset."""
         if self._source is None or path != self._path:
             self._stack.close()
             file = self._find(path)
@@ -162,7 +161,7 @@ def iterate_scp(
     """Read an scp from an open source; see `read_scp`."""
     checks = VectorChecks(source.name)
     folder = source.name.parent if isinstance(source.name, Path) else Path()
-    with Arks(folder) as arks:
+    with _Arks(folder) as arks:
         for number, text, entry in parse_scp(source):
             try:
                 vector = _load(entry, arks, allow_commands=allow_commands)
@@ -180,7 +179,7 @@ def iterate_scp(
             yield entry.id, vector
 
 
-def _load(entry: ScpEntry, arks: Arks, *, allow_commands: bool) -> AnyArray:
+def _load(entry: ScpEntry, arks: _Arks, *, allow_commands: bool) -> AnyArray:
     owner = f"vector of {entry.id!r}"
     if entry.command is not None:
         if not allow_commands:

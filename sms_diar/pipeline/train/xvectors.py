@@ -12,7 +12,7 @@ from sms_diar._parallel import ordered_map
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_choice
 from sms_diar.embeddings.xvectors import XvectorExtractor
-from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileError
+from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import Frames, without_problems
 from sms_diar.features.kaldi import (
@@ -24,7 +24,6 @@ from sms_diar.features.kaldi import (
 )
 from sms_diar.io._lines import read_text
 from sms_diar.io.kaldi.data_dir import DataDir
-from sms_diar.io.kaldi.feature_ark import FrameTable
 from sms_diar.io.kaldi.nnet3 import read_nnet3
 from sms_diar.networks.nnet3 import Nnet3Network
 from sms_diar.networks.store import file_digest
@@ -60,17 +59,11 @@ class XvectorFiles(KaldiFolder):
     mfcc_config: str | Path | None = None
     vad_config: str | Path | None = None
 
-    def front_end(self, *, vad: bool = True, stored: bool = False) -> KaldiFrontEnd:
-        """Read the front end, with or without speech detection.
-
-        For `stored` frames, the files of options may be missing.
-        """
-        look = self.find if stored else self.require
-        mfcc = look("mfcc_config", "mfcc.conf")
-        detector = look("vad_config", "vad.conf") if vad else None
+    def front_end(self, *, vad: bool = True) -> KaldiFrontEnd:
+        """Read the front end, with or without speech detection."""
         return KaldiFrontEnd(
-            KaldiMfcc() if mfcc is None else KaldiMfcc.read(mfcc),
-            KaldiVad.read(detector) if detector else KaldiVad() if vad else None,
+            KaldiMfcc.read(self.require("mfcc_config", "mfcc.conf")),
+            KaldiVad.read(self.require("vad_config", "vad.conf")) if vad else None,
             KaldiDeltas(delta_order=0),
         )
 
@@ -146,7 +139,6 @@ def extract_xvectors(
     *,
     windows: WindowLayout | None = None,
     cmvn: str = "segment",
-    stored: bool = False,
     channel: int | None = None,
     allow_commands: bool = False,
     workers: int = 1,
@@ -168,8 +160,6 @@ def extract_xvectors(
         frames are cut from the frames of the segment.
     cmvn : {'segment', 'window', 'none'}, default='segment'
         Scope of normalisation.
-    stored : bool, default=False
-        Read frames from ``feats.scp`` and speech decisions from ``vad.scp``.
     channel, allow_commands, workers, problems, progress
         See `sms_diar.pipeline.train.extraction.extract_ivectors`.
 
@@ -186,37 +176,31 @@ def extract_xvectors(
         vad=front_end.vad if windows is None else None,
         cmvn=cmvn == "segment",
     )
+    shift = front_end.mfcc.frame_shift / 1000
     times: dict[str, Segment] = {}
     collected: list[Problem] = []
-    if stored:
-        table = FrameTable(data.path / "feats.scp")
-        n_segments = len(table.ids)
-        whole = _stored_frames(data, table, settings, collected)
-    else:
-        check_front_end(front_end, extractor.network.frame_dim)
-        n_segments = count_segments(data)
-        whole = features_of_segments(
-            data,
-            settings,
-            channel=channel,
-            allow_commands=allow_commands,
-            workers=workers,
-            problems=collected,
-        )
+    check_front_end(front_end, extractor.network.frame_dim)
+    whole = features_of_segments(
+        data,
+        settings,
+        channel=channel,
+        allow_commands=allow_commands,
+        workers=workers,
+        problems=collected,
+    )
 
     def inputs() -> Iterator[tuple[str, Frames] | Problem]:
         for name, frames in counted(whole, advance):
             if windows is None:
                 yield name, frames
-            elif name not in data.segments:
-                yield Problem(f"{name!r} is not in the table segments", segment=name)
-            else:
-                for part, rows in _cut(name, frames, data, windows, settings, times):
-                    needs_cmvn = cmvn == "window" and len(rows)
-                    yield part, kaldi_cmvn(rows) if needs_cmvn else rows
+                continue
+            region = data.segments[name]
+            for part, window, rows in _cut(name, frames, region, windows, shift):
+                times[part] = window
+                yield part, kaldi_cmvn(rows) if cmvn == "window" else rows
         yield from collected
 
-    with (progress or Silence()).track("x-vectors", n_segments) as advance:
+    with (progress or Silence()).track("x-vectors", count_segments(data)) as advance:
         results = ordered_map(extractor.vector_or_problem, inputs(), workers=workers)
         vectors = dict(without_problems(results, problems, data.path))
     if not vectors:
@@ -228,48 +212,14 @@ def extract_xvectors(
     return embeddings, {name: times[name] for name in vectors if name in times}
 
 
-def _stored_frames(
-    data: DataDir,
-    table: FrameTable,
-    front_end: KaldiFrontEnd,
-    problems: list[Problem],
-) -> Iterator[tuple[str, Frames]]:
-    """Yield the frames that a data directory has, normalised and selected."""
-    speech = None if front_end.vad is None else FrameTable(data.path / "vad.scp")
-    for name in table.ids:
-        try:
-            frames = table.read(name, ndim=2).astype(np.float32)
-            if front_end.cmvn:
-                frames = kaldi_cmvn(frames)
-            if speech is not None:
-                decisions = speech.read(name, ndim=1)
-                if len(decisions) != len(frames):
-                    raise DataFormatError(
-                        f"{len(decisions)} decisions for the {len(frames)} frames of "
-                        f"{name!r}",
-                        path=speech.path,
-                    )
-                frames = frames[decisions != 0.0]
-        except (DataFormatError, MissingFileError) as error:
-            problems.append(Problem.of(error, segment=name))
-        else:
-            yield name, frames
-
-
 def _cut(
-    name: str,
-    frames: Frames,
-    data: DataDir,
-    windows: WindowLayout,
-    front_end: KaldiFrontEnd,
-    times: dict[str, Segment],
-) -> Iterator[tuple[str, Frames]]:
-    """Divide the frames of a segment into windows, and add the times of the windows.
+    name: str, frames: Frames, region: Segment, windows: WindowLayout, shift: float
+) -> Iterator[tuple[str, Segment, Frames]]:
+    """Yield ids, times and frames of the windows of a segment.
 
-    Ids and rounding are as in Kaldi: ids have the times within the segment.
+    Ids and rounding are as in Kaldi: ids have the times within the segment, and `shift`
+    is the distance of frames in seconds.
     """
-    shift = front_end.mfcc.frame_shift / 1000
-    region = data.segments[name]
     for window in sliding_windows(
         region, length=windows.length, shift=windows.shift, shortest=windows.shortest
     ):
@@ -277,5 +227,5 @@ def _cut(
         start = round(window.start - region.start, 3)
         end = round(window.end - region.start, 3)
         part = f"{name}-{round(100 * start):08d}-{round(100 * end):08d}"
-        times[part] = window
-        yield part, frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
+        rows = frames[int(start / shift + 0.5) : int(end / shift - 0.5) + 1]
+        yield part, window, rows
