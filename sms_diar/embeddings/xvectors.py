@@ -34,8 +34,6 @@ class XvectorExtractor:
         Frames per chunk; -1 for the whole segment.
     min_chunk_size : int, default=25
         Shorter chunks are lengthened on both sides by their first and last frame.
-    pad_input : bool, default=True
-        If false, shorter chunks are skipped instead.
     identity : mapping
         Digest of the network and options of the cepstra as plain JSON values, for the
         fingerprint.
@@ -44,7 +42,6 @@ class XvectorExtractor:
     network: Nnet3Network
     chunk_size: int = 10000
     min_chunk_size: int = 25
-    pad_input: bool = True
     identity: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -55,29 +52,25 @@ class XvectorExtractor:
     @property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits that identify everything the vectors depend on."""
-        chunks = [self.chunk_size, self.min_chunk_size, self.pad_input]
+        chunks = [self.chunk_size, self.min_chunk_size]
         text = json.dumps([chunks, dict(self.identity)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def extract(self, frames: AnyArray) -> npt.NDArray[np.float32]:
         """Extract the x-vector, shape (dim,), of frames of shape (n, frame_dim)."""
         n = len(frames)
-        size = max(n, 1) if self.chunk_size == -1 else self.chunk_size
-        shortest = 1 if self.pad_input else self.min_chunk_size
-        total, n_used = np.zeros(self.network.dim), 0
+        if not n:
+            problem = "must be at least one, got none"
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
+        size = n if self.chunk_size == -1 else self.chunk_size
+        total = np.zeros(self.network.dim)
         for start in range(0, n, size):
             rows = frames[start : start + size]
-            if len(rows) < shortest:
-                continue
             missing = max(self.min_chunk_size - len(rows), 0)
             sides = (missing // 2, missing - missing // 2)
             padded = np.pad(rows, (sides, (0, 0)), mode="edge")
             total += len(rows) * self.network.output(padded).astype(np.float64)
-            n_used += len(rows)
-        if not n_used:
-            problem = f"must be at least {shortest} for the network, got {n}"
-            raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
-        return (total / n_used).astype(np.float32)
+        return (total / n).astype(np.float32)
 
     def vector_or_problem(
         self, segment: tuple[str, AnyArray] | Problem

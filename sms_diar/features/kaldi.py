@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,22 +57,25 @@ WINDOWS = ("hamming", "hanning", "povey", "rectangular", "sine", "blackman")
 
 _CMN_WINDOW = 300  # frames
 
-_COMMON = {"config", "print-args", "verbose"}
-_IGNORED_MFCC = _COMMON | {
-    "allow-downsample",  # audio of another rate is always resampled
-    "allow-upsample",
-    "channel",
-    "debug-mel",
-    "max-feature-vectors",
-    "min-duration",
-    "output-format",
-    "vtln-high",  # only with --vtln-warp
-    "vtln-low",
+# Options that do not change the result, or only with others that are refused.
+_IGNORED = {
+    *("config", "print-args", "verbose"),
+    *("allow-downsample", "allow-upsample"),  # other rates are always resampled
+    *("channel", "debug-mel", "max-feature-vectors", "min-duration", "output-format"),
+    *("vtln-high", "vtln-low", "omit-unvoiced-utts"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class KaldiMfcc:
+class _Options:
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a file such as ``conf/mfcc.conf``, ``conf/vad.conf``, ``delta_opts``."""
+        return read_options(cls, path, ignored=_IGNORED)
+
+
+@dataclass(frozen=True, slots=True)
+class KaldiMfcc(_Options):
     """Options of ``compute-mfcc-feats``."""
 
     sample_frequency: float = 16000.0
@@ -139,11 +142,6 @@ class KaldiMfcc:
             problem = f"must be {rule}, got {getattr(self, name)!r}"
             raise InvalidParameterError(problem, owner="KaldiMfcc", parameter=name)
 
-    @classmethod
-    def read(cls, path: str | Path) -> KaldiMfcc:
-        """Read a file such as ``conf/mfcc.conf``."""
-        return read_options(cls, path, ignored=_IGNORED_MFCC)
-
     @property
     def rate(self) -> int:
         """Sampling rate in hertz."""
@@ -184,7 +182,7 @@ class KaldiMfcc:
 
 
 @dataclass(frozen=True, slots=True)
-class KaldiVad:
+class KaldiVad(_Options):
     """Options of ``compute-vad``."""
 
     vad_energy_threshold: float = 5.0
@@ -204,14 +202,9 @@ class KaldiVad:
                 problem, owner=owner, parameter="vad_proportion_threshold"
             )
 
-    @classmethod
-    def read(cls, path: str | Path) -> KaldiVad:
-        """Read a file such as ``conf/vad.conf``."""
-        return read_options(cls, path, ignored=_COMMON | {"omit-unvoiced-utts"})
-
 
 @dataclass(frozen=True, slots=True)
-class KaldiDeltas:
+class KaldiDeltas(_Options):
     """Options of ``add-deltas``."""
 
     delta_order: int = 2
@@ -221,11 +214,6 @@ class KaldiDeltas:
         owner, order = "KaldiDeltas", self.delta_order
         check_count(owner, "delta_order", order, least=0, most=MOST_DERIVATIVES)
         check_count(owner, "delta_window", self.delta_window, most=999)
-
-    @classmethod
-    def read(cls, path: str | Path) -> KaldiDeltas:
-        """Read a file such as ``delta_opts``."""
-        return read_options(cls, path, ignored=_COMMON)
 
 
 @dataclass(frozen=True, slots=True)

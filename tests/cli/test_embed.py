@@ -210,17 +210,22 @@ def test_a_network_that_ends_at_the_embedding_needs_no_other_file(folder, tmp_pa
 
 
 def test_segments_that_are_too_short_are_reported(calls, folder, run_cli, tmp_path):
+    for path in (*calls.glob("*.scp"), calls / "segments"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    with (tmp_path / "segments").open("a") as table:
+        table.write("b-2 b 4.0 4.045\n")  # three frames, of which the network needs 5
     output = tmp_path / "x.ark"
-    options = ("--min-chunk-size", 150, "--no-pad-input", "--vad", "none", "--json")
+    options = ("--min-chunk-size", 1, "--vad", "none", "--json")
     result = run_cli(
-        "embed", calls, "--kaldi", folder, "-o", output, "--workers", 1, *options
+        "embed", tmp_path, "--kaldi", folder, "-o", output, "--workers", 1, *options
     )
     assert result.returncode == 3
     record = json.loads(result.stdout)
-    assert record["vectors"] == 2
+    assert record["vectors"] == 3
     [problem] = record["problems"]
-    assert problem["segment"] == "a-2"
-    assert read_embeddings(output).ids == ("a-1", "b-1")
+    assert problem["segment"] == "b-2"
+    assert "context of the network, got 3" in result.stderr
+    assert read_embeddings(output).ids == ("a-1", "a-2", "b-1")
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,6 @@ def embed(
             "min_chunk_size in DIR, or 25",
         ),
     ] = None,
-    pad_input: Annotated[
-        bool, _network("Pad short chunks by their first and last frame, or skip them.")
-    ] = True,
     vad: Annotated[
         Detector, _network("Speech detector; windows always use all frames.")
     ] = Detector.ENERGY,
@@ -144,7 +141,6 @@ def embed(
         output_node=output_node,
         chunk_size=chunk_size,
         min_chunk_size=min_chunk_size,
-        pad_input=pad_input,
     )
     layout = None if window is None else WindowLayout(window, period, min_segment)
     problems: list[Problem] = []

@@ -74,7 +74,6 @@ class XvectorFiles(KaldiFolder):
         output_node: str | None = None,
         chunk_size: int | None = None,
         min_chunk_size: int | None = None,
-        pad_input: bool = True,
     ) -> XvectorExtractor:
         """Read the network.
 
@@ -102,7 +101,6 @@ class XvectorFiles(KaldiFolder):
             Nnet3Network(model),
             chunk_size=(most or 10000) if chunk_size is None else chunk_size,
             min_chunk_size=(least or 25) if min_chunk_size is None else min_chunk_size,
-            pad_input=pad_input,
             identity={
                 "network": file_digest(path),
                 "output": repr(model.nodes["output"].terms),
