@@ -219,12 +219,15 @@ def seeds() -> dict[str, dict[str, bytes]]:
     kept["kaldi-mixture"] = {
         "diagonal": written(lambda p: write_mixture(p, models[2])),
         "full": written(lambda p: write_mixture(p, models[1])),
-        "text": written(lambda p: write_mixture(p, models[1], binary=False)),
+        "text": b"<FullGMM> \n<GCONSTS>  [ -3.03 ]\n<WEIGHTS>  [ 1 ]\n<MEANS_INVCOVARS>"
+        b"  [\n  1 0.5 ]\n<INV_COVARS> [\n2 \n0.5 1 ]\n</FullGMM> ",
     }
     kept["kaldi-extractor"] = {
         "binary": written(lambda p: write_extractor(p, models[0])),
         "projected": written(lambda p: write_extractor(p, projected)),
-        "text": written(lambda p: write_extractor(p, projected, binary=False)),
+        "text": b"<IvectorExtractor> <w>  [\n  0.5 -0.25 ]\n<w_vec>  [ ]\n<M> 1  [\n"
+        b"  1.0 0.5 \n  2.0 -1.0 ]\n<SigmaInv> [\n2.0 \n0.5 1.0 ]\n"
+        b"<IvectorOffset> 20.5 </IvectorExtractor> ",
     }
     kept["kaldi-options"] = {
         "mfcc": b"--sample-frequency=8000 # Hz\n--num-ceps=20\n--snip-edges=false\n"

@@ -165,16 +165,11 @@ def read_symmetric(source: ByteSource, owner: str, *, binary: bool) -> AnyArray:
     return full
 
 
-def symmetric_bytes(
-    matrix: npt.ArrayLike, *, owner: str, dtype: str = "double", binary: bool = True
-) -> bytes:
+def symmetric_bytes(matrix: npt.ArrayLike, *, owner: str, dtype: str) -> bytes:
     """Format the lower triangle of a symmetric matrix; see `object_bytes`."""
     values = narrowed(matrix, owner=owner, dtype=dtype)
-    if binary:
-        head = dtype[0].upper().encode() + b"P " + struct.pack("<bi", 4, len(values))
-        return head + values[np.tril_indices(len(values))].tobytes()
-    rows = (number_texts(row[: at + 1]) for at, row in enumerate(values))
-    return ("[\n" + "\n".join(" ".join(row) + " " for row in rows) + "]\n").encode()
+    head = dtype[0].upper().encode() + b"P " + struct.pack("<bi", 4, len(values))
+    return head + values[np.tril_indices(len(values))].tobytes()
 
 
 def object_bytes(

@@ -249,37 +249,23 @@ def read_mixture(path: str | Path) -> KaldiMixture:
             raise DataFormatError(str(error), path=path) from None
 
 
-def write_mixture(
-    path: str | Path, mixture: KaldiMixture, *, binary: bool = True
-) -> None:
-    """Write a background model as ``final.dubm`` or ``final.ubm``, in floats.
-
-    Text has enough digits to restore every number.
-    """
+def write_mixture(path: str | Path, mixture: KaldiMixture) -> None:
+    """Write a background model as ``final.dubm`` or ``final.ubm``, in floats."""
     rule, remedy = "a KaldiMixture", "read it with read_mixture"
     refuse_path("write_mixture", "mixture", mixture, rule, remedy)
-    owner = "write_mixture"
-
-    def array(values: FloatArray) -> bytes:
-        return object_bytes(values, owner=owner, dtype="float", binary=binary)
-
-    name = b"FullGMM" if mixture.is_full else b"DiagGMM"
+    array = partial(object_bytes, owner="write_mixture", dtype="float")
+    symmetric = partial(symmetric_bytes, owner="write_mixture", dtype="float")
+    name = b"FullGMM> " if mixture.is_full else b"DiagGMM> "
     kind = b"COVARS> " if mixture.is_full else b"VARS> "
-    line = b"" if binary else b"\n"
-    body = [BINARY if binary else b"", b"<" + name + b"> " + line]
-    body += [b"<GCONSTS> ", array(mixture.constants)]
+    body = [BINARY, b"<", name, b"<GCONSTS> ", array(mixture.constants)]
     body += [b"<WEIGHTS> ", array(mixture.weights)]
-    body += [b"<MEANS_INV" + kind, array(mixture.linear), b"<INV_" + kind]
+    body += [b"<MEANS_INV", kind, array(mixture.linear), b"<INV_", kind]
     if mixture.is_full:
-        for matrix in mixture.precisions:
-            body.append(
-                symmetric_bytes(matrix, owner=owner, dtype="float", binary=binary)
-            )
+        body += map(symmetric, mixture.precisions)
     else:
         body.append(array(mixture.precisions))
-    body.append(b"</" + name + b"> " + line)
     with replacing(path) as temporary:
-        temporary.write_bytes(b"".join(body))
+        temporary.write_bytes(b"".join([*body, b"</", name]))
 
 
 def read_extractor(path: str | Path) -> KaldiExtractor:
@@ -317,32 +303,21 @@ def read_extractor(path: str | Path) -> KaldiExtractor:
             raise DataFormatError(str(error), path=path) from None
 
 
-def write_extractor(
-    path: str | Path, extractor: KaldiExtractor, *, binary: bool = True
-) -> None:
-    """Write an i-vector extractor as ``final.ie``, in doubles as in Kaldi.
-
-    Text has enough digits to restore every number.
-    """
+def write_extractor(path: str | Path, extractor: KaldiExtractor) -> None:
+    """Write an i-vector extractor as ``final.ie``, in doubles as in Kaldi."""
     rule, remedy = "a KaldiExtractor", "read it with read_extractor"
     refuse_path("write_extractor", "extractor", extractor, rule, remedy)
-    owner = "write_extractor"
-
-    def array(values: FloatArray) -> bytes:
-        return object_bytes(values, owner=owner, binary=binary)
-
-    count, offset = len(extractor.matrices), extractor.offset
+    array = partial(object_bytes, owner="write_extractor")
+    symmetric = partial(symmetric_bytes, owner="write_extractor", dtype="double")
     projection, weights = np.empty((0, 0)), extractor.weights
     if extractor.has_weight_projection:
         projection, weights = extractor.weights, np.empty(0)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        out.write((BINARY if binary else b"") + b"<IvectorExtractor> <w> ")
-        out.write(array(projection) + b"<w_vec> " + array(weights) + b"<M> ")
-        out.write(struct.pack("<bi", 4, count) if binary else f"{count} ".encode())
-        for matrix in extractor.matrices:
-            out.write(array(matrix))
+        out.write(BINARY + b"<IvectorExtractor> <w> " + array(projection))
+        out.write(b"<w_vec> " + array(weights) + b"<M> ")
+        out.write(struct.pack("<bi", 4, len(extractor.matrices)))
+        out.writelines(map(array, extractor.matrices))
         out.write(b"<SigmaInv> ")
-        for matrix in extractor.precisions:
-            out.write(symmetric_bytes(matrix, owner=owner, binary=binary))
-        number = struct.pack("<bd", 8, offset) if binary else f"{offset!r} ".encode()
-        out.write(b"<IvectorOffset> " + number + b"</IvectorExtractor> ")
+        out.writelines(map(symmetric, extractor.precisions))
+        out.write(b"<IvectorOffset> " + struct.pack("<bd", 8, extractor.offset))
+        out.write(b"</IvectorExtractor> ")

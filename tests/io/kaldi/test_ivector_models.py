@@ -87,8 +87,7 @@ def test_bytes_of_an_extractor_by_hand(tmp_path):
 
 
 def test_text_by_hand(tmp_path):
-    write_extractor(tmp_path / "ie", EXTRACTOR, binary=False)
-    assert (tmp_path / "ie").read_text() == EXTRACTOR_TEXT
+    (tmp_path / "ie").write_text(EXTRACTOR_TEXT)
     assert same(read_extractor(tmp_path / "ie"), EXTRACTOR)
     # As Kaldi prints it: six digits, no constants, tokens of old versions
     (tmp_path / "ubm").write_text(
@@ -152,10 +151,9 @@ def test_files_of_kaldi_are_written_back(kaldi_reference, tmp_path):
     c=st.integers(1, 3),
     d=st.integers(1, 3),
     r=st.integers(1, 3),
-    binary=st.booleans(),
     choice=st.booleans(),
 )
-def test_what_is_written_comes_back(tmp_path_factory, seed, c, d, r, binary, choice):
+def test_what_is_written_comes_back(tmp_path_factory, seed, c, d, r, choice):
     rng = np.random.default_rng(seed)
     path = tmp_path_factory.mktemp("models") / "model"
     factors = rng.standard_normal((c, d, d)) + 3 * np.eye(d)
@@ -166,17 +164,24 @@ def test_what_is_written_comes_back(tmp_path_factory, seed, c, d, r, binary, cho
         rng.standard_normal((c, r)) if choice else rng.random(c),
         float(rng.standard_normal()),
     )
-    write_extractor(path, extractor, binary=binary)
+    write_extractor(path, extractor)
     assert same(read_extractor(path), extractor)
     if not choice:
         precisions = 0.1 + rng.random((c, d))
     single = [rng.random(c) + 0.1, rng.standard_normal((c, d)), precisions]
     mixture = KaldiMixture(*(part.astype("f4").astype("f8") for part in single))
-    write_mixture(path, mixture, binary=binary)
+    write_mixture(path, mixture)
     assert same(read_mixture(path), mixture)
 
 
-@pytest.mark.parametrize("binary", [True, False])
+def refuse_truncated(path, data, read):
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        with pytest.raises(DataFormatError) as caught:
+            read(path)
+        assert caught.value.path == path
+
+
 @pytest.mark.parametrize(
     ("model", "write", "read"),
     [
@@ -186,17 +191,15 @@ def test_what_is_written_comes_back(tmp_path_factory, seed, c, d, r, binary, cho
         (PROJECTED, write_extractor, read_extractor),
     ],
 )
-def test_a_truncated_file_is_refused_at_every_byte(
-    tmp_path, model, write, read, binary
-):
-    path = tmp_path / "model"
-    write(path, model, binary=binary)
-    data = path.read_bytes().rstrip()
-    for size in range(len(data)):
-        path.write_bytes(data[:size])
-        with pytest.raises(DataFormatError) as caught:
-            read(path)
-        assert caught.value.path == path
+def test_a_truncated_file_is_refused_at_every_byte(tmp_path, model, write, read):
+    write(tmp_path / "model", model)
+    data = (tmp_path / "model").read_bytes().rstrip()
+    refuse_truncated(tmp_path / "model", data, read)
+
+
+def test_a_truncated_text_is_refused_at_every_byte(tmp_path):
+    data = EXTRACTOR_TEXT.rstrip().encode()
+    refuse_truncated(tmp_path / "model", data, read_extractor)
 
 
 HUGE = struct.pack("<bi", 4, 2**31 - 1)
