@@ -109,6 +109,52 @@ def corpus_data() -> Path:
 
 
 @dataclass(frozen=True)
+class KaldiReference:
+    """Results of Kaldi's own programs, and the samples they had."""
+
+    folder: Path
+    speech: Path
+
+    @property
+    def segments(self) -> dict[str, tuple[str, float, float]]:
+        rows = map(str.split, (self.folder / "segments").read_text().splitlines())
+        return {name: (rec, float(a), float(b)) for name, rec, a, b in rows}
+
+    def samples(self, name):
+        import soundfile
+
+        recording, start, end = self.segments[name]
+        path = self.speech / "flac" / f"{recording}.flac"
+        samples, rate = soundfile.read(path, dtype="int16")
+        return samples[int(start * rate) : int(end * rate)] / 32768.0
+
+    def matrices(self, name):
+        """Arrays of an ark of float32, read without the package."""
+        data, at, arrays = (self.folder / "expected" / name).read_bytes(), 0, {}
+        while at < len(data):
+            end = data.index(b" ", at)
+            key, kind = data[at:end].decode(), data[end + 1 : end + 6]
+            assert kind in (b"\0BFM ", b"\0BFV "), kind
+            at, shape = end + 6, []
+            for _ in range(2 if kind == b"\0BFM " else 1):
+                shape.append(int.from_bytes(data[at + 1 : at + 5], "little"))
+                at += 5
+            size = 4 * int(np.prod(shape))
+            arrays[key] = np.frombuffer(data[at : at + size], "<f4").reshape(shape)
+            at += size
+        return arrays
+
+
+@pytest.fixture(scope="session")
+def kaldi_reference(corpus_data) -> KaldiReference:
+    """Results of Kaldi's own programs, or skip."""
+    folder = corpus_data / "kaldi-reference"
+    if not folder.is_dir():
+        pytest.skip(f"no results of Kaldi at {folder}")
+    return KaldiReference(folder, corpus_data / "libri-testother10-8k")
+
+
+@dataclass(frozen=True)
 class CliResult:
     """What a command left on its streams, and how it ended."""
 

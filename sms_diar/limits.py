@@ -56,3 +56,12 @@ LONGEST_DEMAND = 60.0
 
 MOST_FILTERS = 4096
 """Maximum number of filters and of cepstra in a front end."""
+
+LARGEST_LAYER = 1 << 16
+"""Maximum dimension of a layer of a Kaldi network; usually a few thousand."""
+
+LONGEST_OFFSET = 100_000
+"""Maximum time offset, context or period in a Kaldi network, in frames."""
+
+DEEPEST_DESCRIPTOR = 50
+"""Maximum nesting of the operations that connect the layers of a Kaldi network."""

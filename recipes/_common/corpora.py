@@ -38,7 +38,7 @@ BANDS = {
 """Filter banks: 200 to 3700 Hz, or all frequencies up to 4 kHz."""
 
 
-def speech_of(name: str, folder: Path, band: str) -> Speech:
+def speech_of(name: str, folder: Path, band: str) -> Speech[FrontEnd]:
     """Return a corpus as one session; speech is detected in the untrimmed one only."""
     vad = VadConfig(method="energy" if name == UNTRIMMED else "none")
     return Speech(DataDir(folder), FrontEnd(mfcc=BANDS[band], vad=vad))

@@ -27,6 +27,7 @@ from sms_diar.cli.commands import (
     convert,
     data,
     diarize,
+    embed,
     ivectors,
     models,
     plda,
@@ -70,6 +71,7 @@ app.command(cls=score.ManyValues)(score.score)
 app.command()(report.report)
 app.command()(convert.convert)
 app.command()(convert.validate_rttm)
+app.command()(embed.embed)
 app.command()(data.features)
 app.command()(data.validate_data)
 app.command()(simulate.simulate)

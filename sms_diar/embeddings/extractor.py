@@ -9,6 +9,7 @@ therefore normalises over the session, i.e. over all segments of a data director
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,7 +35,7 @@ from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.model import ModelFile
 from sms_diar.types import AnyArray, EmbeddingSet, FloatArray
 
-_Batch: TypeAlias = list[tuple[str, AnyArray]]
+Batch: TypeAlias = list[tuple[str, AnyArray]]
 
 KIND = "ivectors"
 STORAGES = {"float": np.float32, "double": np.float64}
@@ -64,8 +65,81 @@ def _rounded(array: FloatArray, storage: str) -> FloatArray:
     return array.astype(STORAGES[storage]).astype(np.float64)
 
 
+class FrameExtractor(ABC):
+    """Extractor of one i-vector from the frames of each segment."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """Dimension of the i-vectors."""
+
+    @property
+    @abstractmethod
+    def frame_dim(self) -> int:
+        """Dimension of the frames."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that identify everything the vectors depend on."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Compute cached values that are shared by threads."""
+
+    @abstractmethod
+    def solve(self, batch: Batch) -> tuple[tuple[str, ...], FloatArray]:
+        """Return ids and i-vectors of a few segments."""
+
+    def extract_all(
+        self, segments: Segments, *, workers: int = 1, source: str = "i-vectors"
+    ) -> EmbeddingSet:
+        """Extract i-vectors of many segments; the input is consumed lazily.
+
+        Parameters
+        ----------
+        segments : iterable of (str, ndarray of shape (n_frames, d))
+            Segment ids with frames; each segment needs at least one frame.
+        workers : int, default=1
+            Number of threads; results do not depend on it.
+        source : str, default="i-vectors"
+            Name of the vectors in messages.
+        """
+        workers = check_count(_OWNER, "workers", workers)
+        self.prepare()
+
+        ids: list[str] = []
+        vectors = [np.empty((0, self.dim))]
+        batches = _batches(segments)
+        for names, rows in ordered_map(self.solve, batches, workers=workers):
+            ids.extend(names)
+            vectors.append(rows)
+        return EmbeddingSet(
+            tuple(ids), np.concatenate(vectors), self.fingerprint, source
+        )
+
+
+def _batches(segments: Segments) -> Iterator[Batch]:
+    batch: Batch = []
+    n_frames = 0
+    for name, frames in segments:
+        if not len(frames):
+            problem = (
+                f"must have frames, got none for {name!r}; remove segments "
+                f"without speech"
+            )
+            raise InvalidParameterError(problem, owner=_OWNER, parameter="segments")
+        if batch and (len(batch) == BATCH or n_frames + len(frames) > _FRAMES):
+            yield batch
+            batch, n_frames = [], 0
+        batch.append((name, frames))
+        n_frames += len(frames)
+    if batch:
+        yield batch
+
+
 @dataclass(frozen=True, eq=False)
-class IvectorExtractor:
+class IvectorExtractor(FrameExtractor):
     """Extractor that maps frames to i-vectors.
 
     Parameters
@@ -137,57 +211,17 @@ class IvectorExtractor:
             raise InvalidParameterError(problem, owner=_OWNER, parameter="frames")
         return self.model.posterior(self._statistics([("segment", frames)]))
 
-    def extract_all(
-        self, segments: Segments, *, workers: int = 1, source: str = "i-vectors"
-    ) -> EmbeddingSet:
-        """Extract i-vectors of many segments; the input is consumed lazily.
-
-        Parameters
-        ----------
-        segments : iterable of (str, ndarray of shape (n_frames, d))
-            Segment ids with frames; each segment needs at least one frame.
-        workers : int, default=1
-            Number of threads; results do not depend on it.
-        source : str, default="i-vectors"
-            Name of the vectors in messages.
-        """
-        workers = check_count(_OWNER, "workers", workers)
+    def prepare(self) -> None:
+        """Compute cached values that are shared by threads."""
         self.model.prepare()
 
-        ids: list[str] = []
-        vectors = [np.empty((0, self.dim))]
-        batches = self._batches(segments)
-        for names, rows in ordered_map(self._solve, batches, workers=workers):
-            ids.extend(names)
-            vectors.append(rows)
-        return EmbeddingSet(
-            tuple(ids), np.concatenate(vectors), self.fingerprint, source
-        )
-
-    def _solve(self, batch: _Batch) -> tuple[tuple[str, ...], FloatArray]:
+    def solve(self, batch: Batch) -> tuple[tuple[str, ...], FloatArray]:
+        """Return ids and i-vectors of a few segments."""
         statistics = self._statistics(batch)
         return statistics.ids, self.model.solve(statistics)
 
-    def _statistics(self, batch: _Batch) -> Statistics:
+    def _statistics(self, batch: Batch) -> Statistics:
         return batch_statistics(self.model.mixture, batch, top=self.top)
-
-    def _batches(self, segments: Segments) -> Iterator[_Batch]:
-        batch: _Batch = []
-        n_frames = 0
-        for name, frames in segments:
-            if not len(frames):
-                problem = (
-                    f"must have frames, got none for {name!r}; remove segments "
-                    f"without speech"
-                )
-                raise InvalidParameterError(problem, owner=_OWNER, parameter="segments")
-            if batch and (len(batch) == BATCH or n_frames + len(frames) > _FRAMES):
-                yield batch
-                batch, n_frames = [], 0
-            batch.append((name, frames))
-            n_frames += len(frames)
-        if batch:
-            yield batch
 
     def _arrays(self) -> dict[str, AnyArray]:
         mixture = self.model.mixture

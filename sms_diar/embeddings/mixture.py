@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from sms_diar._validation import check_finite
 from sms_diar.errors import InvalidParameterError
-from sms_diar.types import FloatArray
+from sms_diar.types import FloatArray, IntArray
 
 BLOCK = 4096  # frames per block: posteriors of 512 components take 16 MiB
 
@@ -141,6 +143,20 @@ class GaussianMixture:
             joint[:, c] = self._constants[c] - 0.5 * np.einsum("ij,ij->i", white, white)
         return joint
 
+    def log_densities_of(self, X: FloatArray, chosen: IntArray) -> FloatArray:
+        """Return log-densities as `log_densities`, but only of chosen components.
+
+        `chosen` are some components of each frame, shape (n, k) like the result; all
+        covariances are full. This is faster by a factor of c / k.
+        """
+        n, k = chosen.shape
+        joint = np.empty(n * k)
+        for c, entries in by_component(chosen, self.n_components):
+            white = (X[entries // k] - self.means[c]) @ self.whitening[c].T
+            squares = np.einsum("ij,ij->i", white, white)
+            joint[entries] = self._constants[c] - 0.5 * squares
+        return joint.reshape(n, k)
+
     def posteriors(
         self, X: FloatArray, *, top: int | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -172,6 +188,15 @@ class GaussianMixture:
             total = joint.sum(axis=1, keepdims=True)
         joint /= total
         return joint, log_likelihoods
+
+
+def by_component(chosen: IntArray, n_components: int) -> Iterator[tuple[int, IntArray]]:
+    """Yield each component with the flat indices at which it was chosen."""
+    order = np.argsort(chosen, axis=None, kind="stable")
+    bounds = np.searchsorted(chosen.ravel()[order], np.arange(n_components + 1))
+    for c, (first, last) in enumerate(pairwise(bounds.tolist())):
+        if first < last:
+            yield c, order[first:last]
 
 
 def _keep_largest(values: FloatArray, top: int) -> None:

@@ -27,6 +27,7 @@ from sms_diar.features.frames import (
     without_problems,
 )
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.kaldi import KaldiFrontEnd
 from sms_diar.features.vad import VadConfig
 from sms_diar.io.audio.files import Samples
 from sms_diar.io.audio.recording import Piece, Recording, open_recording
@@ -59,7 +60,7 @@ class _Reader:
 
 def features_of_segments(
     data: DataDir,
-    config: FrontEnd | None = None,
+    config: FrontEnd | KaldiFrontEnd | None = None,
     *,
     segments: Mapping[str, Segment] | None = None,
     ids: Collection[str] | None = None,
@@ -81,19 +82,20 @@ def features_of_segments(
     _refuse_path("features_of_segments", data)
     config = FrontEnd() if config is None else config
     check_count("features_of_segments", "workers", workers)
-    check_detector(config.vad)
     check_statistics("features_of_segments", stats)
-    if config.cmvn.method == "session" and stats is None:
-        stats = session_statistics(
-            data,
-            config,
-            segments=segments,
-            ids=ids,
-            channel=channel,
-            allow_commands=allow_commands,
-            workers=workers,
-            problems=[],  # the second pass meets and reports the same problems
-        )
+    if isinstance(config, FrontEnd):
+        check_detector(config.vad)
+        if config.cmvn.method == "session" and stats is None:
+            stats = session_statistics(
+                data,
+                config,
+                segments=segments,
+                ids=ids,
+                channel=channel,
+                allow_commands=allow_commands,
+                workers=workers,
+                problems=[],  # the second pass meets and reports the same problems
+            )
     recordings, lines = _listed(data, segments=segments, ids=ids)
     work = partial(frames_or_problems, front_end=config, stats=stats)
     results = _each(work, recordings, _Reader(channel, allow_commands), workers)

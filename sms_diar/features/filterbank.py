@@ -21,7 +21,7 @@ from sms_diar.features.mfcc import frame_count, overlapping_frames
 from sms_diar.limits import LARGEST_RATE, MOST_FILTERS
 from sms_diar.types import AnyArray, FloatArray
 
-_FLOOR = float(np.finfo(np.float32).eps)  # as in Kaldi; keeps log(0) finite
+FLOOR = float(np.finfo(np.float32).eps)  # as in Kaldi; keeps log(0) finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +94,34 @@ def filterbank(samples: AnyArray, config: FilterbankConfig) -> FloatArray:
         config.shift_samples,
     )
     frames = frames - frames.mean(axis=1, keepdims=True)
+    window = _window(config.window, config.frame_samples)
+    return log_mel(emphasise(frames, config.preemphasis) * window, _triangles(config))
+
+
+def emphasise(frames: FloatArray, share: float) -> FloatArray:
+    """Subtract a share of the previous sample; the first sample is its own previous."""
     emphasised = frames.copy()
-    emphasised[:, 1:] -= config.preemphasis * frames[:, :-1]
-    emphasised[:, 0] -= config.preemphasis * frames[:, 0]
-    emphasised *= _window(config.window, config.frame_samples)
-    size = _transform_size(config.frame_samples)
-    # shape: (n_frames, size / 2); the filters do not use the Nyquist frequency
-    spectrum = np.fft.rfft(emphasised, size)[:, : size // 2]
+    emphasised[:, 1:] -= share * frames[:, :-1]
+    emphasised[:, 0] -= share * frames[:, 0]
+    return emphasised
+
+
+def log_mel(frames: FloatArray, weights: FloatArray) -> FloatArray:
+    """Compute log energies of filters, shape (n_frames, n_filters), from frames.
+
+    The `weights` of the power spectrum are from `triangles`; their number of rows is
+    half the length of the Fourier transform.
+    """
+    half = len(weights)
+    # shape: (n_frames, half); the filters do not use the Nyquist frequency
+    spectrum = np.fft.rfft(frames, 2 * half)[:, :half]
     power = spectrum.real**2 + spectrum.imag**2
-    energies: FloatArray = power @ _triangles(config)
-    return np.log(np.maximum(energies, _FLOOR))
+    energies: FloatArray = power @ weights
+    return np.log(np.maximum(energies, FLOOR))
 
 
-def _transform_size(n_samples: int) -> int:
+def transform_size(n_samples: int) -> int:
+    """Return the smallest power of two that is at least `n_samples`."""
     return 1 << (n_samples - 1).bit_length()
 
 
@@ -120,20 +135,35 @@ def _window(name: str, size: int) -> FloatArray:
 
 @functools.lru_cache(maxsize=8)
 def _triangles(config: FilterbankConfig) -> FloatArray:
+    size = transform_size(config.frame_samples)
+    return triangles(config.rate, size, config.n_filters, config.low, config.top)
+
+
+def triangles(
+    rate: float, size: int, n_filters: int, low: float, top: float
+) -> FloatArray:
     """Return the weights of the power spectrum, shape (size / 2, n_filters).
 
-    The corners of the triangles are evenly spaced on the mel scale. The Nyquist
-    frequency is not part of any filter.
+    The corners of the triangles are evenly spaced on the mel scale from `low` to `top`
+    hertz. The Nyquist frequency is not part of any filter.
     """
-    size = _transform_size(config.frame_samples)
-    mel = _mel(np.arange(size // 2) * config.rate / size)[:, None]
-    low, top = _mel(np.array((config.low, config.top)))
-    corners = np.linspace(low, top, config.n_filters + 2)
+    mel, corners = mel_lines(rate, size)[:, None], mel_corners(n_filters, low, top)
     left, centre, right = corners[:-2], corners[1:-1], corners[2:]
     rising = (mel - left) / (centre - left)
     falling = (right - mel) / (right - centre)
     weights: FloatArray = np.maximum(np.minimum(rising, falling), 0.0)
     return weights
+
+
+def mel_lines(rate: float, size: int) -> FloatArray:
+    """Return the mel frequencies of the lines of a spectrum, shape (size / 2,)."""
+    return _mel(np.arange(size // 2) * rate / size)
+
+
+def mel_corners(n_filters: int, low: float, top: float) -> FloatArray:
+    """Return the corners of the filters on the mel scale, shape (n_filters + 2,)."""
+    first, last = _mel(np.array((low, top)))
+    return np.linspace(first, last, n_filters + 2)
 
 
 def _mel(hertz: AnyArray) -> FloatArray:

@@ -24,6 +24,7 @@ from sms_diar._validation import refuse_path
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.cmvn import CmvnStats, row_blocks, sliding_cmvn_rows
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.kaldi import KaldiFrontEnd
 from sms_diar.features.mfcc import add_deltas, frame_count, mfcc
 from sms_diar.features.mono import at_rate
 from sms_diar.features.vad import (
@@ -132,10 +133,13 @@ def frames_or_problems(
     audio: Samples,
     recording: str,
     pieces: Sequence[Piece],
-    front_end: FrontEnd,
+    front_end: FrontEnd | KaldiFrontEnd,
     stats: CmvnStats | None,
 ) -> Iterator[tuple[str, Frames] | Problem]:
     """Yield the frames of each segment of one recording, or a problem."""
+    if isinstance(front_end, KaldiFrontEnd):
+        yield from _kaldi_frames(audio, recording, pieces, front_end)
+        return
     method = front_end.cmvn.method
     if method == "recording" or (method == "session" and stats is None):
         yield from _frames_by_recording(audio, recording, pieces, front_end)
@@ -198,6 +202,29 @@ def _frames_by_recording(
             yield result
         else:
             yield result[0], result[1].finish(front_end, total)
+
+
+def _kaldi_frames(
+    audio: Samples, recording: str, pieces: Sequence[Piece], front_end: KaldiFrontEnd
+) -> Iterator[tuple[str, Frames] | Problem]:
+    signal = at_rate(audio, front_end.mfcc.rate)
+    for piece in pieces:
+        owner = f"segment {piece.id!r}"
+        try:
+            first, last = stretch(signal, piece.start, piece.end, owner=owner)
+            if not front_end.mfcc.n_frames(last - first):
+                problem = f"{owner} is shorter than a frame; remove it"
+                raise DataFormatError(problem, path=audio.path)
+            frames = front_end.frames(signal.read(first, last))
+            if not len(frames):
+                problem = f"no speech was found in {owner}; vad='none' keeps all frames"
+                raise DataFormatError(
+                    problem, path=audio.path, mentions=("vad='none'",)
+                )
+        except Exception as error:  # noqa: BLE001 - affects one segment only
+            yield Problem.of(error, recording=recording, segment=piece.id)
+        else:
+            yield piece.id, frames
 
 
 def _cepstra(

@@ -14,6 +14,10 @@ _TABLES = {
     *("wav.scp", "segments", "utt2spk", "spk2utt"),
     *("reco2dur", "reco2num_spk", "spk2gender"),
 }
+_MODELS = {
+    *("final.ie", "final.ubm", "final.dubm", "delta_opts", "mfcc.conf", "vad.conf"),
+    *("mean.vec", "transform.mat", "final.raw", "final.ext.raw", "extract.config"),
+}
 _NAMING = {".scp", ".lst", ".list", ".flist", ".toml"}
 _WORD = re.compile(r"[^\s\"'|]+")
 _OFFSET = re.compile(r"(:[0-9]+)?(\[[^\]]*\])?$")  # and range of a vector in an archive
@@ -46,7 +50,7 @@ def input_files(sources: Iterable[str | Path | None]) -> Iterator[Path]:
 def _is_read_from_folder(file: Path) -> bool:
     from sms_diar.io.audio.files import AUDIO_SUFFIXES  # noqa: PLC0415 slow
 
-    return file.name in _TABLES or file.suffix.lower() in AUDIO_SUFFIXES
+    return file.name in _TABLES | _MODELS or file.suffix.lower() in AUDIO_SUFFIXES
 
 
 def _beside(file: Path) -> Iterator[Path]:

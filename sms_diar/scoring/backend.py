@@ -24,7 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io.kaldi.transform import Centering, LinearTransform, Transform
+from sms_diar.io.kaldi.transform import (
+    Centering,
+    KaldiTransform,
+    LinearTransform,
+    Transform,
+    VbxTransform,
+)
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring._arrays import as_rows
 from sms_diar.scoring.plda import pair_coefficients
@@ -297,17 +303,20 @@ def backend_from_transform(
         If True, normalise lengths in the space of the PLDA model as Kaldi does.
     """
     center = None
-    if transform is None:
-        # Without a transform the PLDA model applies to raw vectors of any length.
-        chain = FoldedChain(np.eye(dim), np.zeros(dim))
-    elif isinstance(transform, Centering):
-        center = transform.mean
-        chain = FoldedChain(np.eye(dim), np.zeros(dim))
-    elif isinstance(transform, LinearTransform):
-        matrix, offset = transform.matrix, np.zeros(len(transform.matrix))
-        if matrix.shape[1] == dim + 1:
-            matrix, offset = matrix[:, :-1], matrix[:, -1]
-        chain = FoldedChain(matrix, offset)
+    # Without a transform the PLDA model applies to raw vectors of any length.
+    matrix, offset = np.eye(dim), np.zeros(dim)
+    is_kaldi = isinstance(transform, KaldiTransform)
+    steps = transform.steps if isinstance(transform, KaldiTransform) else (transform,)
+    for step in steps:
+        if isinstance(step, Centering):
+            center = step.mean
+        elif isinstance(step, LinearTransform):
+            matrix, offset = step.matrix, np.zeros(len(step.matrix))
+            if matrix.shape[1] == dim + 1:
+                matrix, offset = matrix[:, :-1], matrix[:, -1]
+    if not isinstance(transform, VbxTransform):
+        length = float(np.sqrt(len(matrix))) if is_kaldi else None
+        chain = FoldedChain(matrix, offset, out_length=length)
     else:
         scale_in, scale_out = 1.0, 1.0
         if transform.length == "sqrt-dim":

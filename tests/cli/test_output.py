@@ -14,7 +14,7 @@ FILES = shlex.split(
     "call.wav other.wav voice.wav calls/a.wav calls/b.flac sound/c.wav "
     "r.rttm h.rttm turns/a.rttm all.uem data/segments data/utt2spk front.toml "
     "x.ark x.ark.json s.ark x.npy x.ids segments utt2rec labels trials "
-    "model.npz x.onnx p.plda t.npz"
+    "model.npz x.onnx p.plda t.npz kaldi/final.ie kaldi/mean.vec kaldi/conf/mfcc.conf"
 )
 TABLES = {
     "data/wav.scp": "c sound/c.wav\nd sph2pipe -f wav sound/d.sph |\n",
@@ -57,6 +57,14 @@ COMMANDS = [
     ("features data -o x.out --scp OUT", "data/wav.scp"),
     ("ivectors train data --config front.toml -o OUT", "data/utt2spk front.toml"),
     ("ivectors extract data --model t.npz -o OUT", "t.npz"),
+    ("ivectors extract data -o y.ark --windows OUT", "data/segments sound/c.wav"),
+    ("ivectors extract data --kaldi d --ubm t.npz -o OUT", "t.npz"),
+    ("ivectors extract data --kaldi kaldi -o y.ark --windows OUT", "kaldi/final.ie"),
+    ("ivectors extract data --kaldi kaldi -o y.ark --windows OUT",
+     "kaldi/conf/mfcc.conf"),
+    ("cluster x.ark --transform kaldi --plda p.plda -o OUT", "kaldi/mean.vec"),
+    ("ivectors extract data --kaldi d --ubm labels -o y.ark --windows OUT", "labels"),
+    ("embed data --kaldi kaldi --nnet t.npz -o OUT", "t.npz"),
     ("plda train x.ark labels -o OUT", "x.ark labels"),
     ("convert r.rttm OUT --split call.wav parts", "r.rttm call.wav"),
     ("plda train x.ark labels --raw -o x.out --kaldi-plda OUT", "x.ark labels"),
@@ -71,7 +79,7 @@ COMMANDS = [
 ]  # fmt: skip
 WRITE_NO_NAMED_FILE = {
     *("recipes", "run", "simulate", "validate-data", "validate-rttm"),
-    *("ivectors info", "plda info"),
+    *("ivectors export", "ivectors info", "plda info"),
     *("models add", "models fetch", "models remove"),
 }
 CASES = [(command, out) for command, outs in COMMANDS for out in shlex.split(outs)]
@@ -83,7 +91,7 @@ def inputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in (*FILES, *TABLES):
         path = Path(name)
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(TABLES.get(name, f"junk of {name}"), encoding="utf-8")
     return tmp_path
 

@@ -31,6 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sms_diar.errors import SmsDiarError
 
 HERE = Path(__file__).resolve().parent
@@ -90,6 +92,7 @@ def readers() -> dict[str, Reader]:
     from sms_diar.embeddings.extractor import KIND as IVECTORS
     from sms_diar.embeddings.onnx_network import read_description
     from sms_diar.experiment.config import parse_assignment
+    from sms_diar.features import kaldi
     from sms_diar.features.front_end import FrontEnd
     from sms_diar.io import labels, trials
     from sms_diar.io.audio.files import AudioFile
@@ -99,11 +102,14 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.embeddings.files import read_embeddings
     from sms_diar.io.kaldi import ark, plda, tables, transform
     from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
+    from sms_diar.io.kaldi.ivector_models import read_extractor, read_mixture
+    from sms_diar.io.kaldi.nnet3 import Nnet3, read_nnet3
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.toml import read_toml
     from sms_diar.io.turns import uem
     from sms_diar.io.turns.files import check_annotation, read_annotation
+    from sms_diar.networks.nnet3 import Nnet3Network
     from sms_diar.networks.onnx_weights import read_weights
     from sms_diar.networks.torch_archive import read_tensors
     from sms_diar.pipeline.train.models import read_backend, read_ivector_model
@@ -171,8 +177,22 @@ def readers() -> dict[str, Reader]:
             except SmsDiarError:
                 continue
 
+    def nnet3(path: Path) -> None:
+        network = Nnet3Network(read_nnet3(path))
+        network.output(np.ones((30, min(network.frame_dim, 100))))
+
+    def nnet3_config(path: Path) -> None:
+        Nnet3(path, {}, {}).with_config(path)
+
     def settings(path: Path) -> None:
         FrontEnd.from_dict(read_toml(path))
+
+    def kaldi_options(path: Path) -> None:
+        for kind in (kaldi.KaldiMfcc, kaldi.KaldiVad, kaldi.KaldiDeltas):
+            try:
+                kind.read(path)
+            except SmsDiarError:
+                continue
 
     def assignment(path: Path) -> None:
         parse_assignment(path.read_text(encoding="utf-8", errors="replace"))
@@ -233,6 +253,11 @@ def readers() -> dict[str, Reader]:
         Reader("mat", ".mat", read_embeddings),
         Reader("alize", ".y", read_embeddings),
         Reader("plda", "", plda.read_plda),
+        Reader("nnet3", ".raw", nnet3),
+        Reader("nnet3-config", ".config", nnet3_config),
+        Reader("kaldi-mixture", "", read_mixture),
+        Reader("kaldi-extractor", "", read_extractor),
+        Reader("kaldi-options", ".conf", kaldi_options),
         Reader("transform", "", transform.read_transform),
         Reader("transform-parts", ".npz", transform.read_transform, parts=True),
         Reader("transform-h5", ".h5", transform.read_transform, dear=True),
@@ -330,7 +355,8 @@ _WORDS = (
     b"nan", b"inf", b"1_0", b"9" * 20, b"9" * 400, b"1e-400", b"\xc2\xb2",
     b"\xed\xa0\x80",
     b"\xe2\x80\xa8", b"/dev/zero", b"..", b"x" * 300, b"\0B", b"FV ", b"DM ", b"CM ",
-    b"<Plda>", b"\x04\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x00\x00\x00\x80",
+    b"<Plda>", b"<Dim>", b"Offset(", b"IfDefined(",
+    b"\x04\xff\xff\xff\x7f", b"\xff\xff\xff\xff", b"\x00\x00\x00\x80",
     b"id", b"speaker", b"true", b"null", b"[[", b"\x80", b"2147483647", b"4294967296",
     b"9223372036854775807", b"18446744073709551616", b"'<U0'", b"'|O'", b"(1, 0)",
 )  # fmt: skip

@@ -6,22 +6,28 @@ found a fault are kept beside them under the name of what they are; they stay.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
 import pickle
 import struct
+import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import soundfile
 from scipy.io import savemat
 
 from sms_diar.embeddings import IvectorExtractor
+from sms_diar.embeddings.kaldi import kaldi_models
 from sms_diar.embeddings.mixture import GaussianMixture
 from sms_diar.embeddings.total_variability import TotalVariability
 from sms_diar.features.front_end import FrontEnd
 from sms_diar.io.kaldi.ark import write_ark
+from sms_diar.io.kaldi.ivector_models import write_extractor, write_mixture
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
 from sms_diar.io.turns.files import turns_text
@@ -142,6 +148,15 @@ def extractor() -> IvectorExtractor:
     return IvectorExtractor(model, front_end=FrontEnd().as_dict())
 
 
+def nnet3_files() -> ModuleType:
+    path = CORPUS.parents[1] / "networks" / "nnet3_files.py"
+    spec = importlib.util.spec_from_file_location("nnet3_files", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["nnet3_files"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def seeds() -> dict[str, dict[str, bytes]]:
     """All of them, by reader and name."""
     found = extractor().to_model()
@@ -252,6 +267,35 @@ def seeds() -> dict[str, dict[str, bytes]]:
     kept["plda"] = {
         "binary": written(lambda p: write_plda(p, plda)),
         "text": written(lambda p: write_plda(p, plda, binary=False)),
+    }
+    models = kaldi_models(extractor())
+    projected = replace(models[0], weights=np.ones((2, 2)))
+    kept["kaldi-mixture"] = {
+        "diagonal": written(lambda p: write_mixture(p, models[2])),
+        "full": written(lambda p: write_mixture(p, models[1])),
+        "text": b"<FullGMM> \n<GCONSTS>  [ -3.03 ]\n<WEIGHTS>  [ 1 ]\n<MEANS_INVCOVARS>"
+        b"  [\n  1 0.5 ]\n<INV_COVARS> [\n2 \n0.5 1 ]\n</FullGMM> ",
+    }
+    kept["kaldi-extractor"] = {
+        "binary": written(lambda p: write_extractor(p, models[0])),
+        "projected": written(lambda p: write_extractor(p, projected)),
+        "text": b"<IvectorExtractor> <w>  [\n  0.5 -0.25 ]\n<w_vec>  [ ]\n<M> 1  [\n"
+        b"  1.0 0.5 \n  2.0 -1.0 ]\n<SigmaInv> [\n2.0 \n0.5 1.0 ]\n"
+        b"<IvectorOffset> 20.5 </IvectorExtractor> ",
+    }
+    kept["kaldi-options"] = {
+        "mfcc": b"--sample-frequency=8000 # Hz\n--num-ceps=20\n--snip-edges=false\n"
+        b"--window-type=hamming\n--high-freq=-300\n--use_energy\n",
+        "vad": b"--vad-energy-threshold=5.5\n--vad-frames-context=2\n",
+        "deltas": b"--delta-window=3 --delta-order=2",
+    }
+    nets = {make.__name__: make() for make in nnet3_files().NETS}
+    kept["nnet3"] = {f"{name}-binary": net.binary for name, net in nets.items()}
+    kept["nnet3"]["plain-text"] = nets["plain_tdnn"].text
+    kept["nnet3"]["descriptors-text"] = nets["descriptors"].text
+    kept["nnet3-config"] = {
+        "output": b"# the embedding\noutput-node name=output input=tdnn6.affine\n",
+        "graph": nets["descriptors"].graph.encode(),
     }
     kept["transform"] = {
         "matrix": b"\0BFM \4\1\0\0\0\4\2\0\0\0" + struct.pack("<ff", 1.0, 2.0),

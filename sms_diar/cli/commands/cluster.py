@@ -40,7 +40,10 @@ def cluster(
     ] = None,
     transform: Annotated[
         Path | None,
-        Option(help="Kaldi mean.vec or transform.mat, VBx transform.h5 or .npz."),
+        Option(
+            help="Kaldi mean.vec or transform.mat, a folder with both, or VBx "
+            "transform.h5 or .npz."
+        ),
     ] = None,
     method: methods.MethodOption = DEFAULT_METHOD,
     k: methods.KOption = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -20,11 +20,26 @@ from sms_diar.cli.terminal.output import (
 )
 
 if TYPE_CHECKING:
+    from sms_diar.embeddings.extractor import FrameExtractor
+    from sms_diar.features.front_end import FrontEnd
+    from sms_diar.features.kaldi import KaldiFrontEnd
+    from sms_diar.io.kaldi.data_dir import DataDir
+    from sms_diar.pipeline.train.extraction import Speech
+    from sms_diar.pipeline.train.kaldi import KaldiFiles
     from sms_diar.types import Problem
 
 app = typer.Typer(
     name="ivectors", help="Train and apply i-vector models.", no_args_is_help=True
 )
+
+
+def _kaldi_option(help: str, **more: Any) -> Any:
+    return Option(help=help, rich_help_panel="Extractors of Kaldi", **more)
+
+
+def _elsewhere(name: str) -> Any:
+    return _kaldi_option(f"{name}, if it is elsewhere.")
+
 
 Covariance = StrEnum("Covariance", ["DIAGONAL", "FULL"])
 """Covariance types of the background model."""
@@ -186,6 +201,35 @@ def extract(
             help="Model from 'sms-diar ivectors train'.", show_default="embedded model"
         ),
     ] = None,
+    windows: Annotated[
+        Path | None,
+        Option(
+            metavar="SEGMENTS",
+            help="Cut segments into windows of 1.5 s every 0.75 s, as Kaldi's "
+            "diarization recipe, and write their times to this segments file.",
+        ),
+    ] = None,
+    kaldi: Annotated[
+        Path | None,
+        _kaldi_option(
+            "Extractor trained in Kaldi: a folder with final.ie, final.ubm, "
+            "final.dubm, delta_opts, mfcc.conf and vad.conf (or conf/mfcc.conf, ...).",
+            metavar="DIR",
+        ),
+    ] = None,
+    extractor: Annotated[Path | None, _elsewhere("final.ie")] = None,
+    ubm: Annotated[Path | None, _elsewhere("final.ubm")] = None,
+    dubm: Annotated[Path | None, _elsewhere("final.dubm")] = None,
+    delta_opts: Annotated[Path | None, _elsewhere("delta_opts")] = None,
+    mfcc_config: Annotated[Path | None, _elsewhere("mfcc.conf")] = None,
+    vad_config: Annotated[Path | None, _elsewhere("vad.conf")] = None,
+    num_gselect: Annotated[
+        int, _kaldi_option("Number of Gaussians selected for each frame.", min=1)
+    ] = 20,
+    min_post: Annotated[
+        float, _kaldi_option("Smaller posteriors are dropped.")
+    ] = 0.025,
+    posterior_scale: Annotated[float, _kaldi_option("Factor of posteriors.")] = 1.0,
     vad: Annotated[
         recordings.VadMethod | None,
         Option(help="Speech detector.", show_default="from the model"),
@@ -206,6 +250,8 @@ def extract(
     Segments that cannot be read or have no speech are reported and skipped; the exit
     code is then 3, and the other vectors are still written. The fingerprint of the
     model is written to OUT.json, from which 'sms-diar cluster' finds the back end.
+    With --kaldi, vectors are as from sid/extract_ivectors.sh; --vad none and
+    --cmvn none switch these steps off.
 
     Example: sms-diar ivectors extract data/calls -o calls.ark
     """
@@ -215,26 +261,46 @@ def extract(
     with progress.stage("loading"):
         from sms_diar.io.embeddings.files import embedding_files, write_embeddings
         from sms_diar.io.kaldi.data_dir import DataDir
+        from sms_diar.io.kaldi.tables import write_segments
         from sms_diar.io.problems import problem_records
         from sms_diar.pipeline.train.extraction import Speech, extract_ivectors
-        from sms_diar.pipeline.train.models import (
-            read_ivector_model,
-            require_model_path,
-        )
+        from sms_diar.pipeline.train.kaldi import KaldiFiles
+        from sms_diar.timeline.windows import windows_of_regions
 
     if output.suffix.lower() not in (".ark", ".npz", ".csv", ".tsv"):
         problem = f"must end in .ark, .npz, .csv or .tsv, got {output}"
         raise BadParameter(problem, param_hint="-o")
-    check_outputs(*embedding_files(output), inputs=(directory, model))
-    path = require_model_path() if model is None else model
-    chosen = read_ivector_model(path)
-    front_end = recordings.changed_front_end(chosen.front_end, vad=vad, cmvn=cmvn)
+    others = (extractor, ubm, dubm, delta_opts, mfcc_config, vad_config)
+    inputs = (directory, model, kaldi, kaldi and kaldi / "conf", *others)
+    check_outputs(*embedding_files(output), windows, inputs=inputs)
+    data = DataDir(directory)
+    speech: Speech[FrontEnd] | Speech[KaldiFrontEnd]
+    chosen: FrameExtractor
+    if kaldi is None:
+        if any(others):
+            problem = "is required for the paths of files of Kaldi"
+            raise BadParameter(problem, param_hint="--kaldi")
+        path, speech, chosen = _trained(model, data, vad, cmvn)
+    else:
+        if model is not None:
+            raise BadParameter("cannot be used with --kaldi", param_hint="--model")
+        path, files = kaldi, KaldiFiles(kaldi, *others)
+        kaldi_front_end = _kaldi_front_end(files, vad, cmvn)
+        speech = Speech(data, kaldi_front_end)
+        chosen = files.read(
+            kaldi_front_end,
+            num_gselect=num_gselect,
+            min_post=min_post,
+            posterior_scale=posterior_scale,
+        )
+    times = None if windows is None else windows_of_regions(data.segments.values())
     problems: list[Problem] = []
     try:
         with recordings.on_scheduler(scheduler):
             vectors = extract_ivectors(
-                Speech(DataDir(directory), front_end),
-                chosen.extractor,
+                speech,
+                chosen,
+                segments=times,
                 channel=channel,
                 allow_commands=allow_commands,
                 workers=workers,
@@ -244,6 +310,8 @@ def extract(
     finally:
         note_problems(context, problems)
     write_embeddings(output, vectors)
+    if windows is not None and times is not None:
+        write_segments(windows, {name: times[name] for name in vectors.ids})
     if as_json:
         record = {
             "output": str(output),
@@ -257,6 +325,68 @@ def extract(
     else:
         echo(f"wrote {output}: {len(vectors)} vectors of {vectors.dim} dimensions")
     raise typer.Exit(exit_code(problems))
+
+
+def _trained(
+    model: Path | None,
+    data: DataDir,
+    vad: recordings.VadMethod | None,
+    cmvn: recordings.CmvnMethod | None,
+) -> tuple[Path, Speech[FrontEnd], FrameExtractor]:
+    from sms_diar.pipeline.train.extraction import Speech
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
+
+    path = require_model_path() if model is None else model
+    trained = read_ivector_model(path)
+    front_end = recordings.changed_front_end(trained.front_end, vad=vad, cmvn=cmvn)
+    return path, Speech(data, front_end), trained.extractor
+
+
+def _kaldi_front_end(
+    files: KaldiFiles,
+    vad: recordings.VadMethod | None,
+    cmvn: recordings.CmvnMethod | None,
+) -> KaldiFrontEnd:
+    detectors, scopes = recordings.VadMethod, recordings.CmvnMethod
+    if vad is detectors.NEURAL:
+        problem = f"must be energy or none with --kaldi, got {vad.value}"
+        raise BadParameter(problem, param_hint="--vad")
+    if cmvn not in (None, scopes.SLIDING, scopes.NONE):
+        problem = f"must be sliding or none with --kaldi, got {cmvn.value}"
+        raise BadParameter(problem, param_hint="--cmvn")
+    return files.front_end(vad=vad is not detectors.NONE, cmvn=cmvn is not scopes.NONE)
+
+
+@app.command()
+def export(
+    model: Annotated[
+        Path | None, Argument(metavar="[MODEL]", show_default="embedded model")
+    ] = None,
+    *,
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="DIR", help="New folder to write.")
+    ],
+) -> None:
+    """Write an i-vector model for Kaldi: final.ie, final.ubm and final.dubm.
+
+    Kaldi's features differ from those of the model, so write them with 'sms-diar
+    features'. The first coordinate of Kaldi's i-vectors is then almost zero;
+    transform.mat removes it.
+
+    Example: sms-diar ivectors export model.npz -o exp/extractor
+    """
+    from sms_diar.pipeline.train.kaldi import write_kaldi_models
+    from sms_diar.pipeline.train.models import read_ivector_model, require_model_path
+
+    path = require_model_path() if model is None else model
+    check_outputs(inputs=(path,))
+    extractor = read_ivector_model(path).extractor
+    write_kaldi_models(output, extractor)
+    mixture = extractor.model.mixture
+    echo(
+        f"wrote {output}: {mixture.n_components} Gaussians, frames of {mixture.dim} "
+        f"and i-vectors of {extractor.dim + 1} dimensions"
+    )
 
 
 @app.command()

@@ -53,7 +53,10 @@ ModelArgument = Annotated[
 ]
 TransformOption = Annotated[
     Path | None,
-    Option(help="Kaldi mean or matrix, or VBx transform, for a Kaldi PLDA file."),
+    Option(
+        help="Kaldi mean or matrix, a folder with mean.vec and transform.mat, or VBx "
+        "transform, for a Kaldi PLDA file."
+    ),
 ]
 LengthsOption = Annotated[
     Lengths,

@@ -1,1 +1,1 @@
-"""Kaldi formats: archives, tables, data directories, PLDA models and transforms."""
+"""Kaldi formats: archives, tables, data directories, options and models."""

@@ -36,6 +36,7 @@ _BRACKET = re.compile(rb"[\[\]]")
 _LONGEST_TOKEN = 64
 _KINDS = {"V": 1, "M": 2}
 _WIDTHS = {"F": "float", "D": "double"}
+_PACKED = {"FP": "float", "DP": "double"}
 _SHAPES = {1: "vector", 2: "matrix"}
 
 
@@ -97,19 +98,7 @@ def read_binary(
 
 def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> AnyArray:
     """Read one object in brackets, as ``float64``."""
-    source.skip(BLANK)
-    line = source.line
-    if source.peek(1) != b"[":
-        got = source.peek(20).split()[:1]
-        shown = repr(got[0].decode("utf-8", "backslashreplace")) if got else "the end"
-        problem = f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}"
-        raise source.fault(problem, line)
-    source.read(1)
-    body = source.until(_BRACKET)
-    if source.peek(1) != b"]":
-        problem = f"{owner} has no closing bracket; the file is truncated or damaged"
-        raise source.fault(problem, line)
-    source.read(1)
+    body, line = _in_brackets(source, owner)
     rank = 2 if b"\n" in body or b";" in body else 1
     if ndim is not None and rank != ndim:
         raise _wrong_kind(f"{owner} is a {_SHAPES[rank]}", source, ndim, line=line)
@@ -128,6 +117,61 @@ def read_text(source: ByteSource, owner: str, *, ndim: int | None = None) -> Any
             if len(row):
                 rows.append(row)
     return np.array(rows) if rows else np.empty((0, 0))
+
+
+def _in_brackets(source: ByteSource, owner: str) -> tuple[bytes, int]:
+    """Consume an object in brackets; return what is inside, and its line."""
+    source.skip(BLANK)
+    line = source.line
+    if source.peek(1) != b"[":
+        got = source.peek(20).split()[:1]
+        shown = repr(got[0].decode("utf-8", "backslashreplace")) if got else "the end"
+        problem = f"{owner} must be in brackets, as in '[ 1 2 3 ]', got {shown}"
+        raise source.fault(problem, line)
+    source.read(1)
+    body = source.until(_BRACKET)
+    if source.peek(1) != b"]":
+        problem = f"{owner} has no closing bracket; the file is truncated or damaged"
+        raise source.fault(problem, line)
+    source.read(1)
+    return body, line
+
+
+def read_symmetric(source: ByteSource, owner: str, *, binary: bool) -> AnyArray:
+    """Read a symmetric matrix, shape (n, n), of which the lower triangle is stored."""
+    if binary:
+        where = f"{owner} at byte {source.position}"
+        token = read_token(source)
+        if token not in _PACKED:
+            problem = f"{where} has the type {token!r}, expected FP or DP (symmetric)"
+            raise source.fault(problem)
+        size, dtype = _read_size(source, where), DTYPES[_PACKED[token]]
+        n_bytes = size * (size + 1) // 2 * dtype.itemsize
+        data = source.read(n_bytes)
+        if len(data) < n_bytes:
+            raise source.fault(
+                f"{where} declares {size} rows ({n_bytes} bytes), but the file ends "
+                f"after {len(data)} of them; it is truncated or damaged"
+            )
+        triangle: AnyArray = np.frombuffer(data, dtype)
+    else:
+        body, line = _in_brackets(source, owner)
+        triangle = _numbers(body, owner, source, line)
+        size = math.isqrt(2 * len(triangle))
+        if size * (size + 1) // 2 != len(triangle):
+            problem = f"{owner} has {len(triangle)} numbers, which fill no triangle"
+            raise source.fault(problem, line)
+    full = np.empty((size, size), dtype=triangle.dtype)
+    rows, columns = np.tril_indices(size)
+    full[rows, columns] = full[columns, rows] = triangle
+    return full
+
+
+def symmetric_bytes(matrix: npt.ArrayLike, *, owner: str, dtype: str) -> bytes:
+    """Format the lower triangle of a symmetric matrix; see `object_bytes`."""
+    values = narrowed(matrix, owner=owner, dtype=dtype)
+    head = dtype[0].upper().encode() + b"P " + struct.pack("<bi", 4, len(values))
+    return head + values[np.tril_indices(len(values))].tobytes()
 
 
 def object_bytes(

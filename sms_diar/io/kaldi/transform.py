@@ -1,9 +1,10 @@
 """Transforms of embeddings in the formats of other toolkits.
 
-The three kinds are detected from the content. Kaldi stores a mean in a vector file
+The kinds are detected from the content. Kaldi stores a mean in a vector file
 (``mean.vec``) and a projection in a matrix file (``transform.mat``) whose last column
-may be an offset. VBx stores ``mean1``, ``lda`` and ``mean2`` in an HDF5 or npz file and
-applies them between two length normalisations.
+may be an offset. Its recipes apply both and then normalise the length; a folder with
+these files represents this sequence. VBx stores ``mean1``, ``lda`` and ``mean2`` in an
+HDF5 or npz file and applies them between two length normalisations.
 
 The length differs between toolkits. VBx scales to length one, both times, and its PLDA
 models expect that. pyannote.audio uses arrays of the same names but scales to the
@@ -69,6 +70,26 @@ class LinearTransform:
 
 
 @dataclass(frozen=True, eq=False)
+class KaldiTransform:
+    """Centre, project, normalise: ``mean.vec`` and ``transform.mat`` in one folder.
+
+    Kaldi's recipes score vectors after ``ivector-subtract-global-mean``,
+    ``transform-vec`` and ``ivector-normalize-length``, which scales to the square root
+    of the dimension. `steps` are a `Centering`, a `LinearTransform`, or both in this
+    order.
+    """
+
+    steps: tuple[Centering | LinearTransform, ...]
+
+    def apply(self, vectors: npt.ArrayLike) -> FloatArray:
+        """Transform the rows of `vectors`, of shape (n, d), to shape (n, k)."""
+        rows = np.asarray(vectors, dtype=np.float64)
+        for step in self.steps:
+            rows = step.apply(rows)
+        return _scaled("KaldiTransform", rows, np.sqrt(rows.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
 class VbxTransform:
     """Centre, normalise, project, centre, normalise: VBx's ``transform.h5``.
 
@@ -104,19 +125,23 @@ class VbxTransform:
         return self._normalised(projected - self.mean2)
 
     def _normalised(self, rows: FloatArray) -> FloatArray:
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not lengths.all():
-            raise InvalidParameterError(
-                f"must differ from the mean, got row {int(np.argmin(lengths))} equal "
-                f"to it, which has no direction",
-                owner="VbxTransform",
-                parameter="vectors",
-            )
         scale = 1.0 if self.length == "unit" else float(np.sqrt(rows.shape[1]))
-        return np.asarray(scale * rows / lengths)
+        return _scaled("VbxTransform", rows, scale)
 
 
-Transform: TypeAlias = Centering | LinearTransform | VbxTransform
+def _scaled(owner: str, rows: FloatArray, length: float) -> FloatArray:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise InvalidParameterError(
+            f"must differ from the mean, got row {int(np.argmin(lengths))} equal "
+            f"to it, which has no direction",
+            owner=owner,
+            parameter="vectors",
+        )
+    return np.asarray(length * rows / lengths)
+
+
+Transform: TypeAlias = Centering | LinearTransform | KaldiTransform | VbxTransform
 
 
 def read_transform(path: str | Path) -> Transform:
@@ -125,11 +150,12 @@ def read_transform(path: str | Path) -> Transform:
     Parameters
     ----------
     path : str or Path
-        Kaldi vector or matrix, binary or text, or a VBx npz or HDF5 file.
+        Kaldi vector or matrix, binary or text, a folder with ``mean.vec`` or
+        ``transform.mat`` or both, or a VBx npz or HDF5 file.
 
     Returns
     -------
-    Centering, LinearTransform or VbxTransform
+    Centering, LinearTransform, KaldiTransform or VbxTransform
         A ``VbxTransform`` has unit length; use ``dataclasses.replace(transform,
         length="sqrt-dim")`` for a file of pyannote.audio.
 
@@ -142,6 +168,8 @@ def read_transform(path: str | Path) -> Transform:
     """
     check_path("read_transform", "path", path)
     path = Path(path)
+    if path.is_dir():
+        return _read_folder(path)
     with open_source(path) as source:
         head = source.peek(9)
         if head[:4] not in (b"PK\x03\x04", b"PK\x05\x06", b"\x89HDF"):
@@ -157,9 +185,24 @@ def read_transform(path: str | Path) -> Transform:
     return _checked(path, [arrays[name] for name in _VBX_PARTS])
 
 
+def _read_folder(folder: Path) -> KaldiTransform:
+    steps: list[Centering | LinearTransform] = []
+    for name, kind in (("mean.vec", Centering), ("transform.mat", LinearTransform)):
+        if (folder / name).is_file():
+            step = read_transform(folder / name)
+            if not isinstance(step, kind):
+                rule = "a vector" if kind is Centering else "a matrix"
+                raise DataFormatError(f"must be {rule}", path=folder / name)
+            steps.append(step)
+    if not steps:
+        problem = "is a folder without mean.vec and transform.mat"
+        raise DataFormatError(problem, path=folder)
+    return KaldiTransform(tuple(steps))
+
+
 def write_transform(
     path: str | Path,
-    transform: Transform,
+    transform: Centering | LinearTransform | VbxTransform,
     *,
     dtype: str = "double",
     binary: bool = True,

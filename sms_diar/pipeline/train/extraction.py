@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sms_diar._files import protecting, replacing_all, write_plain
 from sms_diar._progress import Progress, Silence
 from sms_diar.embeddings import IvectorExtractor
+from sms_diar.embeddings.extractor import FrameExtractor
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.features.extract import features_of_segments
 from sms_diar.features.frames import frames_of
 from sms_diar.features.front_end import FrontEnd
+from sms_diar.features.kaldi import KaldiFrontEnd
 from sms_diar.io.audio.files import Samples
 from sms_diar.io.input_files import input_files
 from sms_diar.io.kaldi.data_dir import DataDir, list_recordings
@@ -22,10 +24,11 @@ from sms_diar.pipeline.context import RunContext
 from sms_diar.types import EmbeddingSet, Problem, Segment
 
 T = TypeVar("T")
+F = TypeVar("F", FrontEnd, KaldiFrontEnd)
 
 
 @dataclass(frozen=True)
-class Speech:
+class Speech(Generic[F]):
     """Data directory with its front end.
 
     A directory is one session: "session" normalisation pools over all its segments.
@@ -34,13 +37,14 @@ class Speech:
     """
 
     data: DataDir
-    front_end: FrontEnd
+    front_end: F
 
 
 def extract_ivectors(
-    speech: Speech,
-    extractor: IvectorExtractor,
+    speech: Speech[FrontEnd] | Speech[KaldiFrontEnd],
+    extractor: FrameExtractor,
     *,
+    segments: Mapping[str, Segment] | None = None,
     channel: int | None = None,
     allow_commands: bool = False,
     workers: int = 1,
@@ -49,18 +53,20 @@ def extract_ivectors(
 ) -> EmbeddingSet:
     """Extract i-vectors of all segments of a data directory.
 
-    `problems` receives the errors of segments that could not be read, which are
-    skipped; without it an error is raised at the end. `channel` selects a channel of
-    files that have several. There are `workers` processes and threads; results do not
-    depend on them.
+    `segments`, such as windows, replace the table of the directory. `problems` receives
+    the errors of segments that could not be read, which are skipped; without it an
+    error is raised at the end. `channel` selects a channel of files that have several.
+    There are `workers` processes and threads; results do not depend on them.
     """
     data, front_end = speech.data, speech.front_end
-    check_front_end(front_end, extractor)
+    check_front_end(front_end, extractor.frame_dim)
     listener = progress or Silence()
-    with listener.track("i-vectors", count_segments(data)) as advance:
+    count = count_segments(data) if segments is None else len(segments)
+    with listener.track("i-vectors", count) as advance:
         frames = features_of_segments(
             data,
             front_end,
+            segments=segments,
             channel=channel,
             allow_commands=allow_commands,
             workers=workers,
@@ -87,7 +93,7 @@ def ivectors_of(
 
     The audio is one channel at any sampling rate.
     """
-    check_front_end(front_end, extractor)
+    check_front_end(front_end, extractor.frame_dim)
     with context.progress.track("i-vectors", len(segments)) as advance:
         frames = frames_of(audio, segments, front_end, recording=recording)
         return extractor.extract_all(
@@ -95,11 +101,11 @@ def ivectors_of(
         )
 
 
-def check_front_end(front_end: FrontEnd, extractor: IvectorExtractor) -> None:
-    """Raise an error if the frames do not match the extractor."""
-    if front_end.dim != extractor.frame_dim:
+def check_front_end(front_end: FrontEnd | KaldiFrontEnd, frame_dim: int) -> None:
+    """Raise an error if the frames do not match an extractor."""
+    if front_end.dim != frame_dim:
         raise InvalidParameterError(
-            f"front end must give the {extractor.frame_dim} dimensions of the model, "
+            f"front end must give the {frame_dim} dimensions of the model, "
             f"got {front_end.dim}",
             owner="extract_ivectors",
         )

@@ -50,7 +50,7 @@ class IvectorSettings:
 
 
 def train_ivectors(
-    speech: Sequence[Speech],
+    speech: Sequence[Speech[FrontEnd]],
     settings: IvectorSettings | None = None,
     *,
     backend: bool = False,
@@ -132,7 +132,7 @@ def train_ivectors(
     )
 
 
-def _common_front_end(speech: Sequence[Speech]) -> FrontEnd:
+def _common_front_end(speech: Sequence[Speech[FrontEnd]]) -> FrontEnd:
     if not speech:
         problem = "must be at least one data directory, got none"
         raise InvalidParameterError(problem, owner=_OWNER, parameter="speech")
@@ -148,7 +148,7 @@ def _common_front_end(speech: Sequence[Speech]) -> FrontEnd:
     return first
 
 
-def _speakers(speech: Sequence[Speech]) -> dict[str, str]:
+def _speakers(speech: Sequence[Speech[FrontEnd]]) -> dict[str, str]:
     speakers: dict[str, str] = {}
     for part in speech:
         if not part.data.has("utt2spk"):

@@ -22,7 +22,7 @@ from sms_diar.features.front_end import FrontEnd
 from sms_diar.io._foreign import foreign_errors
 from sms_diar.io.embeddings.arrays import load_arrays
 from sms_diar.io.kaldi.plda import read_plda
-from sms_diar.io.kaldi.transform import VbxTransform, read_transform
+from sms_diar.io.kaldi.transform import KaldiTransform, VbxTransform, read_transform
 from sms_diar.io.model import ModelFile, is_model, read_model, write_model
 from sms_diar.scoring import BackEnd, backend_from_model, backend_from_transform
 from sms_diar.scoring.backend_training import KIND as BACKEND
@@ -171,7 +171,8 @@ def choose_backend(
 
     `plda` is a model file of this package, with or without an extractor, or a Kaldi
     PLDA file, or the contents of one. `transform` is the transform for a Kaldi PLDA
-    model; without PLDA, it makes a cosine back end. `transform_length`, "unit" or
+    model; without PLDA, it makes a cosine back end. A folder with Kaldi's ``mean.vec``
+    and ``transform.mat`` is scored as in Kaldi's recipes. `transform_length`, "unit" or
     "sqrt-dim", is the target length of the normalisations of a VBx transform, by
     default as in the file. Without `plda` and `transform`, i-vector `models` that may
     have made the vectors are searched, by default the embedded model.
@@ -206,7 +207,11 @@ def choose_backend(
             f"transform=PATH names the one that comes before it"
         )
         raise InvalidParameterError(problem, owner=name, mentions=("transform=PATH",))
-    return backend_from_transform(chain, plda, embeddings.dim)
+    # Kaldi's recipes also normalise lengths in the space of the PLDA model.
+    is_kaldi = isinstance(chain, KaldiTransform)
+    return backend_from_transform(
+        chain, plda, embeddings.dim, normalize_length=is_kaldi
+    )
 
 
 def _backend_of_extractor(

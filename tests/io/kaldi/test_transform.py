@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sms_diar.errors import InvalidParameterError, MissingExtraError
+from sms_diar.errors import DataFormatError, InvalidParameterError, MissingExtraError
 from sms_diar.io.kaldi.ark import BINARY, object_bytes, read_ark
 from sms_diar.io.kaldi.plda import read_plda
 from sms_diar.io.kaldi.transform import (
     Centering,
+    KaldiTransform,
     LinearTransform,
     VbxTransform,
     read_transform,
@@ -179,3 +180,46 @@ def test_vectors_that_do_not_fit_are_refused(transform, vectors, problem):
 def test_an_unknown_length_is_refused():
     with pytest.raises(InvalidParameterError, match="length must be one of"):
         replace(VBX, length="sqrt")
+
+
+MEAN = Centering(np.array([1.0, 2.0]))
+AFFINE = LinearTransform(np.array([[2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+
+
+def test_a_folder_of_kaldi_centres_projects_and_normalises(tmp_path):
+    write_transform(tmp_path / "mean.vec", MEAN, dtype="float")
+    write_transform(tmp_path / "transform.mat", AFFINE)
+    transform = read_transform(tmp_path)
+    assert isinstance(transform, KaldiTransform)
+    # (2, 6) - (1, 2) = (1, 4); (2 * 1 + 1, 4) = (3, 4) of length 5, scaled to sqrt(2)
+    expected = np.sqrt(2.0) / 5.0 * np.array([[3.0, 4.0]])
+    np.testing.assert_allclose(transform.apply([[2.0, 6.0]]), expected, rtol=1e-12)
+    (tmp_path / "transform.mat").unlink()
+    # without a matrix: (1, 4) of length sqrt(17)
+    expected = np.sqrt(2.0 / 17.0) * np.array([[1.0, 4.0]])
+    shifted = read_transform(tmp_path).apply([[2.0, 6.0]])
+    np.testing.assert_allclose(shifted, expected, rtol=1e-12)
+
+
+def test_a_matrix_alone_accepts_vectors_with_and_without_its_offset():
+    alone = KaldiTransform((LinearTransform(np.array([[3.0, 4.0]])),))
+    assert alone.apply([[1.0, 1.0]]).tolist() == [[1.0]]
+    assert alone.apply([[-2.0]]).tolist() == [[-1.0]]  # 3 * -2 + 4 = -2
+    with pytest.raises(InvalidParameterError, match=r"\(n, 2\) or \(n, 1\)"):
+        alone.apply(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        ({}, "without mean.vec and transform.mat"),
+        ({"mean.vec": "[\n 1 2\n 3 4 ]"}, "must be a vector"),
+        ({"transform.mat": "[ 1 2 ]"}, "must be a matrix"),
+        ({"mean.vec": "[ nan ]"}, "must be finite"),
+    ],
+)
+def test_a_folder_without_a_transform_is_refused(tmp_path, files, problem):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DataFormatError, match=problem):
+        read_transform(tmp_path)
