@@ -76,7 +76,7 @@ class TrainingCost:
 
 
 def training_cost(
-    speech: Sequence[Speech],
+    speech: Sequence[Speech[FrontEnd]],
     settings: IvectorSettings,
     *,
     channel: int | None = None,
@@ -117,7 +117,7 @@ def cost_of(
     )
 
 
-def _lengths(part: Speech, channel: int | None) -> list[float]:
+def _lengths(part: Speech[FrontEnd], channel: int | None) -> list[float]:
     """Return the length of every segment in seconds, or 0 if it is unknown."""
     recordings, _ = list_recordings(part.data)
     known = part.data.durations or {}
