@@ -29,6 +29,7 @@ Function: TypeAlias = Callable[[Rows], Rows]
 _MOST_OFFSETS = 64
 _LEAST_SCALE = 1e-4  # in ScaleAndOffsetComponent
 _LEAST_PROBABILITY = 1e-20  # in SoftmaxComponent
+_LEAST_SQUARE = 2.0**-66  # minimum mean square in NormalizeComponent
 
 
 def _same(rows: Rows) -> Rows:
@@ -132,6 +133,9 @@ class _Fields:
         self.require(least <= value <= most, rule)
         return int(value)
 
+    def has(self, name: str) -> bool:
+        return name in self._fields
+
     def flag(self, name: str) -> bool:
         return bool(self._fields.get(name, False))
 
@@ -189,6 +193,25 @@ def _scale_and_offset(f: _Fields) -> Layer:
     scales = f.array("Scales")
     floored = np.maximum(np.abs(scales), np.float32(_LEAST_SCALE))
     return _scaling(f, np.where(scales < 0, -floored, floored), f.array("Offsets"))
+
+
+def _normalize(f: _Fields) -> Layer:
+    """Scale blocks of columns to a root mean square, and perhaps append its log."""
+    dim = f.whole("InputDim" if f.has("InputDim") else "Dim")
+    block = f.whole("BlockDim") if f.has("BlockDim") else dim
+    f.require(dim % block == 0, f"has no blocks of {block} in {dim} dimensions")
+    target, adds_log = f.real("TargetRms", least=0.0), f.flag("AddLogStddev")
+
+    def apply(rows: Rows) -> Rows:
+        blocks = rows.reshape(-1, block)
+        square = np.mean(blocks**2, axis=1, keepdims=True) / np.float32(target**2)
+        square = np.maximum(square, np.float32(_LEAST_SQUARE))
+        parts = [blocks / np.sqrt(square)]
+        if adds_log:
+            parts.append((0.5 * np.log(square) + math.log(target)).astype(np.float32))
+        return np.hstack(parts).reshape(len(rows), -1)
+
+    return Layer(dim, dim + adds_log * dim // block, apply)
 
 
 def _dropout(f: _Fields) -> Layer:
@@ -262,6 +285,7 @@ _LAYERS: dict[str, Callable[[_Fields], Layer]] = {
     "SpecAugmentTimeMaskComponent": _each(),
     "DropoutComponent": _dropout,
     "BatchNormComponent": _batch_norm,
+    "NormalizeComponent": _normalize,
     "ScaleAndOffsetComponent": _scale_and_offset,
     "StatisticsExtractionComponent": _extraction,
     "StatisticsPoolingComponent": _pooling,

@@ -226,6 +226,11 @@ def apply(kind, f, read, t):  # noqa: PLR0911, PLR0912
         blocks = x.reshape(-1, f["BlockDim"]) - f["StatsMean"]
         scale = f["TargetRms"] / np.sqrt(f["StatsVar"] + f["Epsilon"])
         return (blocks * scale).ravel()
+    if kind == "NormalizeComponent":
+        blocks = x.reshape(-1, f["BlockDim"])
+        rms = np.sqrt((blocks**2).mean(axis=1, keepdims=True))
+        parts = [f["TargetRms"] * blocks / rms]
+        return np.hstack([*parts, np.log(rms)] if f["AddLogStddev"] else parts).ravel()
     assert kind == "ScaleAndOffsetComponent"
     return (x.reshape(-1, len(f["Scales"])) * f["Scales"] + f["Offsets"]).ravel()
 
@@ -412,6 +417,10 @@ def activations():
     each = {"Dim": 4}
     net.add("sigmoid", "SigmoidComponent", "input", **each)
     net.add("tanh", "TanhComponent", "input", **each)
+    net.add(
+        "renorm", "NormalizeComponent", "input", InputDim=4, BlockDim=2,
+        TargetRms=0.5, AddLogStddev=True,
+    )  # fmt: skip
     net.add("softmax", "SoftmaxComponent", "input", **each)
     net.add("log", "LogSoftmaxComponent", "input", **each)
     net.add("drop", "DropoutComponent", "input", **each, DropoutProportion=0.0)

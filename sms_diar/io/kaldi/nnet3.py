@@ -61,7 +61,7 @@ _FIELDS = {
         "SelfRepairScale Epsilon TargetRms VarianceFloor DropoutProportion "
         "SpecAugmentMaxProportion ZeroedProportion BackpropScale Scale",
         "b": "IsGradient TestMode IncludeVarinance OutputStddevs UseNaturalGradient "
-        "DropoutPerFrame Continuous IsUpdatable",
+        "DropoutPerFrame Continuous AddLogStddev IsUpdatable",
         "a": "LinearParams BiasParams Params Scales Offsets Bias Output ValueAvg "
         "DerivAvg OderivRms StatsMean StatsVar",
         "l": "TimeOffsets",
