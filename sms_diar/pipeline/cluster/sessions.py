@@ -299,11 +299,18 @@ def _summary(
 
 
 def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
-    """Return the size of a far better partition within the bounds, if any."""
+    """Return the size of a far better partition within the bounds, if any.
+
+    Windows that overlap are close to each other for that reason alone, so only some of
+    them are compared.
+    """
     if _number_given(model):
         return None
-    rows = phi_of(model.backend_, X) if model.backend_.kind == "plda" else X
-    rival = find_rival(rows, model.labels_)
+    step = round(1.0 / getattr(model, "row_weight_", 1.0))
+    rows = X[::step]
+    if model.backend_.kind == "plda":
+        rows = phi_of(model.backend_, rows)
+    rival = find_rival(rows, model.labels_[::step])
     if rival is None:
         return None
     low, high = model.speaker_bounds()

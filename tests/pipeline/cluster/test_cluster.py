@@ -13,6 +13,7 @@ from sms_diar._progress import Silence
 from sms_diar.clustering import SpeakerFragmentMeanShift, SpeakerStochasticMeanShift
 from sms_diar.clustering.baselines import AgglomerativeSpeakers
 from sms_diar.clustering.methods import METHODS
+from sms_diar.clustering.rival import find_rival
 from sms_diar.errors import InvalidParameterError, SmsDiarError
 from sms_diar.io.embeddings.files import write_embeddings
 from sms_diar.io.kaldi.tables import write_segments
@@ -484,3 +485,19 @@ def test_without_times_tables_have_id_speaker_and_confidence(tmp_path):
     timed.to_labels(tmp_path / "y.csv")
     header = (tmp_path / "y.csv").read_text().partition("\n")[0]
     assert header == "id,speaker,recording,start,end,confidence"
+
+
+def test_windows_that_overlap_have_no_rival_for_that_reason():
+    # Windows of six stretches, of which each shares five with the next: neighbours in
+    # time are the closest rows, whoever speaks.
+    rng = np.random.default_rng(0)
+    speakers = np.repeat(rng.standard_normal((3, 24)), 60, axis=0)
+    stretches = speakers + 4.0 * rng.standard_normal(speakers.shape)
+    windows = np.lib.stride_tricks.sliding_window_view(stretches, 6, axis=0)
+    X = windows.mean(axis=-1)
+    assert find_rival(X, np.arange(len(X)) // 60) is not None
+    segments = [Segment("talk", 0.25 * i, 0.25 * i + 1.5) for i in range(len(X))]
+    ids = [f"w{i:03d}" for i in range(len(X))]
+    table = dict(zip(ids, segments, strict=True))
+    [session] = sms_diar.cluster((ids, X), segments=table).sessions
+    assert session.rival is None
