@@ -81,8 +81,8 @@ class SessionSummary:
         """Summary of turns that may have more or fewer speakers than the clusters.
 
         Overlap and brief speakers can change the number after clustering. Only a part
-        of the posterior then follows: of 16 development recordings with such a
-        change, the number was right after it in 3, and before it in 7.
+        of the posterior then follows: of 11 changes in 182 development recordings, the
+        number was right after it in 4, and before it in 3.
         """
         change = n_speakers - self.n_speakers
         if change == 0:
