@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 DOUBTFUL = 0.7
 """Confidence below which a turn is drawn as uncertain."""
 
+MIN_LONGEST = 1.0
+"""Duration in seconds of the longest turn of a speaker without a mark. Of 115
+recordings, 2 of 10 with an extra speaker have such a mark, and 2 of 75 right ones."""
+
 NEEDS_MATPLOTLIB = (
     "drawing needs matplotlib: pip install 'sms-diar[plot]', or do without figures "
     "(figures=false in the settings)"

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sms_diar.report.figures import DOUBTFUL
+from sms_diar.report.figures import DOUBTFUL, MIN_LONGEST
 from sms_diar.types import FloatArray, IntArray, Segment, Turn
 
 _FOLDER = files("sms_diar.report") / "page"
@@ -246,6 +246,7 @@ def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
     content = {
         "title": page.title,
         "doubtful": DOUBTFUL,
+        "min_longest": MIN_LONGEST,
         "recordings": recordings,
         "settings": _pairs(page.settings),
         "versions": _pairs(page.versions),

@@ -205,6 +205,15 @@ def test_reference_stands_above_what_was_found_with_errors_marked(visit):
     assert f"{100 * der:.1f} %" in page.inner_text("#score")
 
 
+def test_a_speaker_who_never_talks_for_a_second_is_marked(visit, pages):
+    turns = [turn(0.0, 3.0, "ann"), turn(3.0, 3.9, "bob"), turn(5.0, 5.5, "bob")]
+    report_page(turns).write(pages / "brief.html")
+    page = visit("brief")
+    marked = page.locator("#speakers .speaker", has_text="never talks for 1 s")
+    assert marked.count() == 1
+    assert marked.first.get_attribute("aria-label") == "bob"
+
+
 def test_a_click_plays_the_sound_of_that_turn_and_stops_at_its_end(visit):
     page = visit("call")
     page.evaluate(

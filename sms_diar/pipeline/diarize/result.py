@@ -14,6 +14,7 @@ from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.identify.prints import Identity, Naming, VoicePrint
 from sms_diar.pipeline.page.details import WindowDetails
+from sms_diar.report.figures import MIN_LONGEST
 from sms_diar.report.tables import Table
 from sms_diar.report.turn_views import RecordingViews, TurnViews
 from sms_diar.timeline.naming import name_in_recording
@@ -25,11 +26,6 @@ SUBTITLES = ("srt", "vtt")
 
 SUBTITLE_LENGTH = 0.5
 """Minimum turn and maximum bridged pause in subtitles, in seconds."""
-
-
-MIN_LONGEST = 1.0
-"""Duration in seconds of the longest turn of a speaker without a mark. Of 115
-recordings, 2 of 10 with an extra speaker have such a mark, and 2 of 75 right ones."""
 
 
 def note_text(problem: Problem, *, located: bool = True) -> str:

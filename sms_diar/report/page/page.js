@@ -344,13 +344,14 @@
 
   function measure() {
     const events = [];
-    const per = new Map(work.speakers.map((one) => [one, { time: 0, turns: 0, sure: 0, known: 0 }]));
+    const per = new Map(work.speakers.map((one) => [one, { time: 0, turns: 0, longest: 0, sure: 0, known: 0 }]));
     for (const turn of work.turns) {
       events.push([turn.start, 1], [turn.end, -1]);
       const mine = per.get(turn.speaker);
       const length = turn.end - turn.start;
       mine.time += length;
       mine.turns++;
+      mine.longest = Math.max(mine.longest, length);
       if (turn.sure != null) {
         mine.sure += turn.sure * length;
         mine.known += length;
@@ -1186,6 +1187,8 @@
         `${mine.turns} ${mine.turns === 1 ? "turn" : "turns"}`,
         `${(mine.time / mine.turns).toFixed(1)} s each`,
         mine.known ? `confidence ${percent(mine.sure / mine.known, 0)}` : null,
+        mine.longest < data.min_longest
+          ? `? never talks for ${data.min_longest} s, perhaps not a person` : null,
         partner ? `is ${partner.name} of the reference` : null,
       ].filter(Boolean);
       return el("div", { className: "speaker", role: "group", "aria-label": shown(speaker.name) },
