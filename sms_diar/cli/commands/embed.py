@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, BadParameter, Option
+from typer import BadParameter, Option
 
 from sms_diar.cli.errors import note_problems
 from sms_diar.cli.options import JsonOption, recordings
@@ -39,13 +39,9 @@ def _windows(text: str, default: bool | str = True) -> Any:  # noqa: FBT001, FBT
 
 def embed(
     context: typer.Context,
-    directory: Annotated[
-        Path, Argument(metavar="DATA_DIR", help="Kaldi data directory.")
-    ],
+    directory: recordings.DataDirectory,
     *,
-    output: Annotated[
-        Path, Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv.")
-    ],
+    output: recordings.VectorOutput,
     kaldi: Annotated[
         Path,
         Option(

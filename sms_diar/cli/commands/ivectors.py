@@ -188,13 +188,9 @@ def train(
 @app.command()
 def extract(
     context: typer.Context,
-    directory: Annotated[
-        Path, Argument(metavar="DATA_DIR", help="Kaldi data directory.")
-    ],
+    directory: recordings.DataDirectory,
     *,
-    output: Annotated[
-        Path, Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv.")
-    ],
+    output: recordings.VectorOutput,
     model: Annotated[
         Path | None,
         Option(

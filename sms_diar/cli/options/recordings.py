@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from sms_diar.cli.terminal.interrupts import interruptible
 from sms_diar.cli.terminal.output import note
@@ -26,6 +26,12 @@ AllowCommands = Annotated[
 ]
 AllowScpCommands = Annotated[
     bool, Option("--allow-commands", help="Run commands in an scp file.")
+]
+DataDirectory = Annotated[
+    Path, Argument(metavar="DATA_DIR", help="Kaldi data directory.")
+]
+VectorOutput = Annotated[
+    Path, Option("-o", "--output", metavar="OUT", help=".ark, .npz, .csv or .tsv.")
 ]
 Channel = Annotated[
     int | None,
