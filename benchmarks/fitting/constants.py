@@ -35,10 +35,8 @@ MODULES = (space, rows, fragments, merging)
 """Modules of the default, in the order of its steps."""
 
 NOT_MEASURED = {
-    **dict.fromkeys(("CERTAINTY", "TRUST", "_MAX_REFUSED"), "same labels"),
-    **dict.fromkeys(("_BLOCK", "_MAX_DIFFERENCES", "_MAX_DISTANCES"), "memory"),
-    "_MAX_PAIRS": "long sessions",
-    "_APART": "many recordings",
+    **dict.fromkeys(("CERTAINTY", "TRUST"), "same labels"),
+    "_BLOCK": "memory",
 }
 """Constants that change no label of the development sessions, and what they change."""
 

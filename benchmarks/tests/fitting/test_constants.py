@@ -109,7 +109,7 @@ def test_a_row_has_k_of_both_changes_or_what_else_is_changed(monkeypatch):
         return {"a": 0.25, "b": 0.75}
 
     monkeypatch.setattr(tables, "mean_k", only_up_to_one)
-    wanted = ("GATE", "_MAX_REFUSED")
+    wanted = ("GATE", "TRUST[0]")
     some = [one for one in read_constants() if one.name in wanted]
     calls = []
     table = constants_table(sessions(), some, lambda: calls.append(1))

@@ -92,7 +92,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
     confidence_ : ndarray of shape (n_segments,)
         Probability that the label of each segment is right.
     count_posterior_ : dict from int to float
-        Probability of each number of speakers; numbers far off may be missing.
+        Probability of the number of speakers found, and of one more and one less.
     row_weight_ : float
         Number of independent observations per row.
     k_ : int
@@ -259,36 +259,30 @@ def number_evidence(merged: Merged) -> tuple[float, float, float]:
     Returns the log odds of the least probable merge that was made and of the most
     probable one that was not, and the log size of the smallest cluster.
     """
-    weakest = min(merged.taken, default=1.0)
-    refused = merged.refused[0] if merged.refused else 0.0
-    made, not_made = logit(np.clip([weakest, refused], 0.005, 0.995))
+    made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
     return float(made), float(not_made), float(np.log(np.bincount(merged.labels).min()))
 
 
 def count_posterior(merged: Merged) -> dict[int, float]:
     """Return the probability of each number of speakers.
 
-    `CERTAINTY` gives the probability of the number found. The rest is shared by other
-    numbers: one speaker fewer means that the next merge should have been made, at its
-    odds; one more, that the least probable merge should not have been.
+    `CERTAINTY` gives the probability of the number found. The rest is shared by its
+    neighbours: one speaker fewer means that the next merge should have been made, at
+    its odds; one more, that the least probable merge should not have been.
     """
     n_found = int(merged.labels.max()) + 1
-    others: dict[int, float] = {}
-    fewer = more = 1.0
-    for step, probability in enumerate(merged.refused, start=1):
-        fewer *= _odds(probability)
-        others[n_found - step] = fewer
-    for step, probability in enumerate(sorted(merged.taken)[:10], start=1):
-        more *= _odds(1.0 - probability)
-        others[n_found + step] = more
-    total = sum(others.values())
-    if total <= 0.0:
+    fewer, more = _odds(merged.refused), _odds(1.0 - merged.weakest)
+    if fewer + more <= 0.0:
         return {n_found: 1.0}
     constant, *slopes = CERTAINTY
     certainty = float(expit(constant + np.dot(slopes, number_evidence(merged))))
-    posterior = {n: (1.0 - certainty) * odds / total for n, odds in others.items()}
-    posterior[n_found] = certainty
-    return dict(sorted(posterior.items()))
+    share = (1.0 - certainty) / (fewer + more)
+    posterior = {
+        n_found - 1: share * fewer,
+        n_found: certainty,
+        n_found + 1: share * more,
+    }
+    return {n: probability for n, probability in posterior.items() if probability > 0.0}
 
 
 def _odds(probability: float) -> float:

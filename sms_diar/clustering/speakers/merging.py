@@ -19,7 +19,6 @@ measurements without units, so that they mean the same for any extractor:
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -43,7 +42,6 @@ POOLED_ROWS = 10.0
 """Rows that the common variance counts as, against the variance of one cluster."""
 
 _AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
-_MAX_REFUSED = 10  # Refused merges that are recorded for the number of speakers.
 
 
 class Weights(NamedTuple):
@@ -177,15 +175,15 @@ class Merged(NamedTuple):
     ----------
     labels : ndarray of shape (n,)
         Clusters 0, 1, ...
-    taken : list of float
-        Probabilities of the merges, in order.
-    refused : list of float
-        Probabilities of the merges that would have come next.
+    weakest : float
+        Probability of the least probable merge; 1 if there was none.
+    refused : float
+        Probability of the merge that would have come next; 0 if there is none.
     """
 
     labels: IntArray
-    taken: list[float]
-    refused: list[float]
+    weakest: float
+    refused: float
 
 
 def merge_fragments(
@@ -215,7 +213,7 @@ def merge_fragments(
     labels = labels.copy()
     clusters = Clusters.of(places, directions, labels)
     n_fragments, fewest = len(clusters), max(low, 1)
-    taken: list[float] = []
+    weakest = 1.0
     while len(clusters) > fewest:
         odds = clusters.log_odds()
         pairs = _best_pairs(odds, len(clusters) - fewest)
@@ -224,12 +222,15 @@ def merge_fragments(
             break
         # In descending order, so that the indices of the other pairs stay valid.
         for kept, gone in sorted(pairs, key=lambda pair: -pair[1]):
-            taken.append(float(expit(odds[kept, gone])))
+            weakest = min(weakest, float(expit(odds[kept, gone])))
             labels[labels == gone] = kept
             labels[labels > gone] -= 1
             clusters.merge(kept, gone)
         progress(1.0 - len(clusters) / n_fragments)
-    return Merged(labels, taken, _refused(clusters, fewest))
+    refused = 0.0
+    if len(clusters) > fewest:
+        refused = float(expit(clusters.log_odds().max()))
+    return Merged(labels, weakest, refused)
 
 
 def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:
@@ -242,18 +243,6 @@ def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:
     pairs = [(int(i), int(best[i])) for i in mutual if i < best[i]]
     pairs.sort(key=lambda pair: -odds[pair])
     return pairs[: max(1, n_spare)]
-
-
-def _refused(clusters: Clusters, fewest: int) -> list[float]:
-    """Return the probabilities of the next merges."""
-    trial = copy.deepcopy(clusters)
-    refused: list[float] = []
-    while len(trial) > fewest and len(refused) < _MAX_REFUSED:
-        odds = trial.log_odds()
-        [(kept, gone)] = _best_pairs(odds, 1)
-        refused.append(float(expit(odds[kept, gone])))
-        trial.merge(kept, gone)
-    return refused
 
 
 def _moments(

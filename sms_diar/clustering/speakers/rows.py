@@ -15,11 +15,10 @@ import numpy as np
 
 from sms_diar.types import FloatArray, IntArray, Segment
 
-_APART = 1e7  # Seconds between recordings, so that nothing overlaps across them.
+_TOUCHING = 0.05  # Seconds between windows that follow each other.
 _MIN_ORDERED = 0.75  # Share of rows that are closest to the next one if rows overlap.
 _MAX_OVERLAP_STEPS = 50  # Maximum number of rows that share speech with one row.
-_BLOCK = 256  # Rows compared at once when repeated passages are removed.
-_MAX_DISTANCES = 1 << 24  # Maximum number of distances in memory (128 MiB).
+_BLOCK = 256  # Rows that are compared with all others at once.
 
 MIN_NEW_SPEECH = 0.5
 """Share of new speech in a window below which windows are thinned out."""
@@ -28,9 +27,10 @@ COPY_OF_HALF = 0.8
 """A window repeats another one if it is closer than this share of the distance between
 windows that share half of their speech."""
 
+MAX_QUERIES = 1000
+"""Rows, evenly spaced, whose neighbours are examined."""
+
 _RECURRING = 0.25  # Share of rows with a repetition at which passages are removed.
-_NEW_IN_COPIES = 0.25  # Share of new speech per window that is left after removal.
-_PROBES = 1000  # Rows examined for repetitions.
 _MIN_HALVES = 20  # Minimum number of half-overlapping windows for `COPY_OF_HALF`.
 
 
@@ -45,10 +45,11 @@ class RowTimes:
     def of_segments(cls, segments: Sequence[Segment]) -> RowTimes:
         """Return the times of segments, one for each row."""
         names = [segment.recording for segment in segments]
-        offsets = np.unique(names, return_inverse=True)[1] * _APART
-        start = np.array([segment.start for segment in segments]) + offsets
-        end = np.array([segment.end for segment in segments]) + offsets
-        return cls(start, end)
+        start = np.array([segment.start for segment in segments])
+        end = np.array([segment.end for segment in segments])
+        # Recordings are farther apart than any of them is long.
+        offsets = np.unique(names, return_inverse=True)[1] * 3.0 * end.max(initial=0.0)
+        return cls(start + offsets, end + offsets)
 
     @classmethod
     def of_steps(cls, n: int, row_weight: float) -> RowTimes:
@@ -60,20 +61,20 @@ class RowTimes:
         """Return the times of some rows."""
         return RowTimes(self.start[rows], self.end[rows])
 
-    def successors(self, gap: float) -> tuple[IntArray, IntArray]:
-        """Return pairs of rows that follow each other within `gap` seconds."""
+    def successors(self) -> tuple[IntArray, IntArray]:
+        """Return pairs of rows of which one begins where the other ends."""
         order = np.argsort(self.start, kind="stable")
         position = np.searchsorted(self.start[order], self.end - 1e-6)
         before = np.flatnonzero(position < len(order))
         after = order[position[before]]
-        near = self.start[after] - self.end[before] < gap
+        near = self.start[after] - self.end[before] < _TOUCHING
         return before[near], after[near]
 
     def overlapping(self) -> tuple[IntArray, IntArray]:
         """Return pairs of rows next to each other in time that overlap or touch."""
         order = np.argsort(self.start, kind="stable")
         before, after = order[:-1], order[1:]
-        meet = self.start[after] < self.end[before] + 0.05
+        meet = self.start[after] < self.end[before] + _TOUCHING
         return before[meet], after[meet]
 
 
@@ -178,8 +179,7 @@ def find_representatives(
         radius2 = _copy_radius2(kept, times.take(chosen.rows))
         if radius2 is not None:
             chosen = _compose(chosen, *_leaders(kept, radius2))
-            new_speech = _NEW_IN_COPIES
-    return chosen._replace(new_speech=new_speech)
+    return chosen
 
 
 def _compose(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
@@ -228,7 +228,7 @@ def _copy_radius2(directions: FloatArray, times: RowTimes) -> float | None:
     if half2 is None:
         return None
     n = len(directions)
-    probes = np.unique(np.linspace(0, n - 1, min(n, _PROBES)).astype(np.int64))
+    probes = np.unique(np.linspace(0, n - 1, min(n, MAX_QUERIES)).astype(np.int64))
     copied = [
         distances.min(axis=1) < COPY_OF_HALF**2 * half2
         for _, distances in distance_blocks(directions, times, probes)
@@ -282,9 +282,8 @@ def distance_blocks(
     in time.
     """
     energy = np.sum(rows**2, axis=1)
-    size = max(1, min(2 * _BLOCK, _MAX_DISTANCES // len(rows)))
-    for first in range(0, len(queries), size):
-        block = queries[first : first + size]
+    for first in range(0, len(queries), _BLOCK):
+        block = queries[first : first + _BLOCK]
         distances = energy[block, None] + energy
         distances -= 2.0 * rows[block] @ rows.T  # in place, to save memory
         distances[np.arange(len(block)), block] = np.inf

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from sms_diar.clustering.speakers.rows import RowTimes, distance_blocks
+from sms_diar.clustering.speakers.rows import MAX_QUERIES, RowTimes, distance_blocks
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring.backend import BackEnd, build_backend
 from sms_diar.scoring.backend_plda import with_plda
@@ -33,14 +34,6 @@ SELECTION_BIAS = 1.2
 CALM = 0.5
 """Share of consecutive windows that are used: those with the smallest differences. The
 speaker may change between the others."""
-
-_GAP = 0.5  # Maximum pause between consecutive windows in seconds.
-_EQUAL_WEIGHT = 20.0  # Consecutive pairs at which they weigh as much as neighbours.
-_MIN_PAIRS = 10
-_MIN_PSI = 0.1  # Minimum variance between speakers, in units of the noise.
-_MAX_PAIRS = 40_000  # Maximum number of neighbours; some rows of long sessions.
-_MAX_DIFFERENCES = 8192  # Differences in memory at once.
-_WIDE = 512  # Dimensions above which fewer rows are rotated into their span.
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +82,7 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> SessionSpace:
     mean = directions.mean(axis=0)
     centred = directions - mean
     basis = None
-    if d > max(n, _WIDE):
+    if d > n:
         # The rows span all differences, so the axes are the same, with matrices of
         # shape (n, n) instead of (d, d).
         basis = np.linalg.qr(centred.T)[0]  # shape: (d, n)
@@ -104,7 +97,7 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> SessionSpace:
     axes = whiten @ vectors[:, :q] / np.sqrt(noise)
     if basis is not None:
         axes = basis @ axes
-    return SessionSpace(mean, axes, np.maximum(variances[:q] / noise - 1.0, _MIN_PSI))
+    return SessionSpace(mean, axes, np.maximum(variances[:q] / noise - 1.0, 1e-6))
 
 
 def _noise(places: FloatArray, variances: FloatArray, times: RowTimes | None) -> float:
@@ -122,7 +115,7 @@ def _noise(places: FloatArray, variances: FloatArray, times: RowTimes | None) ->
     times : RowTimes or None
         Times of the rows.
     """
-    one, other = _neighbours(places, 1, times, 1000)
+    one, other = _neighbours(places, 1, times)
     pairs = np.inf
     if len(one):
         differences = places[one] - places[other]  # shape: (n_pairs, m)
@@ -140,7 +133,7 @@ def _within(centred: FloatArray, times: RowTimes | None, dim: int) -> FloatArray
     within = np.eye(d)
     for _ in range(ROUNDS):
         metric = centred @ _inverse_root(within)
-        one, other = _neighbours(metric, k, times, max(_MAX_PAIRS // k, 1))
+        one, other = _neighbours(metric, k, times)
         covariance = _covariance(centred, one, other)
         if times is not None:
             covariance = _with_successors(covariance, centred, metric, times)
@@ -150,11 +143,11 @@ def _within(centred: FloatArray, times: RowTimes | None, dim: int) -> FloatArray
 
 
 def _neighbours(
-    rows: FloatArray, k: int, times: RowTimes | None, max_queries: int
+    rows: FloatArray, k: int, times: RowTimes | None
 ) -> tuple[IntArray, IntArray]:
     """Return pairs of evenly spaced rows and their k nearest neighbours."""
     n = len(rows)
-    queries = np.unique(np.linspace(0, n - 1, min(n, max_queries)).astype(np.int64))
+    queries = np.unique(np.linspace(0, n - 1, min(n, MAX_QUERIES)).astype(np.int64))
     one, other = [], []
     for first, distances in distance_blocks(rows, times, queries):
         nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
@@ -168,28 +161,27 @@ def _neighbours(
 def _with_successors(
     covariance: FloatArray, centred: FloatArray, metric: FloatArray, times: RowTimes
 ) -> FloatArray:
-    """Add the differences of consecutive windows, without the larger ones."""
-    before, after = times.successors(_GAP)
-    if len(before) < _MIN_PAIRS:
+    """Average with the covariance of consecutive windows, without large differences."""
+    before, after = times.successors()
+    if not len(before):
         return covariance
     moved = np.sum((metric[before] - metric[after]) ** 2, axis=1)
     calm = moved <= np.quantile(moved, CALM)
     consecutive = _covariance(centred, before[calm], after[calm])
-    n_calm = np.count_nonzero(calm)
-    weight = n_calm / (n_calm + _EQUAL_WEIGHT)
     scale = float(np.trace(consecutive)) / max(float(np.trace(covariance)), 1e-12)
-    mixed: FloatArray = (1.0 - weight) * scale * covariance + weight * consecutive
+    mixed: FloatArray = (scale * covariance + consecutive) / 2.0
     return mixed
 
 
 def _covariance(rows: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
     """Return half the covariance of the differences of pairs of rows."""
-    covariance: FloatArray = np.zeros((rows.shape[1], rows.shape[1]))
-    for first in range(0, len(one), _MAX_DIFFERENCES):
-        part = slice(first, first + _MAX_DIFFERENCES)
-        differences = rows[one[part]] - rows[other[part]]
-        covariance += differences.T @ differences
-    covariance /= max(2 * len(one), 1)
+    n, shape = len(one), (len(one), len(rows))
+    signs = np.ones(n)
+    differences = csr_array((signs, (np.arange(n), one)), shape)
+    differences -= csr_array((signs, (np.arange(n), other)), shape)
+    # The sum over pairs without the differences in memory: X' L X, L of shape (n, n).
+    covariance: FloatArray = rows.T @ ((differences.T @ differences) @ rows)
+    covariance /= max(2 * n, 1)
     return covariance
 
 
