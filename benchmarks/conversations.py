@@ -65,7 +65,7 @@ def systems(options: Options) -> list[System]:
             System(
                 f"sherpa-onnx, threshold {threshold}",
                 "sherpa-onnx",
-                {"folder": sherpa, "threshold": threshold},
+                {"networks": sherpa, "threshold": str(threshold)},
                 alone or given,
             )
             for threshold in THRESHOLDS

@@ -19,7 +19,6 @@ from .._common import figures
 from .layouts import LAYOUTS, Rules
 from .simulated import meeting_table, read_meetings
 from .steps import (
-    BESIDE,
     COUNT,
     DIARIZED,
     FOUND,
@@ -33,11 +32,9 @@ from .steps import (
 
 PARTS = ("missed", "false_alarm", "confusion")
 WORDS = {
-    FOUND: "the recording alone",
     COUNT: "oracle: the number of speakers is known",
     SPEECH: "oracle: it is known where speech is",
     LABELS: "oracle: it is known whose voice it is",
-    **{model: f"the recording alone, model {model}" for model in BESIDE},
 }
 SIMULATE = "simulate"
 """Name of the stage that makes meetings."""
@@ -65,16 +62,22 @@ def write_report(
             one["seconds"] or 0.0 for one in prepared["recordings"].values()
         ),
         "problems": [*prepared["problems"], *_left_out(diarized)],
+        "cpu": {
+            system: _cpu(outcomes, prepared["recordings"])
+            for system, outcomes in diarized.items()
+        },
         "notes": [note for one in diarized[FOUND].values() for note in one["notes"]],
     }
     if SIMULATE in run.before:
         results["meetings"] = read_meetings(run.before[SIMULATE])
     write_json(run.folder / "results.json", results)
     write_text(run.folder / "table.csv", recording_table(results, every=True).csv())
-    for stale in ("der.png", "der.pdf"):
+    write_text(run.folder / "systems.csv", system_table(results).csv())
+    for stale in ("der.png", "der.pdf", "systems.png", "systems.pdf"):
         (run.folder / stale).unlink(missing_ok=True)
     if settings["figures"]:
         draw_parts(run.folder, results["systems"][FOUND]["recordings"])
+        draw_systems(run.folder, results)
     write_text(run.folder / "report.md", _markdown(results))
     write_text(run.folder / "summary.txt", _terminal(results, run.folder))
 
@@ -85,16 +88,28 @@ def system_table(results: Mapping[str, Any]) -> Table:
     for system, scores in results["systems"].items():
         recordings = scores["recordings"].values()
         off = [abs(one["n_hyp"] - one["n_ref"]) for one in recordings]
+        *parts, der, jer = _rates(scores["overall"])
+        cpu = results["cpu"][system]
         rows.append(
             (
-                WORDS[system],
-                *_rates(scores["overall"]),
+                _name(results, system),
+                der,
+                _bounds(scores["interval"]),
+                _percent(scores["other_collar"]["der"]),
+                *parts,
+                jer,
                 f"{off.count(0)} of {len(off)}",
                 f"{sum(miss <= 1 for miss in off)} of {len(off)}",
+                "-" if cpu is None else f"{cpu:.3f}",
+                _difference(scores.get("difference")),
             )
         )
-    heads = ("given", *_heads(), "speakers right", "within 1")
-    return Table(heads, tuple(rows))
+    *heads, der, jer = _heads()
+    collar = results["systems"][FOUND]["other_collar"]["collar"]
+    other = f"collar {collar:g} s" if collar else "no collar"
+    left = ("system", der, "95 % interval", f"DER %, {other}")
+    right = (jer, "speakers right", "within 1", "CPU s/s", "difference to the first")
+    return Table((*left, *heads, *right), tuple(rows))
 
 
 def recording_table(results: Mapping[str, Any], *, every: bool = False) -> Table:
@@ -139,6 +154,56 @@ def draw_parts(folder: Path, recordings: Mapping[str, Mapping[str, Any]]) -> Non
     figures.save_figure(figure, folder, "der")
 
 
+def draw_systems(folder: Path, results: Mapping[str, Any]) -> None:
+    """Draw the DER of each system with its interval, the first on top."""
+    systems = list(results["systems"].items())[::-1]  # drawn from the bottom
+    systems = [item for item in systems if item[1]["overall"]["der"] is not None]
+    figure, axes = figures.new_figure(1, 1, width=7, height=1.3 + 0.3 * len(systems))
+    panel = axes[0, 0]
+    ders = [100.0 * scores["overall"]["der"] for _, scores in systems]
+    panel.barh(range(len(systems)), ders, color=COLOURS[0])
+    for row, (_, scores) in enumerate(systems):
+        interval = scores["interval"]
+        if interval is not None:
+            bounds = [100.0 * interval[side] for side in ("low", "high")]
+            panel.plot(bounds, [row, row], color="black", marker="|", lw=1.2)
+    names = [_name(results, system) for system, _ in systems]
+    panel.set_yticks(range(len(systems)), names, fontsize=8)
+    panel.set(xlabel="diarization error rate (DER), %; lines: 95 % intervals")
+    panel.set_ylabel("system")
+    figures.save_figure(figure, folder, "systems")
+
+
+def _name(results: Mapping[str, Any], system: str) -> str:
+    """Return the name of a system in tables."""
+    return str(results["model"]) if system == FOUND else WORDS.get(system, system)
+
+
+def _cpu(outcomes: Mapping[str, Any], recordings: Mapping[str, Any]) -> float | None:
+    """Return CPU seconds per second of the recordings whose CPU time is known."""
+    timed = {
+        name: one["cpu"] for name, one in outcomes.items() if one["cpu"] is not None
+    }
+    seconds = sum(recordings[name]["seconds"] or 0.0 for name in timed)
+    return sum(timed.values()) / seconds if seconds else None
+
+
+def _percent(rate: float | None, sign: str = "") -> str:
+    return "-" if rate is None else f"{100.0 * rate:{sign}.2f}"
+
+
+def _bounds(interval: Mapping[str, Any] | None, sign: str = "") -> str:
+    if interval is None:
+        return "-"
+    return " to ".join(_percent(interval[side], sign) for side in ("low", "high"))
+
+
+def _difference(interval: Mapping[str, Any] | None) -> str:
+    if interval is None:
+        return "-"
+    return f"{_percent(interval['estimate'], '+')} ({_bounds(interval, '+')})"
+
+
 def _heads() -> tuple[str, ...]:
     return (*(f"{_word(part)} %" for part in PARTS), "DER %", "JER %")
 
@@ -150,15 +215,14 @@ def _word(part: str) -> str:
 def _rates(one: Mapping[str, Any]) -> list[str]:
     """Format the parts of DER in per cent of the scored speech, DER and JER."""
     parts = [one[part] / one["scored"] if one["scored"] else None for part in PARTS]
-    return [
-        "-" if rate is None else f"{100.0 * rate:.2f}"
-        for rate in (*parts, one["der"], one["jer"])
-    ]
+    return [_percent(rate) for rate in (*parts, one["der"], one["jer"])]
 
 
 def _left_out(diarized: Mapping[str, Any]) -> list[str]:
     return [
-        one["problem"] if system == FOUND else f"{one['problem']} ({WORDS[system]})"
+        one["problem"]
+        if system == FOUND
+        else f"{one['problem']} ({WORDS.get(system, system)})"
         for system, recordings in diarized.items()
         for one in recordings.values()
         if one["problem"]
@@ -198,6 +262,19 @@ def _problems(results: Mapping[str, Any]) -> list[str]:
     return [f"Problems, whose consequences DER includes: {len(found)}"] * bool(found)
 
 
+def _remarks(results: Mapping[str, Any]) -> list[str]:
+    """Explain columns of the table of systems, and name peers that are not in it."""
+    settings = results["stamp"]["settings"]
+    python = settings["python"] or "this Python"
+    return [
+        f"95 % intervals: bootstrap of recordings. Difference: DER minus the DER of "
+        f"{results['model']} on the same recordings. CPU s/s: CPU seconds per second "
+        f"of audio in one thread, of commands with their start, of others without the "
+        f"loading of networks.",
+        *(f"Not run, because {python} has no {name}." for name in settings["absent"]),
+    ]
+
+
 def _markdown(results: Mapping[str, Any]) -> str:
     picture = results["stamp"]["settings"]["figures"]
     parts = [
@@ -206,7 +283,10 @@ def _markdown(results: Mapping[str, Any]) -> str:
         f"{_about(results)}\n",
         f"{_rules(results)}\n",
         system_table(results).markdown(),
+        *(f"{line}\n" for line in _remarks(results)),
+        *(["![DER of the systems](systems.png)\n"] if picture else []),
         *_meetings(results),
+        f"Recordings, {results['model']}:\n",
         recording_table(results).markdown(),
         *(["![Parts of DER](der.png)\n"] if picture else []),
         *(f"{line}:\n" for line in _problems(results)),
@@ -223,7 +303,7 @@ def _meetings(results: Mapping[str, Any], *, plain: bool = False) -> list[str]:
     made = results["stamp"]["settings"]["meetings"]
     systems = results["systems"]
     shown = tuple(system for system in systems if system not in ORACLES)
-    models = [results["model"] if one == FOUND else one for one in shown]
+    models = [_name(results, system) for system in shown]
     again = sum(bool(one["notes"]) for one in meetings.values())
     text = (
         f"DER % of each meeting, {' / '.join(models)}. A meeting has "
@@ -243,7 +323,8 @@ def _terminal(results: Mapping[str, Any], folder: Path) -> str:
     lines = [
         *textwrap.wrap(_about(results), 88),
         "",
-        system_table(results).plain(),
+        *(part.plain() for part in system_table(results).folded(88, 20)),
+        *(line for text in _remarks(results) for line in textwrap.wrap(text, 88)),
         *_meetings(results, plain=True),
         *textwrap.wrap(_rules(results), 88),
         *_problems(results),

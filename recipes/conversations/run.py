@@ -4,7 +4,8 @@ The corpus is any folder of recordings and RTTM, or AMI, ICSI, NIST's RT meeting
 VoxConverse, DIHARD, CALLHOME or MSDWild in the layout in which it is distributed::
 
     sms-diar run conversations
-    sms-diar run conversations --set data=meetings --set model=embedded
+    sms-diar run conversations --set data=meetings --set 'models=["balanced", "fast"]' \
+        --set 'peers=["senko", "theirs=their-rttm"]'
     sms-diar run conversations --set layout=ami --set data=AMI-diarization-setup \
         --set audio=amicorpus --set microphone=Array1-01
     sms-diar run conversations --set layout=simulated --exp exp/meetings
@@ -25,7 +26,7 @@ from sms_diar._json import json_line
 from sms_diar.clustering.methods import METHODS
 from sms_diar.errors import ConfigError
 from sms_diar.experiment.stages import Stage, StageRun
-from sms_diar.pipeline.diarize.models import EMBEDDED
+from sms_diar.networks.catalogue import QUALITIES
 from sms_diar.pipeline.diarize.neural import NEURAL
 
 from .._common.corpora import corpora_folder
@@ -40,6 +41,7 @@ from .layouts import (
     UEMS,
     Rules,
 )
+from .peers import Peer
 from .report import SIMULATE
 from .simulated import Meetings, write_meetings
 
@@ -79,20 +81,27 @@ class Config:
         Overlapping speech is "scored" or "ignored"; empty: as usual for the layout.
     uem : str
         UEM files are "used" or "ignored"; empty: as usual for the layout.
-    model : str
-        "neural", "embedded", a path, or "auto": neural if the networks are installed.
+    models : tuple of str
+        Models, which get a row each: "neural", "embedded", or a quality of the networks
+        ("fast", "balanced", "best"). The first may also be a path, or "auto": neural if
+        the networks are installed. Oracles refer to the first, and all other systems
+        are compared with it.
+    peers : tuple of str
+        Systems of others, which get a row each: ``NAME=FOLDER`` of RTTM files,
+        ``NAME=COMMAND`` with {audio} and perhaps {rttm}, or a program with its
+        arguments ("sherpa-onnx FOLDER", "senko", "resemblyzer").
+    python : str
+        Python that has these programs; empty: the one that runs the recipe.
     vad : str
         Speech detector of i-vector models: "energy", "neural" or "none"; empty: the
         default of the model.
     method : str
         Clustering method, as in `sms-diar diarize --method`.
     step : float
-        Seconds between windows of the networks.
+        Seconds between windows of the networks; 0: the step of the quality.
     oracles : tuple of str
         Additional rows for which part of the truth is given: "count" (of speakers),
         "labels" (of voices), "speech" (regions; i-vector models only).
-    beside : tuple of str
-        Other models that get a row: "embedded", "neural".
     figures : bool
         Draw figures; needs the extra "plot".
     meetings : Meetings
@@ -112,12 +121,13 @@ class Config:
     collar: float
     overlap: str
     uem: str
-    model: str
+    models: tuple[str, ...]
+    peers: tuple[str, ...]
+    python: str
     vad: str
     method: str
     step: float
     oracles: tuple[str, ...]
-    beside: tuple[str, ...]
     figures: bool
     meetings: Meetings
 
@@ -132,8 +142,21 @@ class Config:
             _check_choice(name, getattr(self, name), choices)
         for oracle in self.oracles:
             _check_choice("oracles", oracle, steps.ORACLES)
-        for model in self.beside:
-            _check_choice("beside", model, steps.BESIDE)
+        if not self.models:
+            raise ConfigError(
+                "'models' must have at least one entry, got an empty list"
+            )
+        for model in self.models[1:]:
+            _check_choice("models", model, steps.MODELS)
+        reserved = [steps.FOUND, *steps.ORACLES, *steps.MODELS]
+        for peer in map(Peer.of, self.peers):
+            if peer.name in reserved:
+                raise ConfigError(
+                    f"'peers' must have names that differ from each other and from "
+                    f"{', '.join(reserved)}, got {peer.name!r}; write OTHER=... for "
+                    f"another name"
+                )
+            reserved.append(peer.name)
         LAYOUTS[self.layout].split(self.layout, self.split)
         LAYOUTS[self.layout].microphone(self.layout, self.microphone)
         if self.data and self.layout == SIMULATED:
@@ -179,13 +202,13 @@ class Config:
 
     def diarizer(self) -> dict[str, Any]:
         """Return arguments of `steps.diarize_one` that select the system."""
-        model = steps.resolve_model(self.model, self.vad)
+        model = steps.resolve_model(self.models[0], self.vad)
         if steps.SPEECH in self.oracles and (
-            model == NEURAL or model.endswith(".toml")
+            model in (NEURAL, *QUALITIES) or model.endswith(".toml")
         ):
             raise ConfigError(
                 "'oracles' must not have 'speech' with neural networks, which find "
-                "speech and voices in one go; --set model=embedded has it"
+                "speech and voices in one go; --set models=embedded has it"
             )
         return {
             "model": model,
@@ -200,8 +223,11 @@ class Config:
 def stages(config: Config) -> list[Stage]:
     """Declare the stages; each names the settings it depends on."""
     rules, diarizer, source = config.rules(), config.diarizer(), config.source()
-    others = [model for model in config.beside if model != diarizer["model"]]
-    systems = (steps.FOUND, *config.oracles, *others)
+    others = [model for model in config.models[1:] if model != diarizer["model"]]
+    parsed = [Peer.of(text) for text in config.peers]
+    peers = {peer.name: peer for peer in parsed if peer.is_installed(config.python)}
+    absent = [peer.words[0] for peer in parsed if peer.name not in peers]
+    systems = (steps.FOUND, *config.oracles, *others, *peers)
     read = LAYOUTS[config.layout].read
     made = [SIMULATE] if config.layout == SIMULATED else []
     # Simulated data is read after it was written.
@@ -215,14 +241,23 @@ def stages(config: Config) -> list[Stage]:
         steps.write_prepared(run, found, **source)
 
     def diarize(run: StageRun, system: str) -> None:
-        steps.write_diarized(run, system, _settings(diarizer, system))
+        if system in peers:
+            steps.write_peer(run, peers[system], {"python": config.python, **source})
+        else:
+            steps.write_diarized(run, system, _settings(diarizer, system))
+
+    def inputs(system: str) -> dict[str, Any]:
+        if system not in peers:
+            return _inputs(_settings(diarizer, system))
+        peer = peers[system]
+        return {"peer": peer.words, "files": peer.digests(), "python": config.python}
 
     def score(run: StageRun) -> None:
-        steps.write_scores(run, systems, rules)
+        steps.write_scores(run, systems, rules, seed=config.seed)
 
     corpus = ", ".join(config.meetings.sources) if made else str(config.place().data)
     split = LAYOUTS[config.layout].split(config.layout, config.split)
-    shown = asdict(config) | {"data": corpus, "split": split}
+    shown = asdict(config) | {"data": corpus, "split": split, "absent": absent}
 
     def report(run: StageRun) -> None:
         conversation_report.write_report(run, shown, diarizer["model"], rules)
@@ -239,12 +274,17 @@ def stages(config: Config) -> list[Stage]:
             Stage(
                 name,
                 partial(diarize, system=system),
-                _inputs(_settings(diarizer, system)),
+                inputs(system),
                 after=("prepare",),
             )
             for name, system in zip(found, systems, strict=True)
         ),
-        Stage("score", score, asdict(rules), after=("prepare", *found)),
+        Stage(
+            "score",
+            score,
+            {**asdict(rules), "seed": config.seed},
+            after=("prepare", *found),
+        ),
         Stage(
             "report",
             report,
@@ -256,7 +296,7 @@ def stages(config: Config) -> list[Stage]:
 
 def _settings(diarizer: dict[str, Any], system: str) -> dict[str, Any]:
     """Return the settings of a system; another model has its own detector."""
-    if system not in steps.BESIDE:
+    if system not in steps.MODELS:
         return diarizer
     return {**diarizer, "model": system, "vad": ""}
 
@@ -280,4 +320,4 @@ def _digest(conversations: Sequence[Conversation]) -> str:
 
 
 def _model_digest(model: str) -> str:
-    return "" if model in (EMBEDDED, NEURAL) else file_digest(Path(model))
+    return "" if model in steps.MODELS else file_digest(Path(model))

@@ -6,8 +6,11 @@ corpus defines regions to score, ``all.uem``; other tools can read them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,9 @@ from sms_diar.io.audio.recording import Recording
 from sms_diar.io.kaldi.tables import write_wav_scp
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.io.turns.uem import read_uem, write_uem
-from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
+from sms_diar.networks.catalogue import QUALITIES
 from sms_diar.networks.store import is_stored
-from sms_diar.pipeline.audio.inputs import open_channels, recordings_of
+from sms_diar.pipeline.audio.inputs import decode, open_channels, recordings_of
 from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.diarize.api import diarize
 from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
@@ -31,20 +34,24 @@ from sms_diar.pipeline.diarize.models import (
     choose_model,
 )
 from sms_diar.pipeline.diarize.neural import NEURAL
+from sms_diar.pipeline.score.api import score_systems
+from sms_diar.report.score_report import ScoreReport
 from sms_diar.timeline.regions import speech_of_turns
 from sms_diar.types import Problem, Segment, Turn
 
 from .._common.extraction import tell_problems
+from .._common.threads import one_thread
 from .corpus import Conversation
 from .layouts import Rules
+from .peers import WARM_UP, Peer, outcomes_of
 from .true_labels import truly_labelled
 
 FOUND, COUNT, SPEECH, LABELS = "found", "count", "speech", "labels"
 ORACLES = (COUNT, SPEECH, LABELS)
 """Oracle information: number of speakers, speech regions, speakers of regions."""
 
-BESIDE = (EMBEDDED, NEURAL)
-"""Other models that may get a row of their own."""
+MODELS = (NEURAL, EMBEDDED, *QUALITIES)
+"""Models that may follow the first."""
 
 PREPARED = "prepared.json"
 DIARIZED = "diarized.json"
@@ -59,9 +66,10 @@ _SLACK = 0.5
 
 def stage_of(system: str) -> str:
     """Return the name of the stage that diarizes with a system."""
-    if system in BESIDE:
-        return f"diarize-{system}"
-    return "diarize" if system == FOUND else f"oracle-{system}"
+    if system == FOUND:
+        return "diarize"
+    kind = "oracle" if system in ORACLES else "diarize" if system in MODELS else "peer"
+    return f"{kind}-{system}"
 
 
 def resolve_model(model: str, vad: str) -> str:
@@ -115,20 +123,22 @@ def write_prepared(
 def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> None:
     """Diarize every recording, and write RTTM and a record.
 
-    The system is `FOUND` (no oracle), one of `ORACLES`, or one of `BESIDE` (another
+    The system is `FOUND` (no oracle), one of `ORACLES`, or one of `MODELS` (another
     model, no oracle). `settings` are the arguments of `diarize_one` that all
     recordings share.
     """
     prepared = run.before["prepare"]
     records = read_json(prepared / PREPARED)["recordings"]
+    tables = [str(prepared / "tables" / one["table"]) for one in records.values()]
     tasks = {
         name: {
-            "table": str(prepared / "tables" / record["table"]),
+            "table": table,
+            "first": tables[0],
             "num_speakers": record["speakers"] if system == COUNT else None,
             "oracle_speech": system == SPEECH,
             **settings,
         }
-        for name, record in records.items()
+        for table, (name, record) in zip(tables, records.items(), strict=True)
     }
     if system == LABELS:
         outcomes = run.map(
@@ -137,6 +147,21 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
         )
     else:
         outcomes = run.map(diarize_one, tasks)
+    _write_outcomes(run, outcomes)
+
+
+def write_peer(run: StageRun, peer: Peer, settings: Mapping[str, Any]) -> None:
+    """As `write_diarized`, by a system of others; `settings` are of `outcomes_of`."""
+    prepared = run.before["prepare"]
+    records = read_json(prepared / PREPARED)["recordings"]
+    tables = {
+        name: str(prepared / "tables" / record["table"])
+        for name, record in records.items()
+    }
+    _write_outcomes(run, outcomes_of(run, peer, tables, **settings))
+
+
+def _write_outcomes(run: StageRun, outcomes: Mapping[str, Any]) -> None:
     turns = [
         Turn(Segment(name, start, end), speaker)
         for name, outcome in outcomes.items()
@@ -148,9 +173,11 @@ def write_diarized(run: StageRun, system: str, settings: Mapping[str, Any]) -> N
     tell_problems([problem for problem in problems if problem], run.progress)
 
 
+@one_thread
 def diarize_one(
     *,
     table: str,
+    first: str,
     model: str,
     vad: str,
     method: str,
@@ -161,24 +188,30 @@ def diarize_one(
     channel: int | None,
     allow_commands: bool,
 ) -> dict[str, Any]:
-    """Diarize the one recording of a table; what is wrong with it is in the result."""
+    """Diarize the one recording of a table; what is wrong with it is in the result.
+
+    Before, a part of the recording of the table `first` is diarized once per process.
+    """
     # With everything taken for speech, the bounds alone say where it is.
     detector = "none" if oracle_speech else vad or None
+    chosen = _warm_model(model, vad, method, first, channel, allow_commands)
+    begin = time.process_time()
     result = diarize(
         table,
-        model=_model(model, vad).diarizer,
+        model=chosen,
         vad=detector,
         method=method,
-        step=step,
+        step=step or None,
         seed=seed,
         num_speakers=num_speakers,
         uem=Path(table).with_suffix(".uem") if oracle_speech else None,
         channel=channel,
         allow_commands=allow_commands,
     )
+    cpu = time.process_time() - begin
     if result.problems:
         return _outcome(problem=str(result.problems[0]))
-    return _outcome(result.turns, result.notes)
+    return _outcome(result.turns, result.notes, cpu=cpu)
 
 
 def label_one(
@@ -192,9 +225,17 @@ def label_one(
     **_: Any,
 ) -> dict[str, Any]:
     """As `diarize_one`, with true labels; there is nothing to cluster."""
-    settings = DiarizeSettings(step=step, channel=channel).with_vad(vad or "energy")
+    settings = DiarizeSettings(channel=channel).with_vad(vad or "energy")
     context = RunContext(allow_commands=allow_commands)
-    diarizer = _model(model, vad).diarizer
+    chosen = _model(model, vad)
+    diarizer, quality = chosen.diarizer, chosen.quality
+    if quality is not None:
+        settings = replace(
+            settings,
+            step=step or quality.step,
+            windows=quality.windows,
+            voice_weight=quality.voice_weight,
+        )
     [recording] = recordings_of(table)
     truth = list(read_rttm(Path(table).with_suffix(".rttm")))
     try:
@@ -204,37 +245,65 @@ def label_one(
 
 
 def _outcome(
-    turns: Iterable[Turn] = (), notes: Iterable[str] = (), problem: str = ""
+    turns: Iterable[Turn] = (),
+    notes: Iterable[str] = (),
+    problem: str = "",
+    cpu: float | None = None,
 ) -> dict[str, Any]:
     rows = [[turn.segment.start, turn.segment.end, turn.speaker] for turn in turns]
-    return {"turns": rows, "notes": list(notes), "problem": problem}
+    return {"turns": rows, "notes": list(notes), "problem": problem, "cpu": cpu}
 
 
-def write_scores(run: StageRun, systems: Iterable[str], rules: Rules) -> None:
-    """Score every system; all speech of recordings without turns is missed."""
+def write_scores(
+    run: StageRun, systems: Iterable[str], rules: Rules, *, seed: int
+) -> None:
+    """Score every system; all speech of recordings without turns is missed.
+
+    Differences to the first system have intervals of a paired bootstrap. The DER is
+    also computed with another collar.
+    """
     regions = run.before["prepare"] / UEM
     uem = read_uem(regions) if regions.is_file() else None
     reference = read_rttm(run.before["prepare"] / REFERENCE)
-    record: dict[str, Any] = {"systems": {}}
-    for system in systems:
-        evaluation = score_diarization(
-            reference,
-            read_rttm(run.before[stage_of(system)] / RTTM),
-            uem,
-            collar=rules.collar,
-            ignore_overlap=rules.overlap == "ignored",
-        )
-        record["rules"] = evaluation.settings.sentences()
-        record["systems"][system] = _figures(evaluation)
-    write_json(run.folder / SCORES, record)
+    turns = {
+        system: read_rttm(run.before[stage_of(system)] / RTTM) for system in systems
+    }
+    options: dict[str, Any] = {
+        "uem": uem,
+        "ignore_overlap": rules.overlap == "ignored",
+        "seed": seed,
+    }
+    report = score_systems(reference, turns, collar=rules.collar, **options)
+    second = other_collar(rules.collar)
+    other = score_systems(reference, turns, collar=second, bootstrap=0, **options)
+    scores = {
+        system: {
+            **_figures(one),
+            "other_collar": {
+                "collar": second,
+                "der": other.systems[system].overall["der"],
+            },
+        }
+        for system, one in report.systems.items()
+    }
+    for system, compared in zip(list(scores)[1:], report.comparisons, strict=False):
+        scores[system]["difference"] = asdict(compared.difference)
+    rules_text = report.systems[FOUND].settings.sentences()
+    write_json(run.folder / SCORES, {"systems": scores, "rules": rules_text})
 
 
-def _figures(evaluation: Evaluation) -> dict[str, Any]:
+def other_collar(collar: float) -> float:
+    """Return the second collar: none, or 0.25 s if there is none."""
+    return 0.0 if collar > 0.0 else 0.25
+
+
+def _figures(report: ScoreReport) -> dict[str, Any]:
     return {
-        "overall": evaluation.overall,
-        "macro": evaluation.macro,
+        "overall": report.overall,
+        "macro": report.macro,
+        "interval": asdict(report.interval) if report.interval else None,
         "recordings": {
-            name: score.figures for name, score in evaluation.recordings.items()
+            name: score.figures for name, score in report.recordings.items()
         },
     }
 
@@ -262,4 +331,29 @@ def _check(
 @functools.cache
 def _model(model: str, vad: str) -> ChosenModel:
     """Read a model once per process."""
+    if model in QUALITIES:
+        return choose_model(NEURAL, vad=vad or None, quality=model)
     return choose_model(model, vad=vad or None)
+
+
+@functools.cache
+def _warm_model(
+    model: str,
+    vad: str,
+    method: str,
+    table: str,
+    channel: int | None,
+    allow_commands: bool,  # noqa: FBT001
+) -> ChosenModel:
+    """Read a model and diarize a minute, so that loops are compiled before timing."""
+    chosen = _model(model, vad)
+    rate, upsample = chosen.diarizer.rate, chosen.diarizer.upsamples
+    context = RunContext(allow_commands=allow_commands)
+    # A recording that cannot be read is reported where it is diarized.
+    with contextlib.suppress(Exception):
+        [recording] = recordings_of(table)
+        audio, _ = decode(recording, rate, context, channel=channel, upsample=upsample)
+        with audio:
+            samples = audio.read(0, min(audio.n_samples, int(WARM_UP * rate)))
+        diarize((samples, rate), model=chosen, vad=vad or None, method=method)
+    return chosen
