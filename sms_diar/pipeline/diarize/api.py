@@ -49,8 +49,14 @@ from sms_diar.pipeline.diarize.diarizer import (
     Diarizer,
     DiarizeSettings,
     channel_name,
+    states_of,
 )
-from sms_diar.pipeline.diarize.models import AUTO, DiarizeModel, choose_model
+from sms_diar.pipeline.diarize.models import (
+    AUTO,
+    ChosenModel,
+    DiarizeModel,
+    choose_model,
+)
 from sms_diar.pipeline.diarize.result import Diarization, DiarizedRecording
 from sms_diar.pipeline.identify.enrol import (
     EnrolInput,
@@ -61,10 +67,9 @@ from sms_diar.pipeline.identify.enrol import (
 from sms_diar.pipeline.identify.match import identify
 from sms_diar.pipeline.identify.prints import NamingRules, VoicePrint, voice_prints
 from sms_diar.pipeline.train.extraction import counted
-from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.timeline.regions import Uem, within
-from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, tidy_turns
+from sms_diar.timeline.turns import MAX_GAP, MIN_TURN, exclusive_turns, tidy_turns
 from sms_diar.timeline.windows import windows_of_regions
 from sms_diar.types import Problem, Turn
 
@@ -78,14 +83,16 @@ def diarize(
     num_speakers: int | None = None,
     min_speakers: int | None = None,
     max_speakers: int | None = None,
-    model: DiarizeModel | None = AUTO,
+    model: DiarizeModel | ChosenModel | None = AUTO,
+    quality: str | None = None,
     vad: str | None = None,
-    step: float = 2.0,
+    step: float | None = None,
     uem: str | Path | Uem | None = None,
     channel: int | str | None = None,
     crosstalk: str = "keep",
     min_turn: float | None = None,
     max_gap: float | None = None,
+    exclusive: bool = False,
     link: bool = False,
     link_threshold: float = 0.5,
     enrol: EnrolInput | None = None,
@@ -119,11 +126,16 @@ def diarize(
         the i-vector model of the package. "auto", the default, uses the networks if
         they are installed; the first note of the result names the model. A path
         leads to an i-vector model, or to a TOML file that describes a network.
+    quality : {"fast", "balanced", "best"}, optional
+        Quality of the networks, "balanced" by default. "fast" takes about two thirds of
+        its time. "best" takes more than twice its time and needs another network;
+        ``sms-diar models fetch best`` downloads it.
     vad : {"energy", "neural", "none"}, optional
         Speech detector of i-vector models; "energy" by default. Networks detect
         speech themselves, so "auto" uses the embedded model if `vad` is set.
-    step : float, default=2.0
-        Seconds between the starts of the 10 s windows of the networks.
+    step : float, optional
+        Seconds between the starts of the 10 s windows of the networks; 2 by default,
+        and 5 with the quality "fast".
     uem : path or Uem, optional
         Regions to diarize; speech outside them is ignored.
     channel : int or "each", optional
@@ -136,6 +148,9 @@ def diarize(
         Minimum length of a turn, and maximum length of a pause that is bridged, in
         seconds; see `sms_diar.timeline.turns.tidy_turns`. Both are 0.2 by default, and
         0.5 if the result is written as subtitles. With 0 turns do not change.
+    exclusive : bool, default=False
+        Give overlapped speech to one speaker, so that turns do not overlap; see
+        `sms_diar.timeline.turns.exclusive_turns`.
     link : bool, default=False
         Give the same person one name in all recordings: "spk-01" and so on, in the
         order in which they are first heard.
@@ -183,7 +198,8 @@ def diarize(
         min_turn = check_not_negative("diarize", "min_turn", min_turn)
     if max_gap is not None:
         max_gap = check_not_negative("diarize", "max_gap", max_gap)
-    check_positive("diarize", "step", step)
+    if step is not None:
+        check_positive("diarize", "step", step)
     if channel is not None and channel != EACH:
         check_count("diarize", "channel", channel)
     check_choice("diarize", "crosstalk", crosstalk, CROSSTALK_CHOICES)
@@ -198,9 +214,9 @@ def diarize(
     files = enrolment_files(enrol or {})
     settings = replace(
         DiarizeSettings().with_vad(vad or "energy"),
-        step=step,
         min_turn=MIN_TURN if min_turn is None else min_turn,
         max_gap=MAX_GAP if max_gap is None else max_gap,
+        exclusive=exclusive,
         channel=channel,
         crosstalk=crosstalk,
         channel_voices=link or bool(files),
@@ -208,8 +224,15 @@ def diarize(
     check_detector(settings.vad)
     recordings = recordings_of(source)
     regions = read_uem(uem) if isinstance(uem, str | Path) else uem
-    chosen = choose_model(model, vad=vad)
+    chosen = choose_model(model, vad=vad, quality=quality)
     diarizer = chosen.diarizer
+    if chosen.quality is not None:
+        settings = replace(
+            settings,
+            step=chosen.quality.step if step is None else step,
+            windows=chosen.quality.windows,
+            voice_weight=chosen.quality.voice_weight,
+        )
     build = partial(
         build_method,
         method,
@@ -261,11 +284,13 @@ def diarize(
         "min_speakers": min_speakers,
         "max_speakers": max_speakers,
         "vad": vad,
+        "quality": None if chosen.quality is None else chosen.quality.name,
         **diarizer.options(settings),
         "channel": channel,
         "crosstalk": None if crosstalk == "keep" else crosstalk,
         "min_turn": min_turn,
         "max_gap": max_gap,
+        "exclusive": exclusive or None,
         "seed": seed,
     }
     return Diarization(
@@ -333,10 +358,16 @@ def diarize_recording(
         result.turns, min_turn=settings.min_turn, max_gap=settings.max_gap
     )
     result = replace(result, turns=tuple(turns))
-    if by_channel:
-        return result  # named after the channels
-    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
-    return result.renamed(dict(zip(speakers, name_speakers(speakers), strict=True)))
+    if not by_channel:  # otherwise named after the channels
+        speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+        names = dict(zip(speakers, name_speakers(speakers), strict=True))
+        result = result.renamed(names)
+    if not settings.exclusive:
+        return result
+    alone = exclusive_turns(result.turns)
+    heard = {turn.speaker for turn in alone}
+    voices = tuple(voice for voice in result.voices if voice.speaker in heard)
+    return replace(result, turns=tuple(alone), voices=voices)
 
 
 Outcome: TypeAlias = DiarizedRecording | Exception
@@ -442,8 +473,5 @@ def _voices(
     if not windows:
         return ()
     made = diarizer.embed(audio, windows, settings, context)
-    if diarizer.backend is None:
-        states = scale_rows(made.vectors)
-    else:
-        states = diarizer.backend.prepare(made.vectors)
+    states = states_of(made.vectors, diarizer.backend)
     return voice_prints(spoken, [windows[name] for name in made.ids], states)

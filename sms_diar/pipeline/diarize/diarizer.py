@@ -60,6 +60,8 @@ class DiarizeSettings:
     min_turn, max_gap : float, default=0.2
         Minimum turn, and maximum pause that is bridged, in seconds; see
         `sms_diar.timeline.turns.tidy_turns`.
+    exclusive : bool, default=False
+        Whether overlapped time is given to one speaker.
     channel : int or "each", optional
         Channel of recordings that have several; by default they are mixed.
     crosstalk : {"keep", "remove"}, default="keep"
@@ -81,6 +83,7 @@ class DiarizeSettings:
     voice_weight: float = 5.0
     min_turn: float = MIN_TURN
     max_gap: float = MAX_GAP
+    exclusive: bool = False
     channel: int | str | None = None
     crosstalk: str = "keep"
     channel_voices: bool = False
@@ -154,6 +157,13 @@ class Diarizer(Protocol):
         """Compute the vectors of windows; those without speech may be missing."""
 
 
+def states_of(vectors: FloatArray, backend: BackEnd | None) -> FloatArray:
+    """Return unit vectors or, with a back end, the states of its columns."""
+    if backend is None:
+        return scale_rows(vectors)
+    return backend.prepare(vectors[:, : backend.dim])
+
+
 def diarized(
     duration: float,
     speech: Iterable[Segment],
@@ -165,6 +175,7 @@ def diarized(
     notes: Iterable[Problem],
     backend: BackEnd | None,
     unit_vectors: FloatArray | None = None,
+    unresolved: Iterable[Segment] = (),
 ) -> DiarizedRecording:
     """Collect the result of one recording, with voice prints and doubts.
 
@@ -172,6 +183,7 @@ def diarized(
     the same vectors at unit length, if they are known.
     """
     rows = scale_rows(vectors) if unit_vectors is None else unit_vectors
+    states = rows if backend is None else states_of(vectors, backend)
     session = clusters.summary.of_turns(len({turn.speaker for turn in turns}))
     doubts = [
         Problem(
@@ -188,8 +200,7 @@ def diarized(
         session,
         tuple(turns),
         tuple(dict.fromkeys((*notes, *doubts))),
-        voice_prints(
-            turns, windows, rows if backend is None else backend.prepare(vectors)
-        ),
+        voice_prints(turns, windows, states),
+        unresolved=tuple(unresolved),
         details=window_details(windows, rows, clusters.labels, clusters.confidence),
     )

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from sms_diar._validation import check_choice
 from sms_diar.datasets import voice_backend_path
-from sms_diar.embeddings.network import load_embedder
-from sms_diar.errors import InvalidParameterError
+from sms_diar.embeddings.network import FusedEmbedder, load_embedder
+from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.features.segmentation import load_segmenter
 from sms_diar.io.model import read_model
-from sms_diar.networks.store import is_stored
+from sms_diar.networks.catalogue import DEFAULT_QUALITY, QUALITIES, Quality
+from sms_diar.networks.store import is_stored, path_of
 from sms_diar.pipeline.diarize.diarizer import Diarizer
 from sms_diar.pipeline.diarize.ivectors import IvectorDiarizer
 from sms_diar.pipeline.diarize.neural import NEURAL, Networks, NeuralDiarizer
@@ -20,14 +22,15 @@ from sms_diar.scoring import backend_from_model
 from sms_diar.scoring.backend_training import KIND as BACKEND
 
 AUTO, EMBEDDED = "auto", "embedded"
-NEEDED = ("campplus", "segmentation")
+BALANCED = QUALITIES[DEFAULT_QUALITY]
+NEEDED = BALANCED.networks
 EMBEDDED_EXTRACTOR = "c84e4cd1294ce437"
 """Fingerprint of the extractor of the embedded model."""
 
 DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks | Diarizer
 """Name of a model, path of an i-vector model or network TOML, or a model."""
 
-_FETCH = f"sms-diar models fetch {' '.join(NEEDED)}"
+_FETCH = "sms-diar models fetch"
 _WEAK = (
     f"in doubt: embedded i-vectors often link different people and miss known voices; "
     f"'{_FETCH}' gets networks that do better"
@@ -36,24 +39,39 @@ _WEAK = (
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel:
-    """A diarizer, and a note for users who did not choose it."""
+    """A diarizer, and a note for users who did not choose it.
+
+    `quality` is None for i-vectors. `choose_model` returns it unchanged.
+    """
 
     diarizer: Diarizer
     note: str = ""
+    quality: Quality | None = None
 
 
-def choose_model(model: DiarizeModel | None, *, vad: str | None) -> ChosenModel:
+def choose_model(
+    model: DiarizeModel | ChosenModel | None,
+    *,
+    vad: str | None,
+    quality: str | None = None,
+) -> ChosenModel:
     """Load the requested model; nothing is ever downloaded.
 
     "auto" and None use the networks if both are in the cache folder and no speech
-    detector `vad` is requested, because networks detect speech themselves.
+    detector `vad` is requested, because networks detect speech themselves. A `quality`,
+    a name of `QUALITIES`, requires networks.
     """
+    if quality is not None:
+        check_choice("diarize", "quality", quality, tuple(QUALITIES))
+    if isinstance(model, ChosenModel):
+        return model
     if model is None or isinstance(model, str | Path):
-        return _named_model(AUTO if model is None else str(model), vad)
+        return _named_model(AUTO if model is None else str(model), vad, quality)
     diarizer = as_diarizer(model)
-    if diarizer.name == NEURAL:
-        _refuse_detector(vad)
-    return ChosenModel(diarizer)
+    if diarizer.name != NEURAL:
+        _refuse_quality(quality)
+        return ChosenModel(diarizer)
+    return ChosenModel(diarizer, quality=_quality_of_network(vad, quality))
 
 
 def as_diarizer(model: IvectorModel | Networks | Diarizer) -> Diarizer:
@@ -69,27 +87,40 @@ def as_diarizer(model: IvectorModel | Networks | Diarizer) -> Diarizer:
     return model
 
 
-def load_networks() -> Networks:
-    """Load both networks from the cache folder, with the embedded back end."""
+def load_networks(quality: Quality = BALANCED) -> Networks:
+    """Load the networks from the cache folder, with the embedded back end."""
+    missing = [name for name in quality.networks if not is_stored(name)]
+    if missing:
+        raise MissingFileError(
+            f"{path_of(missing[0]).parent}: quality {quality.name} needs networks that "
+            f"are not installed ({', '.join(missing)}); get them with "
+            f"'{_fetch(quality)}'"
+        )
     segmenter, embedder = load_segmenter(), load_embedder("campplus")
     backend = backend_from_model(read_model(voice_backend_path(), BACKEND))
     # A back end of another network would silently give meaningless scores.
     fits = backend.extractor == embedder.fingerprint
+    if quality.weight > 0.0:
+        embedder = FusedEmbedder(embedder, load_embedder("resnet34"), quality.weight)
     return Networks(segmenter, embedder, backend if fits else None)
 
 
-def _named_model(name: str, vad: str | None) -> ChosenModel:
+def _named_model(name: str, vad: str | None, quality: str | None) -> ChosenModel:
     """Load a model by its name or path."""
-    if name == NEURAL or name.endswith(".toml"):
-        _refuse_detector(vad)
-        if name == NEURAL:
-            return ChosenModel(as_diarizer(load_networks()))
+    if name.endswith(".toml"):
+        settings = _quality_of_network(vad, quality)
         networks = Networks(load_segmenter(), load_embedder(name))
-        return ChosenModel(as_diarizer(networks))
+        return ChosenModel(as_diarizer(networks), quality=settings)
     are_stored = all(map(is_stored, NEEDED))
-    if name == AUTO and vad is None and are_stored:
-        note = f"model: neural networks ({', '.join(NEEDED)}), with overlap"
-        return ChosenModel(as_diarizer(load_networks()), note)
+    if name == NEURAL or (
+        name == AUTO and vad is None and (are_stored or quality is not None)
+    ):
+        _refuse_detector(vad)
+        settings = QUALITIES[quality or DEFAULT_QUALITY]
+        diarizer = as_diarizer(load_networks(settings))
+        note = _network_note(settings) if name == AUTO else ""
+        return ChosenModel(diarizer, note, settings)
+    _refuse_quality(quality)
     if name not in (AUTO, EMBEDDED):
         return ChosenModel(as_diarizer(read_ivector_model(name)))
     note = ""
@@ -99,8 +130,48 @@ def _named_model(name: str, vad: str | None) -> ChosenModel:
             if vad is None or not are_stored
             else "without a speech detector the neural networks find speech and overlap"
         )
-        note = f"model: embedded i-vectors; overlap is unknown; {better}"
+        note = (
+            f"model: embedded i-vectors, which are not good at rooms, distant "
+            f"microphones and overlap; {better}"
+        )
     return ChosenModel(as_diarizer(read_ivector_model()), note)
+
+
+def _quality_of_network(vad: str | None, quality: str | None) -> Quality:
+    """Check options for an embedder that the caller chose; return the quality."""
+    _refuse_detector(vad)
+    settings = QUALITIES[quality or DEFAULT_QUALITY]
+    if settings.weight > 0.0:
+        raise InvalidParameterError(
+            f"must be 'fast' or 'balanced' with another network, got {quality!r}",
+            owner="diarize",
+            parameter="quality",
+        )
+    return settings
+
+
+def _fetch(quality: Quality) -> str:
+    return _FETCH if quality.networks == NEEDED else f"{_FETCH} {quality.name}"
+
+
+def _network_note(quality: Quality) -> str:
+    names = ", ".join(quality.networks)
+    note = f"model: neural networks ({names}), with overlap; quality {quality.name}"
+    best = QUALITIES["best"]
+    if all(map(is_stored, best.networks)):
+        return note
+    return f"{note}; '{_fetch(best)}' gets what quality best needs"
+
+
+def _refuse_quality(quality: str | None) -> None:
+    if quality is not None:
+        raise InvalidParameterError(
+            f"must be omitted with i-vectors, got {quality!r}; it applies to "
+            f"model='neural'",
+            owner="diarize",
+            parameter="quality",
+            mentions=("model='neural'",),
+        )
 
 
 def _refuse_detector(vad: str | None) -> None:

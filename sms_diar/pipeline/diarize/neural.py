@@ -21,10 +21,12 @@ from sms_diar.features.local_activity import (
     local_activity,
     mixed_share,
     stretches_of,
+    unresolved_overlap,
 )
 from sms_diar.features.mono import MonoAudio
 from sms_diar.features.segmentation import Segmenter
 from sms_diar.io.audio.recording import Recording
+from sms_diar.networks.catalogue import DEFAULT_QUALITY, QUALITIES
 from sms_diar.pipeline.audio.inputs import (
     GivenRecording,
     check_length,
@@ -48,14 +50,17 @@ NEURAL = "neural"
 MIXED = 0.1
 """Share of another local speaker at which a window is not used for clustering."""
 
-_WINDOWS = WindowLayout(least=0.3)
+_LEAST_UNRESOLVED = 0.5  # minimum seconds of a region of unresolved overlap
+
+_WINDOWS = QUALITIES[DEFAULT_QUALITY].windows
 
 
 @dataclass(frozen=True, eq=False)
 class Networks:
     """Segmentation and embedding network of one sampling rate.
 
-    The back end is for the embeddings.
+    The back end is for the first columns of the embeddings, as many as it has
+    dimensions.
     """
 
     segmenter: Segmenter
@@ -94,11 +99,13 @@ class NeuralDiarizer:
         return same_voice.VoiceComparison(same_voice.NETWORK, note=self.warning)
 
     def clustering_backend(self, method: str) -> BackEnd | None:
-        """Return the back end, or None for the default method.
+        """Return the back end, or None for the default method and for two embedders.
 
-        That is better without the PLDA back end, which was trained on other rooms (see
-        NEURAL.md).
+        The default method is better without the PLDA back end, which was trained on
+        other rooms (see NEURAL.md). It applies to the vectors of the first embedder.
         """
+        if self.backend is None or self.backend.dim != self.networks.embedder.dim:
+            return None
         return None if method == DEFAULT_METHOD else self.backend
 
     def layout(self, settings: DiarizeSettings) -> WindowLayout:
@@ -161,6 +168,12 @@ class NeuralDiarizer:
             notes=[*notes, *warnings],
             backend=self.backend,
             unit_vectors=unit_vectors,
+            unresolved=stretches_of(
+                heard.local.frames,
+                unresolved_overlap(heard.local) & (heard.counts > 0),
+                recording.id,
+                least=_LEAST_UNRESOLVED,
+            ),
         )
 
     def listen(

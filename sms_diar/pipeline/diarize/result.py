@@ -19,10 +19,13 @@ from sms_diar.report.tables import Table
 from sms_diar.report.turn_views import RecordingViews, TurnViews
 from sms_diar.timeline.naming import name_in_recording
 from sms_diar.timeline.turns import tidy_turns, turn_confidence
-from sms_diar.types import Problem, Turn
+from sms_diar.types import Problem, Segment, Turn
 
 SUBTITLES = ("srt", "vtt")
 """Subtitle formats."""
+
+UNRESOLVED = "overlap-unresolved"
+"""Kind of the regions in which more people talk than can be told apart."""
 
 SUBTITLE_LENGTH = 0.5
 """Minimum turn and maximum bridged pause in subtitles, in seconds."""
@@ -54,6 +57,9 @@ class DiarizedRecording(RecordingViews):
         Voices of the speakers; speakers who never fill a window alone have none.
     identities : tuple of Identity
         Identities of the speakers, if names across recordings were requested.
+    unresolved : tuple of Segment
+        Regions in which more people probably talk than the segmentation network can
+        tell apart, which is two; turns are missing there.
     details : WindowDetails, optional
         Windows that were clustered, for figures; None if channels are speakers.
     """
@@ -65,6 +71,7 @@ class DiarizedRecording(RecordingViews):
     remarks: tuple[Problem, ...] = ()
     voices: tuple[VoicePrint, ...] = ()
     identities: tuple[Identity, ...] = ()
+    unresolved: tuple[Segment, ...] = ()
     details: WindowDetails | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -135,6 +142,10 @@ class DiarizedRecording(RecordingViews):
                     "speaker": turn.speaker,
                 }
                 for turn in self.turns
+            ],
+            "regions": [
+                {"kind": UNRESOLVED, "start": region.start, "end": region.end}
+                for region in self.unresolved
             ],
         }
 
@@ -308,6 +319,7 @@ class Diarization(TurnViews):
         return {
             "method": self.method,
             "model": self.model,
+            "quality": self.settings.get("quality"),
             "recordings": [
                 recording.to_dict() for recording in self.distinct_recordings
             ],

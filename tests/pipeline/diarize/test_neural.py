@@ -11,10 +11,13 @@ import sms_diar
 from sms_diar.clustering.methods import build_method
 from sms_diar.errors import InvalidParameterError, MissingFileError
 from sms_diar.pipeline.audio.inputs import GivenRecording
+from sms_diar.pipeline.diarize import models
 from sms_diar.pipeline.diarize.api import diarize_recording
-from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
+from sms_diar.pipeline.diarize.diarizer import DiarizeSettings, states_of
 from sms_diar.pipeline.diarize.models import as_diarizer, choose_model
 from sms_diar.pipeline.diarize.neural import Networks
+from sms_diar.preprocessing.chain import FoldedChain
+from sms_diar.scoring.backend import build_backend
 
 RATE = 8000
 CLASSES = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
@@ -267,8 +270,9 @@ def test_without_networks_auto_is_the_embedded_model_and_says_so(no_networks):
     chosen = choose_model("auto", vad=None)
     assert chosen.diarizer.name == "i-vectors"
     assert chosen.note == (
-        "model: embedded i-vectors; overlap is unknown; 'sms-diar models fetch "
-        "campplus segmentation' gets networks that do better on real recordings"
+        "model: embedded i-vectors, which are not good at rooms, distant microphones "
+        "and overlap; 'sms-diar models fetch' gets networks that do better on real "
+        "recordings"
     )
     assert choose_model("embedded", vad=None).note == ""
 
@@ -282,11 +286,124 @@ def test_with_networks_auto_takes_them_and_says_so(stored_network):
     for name in ("campplus", "segmentation"):
         stored_network(name)
     chosen = choose_model("auto", vad=None)
-    assert (
-        chosen.note == "model: neural networks (campplus, segmentation), with overlap"
-    )
+    networks = "model: neural networks (campplus, segmentation), with overlap"
+    assert chosen.note.startswith(f"{networks}; quality balanced")
     assert chosen.diarizer.backend is not None  # that of this very network
     assert choose_model("auto", vad="energy").diarizer.name == "i-vectors"
+
+
+class Crowded(Segmenter):
+    """Where Ann, Bob and Cleo talk at once, all pairs are equally probable."""
+
+    def log_probabilities(self, windows, *, workers=1):
+        codes = np.rint(10 * windows.reshape(len(windows), -1, 160).mean(axis=2))
+        logs = super().log_probabilities(
+            np.where(np.rint(10 * windows) == 7, 0, windows)
+        )
+        pairs = [len(group) == 2 for group in CLASSES]
+        logs[codes == 7] = np.where(pairs, np.log(1 / 3), -20.0)
+        return logs
+
+
+def test_regions_of_more_speakers_than_the_segmenter_knows_are_reported(tmp_path):
+    spans = (1, 1.0, 8.0), (6, 5.0, 8.0), (2, 9.0, 12.0), (4, 12.0, 14.0)
+    given = {"model": Networks(Crowded(), Embedder()), "method": "ahc"}
+    samples = talk(*spans, seconds=15.0), RATE
+    found = sms_diar.diarize(samples, **given)
+    [recording] = found.recordings
+    [region] = recording.unresolved
+    # All three have 2/3 (a little less in half precision) from frame 250 on, at 5 s.
+    # The mean of 50 frames, 25 before and 24 after frame i, has 0.2 with 16 of them:
+    # at i = 241, 4.82 s. After 8 s nobody talks.
+    assert (region.start, region.end) == pytest.approx((4.82, 8.0))
+    record = {"kind": "overlap-unresolved", "start": region.start, "end": region.end}
+    assert found.to_dict()["recordings"][0]["regions"] == [record]
+    page = sms_diar.report_page(found).page.recordings[0]
+    assert page.to_dict()["unresolved"] == [(region.start, region.end)]
+    (tmp_path / "x.uem").write_text("recording 1 0.0 6.0\n")
+    within = sms_diar.diarize(samples, uem=tmp_path / "x.uem", **given)
+    assert within.recordings[0].unresolved[0].end == pytest.approx(6.0)
+
+
+def test_two_speakers_at_once_are_resolved(networks):
+    samples = talk((1, 1.0, 9.0), (2, 5.0, 14.0), seconds=15.0), RATE
+    found = sms_diar.diarize(samples, model=networks, method="ahc")
+    assert found.recordings[0].unresolved == ()
+    assert found.to_dict()["recordings"][0]["regions"] == []
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Make toy networks pass for those of the catalogue; returns the stored names."""
+    stored = {"campplus", "segmentation"}
+    monkeypatch.setattr(models, "is_stored", stored.__contains__)
+    monkeypatch.setattr(models, "load_segmenter", Segmenter)
+    monkeypatch.setattr(models, "load_embedder", lambda name: Embedder())
+    return stored
+
+
+def test_a_quality_is_a_step_a_layout_and_networks(installed):
+    installed.add("resnet34")
+    samples = talk((1, 1.0, 9.0), (2, 9.0, 21.0), seconds=22.0), RATE
+    windows = {}
+    for quality, step in (("fast", 5.0), ("balanced", 2.0), ("best", 2.0), (None, 2.0)):
+        result = sms_diar.diarize(samples, quality=quality, method="ahc")
+        name = quality or "balanced"
+        assert (result.settings["quality"], result.settings["step"]) == (name, step)
+        assert result.to_dict()["quality"] == name
+        assert f"quality {name}" in result.notes[0]
+        windows[quality] = result.recordings[0].details.windows
+    # 8 and 12 s: windows every 1, 0.75 and 0.5 s
+    n_windows = [len(windows[name]) for name in ("fast", "balanced", "best")]
+    assert sorted(set(n_windows)) == n_windows
+    assert windows[None] == windows["balanced"]
+    slower = sms_diar.diarize(samples, quality="fast", step=1.0, method="ahc")
+    assert slower.settings["step"] == 1.0
+
+
+def test_best_has_the_vectors_of_two_embedders(installed):
+    installed.add("resnet34")
+    chosen = choose_model("neural", vad=None, quality="best")
+    assert chosen.diarizer.networks.embedder.dim == 2 * Embedder.dim
+    assert chosen.note == ""
+    assert choose_model("auto", vad=None).diarizer.networks.embedder.dim == Embedder.dim
+
+
+def test_what_best_lacks_is_named_with_the_command_that_gets_it(installed):
+    command = "'sms-diar models fetch best'"
+    assert choose_model("auto", vad=None).note.endswith(
+        f"quality balanced; {command} gets what quality best needs"
+    )
+    for model in ("auto", "neural"):
+        with pytest.raises(MissingFileError, match=rf"\(resnet34\); .* {command}"):
+            choose_model(model, vad=None, quality="best")
+    installed.clear()
+    with pytest.raises(MissingFileError, match=r"with 'sms-diar models fetch'$"):
+        choose_model("auto", vad=None, quality="fast")
+
+
+def test_a_quality_is_refused_where_it_would_change_nothing(networks, installed):
+    for options in (
+        {"model": "embedded", "quality": "fast"},
+        {"model": "auto", "vad": "energy", "quality": "fast"},
+        {"model": networks, "quality": "best"},
+        {"model": "auto", "quality": "better"},
+    ):
+        with pytest.raises(InvalidParameterError) as error:
+            choose_model(**{"vad": None, **options})
+        assert error.value.parameter == "quality"
+    assert choose_model(networks, vad=None, quality="fast").quality.step == 5.0
+
+
+def test_a_back_end_applies_to_the_columns_that_it_knows():
+    rng = np.random.default_rng(0)
+    first, second = rng.standard_normal((2, 40, 3))
+    chain = FoldedChain(np.eye(3), np.zeros(3), 1.0, None)
+    backend = build_backend(chain, center=np.ones(3))
+    states = states_of(np.hstack([first, second]), backend)
+    centred = first - 1.0
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    np.testing.assert_allclose(states, centred / lengths, rtol=1e-12)
 
 
 @pytest.mark.corpus
