@@ -103,7 +103,7 @@ def headline_page() -> str:
     mean_k = _mean_k()
     others = {name: k for name, k in mean_k.items() if name != OURS}
     best = max(others, key=lambda name: others[name])
-    recording = _rows("recipes/conversations", "given")[0]
+    recording = _rows("recipes/conversations", "system")[0]
     *clips, total = _rows("recipes/conversations", "recording")
     printed = [row["K"] for row in _rows("recipes/synthetic", "set") if "(" in row["K"]]
     gaps = [abs(float(cell.rstrip(")").split()[-1])) for cell in printed]

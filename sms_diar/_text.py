@@ -42,6 +42,14 @@ def id_of_file(stem: str) -> str:
     return _UNSAFE.sub("_", "_".join(stem.split())) or "recording"
 
 
+def clean_line(text: str) -> str:
+    """Remove characters that names must not have, and surplus white space.
+
+    Tabs and line breaks become spaces; marks of direction and control characters go.
+    """
+    return " ".join(_UNSAFE.sub("", " ".join(text.split())).split())
+
+
 def shown(text: object) -> str:
     r"""Escape characters that would leave the line, as in Python literals.
 

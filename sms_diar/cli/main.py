@@ -35,6 +35,7 @@ from sms_diar.cli.commands import (
     run,
     score,
     simulate,
+    transcript,
     verification,
 )
 from sms_diar.cli.errors import error_text, options_of
@@ -66,6 +67,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(diarize.diarize)
+app.command()(transcript.transcript)
 app.command()(cluster.cluster)
 app.command(cls=score.ManyValues)(score.score)
 app.command()(report.report)

@@ -18,8 +18,10 @@ from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
 from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.model import MODEL_MARK
+from sms_diar.io.transcripts._source import Source
+from sms_diar.io.transcripts.files import transcript_format
 from sms_diar.io.turns._text import FaultError
-from sms_diar.io.turns.json import holds_turns, loaded
+from sms_diar.io.turns.json import holds_turns, loaded, names_speakers
 from sms_diar.io.turns.registry import BY_SUFFIX, TURN_FORMATS, WORDS, TurnFormat
 from sms_diar.io.turns.rttm import holds_words
 
@@ -153,9 +155,23 @@ def turn_format(path: Path) -> TurnFormat:
     start = head.decode("utf-16" if is_wide else "utf-8-sig", "replace").lstrip()
     for entry in TURN_FORMATS.values():
         if entry.matches(start):
-            return entry
+            return _json_format(path) if entry.name == "json" else entry
     entry = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
-    return WORDS if entry.name == "ctm" and holds_words(path) else entry
+    if entry.name == "ctm" and holds_words(line.text for line in scan_lines(path)):
+        return WORDS
+    return entry
+
+
+def _json_format(path: Path) -> TurnFormat:
+    """Detect which transcript a JSON file is; if it is none, it is JSON of turns."""
+    source = Source(path)
+    try:
+        entry = transcript_format(source)
+    except FaultError:  # the reader reports the error
+        entry = None
+    if entry is None or (entry.name == "whisper" and names_speakers(source.content)):
+        return TURN_FORMATS["json"]
+    return TURN_FORMATS.get(entry.name, TURN_FORMATS["json"])
 
 
 def kind_of(path: str | Path) -> str | None:

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar.report.figures import DOUBTFUL, MIN_LONGEST
+from sms_diar.timeline.transcript import Phrase, Word
 from sms_diar.types import FloatArray, IntArray, Segment, Turn
 
 _FOLDER = files("sms_diar.report") / "page"
@@ -162,11 +163,11 @@ class PageScore:
 
 @dataclass(frozen=True, eq=False)
 class PageRecording:
-    """Recording on a page.
+    """Recording on a page; `phrases` hold its words, in order of time.
 
     All names are untrusted text. `duration` is in seconds, `turns` are in order of
     time, `confidence` is that of each turn (None if unknown), and `notes` are for the
-    reader.
+    reader. In `unresolved` regions more people talk than can be told apart.
     """
 
     name: str
@@ -177,11 +178,15 @@ class PageRecording:
     waveform: Waveform | None = None
     audio: PageAudio | None = None
     windows: WindowMap | None = None
+    phrases: tuple[Phrase, ...] = ()
     notes: tuple[str, ...] = ()
+    unresolved: tuple[Segment, ...] = ()
 
     def to_dict(self, audio: Mapping[str, str] | None = None) -> dict[str, Any]:
         """Convert to plain values for JSON; `audio` is the source of the audio."""
-        index = _indices(turn.speaker for turn in self.turns)
+        speakers = [turn.speaker for turn in self.turns]
+        speakers += (part.speaker for part in self.phrases if part.speaker is not None)
+        index = _indices(speakers)
         sure = self.confidence or (None,) * len(self.turns)
         return {
             "name": self.name,
@@ -194,8 +199,10 @@ class PageRecording:
             "score": None if self.score is None else self.score.to_dict(index),
             "wave": None if self.waveform is None else self.waveform.to_dict(),
             "audio": None if audio is None else dict(audio),
+            "words": _columns(self.phrases, index) if self.phrases else None,
             "map": None if self.windows is None else self.windows.to_dict(),
             "notes": list(self.notes),
+            "unresolved": [_times(region) for region in self.unresolved],
         }
 
 
@@ -215,6 +222,31 @@ class Page:
 
 def _indices(names: Any) -> dict[str, int]:
     return {name: index for index, name in enumerate(dict.fromkeys(names))}
+
+
+def _columns(phrases: Sequence[Phrase], index: Mapping[str, int]) -> dict[str, Any]:
+    """Convert phrases to columns of words, which are compact; times in milliseconds.
+
+    A phrase has its times, the index of its speaker or -1, and its number of words.
+    """
+    words = [word for phrase in phrases for word in phrase.words]
+    sure = [_rounded(word.speaker_confidence) for word in words]
+    heard = [_rounded(word.confidence) for word in words]
+    return {
+        "phrases": [
+            [*_milliseconds(part), index.get(part.speaker or "", -1), len(part.words)]
+            for part in phrases
+        ],
+        "texts": "\n".join(word.text for word in words),
+        "flags": "".join(str(word.is_joined + 2 * word.is_estimated) for word in words),
+        "times": [time for word in words for time in _milliseconds(word)],
+        "sure": sure if any(value is not None for value in sure) else None,
+        "heard": heard if any(value is not None for value in heard) else None,
+    }
+
+
+def _milliseconds(part: Phrase | Word) -> tuple[int, int]:
+    return round(1000 * part.start), round(1000 * part.end)
 
 
 def _times(segment: Segment) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from sms_diar.metrics.diarization.evaluation import (
     error_intervals,
 )
 from sms_diar.metrics.labels import DetectedSpeakers
+from sms_diar.metrics.words import WordRates, WordScores
 from sms_diar.report.score_tables import (
     ALL,
     SHORTEST,
@@ -27,8 +28,11 @@ from sms_diar.report.score_tables import (
     full_table,
     interval_text,
     mapping_table,
+    rates_table,
     score_table,
     systems_table,
+    word_counts_table,
+    word_speakers_table,
 )
 from sms_diar.report.tables import TABLE_FORMATS, Table
 from sms_diar.timeline.ticks import TICKS_PER_SECOND
@@ -308,6 +312,91 @@ class SystemsReport:
             "comparisons": comparisons,
             **({"no_comparison": self.reason} if self.reason else {}),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class WordReport:
+    """Report on the words of one or more systems that were scored against a reference.
+
+    `settings` has the `collar`, how to `normalise`, and the `measure` of the `interval`
+    of a single system or of the `comparisons` of each other system with the first.
+    `reason` explains why a requested interval could not be computed.
+    """
+
+    systems: Mapping[str, WordScores]
+    settings: Mapping[str, Any]
+    remarks: tuple[Problem, ...] = ()
+    interval: Interval | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    reason: str = ""
+
+    @property
+    def overall(self) -> WordRates:
+        """Rates of the only or first system on all recordings together."""
+        return next(iter(self.systems.values())).overall
+
+    def text(self, style: ReportStyle = PLAIN) -> str:
+        """Format the rates, the kinds of errors, and the settings in one line."""
+        first, *others = self.systems
+        totals = {name: scores.overall for name, scores in self.systems.items()}
+        rows = {
+            name: {**({} if style.only_overall else scores.recordings)}
+            | {"POOLED": scores.overall}
+            for name, scores in self.systems.items()
+        }
+        if style.format == "csv":
+            return word_counts_table(rows).csv()
+        tables = [rates_table("system", totals, self.comparisons)] if others else []
+        for name, scores in self.systems.items():
+            if style.details or not others:
+                tables.append(rates_table(name if others else "recording", rows[name]))
+            if style.mapping:
+                tables.append(word_speakers_table(scores))
+            if style.details or not others:
+                kinds = word_counts_table({name: {"": scores.overall}})
+                tables.append(kinds.select([2, *range(4, 9)]))
+        lines = [self.reason] if self.reason else []
+        if self.interval is not None:
+            lines.append(interval_text(self.settings["measure"], self.interval))
+        if self.comparisons:
+            lines.append(comparison_text(first, self.comparisons))
+        lines.append(self.settings["in_words"])
+        parts = [_table_text(table, style) + style.gap for table in tables]
+        return "".join([*parts, *map(style.line, lines)])
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to plain values; times are in seconds, rates are fractions."""
+        base, *others = self.systems
+        systems = {name: _words_record(scores) for name, scores in self.systems.items()}
+        record: dict[str, Any] = {"settings": dict(self.settings)}
+        record |= {"systems": systems} if others else systems[base]
+        if self.interval is not None:
+            interval = _interval_record(self.interval)
+            record["intervals"] = {self.settings["measure"]: interval}
+        if others:
+            record["comparisons"] = [
+                {"system": name, "with": base, **_comparison_record(comparison)}
+                for name, comparison in zip(others, self.comparisons, strict=False)
+            ]
+        record["warnings"] = [remark.with_severity() for remark in self.remarks]
+        return record
+
+
+def _words_record(scores: WordScores) -> dict[str, Any]:
+    def plain(rates: WordRates) -> dict[str, Any]:
+        return {name: {"rate": r.rate} | r._asdict() for name, r in rates.items()}
+
+    return {
+        "recordings": {
+            name: plain(rates) | {"speakers": scores.aligned[name].speakers()}
+            for name, rates in scores.recordings.items()
+        },
+        "overall": plain(scores.overall),
+        "errors": [asdict(error) for error in scores.errors()],
+    }
 
 
 def speaker_counts(evaluation: Evaluation) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from sms_diar._json import json_line
 from sms_diar.metrics.diarization.bootstrap import Comparison, Interval
 from sms_diar.metrics.diarization.evaluation import SECONDS, Evaluation, Figures
 from sms_diar.metrics.diarization.rates import RATES
+from sms_diar.metrics.words import WORD_RATES, WordRates, WordScores
 from sms_diar.report.tables import Table
 
 MAIN = (
@@ -55,11 +56,18 @@ HEADS = {
     "overlap_share": "overlap",
     "n_ref": "speakers",
     "n_hyp": "found",
+    "wer": "WER",
+    "cpwer": "cpWER",
+    "tcpwer": "tcpWER",
+    "orcwer": "ORC-WER",
+    "dicpwer": "DI-cpWER",
+    "wder": "WDER",
 }
 """Column heads."""
 
 _PERCENT = frozenset(
     {"der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer", "overlap_share"}
+    | set(WORD_RATES)
 )
 _COUNTS = ("n_ref", "n_hyp")
 _OF_SYSTEMS = ("der", "missed_rate", "false_alarm_rate", "confusion_rate", "jer")
@@ -245,3 +253,45 @@ def comparison_text(first: str, comparisons: Sequence[Comparison]) -> str:
         f"{100 * gap.level:g} % interval ({gap.method}, {gap.n_samples} samples of "
         f"recordings), p of a permutation test"
     )
+
+
+def rates_table(
+    what: str, rows: Mapping[str, WordRates], comparisons: Sequence[Comparison] = ()
+) -> Table:
+    """Make a table of word error rates, with differences to the first row."""
+    names = [name for name in WORD_RATES if any(name in row for row in rows.values())]
+    heads = [what, *(f"{HEADS[name]} %" for name in names)]
+    cells = [
+        [label, *(_cell(n, row[n].rate if n in row else None) for n in names)]
+        for label, row in rows.items()
+    ]
+    if comparisons:
+        heads += ["diff.", "interval", "p"]
+        gaps = [["", "", ""], *map(_difference_cells, comparisons)]
+        cells = [[*row, *gap] for row, gap in zip(cells, gaps, strict=True)]
+    return Table(tuple(heads), tuple(map(tuple, cells)))
+
+
+def word_counts_table(systems: Mapping[str, Mapping[str, WordRates]]) -> Table:
+    """Make a table of unrounded rates and kinds of errors of recordings."""
+    heads = ("system", "recording", "measure", "rate", "errors", "words")
+    rows = (
+        (*names, HEADS[name], _exact(rates[name].rate), *map(_exact, rates[name]))
+        for system, recordings in systems.items()
+        for *names, rates in ((system, *item) for item in recordings.items())
+        for name in WORD_RATES
+        if name in rates
+    )
+    kinds = ("substituted", "inserted", "deleted")
+    return Table((*heads, *kinds), tuple(rows), n_left=3)
+
+
+def word_speakers_table(scores: WordScores) -> Table:
+    """Make a table of the words and errors of each reference speaker."""
+    heads = ("hypothesis", "words", "subst.", "ins.", "del.", "wrong speaker")
+    rows = (
+        (name, speaker, *("-" if v is None else str(v) for v in counts.values()))
+        for name, aligned in scores.aligned.items()
+        for speaker, counts in aligned.speakers().items()
+    )
+    return Table(("recording", "reference", *heads), tuple(rows), n_left=3)

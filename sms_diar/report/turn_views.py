@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from sms_diar.errors import MissingExtraError
 from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.report.figures import COLOURS, DOUBTFUL, draw_turns
+from sms_diar.timeline.annotation import turns_by_recording
 from sms_diar.types import Turn
 
 if TYPE_CHECKING:
@@ -122,9 +123,7 @@ class TurnViews:
     ) -> Mapping[str, tuple[Sequence[Turn], Sequence[float | None] | None]]:
         """Turns and confidences of each recording; subclasses may provide both."""
         turns: Sequence[Turn] = self.turns  # type: ignore[attr-defined]
-        by_recording: dict[str, list[Turn]] = {}
-        for turn in turns:
-            by_recording.setdefault(turn.segment.recording, []).append(turn)
+        by_recording = turns_by_recording(turns)
         return {name: (listed, None) for name, listed in by_recording.items()}
 
     def _repr_html_(self) -> str:

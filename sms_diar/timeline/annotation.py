@@ -289,6 +289,14 @@ def _code(index: dict[str, int], name: str) -> int:
     return code
 
 
+def turns_by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Return the turns of each recording."""
+    groups: dict[str, list[Turn]] = {}
+    for turn in turns:
+        groups.setdefault(turn.segment.recording, []).append(turn)
+    return groups
+
+
 def refuse_turns_path(owner: str, turns: object) -> None:
     """Raise an error if `turns` is the path of a file."""
     refuse_path(owner, "turns", turns, "an iterable of Turn", "read it with read_rttm")

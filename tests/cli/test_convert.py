@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from sms_diar.cli.commands.convert import ReadFormatName
-from sms_diar.cli.options.turns import TurnFormatName
+from sms_diar.cli.commands.convert import (
+    ReadFormatName,
+    SourceFormatName,
+    TargetFormatName,
+)
+from sms_diar.io.transcripts.files import read_transcript
+from sms_diar.io.transcripts.registry import READ_TRANSCRIPTS, WRITTEN_TRANSCRIPTS
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
@@ -26,7 +31,10 @@ def call(tmp_path):
 
 def test_the_options_offer_all_formats():
     assert [name.value for name in ReadFormatName] == list(TURN_FORMATS)
-    assert [name.value for name in TurnFormatName] == list(WRITTEN_FORMATS)
+    sources = {name.value for name in SourceFormatName}
+    assert sources == {*TURN_FORMATS, *READ_TRANSCRIPTS}
+    targets = {name.value for name in TargetFormatName}
+    assert targets == {*WRITTEN_FORMATS, *WRITTEN_TRANSCRIPTS}
 
 
 def test_formats_can_be_named(run_cli, tmp_path):
@@ -160,3 +168,112 @@ def test_validation_takes_the_format_by_name(run_cli, tmp_path):
     path.write_text("call 1 0 0.4 ann\ncall 1 1 0.4 bob\n")
     assert run_cli("validate-rttm", path).returncode == 1
     assert run_cli("validate-rttm", path, "--format", "ctm").returncode == 0
+
+
+# --- transcripts ----------------------------------------------------------------
+
+STM = "call 1 ann 0.5 2.0 Good day.\ncall 1 bob 2.5 4.0 Well, hello.\n"
+
+
+@pytest.fixture
+def words(tmp_path):
+    path = tmp_path / "call.stm"
+    path.write_text(STM)
+    return path
+
+
+def said(path):
+    return [(phrase.speaker, phrase.text) for phrase in read_transcript(path)]
+
+
+SAID = [("ann", "Good day."), ("bob", "Well, hello.")]
+
+
+@pytest.mark.parametrize(
+    "suffix", ["srt", "vtt", "TextGrid", "eaf", "csv", "json", "ctm", "stm"]
+)
+def test_words_are_kept_where_the_output_can_hold_them(
+    run_cli, tmp_path, words, suffix
+):
+    target = tmp_path / f"out.{suffix}"
+    result = run_cli("convert", words, target)
+    assert result.returncode == 0, result.stderr
+    assert "4 words, 2 phrases, 2 speakers" in result.stderr
+    assert said(target) == SAID
+    again = tmp_path / "again.stm"
+    assert run_cli("convert", target, again).returncode == 0
+    assert said(again) == SAID
+
+
+def test_text_is_a_script_of_words_and_labels_of_turns(run_cli, tmp_path, words, call):
+    assert run_cli("convert", words, tmp_path / "a.txt").returncode == 0
+    assert (tmp_path / "a.txt").read_text().startswith("[00:00:00] ann: Good day.\n")
+    assert run_cli("convert", call, tmp_path / "b.txt").returncode == 0
+    assert (tmp_path / "b.txt").read_text().startswith("0.0\t1.5\tann\n")
+    assert run_cli("convert", words, tmp_path / "a.md").returncode == 0
+    assert (tmp_path / "a.md").read_text().startswith("**ann** (00:00:00): Good day.")
+
+
+def test_words_that_are_not_written_are_reported(run_cli, tmp_path, words):
+    result = run_cli("convert", words, tmp_path / "x.rttm")
+    assert result.returncode == 0
+    assert "call.stm" in result.stderr
+    assert "its words are not written" in result.stderr
+    assert [t.speaker for t in read_annotation(tmp_path / "x.rttm")] == ["ann", "bob"]
+
+
+def test_turns_cannot_become_words(run_cli, tmp_path, call):
+    result = run_cli("convert", call, tmp_path / "x.md")
+    assert result.returncode == 1
+    assert "call.rttm: is not a transcript; expected one of" in result.stderr
+    assert not (tmp_path / "x.md").exists()
+
+
+def test_speakers_of_words_are_renamed_and_merged(run_cli, tmp_path, words):
+    options = ["--rename", "ann=Ann Lee"]
+    assert run_cli("convert", words, tmp_path / "x.srt", *options).returncode == 0
+    assert said(tmp_path / "x.srt") == [("Ann Lee", "Good day."), SAID[1]]
+    options = ["--merge", "bob,ann"]
+    assert run_cli("convert", words, tmp_path / "y.srt", *options).returncode == 0
+    assert [name for name, _ in said(tmp_path / "y.srt")] == ["bob", "bob"]
+    result = run_cli("convert", words, tmp_path / "z.srt", "--rename", "dan=x")
+    assert result.returncode == 1
+    assert "--rename must name speakers of the turns, got 'dan'" in result.stderr
+
+
+def test_several_recordings_of_words_go_to_a_folder(run_cli, tmp_path, words):
+    words.write_text(STM + "other 1 ann 0 1 Yes.\n")
+    result = run_cli("convert", words, tmp_path / "x.srt")
+    assert result.returncode == 1
+    assert "SubRip holds one recording per file, got 2" in result.stderr
+    (tmp_path / "out").mkdir()
+    assert (
+        run_cli("convert", words, tmp_path / "out", "--to", "markdown").returncode == 0
+    )
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["call.md", "other.md"]
+
+
+def test_files_with_and_without_words_are_not_mixed(run_cli, tmp_path, words, call):
+    result = run_cli("convert", f"{tmp_path}/call.*", tmp_path / "x.csv")
+    assert result.returncode == 1
+    assert "call.stm has words, but" in result.stderr
+
+
+def test_standard_input_with_words_is_read_once(run_cli, tmp_path):
+    result = run_cli("convert", "-", "-", "--to", "srt", stdin=STM.encode())
+    assert result.returncode == 0
+    assert "[bob]: Well, hello.\n" in result.stdout
+    result = run_cli("convert", "-", "-", "--to", "markdown", stdin=STM.encode())
+    assert result.stdout.startswith("**ann** (00:00:00): Good day.")
+
+
+def test_a_short_ctm_is_words_or_turns_as_the_output_needs(run_cli, tmp_path):
+    source = tmp_path / "x.ctm"
+    source.write_text("call 1 0 0.4 ann\ncall 1 1 0.4 bob\n")
+    assert run_cli("convert", source, tmp_path / "x.stm").returncode == 0
+    assert said(tmp_path / "x.stm") == [(None, "ann bob")]
+    assert run_cli("convert", source, tmp_path / "x.rttm").returncode == 1
+    options = [source, tmp_path / "x.rttm", "--from", "ctm"]
+    assert run_cli("convert", *options).returncode == 0
+    assert len(read_annotation(tmp_path / "x.rttm")) == 2

@@ -66,6 +66,7 @@ COMMANDS = [
     ("ivectors extract data --kaldi d --ubm labels -o y.ark --windows OUT", "labels"),
     ("embed data --kaldi kaldi --nnet t.npz -o OUT", "t.npz"),
     ("plda train x.ark labels -o OUT", "x.ark labels"),
+    ("transcript r.rttm labels -o OUT", "r.rttm labels"),
     ("convert r.rttm OUT --split call.wav parts", "r.rttm call.wav"),
     ("plda train x.ark labels --raw -o x.out --kaldi-plda OUT", "x.ark labels"),
     ("plda adapt p.plda x.ark --transform t.npz -o OUT", "p.plda x.ark t.npz"),

@@ -1,8 +1,10 @@
 """``sms-diar score`` and ``sms-diar validate-rttm``."""
 
+import csv
 import gzip
 import inspect
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from sms_diar.cli.main import app
 from sms_diar.io.turns.files import write_turns
 from sms_diar.io.turns.rttm import read_rttm
 from sms_diar.pipeline.score.api import score as python_score
-from sms_diar.pipeline.score.api import score_systems
+from sms_diar.pipeline.score.api import score_systems, score_words
 
 runner = CliRunner()
 
@@ -188,8 +190,11 @@ def test_validate_lists_problems_and_fails_on_errors(tmp_path):
 def test_the_options_are_those_of_the_python_function():
     shown = {"layout", "everything", "only_overall", "mapping", "errors", "wide"}
     shown |= {"details", "explain", "output"}
-    given = {"files", "ref", "sys_files"}
+    given = {"files", "ref", "sys_files", "ctx", "words"}
     command = set(inspect.signature(score.score).parameters) - shown - given
+    of_words = set(inspect.signature(score_words).parameters)
+    assert of_words - {"reference", "hypothesis", "progress"} <= command
+    command -= {"normalise"}
     # Python has one `scheduler` for all functions.
     assert command - {"strict", "as_json", "scheduler"} == set(
         inspect.signature(score_systems).parameters
@@ -275,3 +280,71 @@ def test_an_empty_hypothesis_is_a_hypothesis(files, tmp_path, suffix):
     assert der(files[0], str(empty)) == 1.0
     result = run(files[0], files[1], str(empty), "--bootstrap", "20", "--json")
     assert json.loads(result.stdout)["comparisons"][0]["first"] == 1.0
+
+
+@pytest.fixture
+def transcripts(tmp_path):
+    """Paths of a reference, and of a system that misses a word of two recordings."""
+    paths = []
+    for name, second in (("ref", "No, never."), ("hyp", "no")):
+        lines = [
+            {
+                "session_id": r,
+                "speaker": s,
+                "start_time": t,
+                "end_time": t + 2,
+                "words": w,
+            }
+            for r in "mn"
+            for s, t, w in (("A", 0, "yes"), ("B", 2, second))
+        ]
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(lines))
+    return [str(path) for path in paths]
+
+
+def test_words_are_scored_and_the_settings_shown(transcripts):
+    result = run(*transcripts, "--words", "--mapping")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[-2:] == ["WDER", "%"]
+    assert [line.split()[0] for line in lines[1:4]] == ["m", "n", "POOLED"]
+    assert "lower case" in result.stdout
+    # B said two words in each recording; one was deleted, none has a wrong speaker.
+    assert [line.split() for line in lines if line.split()[1:2] == ["B"]] == [
+        [name, "B", "B", "2", "0", "0", "1", "0"] for name in "mn"
+    ]
+
+
+def test_words_as_json_and_csv_have_the_rates_of_the_function(transcripts, tmp_path):
+    output = tmp_path / "rates.csv"
+    result = run(*transcripts, "--words", "--json", "-o", str(output), "-c", "0")
+    report = score_words(*transcripts, collar=0.0)
+    printed = json.loads(result.stdout)
+    assert printed["overall"] == report.to_dict()["overall"]
+    assert printed["settings"]["collar"] == 0.0
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    (pooled,) = [
+        row for row in rows if (row["recording"], row["measure"]) == ("POOLED", "WDER")
+    ]
+    # Two words of three are aligned in each recording, with the right speakers.
+    assert (pooled["errors"], pooled["words"], pooled["deleted"]) == ("0", "4", "")
+
+
+def test_systems_are_compared_by_words(transcripts):
+    ref, hyp = transcripts
+    result = run(ref, hyp, ref, "--words", "--measure", "wder", "--bootstrap", "50")
+    assert result.exit_code == 0
+    assert "diff.: WDER less the WDER of hyp" in result.stdout
+
+
+def test_options_of_turns_do_not_apply_to_words(transcripts):
+    result = run(*transcripts, "--words", "--ignore-overlap")
+    assert result.exit_code == 2
+    assert "--words" in result.output
+
+
+def test_strict_refuses_words_without_meeteval(transcripts, monkeypatch):
+    monkeypatch.setitem(sys.modules, "meeteval", None)
+    assert run(*transcripts, "--words").exit_code == 0
+    assert run(*transcripts, "--words", "--strict").exit_code == 1

@@ -107,6 +107,12 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
     from sms_diar.io.toml import read_toml
+    from sms_diar.io.transcripts.files import read_transcript, transcript_text
+    from sms_diar.io.transcripts.registry import (
+        READ_TRANSCRIPTS,
+        TRANSCRIPT_FORMATS,
+        WRITTEN_TRANSCRIPTS,
+    )
     from sms_diar.io.turns import uem
     from sms_diar.io.turns.files import check_annotation, read_annotation
     from sms_diar.networks.nnet3 import Nnet3Network
@@ -119,6 +125,23 @@ def readers() -> dict[str, Reader]:
         is_label_table(path)
         check_annotation(path)
         read_annotation(path)
+
+    def spoken(format: str) -> Reader:
+        """Words and turns of a transcript, by its content and by name.
+
+        The words are written in a format that the size of the file selects.
+        """
+
+        def read(path: Path) -> None:
+            written = path.stat().st_size % len(WRITTEN_TRANSCRIPTS)
+            with suppress(SmsDiarError):
+                transcript = read_transcript(path, format)
+                transcript_text(transcript, WRITTEN_TRANSCRIPTS[written])
+            is_label_table(path)
+            check_annotation(path)
+            read_transcript(path)
+
+        return Reader(f"words-{format}", TRANSCRIPT_FORMATS[format].suffix, read)
 
     def audio(path: Path) -> None:
         with AudioFile(path, channel=1) as file:
@@ -232,6 +255,7 @@ def readers() -> dict[str, Reader]:
         Reader("textgrid", ".TextGrid", turns),
         Reader("eaf", ".eaf", turns),
         Reader("audacity", ".txt", turns),
+        *map(spoken, READ_TRANSCRIPTS),
         Reader("uem", ".uem", uem.read_uem),
         Reader("lab", ".lab", lambda path: uem.read_vad_lab(path, "x")),
         Reader("segments", "", tables.read_segments),

@@ -30,7 +30,9 @@ from sms_diar.io.kaldi.ark import write_ark
 from sms_diar.io.kaldi.ivector_models import write_extractor, write_mixture
 from sms_diar.io.kaldi.plda import write_plda
 from sms_diar.io.model import write_model
+from sms_diar.io.transcripts.files import transcript_text
 from sms_diar.io.turns.files import turns_text
+from sms_diar.timeline.transcript import Phrase, words_of_text
 from sms_diar.types import PldaModel, Segment, Turn
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
@@ -78,6 +80,15 @@ def turns(name: str) -> bytes:
         Turn(Segment("r1", 4.0, 4.25), "ann"),
     ]
     return turns_text(said, TURNS[name]).encode()
+
+
+def transcript(format: str) -> bytes:
+    said = [
+        Phrase("r1", 0.5, 2.0, "ann", words_of_text("Good <b>day</b>, =x", 0.5, 2.0)),
+        Phrase("r1", 1.5, 4.0, None, words_of_text("{ a / b } 你好 &", 1.5, 4.0)),
+        Phrase("r1", 6.0, 14.0, "bob", words_of_text("well, he said: " * 9, 6.0, 14.0)),
+    ]
+    return transcript_text(said, format).encode()
 
 
 def sound(suffix: str, **options: object) -> bytes:
@@ -155,6 +166,60 @@ def nnet3_files() -> ModuleType:
     sys.modules["nnet3_files"] = module
     spec.loader.exec_module(module)
     return module
+
+
+def transcripts() -> dict[str, dict[str, bytes]]:
+    """Words in the shapes of the programs that write them."""
+    word = '{"word": " Hi,", "start": 0.5, "end": 0.8, "probability": 0.9}'
+    said = f'"start": 0.5, "end": 2.0, "text": " Hi, you.", "words": [{word}, '
+    whisper = f'{{{said}{{"word": " you.", "start": 1, "end": 2}}]}}'
+    aligned = f'{{{said}{{"word": "you.", "speaker": "B"}}], "speaker": "A"}}'
+    supervision = (
+        '{"id": "s", "recording_id": "r", "start": 0.5, "duration": 1.5, "channel": 0, '
+        '"text": "Hi, you", "speaker": "A", "alignment": {"word": [["Hi,", 0.5, 0.3, '
+        '0.9], ["you", 1.0, 0.5]]}}'
+    )
+    cut = f'{{"id": "c", "start": 1, "duration": 3, "supervisions": [{supervision}]}}'
+    turn = '{"start": 0.5, "end": 2.0, "text": "Hi, you.", "speaker": "A"}'
+    token = '{"text": " Hi", "offsets": {"from": 500, "to": 800}, "p": 0.9, "id": 7}'
+    special = '{"text": "[_BEG_]", "offsets": {"from": 0, "to": 0}, "p": 0.1}'
+    texts = {
+        "whisper": {
+            "openai": f'{{"text": " Hi, you.", "segments": [{whisper}]}}',
+            "whisperx": f'{{"segments": [{aligned}], "word_segments": [{word}]}}',
+            "verbose": f'{{"words": [{word}], "segments": [{turn}], "duration": 3.0}}',
+            "values": '[[1, 0, 0.5, 2, " Hi", [7], 0, 1, 0, [[0.5, 1, " Hi", 1]], 0]]',
+            "words": f"[{word}]",
+        },
+        "whisper_cpp": {
+            "tokens": '{"transcription": [{"offsets": {"from": 500, "to": 2000}, '
+            f'"text": " Hi", "speaker": "0", "tokens": [{special}, {token}]}}]}}',
+        },
+        "lhotse": {
+            "supervisions": f"{supervision}\n{supervision}\n",
+            "cuts": f"{cut}\n{cut}\n",
+            "mixed": f'{{"id": "m", "tracks": [{{"cut": {cut}, "offset": 2.0}}]}}\n',
+            "recordings": '{"id": "r", "sources": [], "sampling_rate": 8000}\n',
+        },
+        "nemo": {
+            "plain": '{"audio_filepath": "a/r.wav", "offset": 0.5, "duration": 1.5, '
+            '"text": "Hi, you", "label": "A"}\n{"audio_filepath": "r.wav", '
+            '"duration": 2, "text": "-", "pred_text": "yes", "speaker": "B"}\n',
+        },
+        "pyannoteai": {
+            "job": f'{{"jobId": "x", "output": {{"diarization": [{turn}], '
+            f'"wordLevelTranscription": [{turn}], '
+            f'"turnLevelTranscription": [{turn}]}}}}',
+        },
+        "seglst": {
+            "plain": '[{"session_id": "r", "start_time": "0.5", "end_time": 2.0, '
+            '"speaker": "A", "words": "Hi, you."}]',
+        },
+    }
+    return {
+        f"words-{format}": {name: text.encode() for name, text in kinds.items()}
+        for format, kinds in texts.items()
+    }
 
 
 def seeds() -> dict[str, dict[str, bytes]]:
@@ -240,6 +305,7 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "words-and-speakers": b"r1 1 0.1 0.2 word 0.9 lex ann\n",
         "stm": b";; c\nr1 1 ann 0.1 2.2 <o,f0> words\n",
     }
+    kept |= transcripts()
     arks = {
         "binary": written(lambda p: write_ark(p, IDS, ROWS)),
         "float": written(lambda p: write_ark(p, IDS, ROWS, dtype="float")),
@@ -255,6 +321,27 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "plain": b'{"id": "a", "vector": [0.5, -1]}\n{"id": "b", "vector": [2, 3e1]}\n'
     }
     kept |= {name: {"plain": turns(name)} for name in TURNS}
+    foreign = {
+        "ctm": b";; c\nr1 1 * * <ALT_BEGIN>\nr1 1 0.1 0.2 um 0.9\nr1 1 * * <ALT>\n"
+        b"r1 1 0.1 0.2 uh\nr1 1 * * <ALT_END>\nr1 speaker_0 3 0.25 so<space>on 0\n",
+        "stm": b";; c\nr1 1 inter_segment_gap 0 1 <o,,>\nr1 1 ann 1 2 <o,f0> { a / "
+        b"{ @ / b } } c\nr1 A 17 2 3 IGNORE_TIME_SEGMENT_IN_SCORING\n",
+        "srt": b"1\n00:00:01,000 --> 00:00:02,000\nAnn: {\\an8}<i>hi</i>\n- Bob: no\n\n"
+        b"2\n00:00:03.000 --> 00:00:04.000\n[Ann] 12:30\n[laughs]\n",
+        "vtt": b"WEBVTT x\n\nNOTE\nx\n\n00:01.000 --> 00:04.000 align:start\n"
+        b"<v.loud ann>so<00:00:02.000><c> well</c></v>\n<v bob>a &lt; b\n",
+        "textgrid": b'File type = "ooTextFile"\n"TextGrid"\n0\n2\n<exists>\n3\n'
+        b'"IntervalTier"\n"ann - words"\n0\n2\n2\n0\n1\n"hi"\n1\n2\n"<eps>"\n'
+        b'"IntervalTier"\n"ann - phones"\n0\n2\n1\n0\n2\n"HH"\n'
+        b'"IntervalTier"\n"bob"\n0\n2\n1\n0\n2\n"so we go"\n',
+        "csv": b"start\tend\ttext\n0\t1500\thello you\n",
+    }
+    word_table = b"recording,start,duration,word,score\nr,0,0.5,'=a,0.5\nr,3,1,b,\n"
+    for name in ("ctm", "stm", "srt", "vtt", "textgrid", "eaf", "csv"):
+        kept[f"words-{name}"] = {"plain": transcript(name)}
+        if name in foreign:
+            kept[f"words-{name}"]["foreign"] = foreign[name]
+    kept["words-csv"]["table"] = word_table
     kept["npy"] = {"plain": npy(ROWS), "fortran": npy(np.asfortranarray(ROWS))}
     kept["npz"] = {"plain": npz(ids=IDS, vectors=ROWS)}
     kept["npz-parts"] = {

@@ -27,6 +27,7 @@ from sms_diar.io.kaldi.plda import read_plda, write_plda
 from sms_diar.io.kaldi.transform import read_transform, write_transform
 from sms_diar.io.labels import read_labels, write_labels
 from sms_diar.io.model import read_model, write_model
+from sms_diar.io.transcripts.files import read_transcript, write_transcript
 from sms_diar.io.trials import read_scores, read_trials
 from sms_diar.io.turns.files import read_annotation, write_turns
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
@@ -47,6 +48,8 @@ SAMPLES = {
     "rttm-recording": ("x.rttm", "SPEAKER {} 1 0 1 <NA> <NA> ann <NA> <NA>\n"),
     "rttm-channel": ("x.rttm", "SPEAKER r {} 0 1 <NA> <NA> ann <NA> <NA>\n"),
     "rttm-speaker": ("x.rttm", "SPEAKER r 1 0 1 <NA> <NA> {} <NA> <NA>\n"),
+    "stm-recording": ("x.stm", "{} 1 ann 0 1\n"),
+    "stm-speaker": ("x.stm", "r 1 {} 0 1 words\n"),
     "ctm-recording": ("x.ctm", "{} 1 0 2 ann\n"),
     "ctm-speaker": ("x.ctm", "r 1 0 2 {}\n"),
     "csv-recording": ("x.csv", "recording,start,end,speaker\n{},0,1,ann\n"),
@@ -56,6 +59,30 @@ SAMPLES = {
         '[{{"recording": "{}", "start": 0, "end": 1, "speaker": "ann"}}]',
     ),
     "json-speaker": ("x.json", '[{{"start": 0, "end": 1, "speaker": "{}"}}]'),
+    "json-seglst": (
+        "x.json",
+        '[{{"session_id": "{}", "start_time": 0, "end_time": 1, "speaker": "a"}}]',
+    ),
+    "json-lhotse": (
+        "x.jsonl",
+        '{{"recording_id": "r", "start": 0, "duration": 1, "speaker": "{}"}}\n',
+    ),
+    "json-nemo": (
+        "x.jsonl",
+        '{{"audio_filepath": "r.wav", "offset": 0, "duration": 1, "label": "{}"}}\n',
+    ),
+    "json-pyannoteai": (
+        "x.json",
+        '{{"output": {{"diarization": [{{"start": 0, "end": 1, "speaker": "{}"}}]}}}}',
+    ),
+    "json-whisper": (
+        "y.json",
+        '{{"segments": [{{"start": 0, "end": 1, "text": "hi", "speaker": "{}"}}]}}',
+    ),
+    "json-whisper-words": (
+        "y.json",
+        '{{"words": [{{"start": 0, "end": 1, "word": "hi", "speaker": "{}"}}]}}',
+    ),
     "srt": ("x.srt", "1\n00:00:00,000 --> 00:00:01,000\n[{}]\n"),
     "vtt": ("x.vtt", "WEBVTT\n\n00:00.000 --> 00:01.000\n<v {}>hello\n"),
     "audacity": ("x.txt", "0.0\t1.0\t{}\n"),
@@ -91,6 +118,7 @@ SAMPLES = {
 }
 TABLES = ("segments", "utt2spk", "spk2utt", "reco2dur", "wav.scp")
 READERS = {
+    "json-whisper-words": read_transcript,
     "trials": lambda path: read_trials(path, ("a",), ("b",)),
     **dict.fromkeys(("scores", "scores-nist"), read_scores),
     "uem": read_uem,
@@ -217,6 +245,7 @@ WRITERS = {
     "transform": write_transform,
     "model": write_model,
     "turns": write_turns,
+    "transcript": write_transcript,
     "rttm": write_rttm,
     "vad.lab": write_vad_lab,
 }

@@ -6,7 +6,6 @@ import os
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -80,11 +79,10 @@ def test_a_wav_of_countless_parts_is_given_up(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["1" * 20_000 + "x", "1" * 20_000, "." * 20_000])
-def test_long_numbers_are_refused_at_once(text):
-    start = time.process_time()
+@pytest.mark.timeout(60)  # minutes, if it is converted before its length is seen
+def test_long_numbers_are_refused(text):
     with pytest.raises(ValueError, match="must be a number of seconds"):
         parse_seconds("start", text)
-    assert time.process_time() - start < 0.1
 
 
 def test_a_number_of_many_digits_is_refused_as_fast_as_it_is_long():

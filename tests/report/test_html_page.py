@@ -20,6 +20,7 @@ from sms_diar.report.html_page import (
     render,
     script_json,
 )
+from sms_diar.timeline.transcript import Phrase, Word
 from sms_diar.types import Segment, Turn
 
 
@@ -133,3 +134,42 @@ def test_points_keep_their_shape_on_the_grid():
     (x0, y0), (x1, y1) = shown["points"]
     assert (x0, x1) == (0, shown["grid"] - 1)
     assert y1 - y0 == pytest.approx((x1 - x0) / 2, abs=1)
+
+
+def test_words_are_columns_with_times_in_milliseconds():
+    phrases = (
+        Phrase("r", 0.5, 2.0, "b", (Word("well,", 0.5, 1.0), Word("yes", 1.0, 1.2346))),
+        Phrase("r", 2.0, 3.0, None, (Word("\u4f60", 2.0, 2.5, is_estimated=True),)),
+        Phrase(
+            "r",
+            3.0,
+            4.0,
+            "c",
+            (Word("\u597d", 3, 4, speaker_confidence=0.25, is_joined=True),),
+        ),
+    )
+    recording = PageRecording(
+        "r", 4.0, (turn(0, 1, "a"), turn(1, 2, "b")), phrases=phrases
+    )
+    [read] = data_of(render(page_of(recording)))["recordings"]
+    assert read["speakers"] == ["a", "b", "c"]
+    assert read["words"] == {
+        "phrases": [[500, 2000, 1, 2], [2000, 3000, -1, 1], [3000, 4000, 2, 1]],
+        "texts": "well,\nyes\n\u4f60\n\u597d",
+        "flags": "0021",
+        "times": [500, 1000, 1000, 1235, 2000, 2500, 3000, 4000],
+        "sure": [None, None, None, 0.25],
+        "heard": None,
+    }
+
+
+def test_three_hours_of_words_are_far_below_twelve_megabytes():
+    words = tuple(
+        Word("wordword", 0.36 * i, 0.36 * i + 0.3, 0.987, 0.876) for i in range(30_000)
+    )
+    phrases = tuple(
+        Phrase("r", words[i].start, words[i + 9].end, f"s{i % 7}", words[i : i + 10])
+        for i in range(0, 30_000, 10)
+    )
+    recording = PageRecording("r", 10_800.0, (turn(0, 1, "a"),), phrases=phrases)
+    assert len(render(page_of(recording)).encode()) < 2_000_000

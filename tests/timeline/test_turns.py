@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.kaldi.tables import read_segments
 from sms_diar.io.turns.rttm import read_rttm
-from sms_diar.timeline.turns import labels_to_turns, tidy_turns, turn_confidence
+from sms_diar.timeline.regions import speech_of_turns
+from sms_diar.timeline.turns import (
+    exclusive_turns,
+    labels_to_turns,
+    tidy_turns,
+    turn_confidence,
+)
 from sms_diar.types import Segment, Turn
 
 
@@ -386,3 +392,53 @@ def test_windows_that_overlap_count_by_the_time_they_share():
     windows = [segment(0, 2), segment(1, 3)]
     found = turn_confidence([spoken(0, 3, "a")], windows, ["x", "x"], [0.5, 1.0])
     assert found == [0.75]
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        # The turn of a lasts 3 s, that of b 2 s.
+        ([(0, 3, "a"), (2, 4, "b")], [(0, 3, "a"), (3, 4, "b")]),
+        ([(0, 2, "a"), (1, 4, "b")], [(0, 1, "a"), (1, 4, "b")]),
+        ([(0, 9, "a"), (2, 3, "b")], [(0, 9, "a")]),
+        # The second turn of a is longer than that of b, the first one is shorter.
+        (
+            [(0, 2, "a"), (1, 5, "b"), (4, 9, "a")],
+            [(0, 1, "a"), (1, 4, "b"), (4, 9, "a")],
+        ),
+        ([(0, 1, "a"), (2, 3, "b")], [(0, 1, "a"), (2, 3, "b")]),
+    ],
+)
+def test_overlapped_time_goes_to_the_longest_turn(turns, expected):
+    given_turns = [Turn(Segment("r", start, end), name) for start, end, name in turns]
+    result = exclusive_turns(given_turns)
+    assert [(t.segment.start, t.segment.end, t.speaker) for t in result] == expected
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("rs"),
+            st.integers(0, 40),
+            st.integers(1, 20),
+            st.sampled_from("abc"),
+        ),
+        max_size=12,
+    )
+)
+def test_exclusive_turns_do_not_overlap_and_cover_the_same_time(drawn):
+    turns = [Turn(Segment(r, s, s + length), name) for r, s, length, name in drawn]
+    result = exclusive_turns(turns)
+    assert speech_of_turns(result) == speech_of_turns(turns)
+    for left, right in pairwise(result):
+        is_later = left.segment.end <= right.segment.start
+        assert is_later or left.segment.recording < right.segment.recording
+    # At each second one of the speakers of that second talks.
+    for turn in result:
+        for second in range(int(turn.segment.start), int(turn.segment.end)):
+            assert any(
+                each.speaker == turn.speaker
+                and each.segment.recording == turn.segment.recording
+                and each.segment.start <= second < each.segment.end
+                for each in turns
+            )

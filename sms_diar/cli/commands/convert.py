@@ -1,9 +1,12 @@
-"""``sms-diar convert`` and ``validate-rttm``: convert and check files of turns."""
+"""``sms-diar convert`` and ``validate-rttm``: turns and transcripts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +15,8 @@ from typer import Argument, BadParameter, Option
 
 from sms_diar.cli.options import JsonOption
 from sms_diar.cli.options.recordings import AllowCommands
-from sms_diar.cli.options.turns import SUFFIXES, TurnFormatName
+from sms_diar.cli.options.transcripts import WORD_SUFFIXES
+from sms_diar.cli.options.turns import SUFFIXES
 from sms_diar.cli.terminal.output import (
     check_outputs,
     echo,
@@ -23,14 +27,31 @@ from sms_diar.cli.terminal.output import (
     problem_report,
     severity_counts,
 )
-from sms_diar.io.turns.registry import TURN_FORMATS
+from sms_diar.io.transcripts.registry import (
+    READ_TRANSCRIPTS,
+    TRANSCRIPT_FORMATS,
+    WRITTEN_TRANSCRIPTS,
+    TranscriptFormat,
+)
+from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS, TurnFormat
 
 if TYPE_CHECKING:
     from sms_diar.timeline.annotation import Annotation
+    from sms_diar.timeline.transcript import Transcript
     from sms_diar.types import Problem, Turn
 
 ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[misc]
-"""Formats that can be read."""
+"""Formats of turns that can be read."""
+
+SourceFormatName = StrEnum(  # type: ignore[misc]
+    "SourceFormatName", tuple(dict.fromkeys((*TURN_FORMATS, *READ_TRANSCRIPTS)))
+)
+TargetFormatName = StrEnum(  # type: ignore[misc]
+    "TargetFormatName", tuple(dict.fromkeys((*WRITTEN_FORMATS, *WRITTEN_TRANSCRIPTS)))
+)
+
+Format = TurnFormat | TranscriptFormat
+Change = Callable[["Sequence[Turn]"], "Sequence[Turn]"]
 
 
 def convert(
@@ -38,21 +59,22 @@ def convert(
         str,
         Argument(
             metavar="IN",
-            help="Turns: a file of any supported format, a folder, a quoted pattern, "
-            "or - for standard input.",
+            help="Turns or a transcript: a file of any supported format, a folder, a "
+            "quoted pattern, or - for standard input.",
         ),
     ],
     target: Annotated[
         Path,
         Argument(
             metavar="OUT",
-            help=f"File whose suffix selects the format ({SUFFIXES}), an existing "
-            f"folder for one file per recording, or - for standard output.",
+            help=f"File whose suffix selects the format (turns: {SUFFIXES}; words: "
+            f"{', '.join(WORD_SUFFIXES)}), an existing folder for one file per "
+            f"recording, or - for standard output.",
         ),
     ],
     *,
     read_format: Annotated[
-        ReadFormatName | None,
+        SourceFormatName | None,
         Option(
             "--from",
             help="Format of IN.",
@@ -60,7 +82,7 @@ def convert(
         ),
     ] = None,
     write_format: Annotated[
-        TurnFormatName | None,
+        TargetFormatName | None,
         Option("--to", help="Format of OUT.", show_default="the suffix of OUT"),
     ] = None,
     rename: Annotated[
@@ -85,43 +107,122 @@ def convert(
     ] = None,
     allow_commands: AllowCommands = False,
 ) -> None:
-    """Convert turns to another format, and rename or merge speakers.
+    """Convert turns or transcripts, and rename or merge speakers.
+
+    Words are kept if IN has words and OUT can hold them; otherwise turns are converted.
 
     Example: sms-diar convert corrected.rttm call.eaf --rename spk-01=Ann
     """
     from sms_diar._files import write_text
-    from sms_diar.io.problems import summarised
-    from sms_diar.io.turns.files import (
-        find_files,
-        read_annotation,
-        turn_files,
-        turns_text,
-    )
+    from sms_diar.io._bytes import unpacked
+    from sms_diar.io.transcripts.files import transcript_files
+    from sms_diar.io.turns.files import find_files, turn_files
 
-    chosen = None if write_format is None else write_format.value
     groups = [_names(text) for text in merge or []]
-    new_names = _renamed(rename or [])
-    inputs = [] if source == "-" else find_files(source)
+    change = partial(_changed, groups=groups, new_names=_renamed(rename or []))
+    inputs = [Path("-")] if source == "-" else find_files(source)
     audio = None if split is None else split[0]
     is_file = str(target) != "-" and not target.is_dir()
     check_outputs(target if is_file else None, inputs=[*inputs, audio])
-    annotation = read_annotation(source, read_format and read_format.value)
-    note_each(summarised([*annotation.problems, *_lost(annotation, source)]))
-    turns = _changed(annotation, groups, new_names)
-    _check_holds(turns, target, chosen)
-    if str(target) == "-":
-        printed, texts = turns_text(turns, chosen or "rttm"), {}
-    else:
-        printed, texts = "", turn_files(target, turns, chosen)
-        check_outputs(*texts)
+    formats = _formats(target, write_format and write_format.value)
+    format = read_format and read_format.value
+    with ExitStack() as stack:
+        if source == "-" and len(formats) > 1:  # detected, then read
+            inputs = [stack.enter_context(unpacked(source))]
+        chosen = formats[-1 if len(formats) > 1 and _has_words(inputs, format) else 0]
+        if isinstance(chosen, TranscriptFormat):
+            transcript = _transcript(inputs, format, change)
+            _check_holds(transcript.recordings, target, chosen)
+            texts = transcript_files(target, transcript, chosen.name)
+            turns: Sequence[Turn] = transcript.turns()
+            n_words = sum(1 for _ in transcript.words)
+            n_speakers = len(transcript.speakers)
+            counts = f"{n_words} words, {len(transcript)} phrases"
+        else:
+            turns = change(_annotation(inputs, format))
+            _check_holds({turn.segment.recording for turn in turns}, target, chosen)
+            texts = turn_files(target, turns, chosen.name)
+            n_speakers = len({turn.speaker for turn in turns})
+            counts = f"{len(turns)} turns"
+    printed = texts.pop(Path("-"), "")
+    check_outputs(*texts)
     if split is not None:
         _split(turns, source, *split, allow_commands=allow_commands)
     for path, text in texts.items():
         write_text(path, text)
     echo(printed, nl=False)
-    n_speakers = len({turn.speaker for turn in turns})
     note_written(list(texts))
-    note(f"{len(turns)} turns, {n_speakers} speakers")
+    note(f"{counts}, {n_speakers} speakers")
+
+
+def _formats(target: Path, name: str | None) -> list[Format]:
+    """Return the format of turns, of transcripts, or both, that an output may have."""
+    from sms_diar.errors import InvalidParameterError
+
+    if name is None and target.is_dir():
+        raise BadParameter(f"{target} is a folder; specify a format with --to")
+    if name is None and str(target) == "-":
+        name = "rttm"
+    turns: list[Format] = [TURN_FORMATS[key] for key in WRITTEN_FORMATS]
+    words: list[Format] = [TRANSCRIPT_FORMATS[key] for key in WRITTEN_TRANSCRIPTS]
+    formats: list[Format] = []
+    for entries in (turns, words):
+        if name is None:
+            fitting = [e for e in entries if e.suffix.lower() == target.suffix.lower()]
+        else:
+            fitting = [entry for entry in entries if entry.name == name]
+        formats += fitting[:1]
+    if not formats:
+        known = ", ".join(dict.fromkeys(entry.suffix for entry in (*turns, *words)))
+        raise InvalidParameterError(
+            f"{target}: unknown suffix {target.suffix!r}; use one of {known}, or "
+            f"specify the format with --to"
+        )
+    return formats
+
+
+def _has_words(inputs: Sequence[Path], format: str | None) -> bool:
+    """Decide whether words are converted if the output can hold turns or words."""
+    from sms_diar.errors import InvalidParameterError
+    from sms_diar.io.transcripts.files import is_transcript
+
+    if format is not None and format not in READ_TRANSCRIPTS:
+        return False
+    if format is not None and format not in TURN_FORMATS:
+        return True
+    have_words = [is_transcript(path) for path in inputs]
+    if any(have_words) and not all(have_words):
+        words, none = inputs[have_words.index(True)], inputs[have_words.index(False)]
+        raise InvalidParameterError(
+            f"{words} has words, but {none} has none; convert them separately"
+        )
+    return all(have_words)
+
+
+def _transcript(
+    inputs: Sequence[Path], format: str | None, change: Change
+) -> Transcript:
+    """Read words and change the names of their speakers, as for turns."""
+    from sms_diar.pipeline.score.inputs import words_of
+    from sms_diar.types import Segment, Turn
+
+    words = words_of("convert", "source", inputs, format)
+    speakers = words.speakers
+    turns = [Turn(Segment("-", i, i + 1), name) for i, name in enumerate(speakers)]
+    changed = (turn.speaker for turn in change(turns))
+    names = dict(zip(speakers, changed, strict=True))
+    renamed = (replace(p, speaker=p.speaker and names[p.speaker]) for p in words)
+    return replace(words, phrases=tuple(renamed))
+
+
+def _annotation(inputs: Sequence[Path], format: str | None) -> Annotation:
+    """Read turns, and report what the output cannot represent."""
+    from sms_diar.io.problems import summarised
+    from sms_diar.io.turns.files import read_annotation
+
+    annotation = read_annotation(inputs, format)
+    note_each(summarised([*annotation.problems, *_lost(annotation, inputs, format)]))
+    return annotation
 
 
 def _names(text: str) -> list[str]:
@@ -142,23 +243,33 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _lost(annotation: Annotation, source: str) -> list[Problem]:
+def _lost(
+    annotation: Annotation, inputs: Sequence[Path], format: str | None
+) -> list[Problem]:
     """List the information that the output cannot represent."""
+    from sms_diar.errors import SmsDiarError
+    from sms_diar.io.transcripts.files import is_transcript
     from sms_diar.types import Problem
 
     lost = []
     n_lines = len(annotation.start) - len(annotation)
+    source = str(inputs[0])
     if n_lines:
         text = f"skipped {n_lines} line(s) without a positive length"
         lost.append(Problem(text, source, severity="warning", kind="no length"))
     if len(annotation.channels) > 1:
         text = f"the {len(annotation.channels)} channels are combined in the output"
         lost.append(Problem(text, source, severity="warning", kind="channels"))
+    for path in inputs if format is None and source != "-" else ():
+        with suppress(SmsDiarError):
+            if is_transcript(path):
+                text = "its words are not written, because the output format has none"
+                lost.append(Problem(text, str(path), severity="warning", kind="words"))
     return lost
 
 
 def _changed(
-    turns: Sequence[Turn], groups: Sequence[Sequence[str]], new_names: dict[str, str]
+    turns: Sequence[Turn], *, groups: Sequence[Sequence[str]], new_names: dict[str, str]
 ) -> Sequence[Turn]:
     from sms_diar.timeline.naming import merge_speakers, rename_speakers
 
@@ -167,19 +278,11 @@ def _changed(
     return rename_speakers(turns, new_names)
 
 
-def _check_holds(turns: Sequence[Turn], target: Path, format: str | None) -> None:
+def _check_holds(recordings: Collection[str], target: Path, chosen: Format) -> None:
     """Refuse several recordings in a file that can hold only one."""
     from sms_diar.errors import InvalidParameterError
-    from sms_diar.io.turns.files import format_to_write
 
-    if target.is_dir():
-        if format is None:
-            raise BadParameter(f"{target} is a folder; specify a format with --to")
-        return
-    to_screen = str(target) == "-"
-    chosen = format_to_write(target, (format or "rttm") if to_screen else format)
-    recordings = {turn.segment.recording for turn in turns}
-    if len(recordings) > 1 and not chosen.names_recordings:
+    if len(recordings) > 1 and not (chosen.names_recordings or target.is_dir()):
         raise InvalidParameterError(
             f"{target}: {chosen.title} holds one recording per file, got "
             f"{len(recordings)}; specify an existing folder and --to {chosen.name}"
@@ -195,8 +298,6 @@ def _split(
     allow_commands: bool,
 ) -> None:
     """Write one audio file per speaker."""
-    from dataclasses import replace
-
     from sms_diar.io.turns.files import unnamed_recording
     from sms_diar.pipeline.audio.inputs import find_recordings
     from sms_diar.pipeline.audio.split import split_speakers
@@ -213,8 +314,8 @@ def validate_rttm(
         list[str],
         Argument(
             metavar="FILE...",
-            help="RTTM, CTM, CSV, UEM, JSON, Audacity label, TextGrid, EAF, SRT or "
-            "WebVTT files, folders or patterns.",
+            help="Files of turns in any supported format, UEM files, folders or "
+            "patterns.",
         ),
     ],
     *,

@@ -13,10 +13,18 @@ from sms_diar.cli.options import MaxMemory, memory_budget, methods, output_optio
 from sms_diar.cli.options.recordings import (
     AllowCommands,
     Crosstalk,
+    QualityName,
     SchedulerOption,
     Strict,
     VadMethod,
     on_scheduler,
+)
+from sms_diar.cli.options.transcripts import (
+    DiarizedWords,
+    LanguageOption,
+    TranscribeOption,
+    WordOutput,
+    holds_words,
 )
 from sms_diar.cli.options.turns import (
     MaxTurnGap,
@@ -68,11 +76,19 @@ def diarize(
         Option(
             metavar="auto|embedded|neural|PATH",
             help="Model: neural networks, which detect overlap (install them with "
-            "'sms-diar models fetch campplus segmentation'), the embedded i-vector "
-            "model, a model from 'sms-diar ivectors train', or a network's TOML file. "
-            "auto uses the networks if they are installed.",
+            "'sms-diar models fetch'), the embedded i-vector model, a model from "
+            "'sms-diar ivectors train', or a network's TOML file. auto uses the "
+            "networks if they are installed.",
         ),
     ] = "auto",
+    quality: Annotated[
+        QualityName | None,
+        Option(
+            help="Quality with neural networks: fast takes less time, best more than "
+            "twice the time and another network ('sms-diar models fetch best').",
+            show_default="balanced",
+        ),
+    ] = None,
     vad: Annotated[
         VadMethod | None,
         Option(
@@ -82,9 +98,12 @@ def diarize(
         ),
     ] = None,
     step: Annotated[
-        float,
-        Option(help="Step between windows of the networks, in seconds; 5 is faster."),
-    ] = 2.0,
+        float | None,
+        Option(
+            help="Step between windows of the networks, in seconds.",
+            show_default="2; 5 if fast",
+        ),
+    ] = None,
     uem: Annotated[
         Path | None, Option(help="UEM file; only its regions are processed.")
     ] = None,
@@ -108,6 +127,22 @@ def diarize(
     ] = Crosstalk.KEEP,
     min_turn: MinTurn = None,
     max_gap: MaxTurnGap = None,
+    exclusive: Annotated[
+        bool,
+        output_option(
+            "--exclusive", help="Give overlapped speech to one speaker, the longest."
+        ),
+    ] = False,
+    transcript: Annotated[
+        str | None,
+        output_option(
+            metavar="FILE",
+            help="Words with times, which get speakers. Files of -o in a format of "
+            "transcripts (.txt, .srt, .json, ...) and standard output have words.",
+        ),
+    ] = None,
+    transcribe: TranscribeOption = None,
+    language: LanguageOption = None,
     link: Annotated[
         bool, Option("--link", help="Use the same name for a person in all recordings.")
     ] = False,
@@ -156,7 +191,7 @@ def diarize(
     """Find out who spoke when in recordings.
 
     Each recording is diarized separately: speech is detected, cut into windows of
-    1.5 s every 0.75 s, and clustered into speakers. With neural networks, turns may
+    1.5 s that overlap, and clustered into speakers. With neural networks, turns may
     overlap. With --link and --enrol, voices are compared and names are consistent
     across recordings; --json includes the probabilities. Nothing is downloaded.
     Recordings that cannot be read or have no speech are reported and skipped; the
@@ -179,11 +214,16 @@ def diarize(
         raise BadParameter("requires --html", param_hint="--ref")
     if split is not None and split.exists() and not split.is_dir():
         raise BadParameter(f"{split} is a file; specify a folder", param_hint="--split")
-    turns = TurnOutput(output or [], turn_format, split)
+    has_words = bool(transcript or transcribe) and turn_format is None
+    word_files = [path for path in output or [] if has_words and holds_words(path)]
+    turn_files = [path for path in output or [] if path not in word_files]
+    words, turns = WordOutput(word_files), TurnOutput(turn_files, turn_format, split)
     voices = _enrolled(enrol or [])
     enrolled = [file for files in voices.values() for file in files]
-    inputs = (*recordings, ref, uem, model, *enrolled)
-    check_outputs(rttm, html, *turns.new_paths, inputs=inputs)
+    check_outputs(
+        *(rttm, html, *turns.new_paths, *words.files),
+        inputs=(*recordings, ref, uem, model, transcript, *enrolled),
+    )
     paths = context.with_resource(with_standard_input(recordings))
     with progress.stage("loading"):
         import sms_diar
@@ -193,6 +233,7 @@ def diarize(
 
         if ref is not None:
             sms_diar.read_rttm(ref)  # report its errors before the work
+        source = DiarizedWords(transcript, transcribe, language, workers, word_files)
         run = progress.during("diarizing", sms_diar.diarize)
     with on_scheduler(scheduler):
         result = run(
@@ -204,6 +245,7 @@ def diarize(
             min_speakers=min_speakers,
             max_speakers=max_speakers,
             model=model,
+            quality=None if quality is None else quality.value,
             vad=None if vad is None else vad.value,
             step=step,
             uem=uem,
@@ -211,6 +253,7 @@ def diarize(
             crosstalk=crosstalk.value,
             min_turn=min_turn,
             max_gap=max_gap,
+            exclusive=exclusive,
             link=link,
             link_threshold=link_threshold,
             enrol=voices,
@@ -222,13 +265,19 @@ def diarize(
             max_memory=budget,
             progress=progress,
         )
-    # Never truncate the notes about names.
-    names = () if result.naming is None else result.naming.notes
     note_each(result.recording_notes)
-    note_each(names, most=None)
+    # Never truncate the notes about names.
+    note_each(() if result.naming is None else result.naming.notes, most=None)
     note_problems(context, result.problems)
     if result.recordings:
-        files = []
+        spoken = source.spoken(
+            result,
+            paths,
+            channel=_channel(channel),
+            allow_commands=allow_commands,
+            progress=progress,
+        )
+        files = [] if spoken is None else words.write(spoken)
         if rttm is not None:
             result.to_rttm(rttm)
             files.append(rttm)
@@ -237,11 +286,15 @@ def diarize(
         )
         if as_json:
             echo_json(result.to_dict())
-        elif rttm is None and not turns.files:
-            echo(turns.text(result), nl=False)
+        elif rttm is None and not output:
+            echo(
+                words.text(spoken) if spoken and has_words else turns.text(result),
+                nl=False,
+            )
             echo(result, err=True)
         else:
             echo(result)
+        source.finish()
         note_written(files)
         if html is not None:
             from sms_diar.pipeline.page.api import report_page
@@ -249,6 +302,7 @@ def diarize(
             page = report_page(
                 result,
                 audio=paths,
+                transcript=spoken,
                 reference=ref,
                 allow_commands=allow_commands,
                 progress=progress,

@@ -37,6 +37,14 @@ def report(
     ref: Annotated[
         str | None, Option(metavar="RTTM", help="Reference turns, used to mark errors.")
     ] = None,
+    transcript: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Words with their speakers in any format of transcripts, shown below "
+            "the timeline.",
+        ),
+    ] = None,
     uem: scoring.UemFile = None,
     convention: scoring.ConventionName = scoring.Rules.sms_diar,
     collar: scoring.Collar = 0.0,
@@ -59,7 +67,8 @@ def report(
     """Make an HTML page for viewing, listening to and correcting turns.
 
     The page is one file that works offline in any browser and sends no data.
-    It can rename and merge speakers, correct turns, and save the corrected RTTM.
+    It can rename and merge speakers, correct turns and speakers of words, and save the
+    corrected RTTM and transcript.
 
     Example: sms-diar report out.rttm --audio call.wav --ref ref.rttm -o report.html
     """
@@ -68,11 +77,14 @@ def report(
     from sms_diar.pipeline.page.api import report_page
 
     inputs = turns if ref is None else [*turns, ref]
-    check_outputs(output, inputs=chain(source_files(inputs), audio or (), [uem]))
+    check_outputs(
+        output, inputs=chain(source_files(inputs), audio or (), [uem, transcript])
+    )
     page = report_page(
         turns if len(turns) > 1 else turns[0],
         audio=audio or None,
         reference=ref,
+        transcript=transcript,
         uem=uem,
         convention=convention.value,
         collar=collar,

@@ -21,7 +21,12 @@ from sms_diar.cli.options.recordings import SchedulerOption, on_scheduler
 from sms_diar.cli.terminal.output import check_outputs, echo, echo_json, note
 
 if TYPE_CHECKING:
-    from sms_diar.report.score_report import ScoreReport, SystemsReport
+    from sms_diar.report.score_report import (
+        ReportStyle,
+        ScoreReport,
+        SystemsReport,
+        WordReport,
+    )
 
 Layout = StrEnum("Layout", ["table", "markdown", "latex", "csv"])
 """Formats of a table."""
@@ -35,7 +40,15 @@ IntervalChoice = StrEnum("IntervalChoice", ["bca", "percentile"])
 _interval = partial(Option, rich_help_panel="Intervals")
 
 
+NormaliseChoice = StrEnum("NormaliseChoice", ["simple", "none"])
+"""Normalisations of words."""
+
+_RULES_OF_TURNS = ("uem", "convention", "collar_total", "ignore_overlap", "extent")
+_OF_TURNS = (*_RULES_OF_TURNS, "everything", "explain", "errors", "scheduler")
+
+
 def score(
+    ctx: typer.Context,
     files: Annotated[
         list[str] | None,
         Argument(
@@ -43,7 +56,8 @@ def score(
             help="Reference turns: RTTM, CTM, CSV, JSON, Audacity labels, TextGrid, "
             "EAF, SRT or WebVTT file, optionally with .gz, - for standard input, a "
             "folder, quoted pattern or list (.lst, .scp); or reference labels: "
-            "utt2spk, CSV or JSON. Then the turns or labels of one or more systems.",
+            "utt2spk, CSV or JSON; or, with --words, a reference transcript. Then the "
+            "turns, labels or transcripts of one or more systems.",
             show_default=False,
         ),
     ] = None,
@@ -61,6 +75,14 @@ def score(
         list[str] | None,
         Option("-s", "--sys", metavar="SYS...", help="Files of one system."),
     ] = None,
+    words: Annotated[
+        bool,
+        Option(
+            "--words",
+            help="Score the words of transcripts: WER, cpWER, tcpWER (--collar, 5 by "
+            "default), ORC-WER and DI-cpWER by meeteval, and WDER.",
+        ),
+    ] = False,
     uem: scoring.UemFile = None,
     convention: scoring.ConventionName = scoring.Rules.sms_diar,
     collar: scoring.Collar = 0.0,
@@ -81,6 +103,13 @@ def score(
             show_default="by convention",
         ),
     ] = None,
+    normalise: Annotated[
+        NormaliseChoice,
+        scoring.rule_option(
+            help="With --words, compare words in lower case and without punctuation "
+            "(simple), or as they are written (none)."
+        ),
+    ] = NormaliseChoice.simple,
     layout: Annotated[
         Layout,
         output_option(
@@ -120,8 +149,12 @@ def score(
         Path | None, output_option(metavar="FILE", help="Write the errors as RTTM.")
     ] = None,
     measure: Annotated[
-        str, _interval(help="Measure for intervals and comparisons.")
-    ] = "der",
+        str | None,
+        _interval(
+            help="Measure for intervals and comparisons.",
+            show_default="der, or cpwer with --words",
+        ),
+    ] = None,
     bootstrap: Annotated[
         int | None,
         _interval(
@@ -144,7 +177,7 @@ def score(
     ] = False,
     as_json: Annotated[bool, output_option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score diarization (turns) or clustering (labels) against a reference.
+    """Score diarization (turns), clustering (labels) or words against a reference.
 
     Several systems are compared with the first in one table. With -r and -s, the
     files are parts of one reference and of one system.
@@ -156,25 +189,50 @@ def score(
     progress = TerminalProgress()
     with progress.stage("loading"):
         from sms_diar._files import write_text
-        from sms_diar._json import json_text
         from sms_diar.io.detect import is_label_table
-        from sms_diar.io.problems import summarised
         from sms_diar.io.turns.files import source_files
-        from sms_diar.pipeline.score.api import score_systems
+        from sms_diar.pipeline.score.api import score_systems, score_words
         from sms_diar.report.score_report import ReportStyle
 
         run = progress.during("reading", score_systems)
+        run_words = progress.during("reading", score_words)
     reference, hypotheses = sides_of(files or [], ref or [], sys_files or [])
     inputs = [*reference, *(path for paths in hypotheses.values() for path in paths)]
     outputs = _forms_of(output or [])
     check_outputs(errors, *outputs, inputs=chain(source_files(inputs), [uem]))
+    style = ReportStyle(
+        layout.value,
+        everything=everything,
+        only_overall=only_overall,
+        mapping=mapping,
+        details=details,
+        explain=explain,
+        explain_hint="--explain",
+        width=_width(wide=wide),
+    )
+    if bootstrap is None:
+        bootstrap = 2000 if len(hypotheses) > 1 else 0
+    if words:
+        words_report = run_words(
+            reference,
+            hypotheses,
+            collar=collar if "collar" in _word_options(ctx) else 5.0,
+            normalise=normalise.value,
+            measure=measure or "cpwer",
+            bootstrap=bootstrap,
+            method=method.value,
+            level=level,
+            seed=seed,
+            progress=progress,
+        )
+        _show(words_report, style, outputs, as_json=as_json, strict=strict)
+        return
+    measure = measure or "der"
     if len(reference) == 1 and is_label_table(reference[0]):
         _score_labels(reference[0], hypotheses, layout, outputs, as_json=as_json)
         return
     _check_usage(hypotheses, errors, collar, collar_total, measure)
     refuse_labels(reference, hypotheses)
-    if bootstrap is None:
-        bootstrap = 2000 if len(hypotheses) > 1 else 0
     with on_scheduler(scheduler):
         systems = run(
             reference,
@@ -197,16 +255,22 @@ def score(
         (report,) = systems.systems.values()
         if errors is not None:
             write_text(errors, report.error_rttm())
-    style = ReportStyle(
-        layout.value,
-        everything=everything,
-        only_overall=only_overall,
-        mapping=mapping,
-        details=details,
-        explain=explain,
-        explain_hint="--explain",
-        width=_width(wide=wide),
-    )
+    _show(report, style, outputs, as_json=as_json, strict=strict)
+
+
+def _show(
+    report: ScoreReport | SystemsReport | WordReport,
+    style: ReportStyle,
+    outputs: Mapping[Path, str],
+    *,
+    as_json: bool,
+    strict: bool,
+) -> None:
+    """Write and print a report with its warnings."""
+    from sms_diar._files import write_text
+    from sms_diar._json import json_text
+    from sms_diar.io.problems import summarised
+
     for path, form in outputs.items():
         if form == "json":
             write_text(path, json_text(report.to_dict()) + "\n")
@@ -255,6 +319,19 @@ def _forms_of(output: Sequence[Path]) -> dict[Path, str]:
                 param_hint="--output",
             )
     return {path: _FORMS[path.suffix.lower()] for path in output}
+
+
+def _word_options(ctx: typer.Context) -> list[str]:
+    """Names of the options that are set; refuse those that do not apply to words."""
+    names = []
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            names.append(option.name or "")
+            if option.name in _OF_TURNS:
+                problem = "cannot be combined with --words"
+                raise BadParameter(problem, param_hint=option.opts[-1])
+    return names
 
 
 def _check_usage(

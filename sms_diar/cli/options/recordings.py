@@ -57,6 +57,9 @@ ConfigOption = Annotated[
 VadMethod = StrEnum("VadMethod", ["ENERGY", "NEURAL", "NONE"])
 """Speech detectors of `sms_diar.features.vad.METHODS`, without its import."""
 
+QualityName = StrEnum("QualityName", ["FAST", "BALANCED", "BEST"])
+"""Names of `sms_diar.networks.catalogue.QUALITIES`."""
+
 Crosstalk = StrEnum("Crosstalk", ["KEEP", "REMOVE"])
 
 CmvnMethod = StrEnum(

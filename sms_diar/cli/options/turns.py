@@ -20,8 +20,10 @@ TurnFormatName = StrEnum("TurnFormatName", WRITTEN_FORMATS)  # type: ignore[misc
 """Formats that can be written."""
 
 SUFFIXES = ", ".join(
-    f"{TURN_FORMATS[name].suffix}{' for Audacity' if name == 'audacity' else ''}"
-    for name in WRITTEN_FORMATS
+    dict.fromkeys(
+        f"{TURN_FORMATS[name].suffix}{' for Audacity' if name == 'audacity' else ''}"
+        for name in WRITTEN_FORMATS
+    )
 )
 """Suffixes of the formats that can be written, for help texts."""
 

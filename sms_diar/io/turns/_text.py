@@ -34,12 +34,16 @@ class FaultError(ValueError):
 
 
 class Spoken(NamedTuple):
-    """A turn as read from a file: line number, speaker, start and end in ticks."""
+    """A turn as read from a file: line number, speaker or tier, times in ticks, text.
+
+    `text` is empty in formats whose turns have none.
+    """
 
     line: int
     speaker: str
     start: int
     end: int
+    text: str = ""
 
 
 Parser = Callable[[bytes], Iterable[Spoken]]
@@ -116,14 +120,19 @@ def check_name(format: str, what: str, value: str) -> str:
 
 def one_recording(format: str, turns: Sequence[Turn]) -> list[Turn]:
     """Sort turns by time, after checking that they are from a single recording."""
-    names = sorted({turn.segment.recording for turn in turns})
-    if len(names) > 1:
+    check_one_recording(format, "turns", {turn.segment.recording for turn in turns})
+    return sorted(turns)
+
+
+def check_one_recording(format: str, parameter: str, recordings: set[str]) -> None:
+    """Refuse several recordings in a format without names of recordings."""
+    if len(recordings) > 1:
+        names = sorted(recordings)
         problem = (
             f"must be from a single recording, got {names[0]!r} and {names[1]!r}; "
             f"write one file per recording"
         )
-        raise InvalidParameterError(problem, owner=format, parameter="turns")
-    return sorted(turns)
+        raise InvalidParameterError(problem, owner=format, parameter=parameter)
 
 
 def plain_seconds(time: float) -> str:
@@ -252,14 +261,12 @@ def _times(turn: TurnFields) -> tuple[int, int, bool]:
     return start, start + length, rounded_start or rounded_length
 
 
-STM = (
-    "this is STM, a transcript (words) and not turns; write its recordings, speakers "
-    "and times as RTTM or CSV"
-)
+STM = "this line is STM, a transcript (words); name the format stm to read its turns"
 TABLE = "this table is a transcript (words) and not turns: it has no column of speakers"
 ALIGNED_WORDS = "a word followed by its type and speaker is a transcript, not turns"
-NO_SPEAKER = (
-    '"speaker" is missing, as in a transcript (words); turns need a speaker each'
+NO_SPEAKERS = (
+    "this is a transcript (words) without speakers and not turns; use 'sms-diar "
+    "transcript' or sms_diar.transcript to find the speakers of its words"
 )
 
 _SPOKEN = frozenset(

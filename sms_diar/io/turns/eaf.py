@@ -10,10 +10,10 @@ type is refused, because it could declare entities, and EAF has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
 
 # XML attacks need a document type, which is refused below.
 from xml.parsers import expat
@@ -47,24 +47,34 @@ TIME_ALIGNABLE="true"/>
 
 def eaf_text(turns: Sequence[Turn]) -> str:
     """Format turns of one recording as an ELAN document, deterministically."""
+    return document_text(
+        {
+            speaker: [(*milliseconds(_TITLE, turn), speaker) for turn in tier]
+            for speaker, tier in tiers(_TITLE, turns).items()
+        }
+    )
+
+
+def document_text(tiers: Mapping[str, Sequence[tuple[int, int, str]]]) -> str:
+    """Format the annotations of each tier: times in milliseconds, and text."""
     slots: list[int] = []
     body: list[str] = []
     n_turns = 0
-    for speaker, tier in tiers(_TITLE, turns).items():
-        name = escape(speaker)
+    for tier, rows in tiers.items():
+        name = escape(tier)
         body.append(
             f'    <TIER LINGUISTIC_TYPE_REF="turns" PARTICIPANT="{name}" '
             f'TIER_ID="{name}">\n'
         )
-        for turn in tier:
-            slots += milliseconds(_TITLE, turn)
+        for start, end, text in rows:
+            slots += (start, end)
             n_turns += 1
             body.append(
                 f"        <ANNOTATION>\n"
                 f'            <ALIGNABLE_ANNOTATION ANNOTATION_ID="a{n_turns}" '
                 f'TIME_SLOT_REF1="ts{len(slots) - 1}" '
                 f'TIME_SLOT_REF2="ts{len(slots)}">\n'
-                f"                <ANNOTATION_VALUE>{name}</ANNOTATION_VALUE>\n"
+                f"                <ANNOTATION_VALUE>{escape(text)}</ANNOTATION_VALUE>\n"
                 f"            </ALIGNABLE_ANNOTATION>\n"
                 f"        </ANNOTATION>\n"
             )
@@ -82,14 +92,15 @@ def eaf_text(turns: Sequence[Turn]) -> str:
 
 def scan_eaf(path: Path, builder: AnnotationBuilder) -> int:
     """Add the turns of a file to an annotation; return their number."""
-    return scan_whole(path, builder, _parse)
+    return scan_whole(path, builder, intervals)
 
 
-class _Aligned(NamedTuple):
+@dataclass
+class _Aligned:
     line: int
     speaker: str
-    first: str
-    last: str
+    slots: tuple[str, str]
+    text: str = ""
 
 
 class _Document:
@@ -100,10 +111,13 @@ class _Document:
         self.aligned: list[_Aligned] = []
         self._speaker: str | None = None
         self._depth = 0
+        self._is_value = False
         self._parser = expat.ParserCreate()
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.buffer_text = True
 
     def read(self, data: bytes) -> None:
         try:
@@ -149,10 +163,27 @@ class _Document:
                 problem = "the tier has neither participant nor name"
                 raise FaultError(problem, self._line)
             first, last = (attributes.get(f"TIME_SLOT_REF{n}", "") for n in (1, 2))
-            self.aligned.append(_Aligned(self._line, self._speaker, first, last))
+            self.aligned.append(_Aligned(self._line, self._speaker, (first, last)))
+        self._is_value = name == "ANNOTATION_VALUE" and self._speaker is not None
 
     def _end(self, name: str) -> None:
         self._depth -= 1
+        self._is_value = False
+
+    def _text(self, text: str) -> None:
+        if self._is_value and self.aligned:
+            self.aligned[-1].text += text
+
+    def time(self, slot: str, line: int) -> int:
+        """Return the ticks of a time slot; `line` is named if it has none."""
+        if slot not in self.slots:
+            raise FaultError(f"time slot {slot!r} does not exist", line)
+        time = self.slots[slot]
+        if time is None:
+            raise FaultError(
+                f"time slot {slot!r} has no time; align the annotation in ELAN", line
+            )
+        return time * TICKS_PER_MILLISECOND
 
     def _slot(self, attributes: dict[str, str]) -> None:
         text = attributes.get("TIME_VALUE")
@@ -167,19 +198,10 @@ class _Document:
         self.slots[attributes.get("TIME_SLOT_ID", "")] = int(text)
 
 
-def _parse(data: bytes) -> Iterator[Spoken]:
+def intervals(data: bytes) -> Iterator[Spoken]:
+    """Yield the annotations of all top-level tiers; raises `FaultError`."""
     document = _Document()
     document.read(data)
-    for line, speaker, first, last in document.aligned:
-        ticks = []
-        for slot in (first, last):
-            if slot not in document.slots:
-                raise FaultError(f"time slot {slot!r} does not exist", line)
-            time = document.slots[slot]
-            if time is None:
-                raise FaultError(
-                    f"time slot {slot!r} has no time; align the annotation in ELAN",
-                    line,
-                )
-            ticks.append(time * TICKS_PER_MILLISECOND)
-        yield Spoken(line, speaker, *ticks)
+    for aligned in document.aligned:
+        first, last = (document.time(slot, aligned.line) for slot in aligned.slots)
+        yield Spoken(aligned.line, aligned.speaker, first, last, aligned.text)

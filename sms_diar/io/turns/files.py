@@ -32,13 +32,14 @@ from sms_diar.timeline.annotation import (
     AnnotationBuilder,
     refuse_turns_path,
     turn_problems,
+    turns_by_recording,
 )
 from sms_diar.types import Problem, Turn
 
 _TABLES = (".rttm", ".ctm", ".csv")
 """Suffixes of files that are read from a folder in preference to all others."""
 
-SUFFIXES = (*_TABLES, *(s for s in BY_SUFFIX if s not in (*_TABLES, ".json")))
+SUFFIXES = (*_TABLES, *(s for s in BY_SUFFIX if s not in (*_TABLES, ".json", ".jsonl")))
 """Suffixes of files that are read from a folder; JSON may be anything there."""
 
 LIST_SUFFIXES = (".lst", ".list", ".scp", ".flist")
@@ -234,7 +235,8 @@ def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
             return entry
     raise InvalidParameterError(
         f"{path}: unknown suffix {suffix!r}; use one of "
-        f"{', '.join(entry.suffix for entry in formats)}, or name the format"
+        f"{', '.join(dict.fromkeys(entry.suffix for entry in formats))}, or name the "
+        f"format"
     )
 
 
@@ -265,9 +267,9 @@ def write_turns(
         its own.
     turns : iterable of Turn
         Turns to write.
-    format : {"rttm", "json", "csv", "audacity", "textgrid", "eaf", "srt", "vtt"}
-        Name of the format. By default, it follows from the suffix of the file; it is
-        required for a folder.
+    format : str, optional
+        Name of the format, one of `WRITTEN_FORMATS`. By default, it follows from the
+        suffix of the file; it is required for a folder.
     durations : mapping from str to float, optional
         Length of each recording in seconds, for formats that store it.
 
@@ -309,9 +311,7 @@ def turn_files(
     entry = format_to_write(None if path.is_dir() else path, format)
     if not path.is_dir():
         return {path: turns_text(turns, entry.name, durations=durations)}
-    by_recording: dict[str, list[Turn]] = {}
-    for turn in turns:
-        by_recording.setdefault(turn.segment.recording, []).append(turn)
+    by_recording = turns_by_recording(turns)
     names = file_names(by_recording)
     return {
         path / f"{names[recording]}{entry.suffix}": turns_text(

@@ -8,7 +8,6 @@ to the name of the file. Other keys are ignored.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 
 from sms_diar._json import json_text
 from sms_diar.io._lines import check_is_file
+from sms_diar.io.transcripts._source import parsed
 from sms_diar.io.turns._text import (
-    NO_SPEAKER,
+    NO_SPEAKERS,
     FaultError,
     check_name,
     decoded,
@@ -66,17 +66,7 @@ def scan_turn_json(path: Path, builder: AnnotationBuilder) -> int:
 
 def loaded(path: Path) -> Any:
     """Load a JSON file with exact decimals; raises `FaultError`."""
-    try:
-        return json.loads(decoded(path.read_bytes()), parse_float=Decimal)
-    except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg} in column {error.colno}"
-        raise FaultError(problem, error.lineno) from None
-    except RecursionError:
-        raise FaultError("not read: values are nested too deeply") from None
-    except FaultError:
-        raise
-    except ValueError as error:  # a number of too many digits
-        raise FaultError(f"not JSON: {error}") from None
+    return parsed(decoded(path.read_bytes()), 0, parse_float=Decimal)
 
 
 def holds_turns(content: Any) -> bool:
@@ -88,13 +78,22 @@ def holds_turns(content: Any) -> bool:
     )
 
 
+def names_speakers(content: Any) -> bool:
+    """Return true if JSON content is a set of turns that all have a speaker."""
+    if not holds_turns(content):
+        return False
+    if isinstance(content, dict):
+        content = next((content[key] for key in _LISTS if key in content), [])
+    return isinstance(content, list) and all(
+        isinstance(turn, dict) and "start" in turn and turn.get("speaker") is not None
+        for turn in content
+    )
+
+
 def _turns(content: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not holds_turns(content):
         if isinstance(content, dict) and names_words(content):
-            raise FaultError(
-                "this is a transcript (words) and not turns; expected a list of turns "
-                "with start, end and speaker"
-            )
+            raise FaultError(NO_SPEAKERS)
         raise FaultError(
             'expected an object with the list "recordings" or "turns", or a list of '
             "turns"
@@ -123,7 +122,7 @@ def _text(value: Any, what: str) -> str:
 def _speaker(turn: dict[str, Any]) -> str:
     speaker = turn.get("speaker")
     if speaker is None and names_words(turn):
-        raise ValueError(NO_SPEAKER)
+        raise ValueError(NO_SPEAKERS)
     if not isinstance(speaker, str) or not speaker:
         raise ValueError(f'"speaker" must be text, got {speaker!r:.40}')
     return speaker

@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sms_diar.io.transcripts.registry import TRANSCRIPT_FORMATS
 
 if TYPE_CHECKING:
     from sms_diar.timeline.annotation import AnnotationBuilder
@@ -24,14 +27,14 @@ class TurnFormat:
     """A file format for turns.
 
     `name` is used in options, `title` in messages; suffixes are compared without
-    regard to case. The reader, as ``module.function``, takes a path and an
-    `AnnotationBuilder`, adds the turns of the file and returns their number. The
-    writer takes a sequence of turns, and with `takes_duration` the length of the
-    recording in seconds (0 if unknown), and returns the text of a file; formats
-    without one can only be read. `sign` is a regular expression for the start of
-    files of this format, without byte order marks and blank lines. If
-    `names_recordings` is false, files contain a single recording, named after the
-    file.
+    regard to case. The reader, as ``module.function``, optionally followed by its first
+    argument, takes a path and an `AnnotationBuilder`, adds the turns of the file and
+    returns their number. The writer takes a sequence of turns, and with
+    `takes_duration` the length of the recording in seconds (0 if unknown), and returns
+    the text of a file; formats without one can only be read. `sign` is a regular
+    expression for the start of files of this format, without byte order marks and blank
+    lines. If `names_recordings` is false, files contain a single recording, named after
+    the file.
     """
 
     name: str
@@ -61,11 +64,17 @@ class TurnFormat:
 
 def _load(function: str) -> Callable[..., Any]:
     module, _, name = function.partition(".")
+    name, _, argument = name.partition(" ")
     loaded: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), name)
-    return loaded
+    return partial(loaded, argument) if argument else loaded
 
 
-_ENTRIES = (
+_STM = (  # the fourth and fifth fields are times, the third is not
+    r"(?:;;[^\n]*\n\s*)*[^\s;]\S*[ \t]+\S+[ \t]+(?![0-9.]+[ \t])\S+"
+    r"[ \t]+[0-9]*\.?[0-9]+[ \t]+[0-9]*\.?[0-9]+(?:\s|$)"
+)
+
+_OF_TURNS = (
     TurnFormat(
         "rttm",
         "NIST RTTM",
@@ -135,6 +144,20 @@ _ENTRIES = (
     ),
     TurnFormat("ctm", "CTM", ".ctm", "rttm.scan_ctm", names_recordings=True),
 )
+_OF_TRANSCRIPTS = (  # the others that have speakers
+    TurnFormat(
+        entry.name,
+        entry.title,
+        entry.suffix,
+        f"phrases.scan_phrases {entry.name}",
+        f"phrases.phrase_text {entry.name}" if entry.writes else None,
+        sign=_STM if entry.name == "stm" else None,
+        names_recordings=entry.names_recordings,
+    )
+    for entry in TRANSCRIPT_FORMATS.values()
+    if entry.reads and entry.name not in {other.name for other in _OF_TURNS}
+)
+_ENTRIES = (*_OF_TURNS, *_OF_TRANSCRIPTS)
 
 WORDS = TurnFormat("words", "CTM of words", "", "rttm.refuse_words")
 """A CTM transcript, which is detected in order to be refused."""
@@ -145,5 +168,8 @@ TURN_FORMATS = {entry.name: entry for entry in _ENTRIES}
 WRITTEN_FORMATS = tuple(entry.name for entry in _ENTRIES if entry.writer is not None)
 """Names of the formats that can be written."""
 
-BY_SUFFIX = {e.suffix.lower(): e for e in _ENTRIES if e.suffix != ".txt"}
+BY_SUFFIX: dict[str, TurnFormat] = {}
 """Formats by suffix in lower case; a ``.txt`` file that is read may be anything."""
+for _entry in _ENTRIES:
+    if _entry.suffix != ".txt":
+        BY_SUFFIX.setdefault(_entry.suffix.lower(), _entry)

@@ -24,7 +24,6 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -43,7 +42,6 @@ from sms_diar.io._lines import (
     check_field,
     check_fields,
     check_is_file,
-    scan_lines,
     split_fields,
 )
 from sms_diar.io.problems import refuse_errors
@@ -349,53 +347,48 @@ _CTM_LINE = (
     "confidence)"
 )
 
+_CODED = re.compile(r"(?=.*[0-9_]).*[^\W\d_]")
+
 
 def scan_ctm(path: Path, builder: AnnotationBuilder) -> int:
     """Add the turns of a file to an annotation; return their number."""
     return scan_turn_lines(path, _ctm_fields, builder)
 
 
-def holds_words(path: Path) -> bool:
+def holds_words(lines: Iterable[str]) -> bool:
     """Decide whether the fifth column of a CTM contains words or speakers.
 
-    Words are short and most of them differ; speakers recur, and speak for seconds. A
-    file contains words if all of these are true:
-
-    - More than half of the lines are shorter than a second.
-    - Recordings have on average more different names than the square root of their
-      number of lines.
-    - Less than half of the different names have a digit or ``_``, as in ``spk1``.
-
-    The rule fails for a few words that are repeated very often, such as spoken digits,
-    and for short files in which speakers have one or two turns below a second each.
+    A file contains speakers if half of its lines are a second or longer, as words are
+    not, or if half of its lines have names such as ``spk1``: letters with a digit or
+    ``_``. All other files contain words, also short turns of speakers with other
+    names: they must be read by naming the format. A line with a type of word, the
+    seventh field, decides for words.
     """
     durations: list[int] = []
-    n_lines: Counter[str] = Counter()
-    names: set[tuple[str, str]] = set()
-    for line in scan_lines(path):
-        fields = split_fields(line.text)
-        if len(fields) not in (5, 6) or fields[0][0] in ";#":
+    n_coded = 0
+    for line in lines:
+        fields = split_fields(line)
+        if not 5 <= len(fields) <= 8 or fields[0][0] in ";#":
             continue
         try:
-            durations.append(parse_one("duration", fields[3])[0])
+            duration = parse_one("duration", fields[3])[0]
         except ValueError:  # the reader reports it
             continue
-        n_lines[fields[0]] += 1
-        names.add((fields[0], fields[4]))
+        if len(fields) > 6:
+            return True
+        durations.append(duration)
+        n_coded += _CODED.match(fields[4]) is not None
     if not durations or median(durations) >= TICKS_PER_SECOND:
         return False
-    different = {name for _, name in names}
-    n_coded = sum(bool(re.search("[0-9_]", name)) for name in different)
-    n_expected = sum(count**0.5 for count in n_lines.values())
-    return len(names) > n_expected and 2 * n_coded < len(different)
+    return 2 * n_coded < len(durations)
 
 
 def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
     """Report a CTM of words as an error."""
     problem = Problem(
         "the fifth column contains words, so this is a transcript and not turns: lines "
-        "are short and names differ; if the names are speakers, convert the file with "
-        "'sms-diar convert' and name the format ctm",
+        "are shorter than a second; if the names are speakers, convert the file with "
+        "'sms-diar convert' to RTTM and name the format ctm",
         str(path),
         kind="transcript",
     )

@@ -9,7 +9,7 @@ a name that contains an arrow (``-->``), so such names are refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape, unescape
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from sms_diar.types import Turn
 _SRT = "SRT"
 _WEBVTT = "WebVTT"
 _HEAD = "WEBVTT"
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]*)>")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]([^>]*)>")
 _TIME = r"(?:([0-9]{1,6}):)?([0-9]{1,2}):([0-9]{2})[.,]([0-9]{3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s+-->\s+{_TIME}(?:\s.*)?")
 _BRACKETED = re.compile(r"\[([^\[\]]+)\](?::(?:\s|$)|\s)")
@@ -49,13 +49,12 @@ class Cue(NamedTuple):
 
 def srt_text(turns: Sequence[Turn]) -> str:
     """Format turns of one recording as SubRip subtitles."""
-    return _cue_text(_SRT, turns, _srt_payload, mark=",", numbered=True)
+    return cue_text(_cues_of(_SRT, turns, srt_name), mark=",", numbered=True)
 
 
 def webvtt_text(turns: Sequence[Turn]) -> str:
     """Format turns of one recording as WebVTT subtitles with voice tags."""
-    body = _cue_text(_WEBVTT, turns, _webvtt_payload, mark=".", numbered=False)
-    return f"{_HEAD}\n\n{body}" if body else f"{_HEAD}\n"
+    return webvtt_file(_cues_of(_WEBVTT, turns, _webvtt_payload))
 
 
 def scan_srt(path: Path, builder: AnnotationBuilder) -> int:
@@ -68,7 +67,8 @@ def scan_webvtt(path: Path, builder: AnnotationBuilder) -> int:
     return scan_whole(path, builder, _parse_webvtt)
 
 
-def _srt_payload(speaker: str) -> str:
+def srt_name(speaker: str) -> str:
+    """Return a name in brackets; raises if subtitles cannot contain it."""
     payload = f"[{check_name(_SRT, 'speaker', speaker)}]"
     if "-->" in speaker or _speaker_of(payload) != speaker:
         problem = (
@@ -80,32 +80,48 @@ def _srt_payload(speaker: str) -> str:
 
 
 def _webvtt_payload(speaker: str) -> str:
+    return f"{webvtt_voice(speaker)}{escape(speaker, quote=False)}"
+
+
+def webvtt_voice(speaker: str) -> str:
+    """Return the voice tag of a name."""
     name = escape(check_name(_WEBVTT, "speaker", speaker), quote=False)
-    return f"<v {name}>{name}"
+    return f"<v {name}>"
 
 
-def _cue_text(
-    format: str,
-    turns: Sequence[Turn],
-    payload: Callable[[str], str],
-    *,
-    mark: str,
-    numbered: bool,
-) -> str:
-    """Format turns of one recording, which may overlap, as cues.
+def webvtt_file(cues: Iterable[tuple[int, int, str]]) -> str:
+    """Format cues as a file; see `cue_text`."""
+    body = cue_text(cues, mark=".", numbered=False)
+    return f"{_HEAD}\n\n{body}" if body else f"{_HEAD}\n"
+
+
+def _cues_of(
+    format: str, turns: Sequence[Turn], payload: Callable[[str], str]
+) -> Iterator[tuple[int, int, str]]:
+    """Return turns of one recording, which may overlap, as cues.
 
     `payload` returns the text of a cue for a speaker, and raises if the format
-    cannot represent the name. `mark` separates seconds and milliseconds.
+    cannot represent the name.
+    """
+    for turn in one_recording(format, turns):
+        yield (*milliseconds(format, turn), payload(turn.speaker))
+
+
+def cue_text(cues: Iterable[tuple[int, int, str]], *, mark: str, numbered: bool) -> str:
+    """Format cues: start and end in milliseconds, and text.
+
+    `mark` separates seconds and milliseconds.
     """
     blocks = []
-    for number, turn in enumerate(one_recording(format, turns), start=1):
-        times = (_clock(time, mark) for time in milliseconds(format, turn))
+    for number, (start, end, text) in enumerate(cues, start=1):
         head = f"{number}\n" if numbered else ""
-        blocks.append(f"{head}{' --> '.join(times)}\n{payload(turn.speaker)}\n")
+        times = f"{clock(start, mark)} --> {clock(end, mark)}"
+        blocks.append(f"{head}{times}\n{text}\n")
     return "\n".join(blocks)
 
 
-def _clock(time: int, mark: str) -> str:
+def clock(time: int, mark: str = ".") -> str:
+    """Format milliseconds as hours, minutes and seconds."""
     seconds, part = divmod(time, 1000)
     minutes, seconds = divmod(seconds, 60)
     hours, minutes = divmod(minutes, 60)
@@ -113,7 +129,7 @@ def _clock(time: int, mark: str) -> str:
 
 
 def _parse_srt(data: bytes) -> Iterator[Spoken]:
-    for cue in _cues(decoded(data).split("\n")):
+    for cue in cues_of(decoded(data).split("\n")):
         speaker = _speaker_of(cue.text[0]) if cue.text else None
         if speaker is None:
             raise _missing_speaker(cue)
@@ -121,14 +137,18 @@ def _parse_srt(data: bytes) -> Iterator[Spoken]:
 
 
 def _parse_webvtt(data: bytes) -> Iterator[Spoken]:
-    lines = decoded(data).split("\n")
+    for cue in webvtt_cues(decoded(data).split("\n")):
+        for speaker in _voices(cue):
+            yield Spoken(cue.line, speaker, cue.start, cue.end)
+
+
+def webvtt_cues(lines: Sequence[str]) -> Iterator[Cue]:
+    """Read the cues of a WebVTT file, after checking its first line."""
     if lines[0] != _HEAD and not lines[0].startswith((f"{_HEAD} ", f"{_HEAD}\t")):
         raise FaultError(f"the first line must be {_HEAD}, got {lines[0][:40]!r}", 1)
     # Lines directly below the first one belong to the header.
     first = next((at for at, line in enumerate(lines) if not line.strip()), len(lines))
-    for cue in _cues(lines, first):
-        for speaker in _voices(cue):
-            yield Spoken(cue.line, speaker, cue.start, cue.end)
+    return cues_of(lines, first)
 
 
 def _voices(cue: Cue) -> list[str]:
@@ -141,7 +161,7 @@ def _voices(cue: Cue) -> list[str]:
     return voices
 
 
-def _cues(lines: Sequence[str], first: int = 0) -> Iterator[Cue]:
+def cues_of(lines: Sequence[str], first: int = 0) -> Iterator[Cue]:
     """Read cues separated by blank lines, starting at the 0-based line `first`.
 
     A line before the time line, such as a number, is the cue's identifier. Blocks that

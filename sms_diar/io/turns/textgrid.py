@@ -9,7 +9,7 @@ skipped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,8 +40,18 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
 
     The grid ends at `duration` in seconds, or with the last turn if that is later.
     """
-    speakers = tiers(_TITLE, turns)
-    last = max([duration, *(turn.segment.end for turn in turns)], default=0.0)
+    rows = {
+        speaker: [(turn.segment.start, turn.segment.end, speaker) for turn in tier]
+        for speaker, tier in tiers(_TITLE, turns).items()
+    }
+    return grid_text(rows, duration)
+
+
+def grid_text(
+    tiers: Mapping[str, Sequence[tuple[float, float, str]]], duration: float = 0.0
+) -> str:
+    """Format the intervals of each tier, which must not overlap within it."""
+    last = max([duration, *(end for rows in tiers.values() for _, end, _ in rows)])
     end = plain_seconds(last)
     lines = [
         'File type = "ooTextFile"',
@@ -49,16 +59,16 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
         "",
         "xmin = 0",
         f"xmax = {end}",
-        "tiers? <exists>" if speakers else "tiers? <absent>",
+        "tiers? <exists>" if tiers else "tiers? <absent>",
     ]
-    if speakers:
-        lines += [f"size = {len(speakers)}", "item []:"]
-    for number, (speaker, tier) in enumerate(speakers.items(), start=1):
-        intervals = list(_intervals(speaker, tier, last))
+    if tiers:
+        lines += [f"size = {len(tiers)}", "item []:"]
+    for number, (name, rows) in enumerate(tiers.items(), start=1):
+        intervals = list(_intervals(rows, last))
         lines += [
             f"    item [{number}]:",
             '        class = "IntervalTier"',
-            f"        name = {_quoted(speaker)}",
+            f"        name = {_quoted(name)}",
             "        xmin = 0",
             f"        xmax = {end}",
             f"        intervals: size = {len(intervals)}",
@@ -74,15 +84,15 @@ def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
 
 
 def _intervals(
-    speaker: str, turns: Sequence[Turn], last: float
+    rows: Sequence[tuple[float, float, str]], last: float
 ) -> Iterator[tuple[float, float, str]]:
     """Yield the intervals of a tier, which cover it without gaps."""
     at = 0.0
-    for turn in turns:
-        if turn.segment.start > at:
-            yield at, turn.segment.start, ""
-        yield turn.segment.start, turn.segment.end, speaker
-        at = turn.segment.end
+    for start, end, text in rows:
+        if start > at:
+            yield at, start, ""
+        yield start, end, text
+        at = end
     if at < last:
         yield at, last, ""
 
@@ -94,7 +104,7 @@ def _quoted(text: str) -> str:
 
 def scan_textgrid(path: Path, builder: AnnotationBuilder) -> int:
     """Add the turns of a file to an annotation; return their number."""
-    return scan_whole(path, builder, _parse)
+    return scan_whole(path, builder, intervals)
 
 
 class _Token(NamedTuple):
@@ -144,7 +154,8 @@ class _Tokens:
             raise FaultError(str(error), self.line) from None
 
 
-def _parse(data: bytes) -> Iterator[Spoken]:
+def intervals(data: bytes) -> Iterator[Spoken]:
+    """Yield the intervals with text of all tiers; raises `FaultError`."""
     if data.startswith(b"ooBinaryFile"):
         raise FaultError("is a binary TextGrid; save it in Praat as a text file")
     tokens = _Tokens(decoded(data))
@@ -179,4 +190,4 @@ def _tier(tokens: _Tokens) -> Iterator[Spoken]:
             raise FaultError("the tier has no name; it must be the speaker's", line)
         if start < 0:
             raise FaultError("times must not be negative", at)
-        yield Spoken(at, speaker, start, end)
+        yield Spoken(at, speaker, start, end, text)

@@ -251,6 +251,33 @@ def compare(
         }
         return rates(sums, convention)[measure]
 
+    return compare_values(
+        values,
+        len(names),
+        measure,
+        method=method,
+        level=level,
+        n_samples=n_samples,
+        random_state=random_state,
+    )
+
+
+def compare_values(
+    values: Callable[[list[FloatArray]], FloatArray],
+    n: int,
+    measure: str,
+    *,
+    method: IntervalMethod = "percentile",
+    level: float = 0.95,
+    n_samples: int = 2000,
+    random_state: RandomState = 0,
+) -> Comparison:
+    """Compare two systems by a pooled metric of n recordings.
+
+    `values` takes the weights of the recordings of each system, two arrays of shape
+    (n_samples, n), and returns the metric of each sample, shape (n_samples,).
+    """
+
     def difference(weights: FloatArray) -> FloatArray:
         nothing = np.zeros_like(weights)
         return values([weights, nothing]) - values([nothing, weights])
@@ -259,20 +286,20 @@ def compare(
         return values([1.0 - swaps, swaps]) - values([swaps, 1.0 - swaps])
 
     rng = as_generator(random_state)
-    everything, nothing = np.ones((1, len(names))), np.zeros((1, len(names)))
+    everything, nothing = np.ones((1, n)), np.zeros((1, n))
     return Comparison(
         measure,
         float(values([everything, nothing])[0]),
         float(values([nothing, everything])[0]),
         bootstrap(
             difference,
-            len(names),
+            n,
             method=method,
             level=level,
             n_samples=n_samples,
             random_state=rng,
         ),
-        permutation_test(exchanged, len(names), n_samples=n_samples, random_state=rng),
+        permutation_test(exchanged, n, n_samples=n_samples, random_state=rng),
     )
 
 

@@ -16,6 +16,7 @@ from sms_diar.io.labels import write_labels
 from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.cluster.sessions import SessionSummary, session_table
 from sms_diar.report.turn_views import TurnViews
+from sms_diar.timeline.annotation import turns_by_recording
 from sms_diar.timeline.turns import labels_to_turns
 from sms_diar.types import IntArray, Segment, Turn
 
@@ -107,10 +108,8 @@ class Clustering(TurnViews):
         return labels_to_turns(self.segments, self.labels, max_gap=max_gap)
 
     def _viewed(self) -> dict[str, tuple[list[Turn], None]]:
-        found: dict[str, list[Turn]] = {}
-        for turn in self.turns():
-            found.setdefault(turn.segment.recording, []).append(turn)
-        return {name: (turns, None) for name, turns in found.items()}
+        by_recording = turns_by_recording(self.turns())
+        return {name: (turns, None) for name, turns in by_recording.items()}
 
     def _repr_html_(self) -> str:
         """Return timelines, or the table of sessions if times are unknown."""

@@ -12,10 +12,11 @@ True
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import soundfile
@@ -41,10 +42,12 @@ from sms_diar.pipeline.page.details import window_map
 from sms_diar.pipeline.score.api import score
 from sms_diar.pipeline.score.inputs import (
     TurnSource,
+    WordSource,
     matched_turns,
     paths_of,
     shown_names,
     turns_of,
+    words_of,
 )
 from sms_diar.report.html_page import (
     Page,
@@ -57,9 +60,10 @@ from sms_diar.report.html_page import (
 )
 from sms_diar.report.provenance import stamp
 from sms_diar.report.score_report import ScoreReport
-from sms_diar.timeline.annotation import Annotation
+from sms_diar.timeline.annotation import Annotation, turns_by_recording
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import seconds_of
+from sms_diar.timeline.transcript import Phrase
 from sms_diar.types import FloatArray, Problem, Turn
 
 EMBED_LIMIT = 16.0
@@ -74,6 +78,8 @@ _COMPRESSION = {8000: 0.7, 16000: 0.8}
 _PER_SECOND = 50  # peaks per second of short recordings
 _MOST_PEAKS = 40_000
 _LOUD = 0.9  # level of the loudest sample after scaling
+
+_Part = TypeVar("_Part")
 
 _HEIGHT = 720  # height of the page in a notebook, in pixels
 
@@ -151,6 +157,7 @@ def report_page(
     *,
     audio: AudioInput | None = None,
     reference: TurnSource | None = None,
+    transcript: WordSource | None = None,
     uem: str | Path | Uem | None = None,
     convention: str = "sms-diar",
     collar: float = 0.0,
@@ -172,6 +179,8 @@ def report_page(
     reference : path, list of paths, Annotation or iterable of Turn, optional
         True turns. Single recordings of other names are matched as by
         `sms_diar.score`.
+    transcript : path, list of paths, Transcript or iterable of Phrase, optional
+        Words with their speakers, matched with the recordings as `audio` is.
     uem, convention, collar, ignore_overlap
         Scoring options, as for `sms_diar.score`.
     title : str, optional
@@ -191,14 +200,12 @@ def report_page(
     if isinstance(turns, Diarization):
         results = {result.recording: result for result in turns.distinct_recordings}
         settings = turns.settings
-        turns_by_recording = {
-            name: list(result.turns) for name, result in results.items()
-        }
+        by_recording = {name: list(result.turns) for name, result in results.items()}
     else:
         if isinstance(turns, str | Path):
             settings = {"turns": turns}
-        turns_by_recording = _by_recording(turns_of("turns", turns))
-    if not turns_by_recording:
+        by_recording = turns_by_recording(turns_of("turns", turns))
+    if not by_recording:
         problem = "must contain turns, got none"
         raise InvalidParameterError(problem, owner="report_page", parameter="turns")
     scores = None
@@ -207,46 +214,50 @@ def report_page(
     if reference is not None:
         truth = turns_of("reference", reference)
         shown = Annotation.from_turns(
-            turn for part in turns_by_recording.values() for turn in part
+            turn for part in by_recording.values() for turn in part
         )
         paths = [] if isinstance(turns, Diarization) else paths_of(turns)
         truth, remarks = matched_turns(shown, paths, truth, paths_of(reference))
         true = {
             name: listed
-            for name, listed in _by_recording(truth).items()
-            if name in turns_by_recording
+            for name, listed in turns_by_recording(truth).items()
+            if name in by_recording
         }
         if not true:
             raise InvalidParameterError(
                 f"must have a recording of the turns "
-                f"({shown_names(turns_by_recording)}), got "
+                f"({shown_names(by_recording)}), got "
                 f"{shown_names(truth.recordings)}",
                 owner="report_page",
                 parameter="reference",
             )
         scores = score(
             [turn for listed in true.values() for turn in listed],
-            [turn for name in true for turn in turns_by_recording[name]],
+            [turn for name in true for turn in by_recording[name]],
             uem=uem,
             convention=convention,
             collar=collar,
             ignore_overlap=ignore_overlap,
         )
-    heard = (
-        {} if audio is None else _match(recordings_of(audio), list(turns_by_recording))
-    )
+    names = list(by_recording)
+    sounds = [] if audio is None else recordings_of(audio)
+    heard = _match("audio", {sound.id: sound for sound in sounds}, names)
+    words = words_of("report_page", "transcript", transcript or ())
+    spoken = _match("transcript", words.by_recording(), names)
     parts = []
-    for name, listed in turns_by_recording.items():
+    for name, listed in by_recording.items():
         part = _recording(name, listed, results.get(name))
         if scores is not None and name in true:
             part = _scored(part, true[name], scores)
             part = replace(part, notes=(*part.notes, *map(str, remarks)))
         if name in heard:
             part = _with_audio(part, heard[name], context)
+        if name in spoken:
+            part = _with_words(part, spoken[name])
         parts.append(part)
     head = title or (parts[0].name if len(parts) == 1 else f"{len(parts)} recordings")
     page = Page(head, tuple(parts), settings, _versions())
-    return ReportPage(page, embed_limit, remarks)
+    return ReportPage(page, embed_limit, (*remarks, *words.problems))
 
 
 def _recording(
@@ -265,6 +276,7 @@ def _recording(
         tuple(confidence[index] for index in order),
         windows=None if result.details is None else window_map(result.details),
         notes=tuple(note_text(note, located=False) for note in result.remarks),
+        unresolved=result.unresolved,
     )
 
 
@@ -318,29 +330,26 @@ def _with_audio(
     )
 
 
+def _with_words(part: PageRecording, phrases: Sequence[Phrase]) -> PageRecording:
+    last = max(phrase.end for phrase in phrases)
+    ordered = sorted(phrases, key=lambda phrase: phrase.start)
+    return replace(part, duration=max(part.duration, last), phrases=tuple(ordered))
+
+
 def _match(
-    recordings: Sequence[Recording | GivenRecording], names: Sequence[str]
-) -> dict[str, Recording | GivenRecording]:
-    if len(recordings) == 1 and len(names) == 1:
-        return {names[0]: recordings[0]}
-    matched = {
-        recording.id: recording for recording in recordings if recording.id in names
-    }
-    if not matched:
+    parameter: str, parts: Mapping[str, _Part], names: Sequence[str]
+) -> dict[str, _Part]:
+    """Return the audio or the words of each recording of the page."""
+    if len(parts) == 1 and len(names) == 1:
+        return {names[0]: next(iter(parts.values()))}
+    matched = {name: part for name, part in parts.items() if name in names}
+    if parts and not matched:
         problem = (
             f"must have a recording of the turns ({shown_names(names)}), got "
-            f"{shown_names(recording.id for recording in recordings)}; files are "
-            f"matched by their names without suffix"
+            f"{shown_names(parts)}; files are matched by their names without suffix"
         )
-        raise InvalidParameterError(problem, owner="report_page", parameter="audio")
+        raise InvalidParameterError(problem, owner="report_page", parameter=parameter)
     return matched
-
-
-def _by_recording(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    grouped: dict[str, list[Turn]] = {}
-    for turn in turns:
-        grouped.setdefault(turn.segment.recording, []).append(turn)
-    return grouped
 
 
 def _versions() -> dict[str, object]:

@@ -1,7 +1,8 @@
 """Scores of turns or labels against a reference: ``sms-diar score``.
 
-`score` takes turns, `score_systems` compares the turns of several systems, and
-`score_labels` takes tables of labels. All accept paths or values.
+`score` takes turns, `score_systems` compares the turns of several systems,
+`score_words` takes transcripts, and `score_labels` takes tables of labels. All accept
+paths or values.
 
 >>> from sms_diar.types import Segment, Turn
 >>> truth = [Turn(Segment("r", 0.0, 6.0), "A"), Turn(Segment("r", 6.0, 10.0), "B")]
@@ -23,18 +24,26 @@ from typing import Any, cast
 from sms_diar._parallel import process_map
 from sms_diar._progress import Progress, Silence
 from sms_diar._validation import check_choice, check_count, check_not_negative
-from sms_diar.errors import InvalidParameterError
+from sms_diar.errors import InvalidParameterError, MissingExtraError
 from sms_diar.metrics import labels as label_metrics
+from sms_diar.metrics import words as word_metrics
 from sms_diar.metrics.diarization.bootstrap import (
     INTERVAL_METHODS,
     compare,
+    compare_values,
     confidence_interval,
 )
+from sms_diar.metrics.diarization.bootstrap import bootstrap as draw_interval
 from sms_diar.metrics.diarization.conventions import Convention, Extent
 from sms_diar.metrics.diarization.evaluation import Evaluation, score_diarization
 from sms_diar.metrics.diarization.rates import RATES
 from sms_diar.pipeline.score import inputs
-from sms_diar.report.score_report import LabelReport, ScoreReport, SystemsReport
+from sms_diar.report.score_report import (
+    LabelReport,
+    ScoreReport,
+    SystemsReport,
+    WordReport,
+)
 from sms_diar.timeline.annotation import Annotation
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.ticks import MAX_SECONDS
@@ -163,15 +172,7 @@ def score_systems(
             parameter="hypotheses",
         )
     check_choice("score", "measure", measure, RATES)
-    check_count("score", "bootstrap", bootstrap, least=0, most=MOST_SAMPLES)
-    check_count("score", "seed", seed, least=0)
-    check_choice("score", "method", method, INTERVAL_METHODS)
-    resampling: dict[str, Any] = {
-        "method": method,
-        "level": level,
-        "n_samples": bootstrap,
-        "random_state": seed,
-    }
+    resampling = _resampling("score", bootstrap, method, level, seed)
     side = _one_side(collar, collar_total)
     true = inputs.reference_turns(reference)
     regions = inputs.regions_of(uem)
@@ -265,6 +266,127 @@ def score_labels(
                 Problem(text, path=source, severity="warning", kind="missing id")
             )
     return LabelReport(figures, tuple(problems))
+
+
+def score_words(
+    reference: inputs.WordSource,
+    hypothesis: inputs.WordSource | Mapping[str, inputs.WordSource],
+    *,
+    collar: float = 5.0,
+    normalise: str = "simple",
+    measure: str = "cpwer",
+    bootstrap: int = 0,
+    method: str = "percentile",
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> WordReport:
+    """Score words and their speakers against a reference.
+
+    meeteval computes WER, cpWER, tcpWER, ORC-WER and DI-cpWER; if it is not installed,
+    a warning says so. WDER is always computed.
+
+    Parameters
+    ----------
+    reference : path, list of paths, Transcript or iterable of Phrase
+        True words, in any number of recordings.
+    hypothesis : the same, or a mapping from str to the same
+        Words of a system, or of several systems that are compared with the first.
+    collar : float, default=5.0
+        Seconds by which the times of matching words may differ in tcpWER.
+    normalise : {"simple", "none"}
+        Compare words in lower case without punctuation, or as they are written.
+    measure : {"wer", "cpwer", "tcpwer", "orcwer", "dicpwer", "wder"}
+        Rate that gets intervals.
+    bootstrap, method, level, seed
+        As for `score`.
+    progress : Progress, optional
+        Receives progress.
+
+    Returns
+    -------
+    report : WordReport
+        Report that prints like the command; `to_dict` returns its JSON.
+    """
+    check_not_negative("score_words", "collar", collar)
+    rules, known = word_metrics.NORMALISATIONS, word_metrics.WORD_RATES
+    check_choice("score_words", "normalise", normalise, tuple(rules))
+    check_choice("score_words", "measure", measure, known)
+    resampling = _resampling("score_words", bootstrap, method, level, seed)
+    true = inputs.words_of("score_words", "reference", reference)
+    if not any(True for _ in true.words):
+        problem = "has no words to score against"
+        raise InvalidParameterError(problem, owner="score_words", parameter="reference")
+    if not isinstance(hypothesis, Mapping):
+        hypothesis = {"hypothesis": hypothesis}
+    if not hypothesis:
+        problem = "must contain at least one system, got an empty mapping"
+        raise InvalidParameterError(
+            problem, owner="score_words", parameter="hypothesis"
+        )
+    systems, remarks = {}, []
+    for system, source in hypothesis.items():
+        words = inputs.words_of("score_words", "hypothesis", source)
+        pairs, problems = inputs.matched_words(true, words, reference, source)
+        remarks += problems
+        aligned = {
+            name: word_metrics.AlignedWords(*p, normalise) for name, p in pairs.items()
+        }
+        rates = {name: {"wder": words.wder} for name, words in aligned.items()}
+        systems[system] = word_metrics.WordScores(rates, aligned)
+        try:
+            with (progress or Silence()).track("recordings", len(pairs)) as advance:
+                for name, pair in pairs.items():
+                    rates[name] |= word_metrics.meeteval_rates(*pair, collar, normalise)
+                    advance()
+        except MissingExtraError as error:
+            remarks.append(Problem(str(error), severity="warning", kind="extra"))
+            continue
+        missing = [rate for rate in known if rate not in systems[system].overall]
+        if missing:
+            text = (
+                f"meeteval refuses {', '.join(missing)} of more than 10 or 20 speakers"
+            )
+            remarks.append(Problem(text, severity="warning", kind="many speakers"))
+    names = sorted({name for scores in systems.values() for name in scores.recordings})
+    reason, interval, comparisons = "", None, []
+    if bootstrap and any(measure not in scores.overall for scores in systems.values()):
+        reason = f"no intervals: {measure} was not computed for all recordings"
+    elif bootstrap and len(names) < 2:
+        reason = "no intervals: they are made by drawing recordings, and there is one"
+    elif bootstrap:
+        first, *others = (scores.counts(measure, names) for scores in systems.values())
+        if not others:
+            rate = partial(word_metrics.drawn_rate, [first])
+            interval = draw_interval(lambda w: rate([w]), len(names), **resampling)
+        for other in others:
+            rate = partial(word_metrics.drawn_rate, [other, first])
+            comparisons.append(compare_values(rate, len(names), measure, **resampling))
+    settings = {
+        "collar": collar,
+        "normalise": normalise,
+        "measure": measure,
+        "in_words": f"{rules[normalise]}; collar of tcpWER {collar:g} s",
+    }
+    return WordReport(
+        systems,
+        settings,
+        tuple(dict.fromkeys(remarks)),
+        interval,
+        tuple(comparisons),
+        reason,
+    )
+
+
+def _resampling(
+    owner: str, n_samples: int, method: str, level: float, seed: int
+) -> dict[str, Any]:
+    """Return the checked options of intervals and comparisons."""
+    check_count(owner, "bootstrap", n_samples, least=0, most=MOST_SAMPLES)
+    check_count(owner, "seed", seed, least=0)
+    check_choice(owner, "method", method, INTERVAL_METHODS)
+    options = {"method": method, "level": level}
+    return {**options, "n_samples": n_samples, "random_state": seed}
 
 
 def _one_side(collar: float, collar_total: float | None) -> float:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io._lines import scan_lines
 from sms_diar.io.detect import is_label_table
 from sms_diar.io.labels import read_labels
+from sms_diar.io.transcripts.files import read_transcript
 from sms_diar.io.turns.files import find_files, read_annotation, unnamed_recording
-from sms_diar.io.turns.registry import BY_SUFFIX
 from sms_diar.io.turns.uem import read_uem
 from sms_diar.timeline.annotation import Annotation, require_turns
 from sms_diar.timeline.regions import Uem
-from sms_diar.types import Problem, Severity, Turn
+from sms_diar.timeline.transcript import Phrase, Transcript
+from sms_diar.types import Problem, Turn
 
 TurnSource: TypeAlias = str | Path | Annotation | Iterable[str | Path] | Iterable[Turn]
 """Turns, or paths of turns: files of any turn format, folders, patterns, lists of
 files, or ``-`` for standard input."""
 
+WordSource: TypeAlias = str | Path | Iterable[str | Path] | Iterable[Phrase]
+"""Transcript or phrases, or paths of transcripts: files, patterns or lists of files."""
+
 LabelSource: TypeAlias = str | Path | Mapping[str, str]
 """Speaker of each id, or the path of a table: utt2spk, CSV or JSON."""
-
-_RTTM_LINES = ("SPEAKER", "SPKR-INFO", "LEXEME", "SEGMENT", "NOSCORE", "NON-")
 
 
 def turns_of(name: str, source: TurnSource) -> Annotation:
@@ -33,7 +35,6 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
     if isinstance(source, Annotation):
         return source
     if isinstance(source, str | Path):
-        _refuse_stm([source])
         return read_annotation(source)
     rule = "a path, a list of paths, an Annotation or an iterable of Turn"
     if isinstance(source, Mapping):
@@ -54,8 +55,47 @@ def turns_of(name: str, source: TurnSource) -> Annotation:
             raise InvalidParameterError(problem, owner="score", parameter=name)
     if not paths:
         return Annotation.from_turns(turns, source=name)
-    _refuse_stm(paths)
     return read_annotation(paths)
+
+
+def words_of(
+    owner: str, name: str, source: WordSource, format: str | None = None
+) -> Transcript:
+    """Read words from files or values; `name` is used in messages."""
+    if isinstance(source, Transcript):
+        return source
+    phrases: list[Phrase] = []
+    for item in [source] if isinstance(source, str | Path) else source:
+        if isinstance(item, str | Path):
+            for file in find_files(item):
+                phrases += read_transcript(file, format)
+        elif isinstance(item, Phrase):
+            phrases.append(item)
+        else:
+            problem = f"must be a path, paths, a Transcript or phrases, got {item!r}"
+            raise InvalidParameterError(problem, owner=owner, parameter=name)
+    return Transcript(tuple(phrases))
+
+
+def matched_words(
+    true: Transcript, words: Transcript, *sources: WordSource
+) -> tuple[dict[str, tuple[list[Phrase], list[Phrase]]], list[Problem]]:
+    """Pair the phrases of reference and system by recording, as turns are.
+
+    `sources` belong to the reference and to the system.
+    """
+    where = shown_source(sources[1], "transcript")
+    names, problems = _matched_names(
+        true.recordings, words.recordings, where, *map(paths_of, sources)
+    )
+    ref = true.by_recording()
+    hyp = dict(zip(names, words.by_recording().values(), strict=True))
+    for name in sorted({*ref} ^ {*hyp}):
+        side, fate = ("hypothesis", "missed") if name in ref else ("reference", "extra")
+        text = f"recording {name!r} is not in the {side}: all its words are {fate}"
+        problems.append(Problem(text, severity="warning", kind=f"not in the {side}"))
+    pairs = {n: (ref.get(n, []), hyp.get(n, [])) for n in sorted({*ref, *hyp})}
+    return pairs, problems
 
 
 def reference_turns(source: TurnSource) -> Annotation:
@@ -92,8 +132,8 @@ def labels_of(name: str, source: LabelSource) -> Mapping[str, str]:
     raise InvalidParameterError(problem, owner="score_labels", parameter=name)
 
 
-def paths_of(source: TurnSource) -> list[str | Path]:
-    """List the paths of a source; empty for turns in memory."""
+def paths_of(source: object) -> list[str | Path]:
+    """List the paths of a source; empty for values in memory."""
     if isinstance(source, str | Path):
         return [source]
     if isinstance(source, list | tuple):
@@ -142,41 +182,48 @@ def matched_turns(
     recordings, otherwise a warning. `reference` and `source` are the files of the two
     sides; empty for turns in memory.
     """
-    if not len(found) or set(found.recordings) == set(true.recordings):
+    if not len(found):
         return found, ()
     where = found.files[0] if found.files else None
-    similar = similar_names(found.recordings, true.recordings)
-    if set(found.recordings) & set(true.recordings):
+    names, problems = _matched_names(
+        true.recordings, found.recordings, where, reference, source
+    )
+    return replace(found, recordings=tuple(names)), tuple(problems)
+
+
+def _matched_names(
+    true: Sequence[str],
+    names: Sequence[str],
+    where: str | None,
+    *sides: list[str | Path],
+) -> tuple[Sequence[str], list[Problem]]:
+    """Rename the recordings of a system as `matched_turns` does, and return remarks."""
+    if not names or set(names) == set(true):
+        return names, []
+    warning = partial(Problem, path=where, severity="warning")
+    similar = similar_names(names, true)
+    if set(names) & set(true):
         if not similar:
-            return found, ()
-        return found, (
-            Problem(
-                f"recordings are compared by their names; {_did_you_mean(similar)}",
-                where,
-                severity="warning",
-                kind="similar names",
-            ),
-        )
-    if len(true.recordings) == len(found.recordings) == 1:
-        unnamed = any(
-            paths and unnamed_recording(paths) for paths in (reference, source)
-        )
+            return names, []
+        text = f"recordings are compared by their names; {_did_you_mean(similar)}"
+        return names, [warning(text, kind="similar names")]
+    if len(true) == len(names) == 1:
         text = (
-            f"the only recording, {found.recordings[0]!r}, is taken for "
-            f"{true.recordings[0]!r}, the only one of the other side"
+            f"the only recording, {names[0]!r}, is taken for {true[0]!r}, the only one "
+            f"of the other side"
         )
-        severity: Severity = "note" if unnamed else "warning"
-        return replace(found, recordings=true.recordings), (
-            Problem(text, where, severity=severity, kind="only recording"),
-        )
+        remark = warning(text, kind="only recording")
+        if any(paths and unnamed_recording(paths) for paths in sides):
+            remark = replace(remark, severity="note")
+        return true, [remark]
     text = (
-        f"no recording is in both: the reference has {shown_names(true.recordings)}, "
-        f"the hypothesis {shown_names(found.recordings)}; nothing is compared, so give "
-        f"them the same names"
+        f"no recording is in both: the reference has {shown_names(true)}, the "
+        f"hypothesis {shown_names(names)}; nothing is compared, so give them the same "
+        f"names"
     )
     if similar:
         text += f"; {_did_you_mean(similar)}"
-    return found, (Problem(text, where, severity="warning", kind="nothing in common"),)
+    return names, [warning(text, kind="nothing in common")]
 
 
 def similar_names(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
@@ -218,34 +265,3 @@ def shown_names(names: Iterable[str]) -> str:
     listed = sorted(names)
     shown = ", ".join(repr(name) for name in listed[:3])
     return shown + (", ..." if len(listed) > 3 else "")
-
-
-def _refuse_stm(paths: Iterable[str | Path]) -> None:
-    """Refuse STM, the format of NIST for transcripts, by its suffix or first line."""
-    for path in find_files(list(paths)):
-        if path.suffix in BY_SUFFIX or path.suffix == ".gz" or not path.is_file():
-            continue
-        if path.suffix == ".stm" or _begins_like_stm(path):
-            raise DataFormatError(
-                "this is STM, which is not read yet; convert each line to a line of "
-                "RTTM: SPEAKER RECORDING 1 START DURATION <NA> <NA> NAME <NA> <NA>",
-                path=path,
-            )
-
-
-def _begins_like_stm(path: Path) -> bool:
-    """Return True if the first line is RECORDING CHANNEL SPEAKER START END ..."""
-    lines = (line.text for line in scan_lines(path) if line.is_readable)
-    first = next((line for line in lines if not line.startswith((";", "#"))), "")
-    fields = first.split(maxsplit=5)
-    return (
-        len(fields) > 4
-        and not first.upper().startswith(_RTTM_LINES)
-        and not _is_number(fields[2])
-        and _is_number(fields[3])
-        and _is_number(fields[4])
-    )
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit() and text.isascii()

@@ -110,6 +110,7 @@
       strokes(pen, colour, kind === 1 ? 2.6 : 1.5, kind === 1 ? RISING : [...RISING, ...FALLING]);
     });
   }
+  const unresolvedFill = () => tile("unresolved", (pen) => strokes(pen, css("--soft"), 1.5, RISING));
   function chip(paint) {
     const canvas = el("canvas", { className: "chip", width: 32, height: 32, "aria-hidden": "true" });
     canvas.paint = () => {
@@ -142,11 +143,13 @@
       start, end, speaker: speakers[place], sure,
     }));
     const work = {
-      recording, speakers, turns, undone: [], done: [], edited: false, saved: true,
+      recording, speakers, turns, undone: [], done: [], edited: false, saved: true, savedWords: true,
       styles: speakers.length, peaks: null, url: null, prefix: "",
     };
+    work.unresolved = recording.unresolved.map(([start, end]) => ({ start, end }));
     const prefix = `${recording.name}-`;
     if (recording.speakers.every((name) => name.startsWith(prefix))) work.prefix = prefix;
+    work.words = work.readWords = wordsOf(recording, speakers);
     if (recording.wave) work.peaks = bytesOf(recording.wave.peaks);
     if (recording.score) {
       const mine = new Map(recording.score.pairs.map(([theirs, true_]) => [true_, theirs]));
@@ -187,16 +190,18 @@
       turns: work.turns.map((turn) => ({ ...turn })),
       speakers: work.speakers.map((one) => ({ ...one, self: one })),
       place: work.turns.indexOf(chosen),
+      words: work.words,
     };
   }
   function restore(kept) {
     // Speakers keep their identity, so that turns of both states point to the same ones.
     work.speakers = kept.speakers.map(({ self, ...rest }) => Object.assign(self, rest));
     work.turns = kept.turns.map((turn) => ({ ...turn }));
+    work.words = kept.words;
     chosen = work.turns[kept.place] || null;
   }
-  function change(what, act) {
-    work.done.push(snapshot());
+  function change(what, act, ofWords = false) {
+    work.done.push({ ...snapshot(), ofWords });
     if (work.done.length > 200) work.done.shift();
     work.undone = [];
     act();
@@ -204,26 +209,24 @@
   }
   function settle(what) {
     work.turns.sort((a, b) => a.start - b.start || a.end - b.end);
-    const speaking = new Set(work.turns.map((turn) => turn.speaker));
+    const speaking = new Set([...work.turns, ...(work.words || [])].map((one) => one.speaker));
     work.speakers = work.speakers.filter((one) => speaking.has(one));
-    work.edited = work.done.length > 0;
+    work.edited = work.done.some((kept) => !kept.ofWords);
     work.saved = !work.edited;
+    work.savedWords = work.words === work.readWords;
     if (chosen && !work.turns.includes(chosen)) chosen = null;
     refresh();
     if (what) say(what);
   }
-  function undo() {
-    if (!work.done.length) return;
-    work.undone.push(snapshot());
-    restore(work.done.pop());
-    settle("Undone");
+  function exchange(from, to, what) {
+    if (!from.length) return;
+    const kept = from.pop();
+    to.push({ ...snapshot(), ofWords: kept.ofWords });
+    restore(kept);
+    settle(what);
   }
-  function redo() {
-    if (!work.undone.length) return;
-    work.done.push(snapshot());
-    restore(work.undone.pop());
-    settle("Done again");
-  }
+  const undo = () => exchange(work.done, work.undone, "Undone");
+  const redo = () => exchange(work.undone, work.done, "Done again");
 
   // A field of RTTM holds no white space; the class is what Python splits at.
   const cleanName = (text) =>
@@ -242,6 +245,7 @@
   function merge(speaker, into) {
     change(`Merged ${shown(speaker.name)} into ${shown(into.name)}`, () => {
       for (const turn of work.turns) if (turn.speaker === speaker) turn.speaker = into;
+      moveWords((word) => word.speaker === speaker, { speaker: into });
       joinOverlaps(into);
     });
   }
@@ -269,8 +273,10 @@
   function assign(turn, speaker) {
     if (speaker === turn.speaker) return;
     change(`Turn given to ${speaker ? shown(speaker.name) : "a new speaker"}`, () => {
+      const before = turn.speaker;
       turn.speaker = speaker || newSpeaker();
       turn.sure = null;
+      moveWords((word) => word.speaker === before && isWithin(word, turn), { speaker: turn.speaker, sure: null });
       joinOverlaps(turn.speaker);
     });
   }
@@ -328,14 +334,16 @@
     }
     return lines.join("");
   }
-  function download() {
-    const url = URL.createObjectURL(new Blob([rttm()], { type: "text/plain" }));
-    const name = works.length === 1 ? cleanName(work.recording.name) || "recording" : "turns";
-    const link = el("a", { href: url, download: `${name.replace(/[\\/:*?"<>|]/gu, "_")}.rttm` });
+  function save(text, name, suffix) {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    const link = el("a", { href: url, download: `${name.replace(/[\\/:*?"<>|]/gu, "_")}.${suffix}` });
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
+  }
+  function download() {
+    save(rttm(), works.length === 1 ? cleanName(work.recording.name) || "recording" : "turns", "rttm");
     for (const one of works) one.saved = true;
     say("RTTM downloaded");
   }
@@ -378,11 +386,15 @@
   const AXIS = 24;
   const WAVE = 56;
   const GROUP = 22;
+  const UNRESOLVED = "more people talk than can be told apart";
 
   function layOut() {
     const wanted = (work.reference ? work.reference.length : 0) + work.speakers.length;
     const height = wanted > 24 ? 16 : wanted > 12 ? 21 : 28;
     lanes = [{ kind: "axis", height: AXIS, label: "" }];
+    if (work.unresolved.length) {
+      lanes.push({ kind: "unresolved", height: 12, turns: work.unresolved, longest: longestOf(work.unresolved) });
+    }
     if (work.peaks) lanes.push({ kind: "wave", height: WAVE, label: "" });
     if (work.reference) {
       lanes.push({ kind: "group", height: GROUP, label: "Reference" });
@@ -418,6 +430,9 @@
       } else if (lane.kind === "errors") {
         row.dataset.lane = "errors";
         row.append(el("b", {}, "Errors"));
+      } else if (lane.kind === "unresolved") {
+        row.dataset.lane = "unresolved";
+        row.title = UNRESOLVED;
       } else row.append(lane.label);
       return row;
     }));
@@ -568,6 +583,13 @@
         if (work.errors && !work.edited) underline(pen, lane, x);
       }
       if (lane.kind === "errors") drawErrors(pen, lane, x);
+      if (lane.kind === "unresolved") {
+        const fill = unresolvedFill();
+        for (const { start, end } of inView(lane.turns, lane.longest, from, to)) {
+          pen.fillStyle = fill;
+          pen.fillRect(x(start), lane.top + 2, Math.max(x(end) - x(start), 1), lane.height - 4);
+        }
+      }
     });
     const now = x(head());
     if (now >= -1 && now <= width + 1) {
@@ -791,6 +813,7 @@
       waiting = false;
       drawTimeline();
       drawOverview();
+      trackWord();
       $("clock").textContent = clock(head());
     });
   }
@@ -1024,6 +1047,7 @@
     box.hidden = !thing;
     if (!thing) return;
     if (lane.kind === "errors") box.textContent = errorText(thing);
+    else if (lane.kind === "unresolved") box.textContent = `${UNRESOLVED}\n${clock(thing.start, 2)} – ${clock(thing.end, 2)}`;
     else {
       const sure = thing.sure == null ? "" : `\nconfidence ${percent(thing.sure, 0)}${isDoubtful(thing) ? ", doubtful" : ""}`;
       box.textContent = `${thing.speaker.name}\n${clock(thing.start, 2)} – ${clock(thing.end, 2)} (${(thing.end - thing.start).toFixed(2)} s)${sure}`;
@@ -1185,9 +1209,9 @@
       const partner = partners.get(speaker);
       const words = [
         `${mine.turns} ${mine.turns === 1 ? "turn" : "turns"}`,
-        `${(mine.time / mine.turns).toFixed(1)} s each`,
+        mine.turns ? `${(mine.time / mine.turns).toFixed(1)} s each` : null,
         mine.known ? `confidence ${percent(mine.sure / mine.known, 0)}` : null,
-        mine.longest < data.min_longest
+        mine.turns && mine.longest < data.min_longest
           ? `? never talks for ${data.min_longest} s, perhaps not a person` : null,
         partner ? `is ${partner.name} of the reference` : null,
       ].filter(Boolean);
@@ -1275,6 +1299,10 @@
       pen.fillRect(0, 12, 16, 3);
     }), "wrong here"));
     if (work.errors) KINDS.forEach((kind, i) => items.push(el("span", {}, errorChip(i), kind)));
+    if (work.unresolved.length) items.push(el("span", {}, chip((pen) => {
+      pen.fillStyle = unresolvedFill();
+      pen.fillRect(0, 0, 16, 16);
+    }), UNRESOLVED));
     items.push(el("span", {}, hasSound ? "A click plays a turn." : "A click chooses a turn; open the audio file to listen."));
     $("legend").replaceChildren(...items);
     $("next-doubt").hidden = !figures.doubtful;
@@ -1358,6 +1386,7 @@
     fillTurn();
     fillFilter();
     fillTable(true);
+    fillWords();
     const known_ = work.turns.filter((turn) => turn.sure != null).length;
     $("turns-note").hidden = !known_ || known_ === work.turns.length;
     $("undo").disabled = !work.done.length;
@@ -1374,7 +1403,483 @@
     loadSound();
     view = { from: 0, to: duration() };
     stage.scrollTop = 0;
+    openWords();
     refresh();
+  }
+
+  // --- words -------------------------------------------------------------------------------
+
+  // Words are never changed: a correction makes new words and a new array, and undo keeps
+  // arrays. Their number stays, so that a word is known by its place.
+  function wordsOf(recording, speakers) {
+    const columns = recording.words;
+    if (!columns) return null;
+    const texts = columns.texts.split("\n");
+    const words = [];
+    columns.phrases.forEach(([start, end, who, count], phrase) => {
+      for (let i = 0; i < count; i++) {
+        const at = words.length;
+        const flags = Number(columns.flags[at]);
+        words.push({
+          text: texts[at], start: columns.times[2 * at] / 1000, end: columns.times[2 * at + 1] / 1000,
+          sure: columns.sure ? columns.sure[at] : null, heard: columns.heard ? columns.heard[at] : null,
+          joined: Boolean(flags & 1), guessed: Boolean(flags & 2), phrase, speaker: speakers[who] || null,
+        });
+      }
+    });
+    return words;
+  }
+  function moveWords(isMoved, values) {
+    if (!work.words || !work.words.some(isMoved)) return;
+    work.words = work.words.map((word, i) => (isMoved(word, i) ? { ...word, ...values } : word));
+  }
+  function giveWords(from, to, speaker) {
+    if (work.words.slice(from, to).every((word) => word.speaker === speaker)) return;
+    const name = speaker ? shown(speaker.name) : speaker === null ? UNKNOWN : "a new speaker";
+    change(`${countOf(to - from, "word")} given to ${name}`, () => {
+      const who = speaker === undefined ? newSpeaker() : speaker;
+      moveWords((word, i) => i >= from && i < to, { speaker: who, sure: null });
+    }, true);
+  }
+  // Whether the middle of a word is inside a turn.
+  const isWithin = ({ start, end }, turn) => start + end >= 2 * turn.start && start + end < 2 * turn.end;
+  const UNKNOWN = "unknown";
+  const countOf = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+  // A paragraph ends with its speaker, before a pause, and where it gets long.
+  const [PAUSE, LONG] = [3, 120]; // seconds, words
+  function paragraphsOf(words) {
+    const parts = [];
+    words.forEach((word, i) => {
+      const last = parts.at(-1);
+      const before = words[i - 1];
+      const length = last ? i - last.from : 0;
+      const goesOn = last && before.speaker === word.speaker && (before.phrase === word.phrase
+        ? length < 2 * LONG : length < LONG && word.start - before.end <= PAUSE);
+      if (goesOn) last.to = i + 1;
+      else parts.push({ from: i, to: i + 1 });
+    });
+    return parts;
+  }
+
+  const prose = $("words");
+  const BLOCK = 128; // words
+  let [blocks, paragraphs, drawnWords, spans, hits, isHit] = [];
+  let picked = null; // places of the words that were chosen
+  let [hitAt, nowAt, follows] = [0, -1, true];
+
+  function paintWord(i) {
+    const word = work.words[i];
+    spans[i].className = [
+      isDoubtful(word) ? "unsure" : "", word.guessed && !work.allGuessed ? "guess" : "", isHit[i] ? "hit" : "",
+      i >= picked.from && i < picked.to ? "picked" : "", i === nowAt ? "now" : "",
+    ].filter(Boolean).join(" ");
+  }
+  function paintWords(from, to) {
+    for (let i = from; i < to; i++) paintWord(i);
+  }
+  function paragraphRow(part) {
+    const text = el("p", { dir: "auto" });
+    for (let i = part.from; i < part.to; i++) {
+      const word = work.words[i];
+      const span = document.createElement("span");
+      span.textContent = word.text;
+      span.place = i;
+      const remarks = [isDoubtful(word) ? `speaker confidence ${percent(word.sure, 0)}` : null,
+        word.guessed ? "estimated time" : null].filter(Boolean);
+      if (remarks.length) span.title = remarks.join(", ");
+      spans[i] = span;
+      paintWord(i);
+      text.append(i > part.from && !word.joined ? " " : "", span);
+    }
+    const { speaker, start } = work.words[part.from];
+    part.name = el("button", { type: "button", tabindex: -1, title: "Choose the paragraph", onclick: () => pick(part.from, part.to) });
+    return el("div", { className: "paragraph" },
+      el("span", { className: `stripe ${speaker ? classOf(speaker.style) : "unknown"}`, "aria-hidden": "true" }),
+      el("div", { className: "said" }, part.name, el("span", { className: "time" }, clock(Math.floor(start), 0))), text);
+  }
+  // Blocks of paragraphs out of sight are not laid out; those that did not change stay.
+  function fillWords() {
+    const { words } = work;
+    $("words-card").hidden = !words;
+    if (!words) return;
+    const groups = Array.from({ length: Math.ceil(words.length / BLOCK) }, () => []);
+    paragraphs = paragraphsOf(words);
+    for (const part of paragraphs) groups[Math.floor(part.from / BLOCK)].push(part);
+    const perLine = Math.max(prose.clientWidth - (prose.clientWidth > 560 ? 200 : 30), 200) / 8;
+    groups.forEach((parts, i) => {
+      const block = (blocks[i] ||= { row: prose.appendChild(el("div", { className: "block" })), parts: [] });
+      const isSame = (part, place) => part.to === block.parts[place]?.to &&
+        words.slice(part.from, part.to).every((word, at) => word === drawnWords[part.from + at]);
+      if (parts.length === block.parts.length && parts.every(isSame)) {
+        parts.forEach((part, place) => Object.assign(part, block.parts[place]));
+      } else {
+        block.row.replaceChildren(...parts.map(paragraphRow));
+        const lines = parts.map(({ from, to }) => Math.ceil(textOf(words.slice(from, to)).length / perLine));
+        block.row.style.containIntrinsicHeight = `auto ${lines.reduce((sum, count) => sum + 14 + 26 * count, 0)}px`;
+      }
+      block.parts = parts;
+    });
+    drawnWords = words;
+    for (const { name, from } of paragraphs) name.textContent = nameOf(words[from].speaker);
+    const legend = [
+      words.some(isDoubtful) ? ["unsure", `speaker confidence below ${percent(data.doubtful, 0)}`] : null,
+      words.some((word) => word.guessed) ? work.allGuessed
+        ? ["", "The times of all words are estimated."] : ["guess", "grey: estimated time"] : null,
+    ].filter(Boolean);
+    $("words-legend").replaceChildren(
+      ...legend.map(([kind, text]) => el("span", { className: kind }, text)),
+      el("span", {}, hasSound ? "A click plays from a word." : "A click chooses a word."));
+    fillPicked();
+  }
+  const nameOf = (speaker) => (speaker ? shown(speaker.name) : UNKNOWN);
+
+  function pick(from, to, anchor = from) {
+    const before = picked;
+    picked = { from, to, anchor };
+    paintWords(before.from, before.to);
+    paintWords(from, to);
+    fillPicked();
+    if (from < to) say(`${pickedText()}, ${nameOf(work.words[from].speaker)}, at ${clock(work.words[from].start)}`);
+  }
+  function pickedText() {
+    const text = textOf(work.words.slice(picked.from, picked.to));
+    const count = picked.to - picked.from;
+    return `${count > 1 ? `${countOf(count, "word")}: ` : ""}${text.length > 60 ? `${[...text].slice(0, 60).join("")}…` : text}`;
+  }
+  function fillPicked() {
+    const chosenWords = work.words.slice(picked.from, picked.to);
+    $("word").hidden = !chosenWords.length;
+    if (!chosenWords.length) return;
+    const [{ speaker, sure }] = chosenWords;
+    $("word-name").textContent = pickedText();
+    $("word-speaker").replaceChildren(
+      ...work.speakers.map((one, place) => el("option", { value: place, selected: one === speaker }, shown(one.name))),
+      el("option", { value: "unknown", selected: !speaker }, UNKNOWN), el("option", { value: "new" }, "a new speaker"));
+    $("word-sure").textContent = chosenWords.length > 1 || sure == null ? "" : `confidence ${percent(sure, 0)}`;
+  }
+  function playWord(i) {
+    const word = work.words[i];
+    show(word.start, word.end);
+    seek(word.start);
+    trackWord();
+    follow(true);
+    if (hasSound) play(word.start, null);
+  }
+
+  // Index of the last value that is not above a limit, in rising values; -1 if there is none.
+  function lastUpTo(values, limit) {
+    let [low, high] = [0, values.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (values[middle] <= limit) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+  // Mark the word at the playhead: of several speakers' words the one that began last.
+  function trackWord() {
+    if (!work.words) return;
+    const now = head() + 0.001; // browsers round times
+    const at = work.order[lastUpTo(work.starts, now)];
+    const next = at != null && now < work.words[at].end + 0.5 ? at : -1;
+    if (next === nowAt) return;
+    const before = nowAt;
+    nowAt = next;
+    if (before >= 0) paintWord(before);
+    if (next < 0) return;
+    paintWord(next);
+    if (follows) toWord(next);
+  }
+  function toWord(i, times = 3) {
+    const [box, word] = [prose.getBoundingClientRect(), spans[i].getBoundingClientRect()];
+    if (word.top >= box.top + 4 && word.bottom <= box.bottom - 4) return;
+    prose.scrollTop += word.top - box.top - box.height / 3;
+    // Paragraphs that come into sight get their true height with the next frame.
+    if (times) requestAnimationFrame(() => spans[i] && toWord(i, times - 1));
+  }
+  function follow(value) {
+    follows = value;
+    $("follow").setAttribute("aria-pressed", String(value));
+    if (value && nowAt >= 0) toWord(nowAt);
+  }
+
+  function findWords() {
+    const wanted = $("find").value.normalize().toLowerCase().trim().replace(/\s+/gu, " ");
+    const before = hits;
+    hits = [];
+    isHit = [];
+    for (let at = wanted ? work.text.indexOf(wanted) : -1; at >= 0;) {
+      const from = lastUpTo(work.offsets, at);
+      const to = lastUpTo(work.offsets, at + wanted.length - 1) + 1;
+      hits.push([from, to]);
+      for (let i = from; i < to; i++) isHit[i] = true;
+      at = to < work.offsets.length ? work.text.indexOf(wanted, work.offsets[to]) : -1;
+    }
+    for (const [from, to] of [...before, ...hits]) paintWords(from, to);
+    $("find-back").disabled = $("find-on").disabled = !hits.length;
+    $("find-count").textContent = wanted ? "no match" : "";
+    toHit(Math.max(hits.findIndex(([from]) => from >= picked.from), 0));
+  }
+  function toHit(place) {
+    if (!hits.length) return;
+    hitAt = (place + hits.length) % hits.length;
+    follow(false);
+    pick(...hits[hitAt]);
+    toWord(picked.from);
+    $("find-count").textContent = `${hitAt + 1} of ${hits.length}`;
+  }
+  function openWords() {
+    [blocks, paragraphs, drawnWords, spans, hits, isHit] = [[], [], [], [], [], []];
+    picked = { from: 0, to: 0, anchor: 0 };
+    nowAt = -1;
+    prose.replaceChildren();
+    $("find").value = $("find-count").textContent = "";
+    if (!work.words || work.order) return;
+    work.allGuessed = work.words.every((word) => word.guessed);
+    work.order = [...work.words.keys()].sort((a, b) => work.words[a].start - work.words[b].start);
+    work.starts = work.order.map((i) => work.words[i].start);
+    work.offsets = [];
+    work.text = "";
+    for (const word of work.words) {
+      if (work.text && !word.joined) work.text += " ";
+      work.offsets.push(work.text.length);
+      work.text += word.text.normalize().toLowerCase();
+    }
+  }
+
+  const paragraphAt = (i) => paragraphs[lastUpTo(paragraphs.map((part) => part.from), i)];
+  function moveTo(i, extend) {
+    if (!work.words[i]) return;
+    const anchor = extend && picked.to ? picked.anchor : i;
+    pick(Math.min(anchor, i), Math.max(anchor, i) + 1, anchor);
+    toWord(i);
+  }
+  function stepWord(step, extend) {
+    const atStart = picked.from < picked.anchor || picked.from + 1 === picked.to;
+    moveTo(picked.to ? (atStart ? picked.from : picked.to - 1) + step : Math.max(nowAt, 0), extend);
+  }
+  function stepParagraph(step) {
+    const place = paragraphs.indexOf(paragraphAt(picked.from)) + (picked.to ? step : 0);
+    if (paragraphs[place]) moveTo(paragraphs[place].from);
+  }
+  function nextUnsure() {
+    const after = work.words.findIndex((word, i) => i >= picked.to && isDoubtful(word));
+    const next = after < 0 ? work.words.findIndex(isDoubtful) : after;
+    if (next < 0) say("No word is doubtful");
+    else moveTo(next);
+  }
+  const givePicked = (speaker) => picked.to && giveWords(picked.from, picked.to, speaker);
+  function pickParagraph() {
+    const part = paragraphAt(picked.from);
+    pick(part.from, part.to);
+  }
+  const WORD_KEYS = {
+    ArrowLeft: (event) => stepWord(-1, event.shiftKey),
+    ArrowRight: (event) => stepWord(1, event.shiftKey),
+    ArrowUp: () => stepParagraph(-1),
+    ArrowDown: () => stepParagraph(1),
+    Enter: () => picked.to && playWord(picked.from),
+    " ": toggle,
+    p: pickParagraph,
+    d: nextUnsure,
+    "0": () => givePicked(null),
+    Escape: () => (sound.pause(), pick(0, 0)),
+  };
+  const MIRRORED = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
+  prose.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    let key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (MIRRORED[key] && picked.to && getComputedStyle(spans[picked.from]).direction === "rtl") key = MIRRORED[key];
+    const speaker = work.speakers[Number(key) - 1];
+    if (/^(Page|Home|End)/u.test(key)) stopFollowing();
+    if (!speaker && !Object.hasOwn(WORD_KEYS, key)) return;
+    event.preventDefault();
+    if (speaker) givePicked(speaker);
+    else WORD_KEYS[key](event);
+  });
+  prose.addEventListener("click", (event) => {
+    if (event.target.closest("button")) return prose.focus({ preventScroll: true });
+    const selection = getSelection();
+    if (!selection.isCollapsed && prose.contains(selection.anchorNode) && prose.contains(selection.focusNode)) {
+      const { startContainer, endContainer } = selection.getRangeAt(0);
+      const from = startContainer.parentElement.place ?? startContainer.nextSibling?.place;
+      const to = endContainer.parentElement.place ?? endContainer.previousSibling?.place ?? paragraphAt(from)?.to - 1;
+      if (from <= to) pick(from, to + 1);
+      return;
+    }
+    const { place } = event.target;
+    if (place == null) return;
+    if (event.shiftKey) return moveTo(place, true);
+    pick(place, place + 1);
+    playWord(place);
+  });
+  const stopFollowing = () => sound.paused || follow(false);
+  for (const kind of ["wheel", "touchmove"]) prose.addEventListener(kind, stopFollowing, { passive: true });
+  prose.addEventListener("pointerdown", (event) => event.target === prose && stopFollowing()); // its scroll bar
+  $("find").addEventListener("input", findWords);
+  $("find").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") toHit(hitAt + (event.shiftKey ? -1 : 1));
+  });
+  $("word").addEventListener("submit", (event) => event.preventDefault());
+  $("word-speaker").addEventListener("change", ({ target: { value } }) =>
+    givePicked(value === "new" ? undefined : value === "unknown" ? null : work.speakers[Number(value)]));
+
+  // --- transcripts as files ------------------------------------------------------------------
+
+  const textOf = (words) => words.map((word, i) => (i && !word.joined ? ` ${word.text}` : word.text)).join("");
+  // Phrases as they came, divided where the speaker changes.
+  function phrasesOf(one) {
+    const phrases = [];
+    one.words.forEach((word, i) => {
+      const before = one.words[i - 1];
+      const isFirst = !before || before.phrase !== word.phrase;
+      const last = phrases.at(-1);
+      if (!isFirst && before.speaker === word.speaker) return last.words.push(word);
+      if (!isFirst) last.end = before.end;
+      const [start, end] = one.recording.words.phrases[word.phrase];
+      phrases.push({
+        recording: one.recording.name, speaker: word.speaker && word.speaker.name,
+        start: isFirst ? start / 1000 : word.start, end: end / 1000, words: [word],
+      });
+    });
+    return phrases;
+  }
+  const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
+  const seglst = (phrases) => json(phrases.map((phrase) => ({
+    session_id: phrase.recording, start_time: phrase.start, end_time: phrase.end,
+    speaker: phrase.speaker || UNKNOWN, words: textOf(phrase.words),
+  })));
+  function whisper(phrases) {
+    return json({ segments: phrases.map(({ start, end, speaker, words }) => {
+      const who = speaker ? { speaker } : {};
+      return { start, end, text: textOf(words), words: words.map((word) => ({
+        word: word.text, ...(word.guessed ? {} : { start: word.start, end: word.end }),
+        ...(word.heard == null ? {} : { score: word.heard }), ...who,
+      })), ...who };
+    }) });
+  }
+  // Spreadsheets take text that begins like this for a formula, unless it is a number.
+  const FORMULA = /^'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+  const NUMBER = /^([+-]?(\d[\d,]*(\.\d*)?|\.\d+)(e[+-]?\d+)?( ?%)?|[+-])$/iu;
+  function table(phrases) {
+    const cell = (text) => {
+      const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+      return /[",]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    const seconds = (time) => (Number.isInteger(time) ? time.toFixed(1) : String(time));
+    const rows = phrases.map(({ recording, start, end, speaker, words }) =>
+      [cell(recording), seconds(start), seconds(end), cell(speaker || UNKNOWN), cell(textOf(words))].join(","));
+    return `${["recording,start,end,speaker,text", ...rows].join("\n")}\n`;
+  }
+  const stamp = (time, mark) => [3600000, 60000, 1000].map((unit, i) =>
+    String(Math.floor(time / unit) % (i ? 60 : Infinity)).padStart(2, "0")).join(":") + mark + String(time % 1000).padStart(3, "0");
+  const haveSpeakers = (phrases) => phrases.some((phrase) => phrase.speaker);
+  function readable(phrases, line) {
+    const named = haveSpeakers(phrases);
+    const groups = [];
+    phrases.forEach((phrase, i) => {
+      const before = phrases[i - 1];
+      const goesOn = before && before.speaker === phrase.speaker && phrase.start - before.end <= PAUSE;
+      if (goesOn) groups.at(-1).text += ` ${textOf(phrase.words)}`;
+      else groups.push({ ...phrase, text: textOf(phrase.words) });
+    });
+    return groups.map(({ start, speaker, text }) =>
+      `${line(stamp(1000 * Math.floor(start), ".").slice(0, -4), named ? speaker || UNKNOWN : "", text)}\n`).join("\n");
+  }
+  const plainLine = (time, speaker, text) => `[${time}] ${speaker}${speaker ? ": " : ""}${text}`;
+  function markdownLine(time, speaker, text) {
+    const safe = (part) => part.replace(/[\\`*_[\]<>&~|$@]|:(?=\/\/)/gu, "\\$&").replace(/(www)\./giu, "$1\\.");
+    return `${speaker ? `**${safe(speaker)}** ` : ""}(${time}): ${safe(text)}`;
+  }
+  // Cues of at most two lines of 42 letters, six seconds long; they end after sentences,
+  // before pauses, or after commas.
+  function filled(label, words) {
+    const lines = [label];
+    words.forEach((word, i) => {
+      const line = lines.at(-1);
+      const longer = line + (!line || (i && word.joined) ? word.text : ` ${word.text}`);
+      if (line && [...longer].length > 42) lines.push(word.text);
+      else lines[lines.length - 1] = longer;
+    });
+    return lines;
+  }
+  // Words that no space separates are joined, except in scripts without spaces.
+  const UNSPACED = /^[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]/u;
+  function whole(words) {
+    const joined = [];
+    for (const word of words) {
+      const last = joined.at(-1);
+      if (!last || !word.joined || UNSPACED.test(word.text)) joined.push(word);
+      else joined.splice(-1, 1, { ...last, text: last.text + word.text, end: Math.max(last.end, word.end) });
+    }
+    return joined;
+  }
+  function breakOf(words) {
+    let [best, most] = [words.length, 0];
+    for (let i = Math.floor(words.length / 3) + 1; i <= words.length; i++) {
+      const { text, end } = words[i - 1];
+      const rank = /[.?!…。！？]$/u.test(text) ? 3 : words[i]?.start - end >= 0.3 ? 2 : /[,;:、，]$/u.test(text) ? 1 : 0;
+      if (rank >= most) [best, most] = [i, rank];
+    }
+    return best;
+  }
+  function divided(label, words) {
+    const parts = [[]];
+    const fits = (part) => part.at(-1).end - part[0].start <= 6 && filled(label, part).length <= 2;
+    for (const word of words) {
+      while (parts.at(-1).length && !fits([...parts.at(-1), word])) parts.push(parts.at(-1).splice(breakOf(parts.at(-1))));
+      if (word.start - parts.at(-1).at(-1)?.end > 1) parts.push([]);
+      parts.at(-1).push(word);
+    }
+    return parts;
+  }
+  // Cues of a speaker do not overlap, and last a second where there is room.
+  function subtitles(phrases, labelOf, mark, textOfCue) {
+    const cues = phrases.flatMap(({ speaker, words }) => divided(labelOf(speaker), whole(words)).map((part) => {
+      const start = Math.round(1000 * part[0].start);
+      const end = Math.max(start + 1, ...part.map((word) => Math.round(1000 * word.end)));
+      return { speaker, start, end, text: filled(labelOf(speaker), part).join("\n") };
+    })).sort((a, b) => a.start - b.start);
+    const latest = new Map();
+    for (const cue of cues) {
+      const before = latest.get(cue.speaker) || { start: -1 };
+      cue.start = Math.max(cue.start, before.start + 1);
+      cue.end = Math.max(cue.end, cue.start + 1);
+      before.end = Math.min(before.end, cue.start);
+      latest.set(cue.speaker, cue);
+    }
+    return cues.sort((a, b) => a.start - b.start).map((cue, i) => {
+      const end = Math.max(cue.end, Math.min(cue.start + 1000, cues[i + 1]?.start ?? Infinity));
+      return `${mark === "," ? `${i + 1}\n` : ""}${stamp(cue.start, mark)} --> ${stamp(end, mark)}\n${textOfCue(cue)}\n`;
+    }).join("\n");
+  }
+  function srt(phrases) {
+    const labelOf = (speaker) => (haveSpeakers(phrases) ? `[${speaker || UNKNOWN}]:` : "");
+    return subtitles(phrases, labelOf, ",", (cue) => cue.text.replaceAll("-->", "->"));
+  }
+  function vtt(phrases) {
+    const safe = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+    const textOfCue = ({ speaker, text }) => (speaker ? `<v ${safe(speaker)}>` : "") + safe(text);
+    return `WEBVTT\n\n${subtitles(phrases, () => "", ".", textOfCue)}`;
+  }
+  // Title, suffix and writer of each format, and whether a file can hold several recordings.
+  const WRITERS = {
+    txt: ["readable text", "txt", (phrases) => readable(phrases, plainLine)],
+    markdown: ["Markdown", "md", (phrases) => readable(phrases, markdownLine)],
+    srt: ["subtitles (SRT)", "srt", srt],
+    vtt: ["subtitles (WebVTT)", "vtt", vtt],
+    seglst: ["SegLST (JSON)", "json", seglst, true],
+    whisper: ["whisperX (JSON)", "json", whisper],
+    csv: ["table (CSV)", "csv", table, true],
+  };
+  function downloadWords() {
+    const [title, suffix, write, ofAll] = WRITERS[$("words-format").value];
+    const saved = ofAll ? works.filter((one) => one.words) : [work];
+    const name = saved.length === 1 ? cleanName(work.recording.name) || "recording" : "transcripts";
+    save(write(saved.flatMap(phrasesOf)), name, suffix);
+    for (const one of saved) one.savedWords = true;
+    say(`${title} downloaded`);
   }
 
   // --- theme, buttons, begin -----------------------------------------------------------------
@@ -1402,6 +1907,12 @@
   click("undo", undo);
   click("redo", redo);
   click("download", download);
+  click("words-download", downloadWords);
+  click("follow", () => follow(!follows));
+  click("find-back", () => toHit(hitAt - 1));
+  click("find-on", () => toHit(hitAt + 1));
+  click("word-play", () => playWord(picked.from));
+  click("word-paragraph", pickParagraph);
   click("help", toggleKeys);
   click("theme", () => {
     theme = (theme + 1) % 3;
@@ -1427,6 +1938,8 @@
       retime(chosen, read("turn-start", chosen.start), read("turn-end", chosen.end));
     });
   }
+  $("words-format").replaceChildren(
+    ...Object.entries(WRITERS).map(([name, [title]]) => el("option", { value: name }, title)));
   $("filter").addEventListener("change", () => {
     page = 0;
     fillTable(false);
@@ -1443,7 +1956,7 @@
   $("recording").replaceChildren(...works.map((one, place) => el("option", { value: place }, one.recording.name)));
   $("recording").addEventListener("change", (event) => open(Number(event.target.value)));
   window.addEventListener("beforeunload", (event) => {
-    if (works.some((one) => !one.saved)) event.preventDefault();
+    if (works.some((one) => !one.saved || !one.savedWords)) event.preventDefault();
   });
   const sizes = new ResizeObserver(() => {
     drawMap();

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
-from sms_diar.io.turns.files import check_annotation, read_annotation
+from sms_diar.io.turns.files import check_annotation, read_annotation, turns_text
+from sms_diar.types import Segment, Turn
 
 
 def ctm(path, names, seconds, *, confidence=False):
@@ -25,6 +26,10 @@ def ctm(path, names, seconds, *, confidence=False):
         ["hello", "world"],
         ["what", "we", "want", "is", "what", "they", "want", "to", "know"],
         ["你好", "世界", "<unk>", "[laughter]"],
+        ["one", "two", "three", "one"] * 50,
+        ["1", "2", "3"] * 50,
+        ["hello"] * 3,
+        ["ann", "bob"] * 20,
     ],
 )
 def test_a_ctm_of_words_is_refused_as_turns(tmp_path, words, confidence):
@@ -41,11 +46,9 @@ def test_a_ctm_of_words_is_refused_as_turns(tmp_path, words, confidence):
     ("speakers", "seconds"),
     [
         (["ann", "bob"], 2.5),
-        (["ann", "bob"] * 20, 0.4),
-        (["ann"], 0.3),
+        (["ann"], 1.0),
         (["spk1", "spk2", "spk3"], 0.3),
         (["speaker_a", "speaker_b"], 0.5),
-        (["hello"] * 3, 0.3),
     ],
 )
 def test_a_ctm_of_speakers_is_read_as_turns(tmp_path, speakers, seconds):
@@ -63,10 +66,9 @@ def test_short_turns_of_different_speakers_are_read_if_the_format_is_named(tmp_p
 
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(InvalidParameterError, match="format must be one of 'rttm'"):
-        read_annotation(tmp_path / "x.ctm", format="stm")
+        read_annotation(tmp_path / "x.ctm", format="txt")
 
 
-STM = ";; a comment\ncall 1 ann 0.00 1.50 <o,f0> hello world\n"
 WHISPER = {
     "text": " hello",
     "language": "en",
@@ -77,9 +79,6 @@ WHISPER = {
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("x.stm", STM),
-        ("x.rttm", STM),
-        ("x.ctm", STM),
         ("x.ctm", "call 1 0.0 0.3 hello 0.9 lex ann\n"),
         ("x.json", json.dumps(WHISPER)),
         ("x.json", json.dumps(WHISPER["segments"])),
@@ -97,6 +96,73 @@ def test_a_transcript_is_called_one(tmp_path, name, content):
     path.write_text(content)
     with pytest.raises(DataFormatError, match=r"\btranscript\b"):
         read_annotation(path)
+
+
+def test_words_without_speakers_are_sent_to_the_command_that_finds_them(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(WHISPER))
+    (problem,) = check_annotation(path)
+    assert (problem.severity, problem.kind) == ("error", "transcript")
+    assert "sms-diar transcript" in problem.text
+    with pytest.raises(DataFormatError, match="without speakers"):
+        read_annotation(path, format="whisper")
+
+
+def test_phrases_without_a_speaker_are_skipped_with_a_warning(tmp_path):
+    path = tmp_path / "x.json"
+    turn = {"start": 2.0, "end": 3.5, "text": " hello", "speaker": "ann"}
+    path.write_text(json.dumps({"segments": [*WHISPER["segments"], turn]}))
+    annotation = read_annotation(path)
+    assert [(t.segment.start, t.speaker) for t in annotation] == [(2.0, "ann")]
+    (problem,) = annotation.problems
+    assert (problem.severity, problem.kind) == ("warning", "no speaker")
+
+
+def test_faults_of_transcripts_are_named_with_their_line(tmp_path):
+    path = tmp_path / "x.jsonl"
+    row = {"recording_id": "a", "start": 0.0, "duration": 1.0, "speaker": "ann"}
+    path.write_text(f"{json.dumps(row)}\n{json.dumps({**row, 'start': -1})}\n")
+    with pytest.raises(DataFormatError) as caught:
+        read_annotation(path)
+    assert caught.value.line == 2
+
+
+def test_a_speaker_whose_name_means_none_is_not_written():
+    turns = [Turn(Segment("call", 0.0, 1.0), "unknown")]
+    with pytest.raises(InvalidParameterError, match="speaker must not be 'unknown'"):
+        turns_text(turns, "lhotse")
+    assert "unknown" in turns_text(turns, "rttm")
+
+
+def test_json_of_turns_is_read_as_before_even_with_texts(tmp_path):
+    # Its turns name their recordings, and may end before they start.
+    path = tmp_path / "x.json"
+    turn = {"recording": "r", "start": 1, "end": 2, "speaker": "ann", "text": "hi"}
+    path.write_text(json.dumps([turn, {**turn, "end": 0.5}]))
+    annotation = read_annotation(path)
+    assert annotation.recordings == ("r",)
+    assert len(annotation.start) == 2
+
+
+@pytest.mark.parametrize("number", ["1e" + "9" * 20, "9" * 5000])
+def test_a_number_of_too_many_digits_is_refused(tmp_path, number):
+    path = tmp_path / "x.json"
+    path.write_text(f'[{{"start": 0, "end": {number}, "speaker": "ann"}}]')
+    with pytest.raises(DataFormatError, match="too many digits"):
+        read_annotation(path)
+
+
+def test_words_divide_the_turns_of_whisperx_if_it_is_named(tmp_path):
+    path = tmp_path / "x.json"
+    words = [
+        {"word": "no", "start": 0.0, "end": 1.0, "speaker": "ann"},
+        {"word": "yes", "start": 1.0, "end": 1.5, "speaker": "bob"},
+    ]
+    segment = {"start": 0.0, "end": 1.5, "text": "no yes", "speaker": "ann"}
+    path.write_text(json.dumps({"segments": [{**segment, "words": words}]}))
+    assert [t.speaker for t in read_annotation(path)] == ["ann"]
+    named = read_annotation(path, format="whisper")
+    assert [t.speaker for t in named] == ["ann", "bob"]
 
 
 def test_transcripts_with_speakers_are_turns(tmp_path):

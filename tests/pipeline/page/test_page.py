@@ -12,10 +12,12 @@ import soundfile
 
 import sms_diar
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io.transcripts.files import write_transcript
 from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.pipeline.audio.inputs import GivenRecording
 from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.page.api import listen_to, report_page
+from sms_diar.timeline.transcript import Phrase, Transcript, words_of_text
 from sms_diar.types import Segment, Turn
 
 RATE = 8000
@@ -187,3 +189,24 @@ def test_sound_beside_a_page_does_not_replace_a_recording(tmp_path, run_cli):
     assert result.returncode == 1
     assert f"{audio}: is read as an input" in result.stderr
     assert audio.read_bytes() == before
+
+
+def said(text, start, recording):
+    words = words_of_text(text, start, start + 1.0)
+    return Phrase(recording, start, start + 1.0, "a", words)
+
+
+def test_a_transcript_is_matched_by_name_and_sorted_by_time(tmp_path):
+    phrases = (said("last", 9.0, "other"), said("not first", 2.0, "other"))
+    write_transcript(tmp_path / "words.json", phrases)
+    [one] = read(report_page(TURNS, transcript=tmp_path / "words.json").html())
+    assert one["words"]["texts"] == "not\nfirst\nlast"  # one recording has any name
+    assert one["duration"] == 10
+    turns = [*TURNS, turn(0.0, 1.0, "a", "other")]
+    call, other = read(report_page(turns, transcript=Transcript(phrases)).html())
+    assert call["words"] is None
+    assert other["words"]["flags"] == "222"
+    with pytest.raises(
+        InvalidParameterError, match=r"transcript must have a recording"
+    ):
+        report_page(turns, transcript=Transcript((said("x", 0.0, "third"),)))

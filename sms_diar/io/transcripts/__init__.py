@@ -1,0 +1,1 @@
+"""File formats of transcripts; `files` reads and writes them, `registry` lists them."""
