@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.compare.reliability import right_rows
 from sms_diar.clustering.speakers.fragments import (
     SpeakerFragmentMeanShift,
+    brevity,
     nearness,
     number_evidence,
 )
@@ -295,7 +296,7 @@ def number_evidence_of(
 ) -> tuple[FloatArray, BoolArray, FloatArray, AnyArray]:
     """Measure how clear the number of speakers is in each session with fragments.
 
-    Returns the evidence of shape (n, 3), whether the number is right, weights by which
+    Returns the evidence of shape (n, 4), whether the number is right, weights by which
     groups of sessions count by the root of their size, and the extractors.
     """
     rows, right, groups, extractors = [], [], [], []
@@ -309,7 +310,9 @@ def number_evidence_of(
             low=1,
             high=len(session.X),
         )
-        rows.append(number_evidence(merged))
+        segments = session.segments
+        times = None if segments is None else RowTimes.of_segments(segments)
+        rows.append(number_evidence(merged, brevity(times)))
         n_speakers = len(np.unique(session.speakers))
         right.append(int(merged.labels.max()) + 1 == n_speakers)
         groups.append(session.group)

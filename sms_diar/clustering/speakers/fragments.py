@@ -47,10 +47,14 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.56, 0.31, -0.57, 1.11)
+CERTAINTY = (-3.46, 0.48, -0.54, 1.07, 1.35)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
-of the least probable merge that was made, of the most probable one that was not, and of
-the log size of the smallest cluster; estimated by `scripts/fit-merging`."""
+of the least probable merge that was made, of the most probable one that was not, of the
+log size of the smallest cluster, and of the brevity of a recording; estimated by
+`scripts/fit-merging`."""
+
+BRIEF = 90.0
+"""Seconds of speech in a recording below which speakers are likely to be missed."""
 
 TRUST = (1.25, 0.95, 0.29)
 """Log odds that a label is right: constant, weight of `nearness`, and weight of the log
@@ -175,7 +179,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
             merged = merge_fragments(
                 places, kept, fragments, low, high, lambda x: self._tell(0.7 + 0.3 * x)
             )
-            posterior = count_posterior(merged)
+            posterior = count_posterior(merged, brevity(times))
             trust = _confidence(nearness(places, merged.labels), posterior)
             labels, confidence = merged.labels[chosen.of], trust[chosen.of]
         terms = self.backend_.features(self.backend_.prepare(X))
@@ -253,17 +257,28 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         return np.array(nearest, dtype=np.int64)
 
 
-def number_evidence(merged: Merged) -> tuple[float, float, float]:
+def brevity(times: RowTimes | None) -> float:
+    """Return the log of the seconds of speech as a share of `BRIEF`, at most 0.
+
+    The result is 0 without times, because segments need not be a whole recording.
+    """
+    if times is None:
+        return 0.0
+    return float(np.log(min(max(times.covered() / BRIEF, 1e-3), 1.0)))
+
+
+def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, and the log size of the smallest cluster.
+    probable one that was not, the log size of the smallest cluster, and the `brevity`.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
-    return float(made), float(not_made), float(np.log(np.bincount(merged.labels).min()))
+    smallest = np.log(np.bincount(merged.labels).min())
+    return float(made), float(not_made), float(smallest), brevity
 
 
-def count_posterior(merged: Merged) -> dict[int, float]:
+def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:
     """Return the probability of each number of speakers.
 
     `CERTAINTY` gives the probability of the number found. The rest is shared by its
@@ -275,7 +290,7 @@ def count_posterior(merged: Merged) -> dict[int, float]:
     if fewer + more <= 0.0:
         return {n_found: 1.0}
     constant, *slopes = CERTAINTY
-    certainty = float(expit(constant + np.dot(slopes, number_evidence(merged))))
+    certainty = float(expit(constant + np.dot(slopes, number_evidence(merged, brevity))))
     share = (1.0 - certainty) / (fewer + more)
     posterior = {
         n_found - 1: share * fewer,

@@ -61,6 +61,13 @@ class RowTimes:
         """Return the times of some rows."""
         return RowTimes(self.start[rows], self.end[rows])
 
+    def covered(self) -> float:
+        """Return the seconds that rows cover; overlap counts once."""
+        order = np.argsort(self.start, kind="stable")
+        start, end = self.start[order], self.end[order]
+        reached = np.concatenate(([-np.inf], np.maximum.accumulate(end)[:-1]))
+        return float(np.maximum(end - np.maximum(start, reached), 0.0).sum())
+
     def successors(self) -> tuple[IntArray, IntArray]:
         """Return pairs of rows of which one begins where the other ends."""
         order = np.argsort(self.start, kind="stable")

@@ -20,8 +20,7 @@ from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.types import BoolArray, FloatArray, IntArray, Segment, Turn
 
-_MISSED_ALIKE = 0.5  # minimum cosine to merge two missed speakers
-_INSIDE = 0.7  # minimum share of a window that a missed speaker must fill
+_MOST = 0.5  # share of a window, or of the speech of two traces, that is most of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +111,14 @@ def _missed(
             alone = person.alone[
                 max(span.start - person.first, 0) : max(span.stop - person.first, 0)
             ]
-            if np.count_nonzero(alone) > _INSIDE * (span.stop - span.start):
+            if np.count_nonzero(alone) > _MOST * (span.stop - span.start):
                 inside.append(number)
         if not inside:
             continue
         [voice] = scale_rows(voices.vectors[inside].mean(axis=0)[None])
         if (voices.centres @ voice).max() > ALIKE:
             continue  # The segmenter took one person for two.
-        alike = [n for n, other in enumerate(missed) if voice @ other > _MISSED_ALIKE]
+        alike = [n for n, other in enumerate(missed) if voice @ other > ALIKE]
         if alike:
             [missed[alike[-1]]] = scale_rows((missed[alike[-1]] + voice)[None])
         elif len(missed) < spare:
@@ -158,7 +157,7 @@ ALIKE = 0.65
 """Cosine of the mean vectors of two clusters from which they may be one voice. Of
 different people in simulated meetings it went up to 0.59."""
 
-FEW = 20
+FEW = 10
 """Windows above which a cluster is kept. Clustering is more reliable then: the
 segmenter sometimes takes two people for one for a third of their time."""
 
@@ -231,14 +230,13 @@ def common_time(
 # windows are joined if they speak at the same time, and count if enough windows agree.
 
 MIN_SOLO = 0.3
-"""Minimum solo speech of an unassigned speaker in seconds, as a mean over windows."""
+"""Minimum solo speech of an unassigned speaker in seconds, in a window of the segmenter
+and as a mean over windows."""
 
 MIN_SOLO_SHARE = 0.02
 """The same as a share of all speech, since errors add up in long recordings."""
 
 _SEEN = 0.3  # share of the windows that must see a person in a frame
-_LEAST = 0.25  # minimum seconds alone of a local speaker that is a trace
-_SAME = 0.5  # share of the longer trace that two must have in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +293,7 @@ def unassigned_speakers(
 
 
 def _traces(local: LocalActivity, voices: IntArray) -> list[_Trace]:
-    least = _LEAST / local.frames.step
+    least = MIN_SOLO / local.frames.step
     return [
         _Trace(place.start, speaking[:, speaker] > 0.5)
         for row, (place, speaking, alone) in zip(voices, local.windows(), strict=True)
@@ -334,7 +332,7 @@ def _same(before: _Trace, after: _Trace) -> bool:
     earlier = earlier[: len(later)]
     common = int(np.count_nonzero(earlier & later))
     longer = max(int(np.count_nonzero(earlier)), int(np.count_nonzero(later)))
-    return common > _SAME * longer
+    return common > _MOST * longer
 
 
 # Voices for people whom neither clustering nor the segmenter found: if the caller knows

@@ -11,16 +11,19 @@ from sklearn.base import clone
 
 from sms_diar.clustering.speakers import fragments
 from sms_diar.clustering.speakers.fragments import (
+    BRIEF,
     CERTAINTY,
     TRUST,
     SpeakerFragmentMeanShift,
     _confidence,
     _within_bounds,
+    brevity,
     count_posterior,
     nearness,
     number_evidence,
 )
 from sms_diar.clustering.speakers.merging import Merged
+from sms_diar.clustering.speakers.rows import RowTimes
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
 from sms_diar.scoring import session_backend
@@ -364,7 +367,7 @@ def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
     merged = Merged(labels, 0.8, 0.1)
     # Log odds of the merges with .8 and .1, and the smaller of two sizes.
     assert number_evidence(merged) == pytest.approx(
-        (np.log(4.0), -np.log(9.0), np.log(2.0))
+        (np.log(4.0), -np.log(9.0), np.log(2.0), 0.0)
     )
     constant, *slopes = CERTAINTY
     expected = expit(constant + np.dot(slopes, number_evidence(merged)))
@@ -374,6 +377,18 @@ def test_the_number_is_certain_if_merges_are_clear_and_clusters_are_large():
     assert count_posterior(merged._replace(refused=0.4))[2] < certainty
     larger = np.repeat(labels, 3)
     assert count_posterior(merged._replace(labels=larger))[2] > certainty
+
+
+def test_the_number_is_less_certain_in_brief_recordings():
+    merged = Merged(np.array([0, 0, 0, 1, 1]), 0.8, 0.1)
+    # Windows of 2 s every second cover 45 s, half of what is not brief.
+    starts = np.arange(44.0)
+    times = RowTimes(starts, starts + 2.0)
+    assert times.covered() == pytest.approx(BRIEF / 2)
+    assert brevity(times) == pytest.approx(-np.log(2.0))
+    assert count_posterior(merged, brevity(times))[2] < count_posterior(merged)[2]
+    # Longer recordings are as certain as segments without times.
+    assert brevity(RowTimes(starts, starts + 100.0)) == brevity(None) == 0.0
 
 
 def test_bounds_leave_the_posterior_of_what_is_possible():
