@@ -41,6 +41,12 @@ MEASUREMENTS = (
 POOLED_ROWS = 10.0
 """Rows that the common variance counts as, against the variance of one cluster."""
 
+UNDECIDED = 0.4
+"""Probability below even to which merges are tried, if the next one is improbable."""
+
+CLEAR = 0.2
+"""Probability of the next merge below which merges that were tried are kept."""
+
 _AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
 
 
@@ -196,6 +202,10 @@ def merge_fragments(
 ) -> Merged:
     """Merge the most probable pair of clusters while its odds are above even.
 
+    A few merges with a probability just below even are made as well if the next one is
+    improbable (`UNDECIDED`, `CLEAR`): a person with several ways of speaking leaves
+    such pairs, and then a gap.
+
     Parameters
     ----------
     places : ndarray of shape (n, q)
@@ -227,10 +237,32 @@ def merge_fragments(
             labels[labels > gone] -= 1
             clusters.merge(kept, gone)
         progress(1.0 - len(clusters) / n_fragments)
+    if fewest < len(clusters) <= min(high, _AT_ONCE):
+        return _try_undecided(clusters, Merged(labels, weakest, 0.0), fewest)
     refused = 0.0
     if len(clusters) > fewest:
         refused = float(expit(clusters.log_odds().max()))
     return Merged(labels, weakest, refused)
+
+
+def _try_undecided(clusters: Clusters, found: Merged, fewest: int) -> Merged:
+    """Make undecided merges if they leave half of the clusters and end in a gap.
+
+    Returns the partition after them, or the partition that was found.
+    """
+    n_found, labels, weakest = len(clusters), found.labels.copy(), found.weakest
+    odds = clusters.log_odds()
+    found = found._replace(refused=float(expit(odds.max())))
+    while (probability := float(expit(odds.max()))) > UNDECIDED:
+        if len(clusters) <= max(fewest, 2) or 2 * len(clusters) <= n_found:
+            return found
+        [(kept, gone)] = _best_pairs(odds, 1)
+        labels[labels == gone] = kept
+        labels[labels > gone] -= 1
+        clusters.merge(kept, gone)
+        weakest = min(weakest, probability)
+        odds = clusters.log_odds()
+    return Merged(labels, weakest, probability) if probability < CLEAR else found
 
 
 def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:

@@ -173,6 +173,21 @@ def slow_merge(places, directions, labels, low, high):
             break
         labels = merged_labels(labels, kept, gone)
         taken.append(expit(odds[kept, gone]))
+    if not low < labels.max() + 1 <= high:
+        return labels, taken
+    tried, undecided = labels, []
+    while True:
+        odds = Clusters.of(places, directions, tried).log_odds()
+        kept, gone = sorted(np.unravel_index(np.argmax(odds), odds.shape))
+        probability, n = expit(odds[kept, gone]), tried.max() + 1
+        if probability <= merging.UNDECIDED:
+            break
+        if n <= max(low, 2) or 2 * n <= labels.max() + 1:
+            return labels, taken
+        tried = merged_labels(tried, kept, gone)
+        undecided.append(probability)
+    if probability < merging.CLEAR:
+        return tried, taken + undecided
     return labels, taken
 
 
@@ -186,6 +201,29 @@ def test_pieces_of_speakers_are_merged_until_the_odds_are_even():
     # The best remaining pair has the refused probability.
     odds = Clusters.of(places, directions, merged.labels).log_odds()
     assert merged.refused == pytest.approx(expit(odds.max()))
+
+
+@pytest.mark.parametrize(
+    ("undecided", "clear", "expected"),
+    [(0.5, 0.2, 6), (0.4, 0.2, 4), (0.4, 0.001, 6), (0.0, 0.2, 6)],
+)
+def test_undecided_merges_are_made_if_they_end_in_a_gap(
+    monkeypatch, undecided, clear, expected
+):
+    # Log odds of the next merge by the number of clusters: even at 6, and a gap at 4.
+    path = {7: 1.0, 6: -0.1, 5: 0.2, 4: -4.0, 3: 2.0, 2: 2.0}
+
+    def log_odds(clusters):
+        odds = np.full((len(clusters), len(clusters)), -9.0)
+        odds[0, 1] = odds[1, 0] = path[len(clusters)]
+        return odds
+
+    monkeypatch.setattr(Clusters, "log_odds", log_odds)
+    monkeypatch.setattr(merging, "UNDECIDED", undecided)
+    monkeypatch.setattr(merging, "CLEAR", clear)
+    merged = merge_fragments(*random_rows(n_clusters=7), 1, 7)
+    assert merged.labels.max() + 1 == expected
+    assert merged.refused == pytest.approx(expit(path[expected]))
 
 
 @given(st.integers(0, 500), st.integers(1, 9), st.integers(0, 8))
