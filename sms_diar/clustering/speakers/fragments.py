@@ -290,7 +290,9 @@ def count_posterior(merged: Merged, brevity: float = 0.0) -> dict[int, float]:
     if fewer + more <= 0.0:
         return {n_found: 1.0}
     constant, *slopes = CERTAINTY
-    certainty = float(expit(constant + np.dot(slopes, number_evidence(merged, brevity))))
+    certainty = float(
+        expit(constant + np.dot(slopes, number_evidence(merged, brevity)))
+    )
     share = (1.0 - certainty) / (fewer + more)
     posterior = {
         n_found - 1: share * fewer,
