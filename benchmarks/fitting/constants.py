@@ -35,7 +35,7 @@ MODULES = (space, rows, fragments, merging)
 """Modules of the default, in the order of its steps."""
 
 NOT_MEASURED = {
-    **dict.fromkeys(("CERTAINTY", "TRUST"), "same labels"),
+    **dict.fromkeys(("CERTAINTY", "TRUST", "BRIEF"), "same labels"),
     "_BLOCK": "memory",
 }
 """Constants that change no label of the development sessions, and what they change."""
@@ -109,6 +109,7 @@ HEURISTICS: Mapping[str, Change] = {
     ),
     "noise from neighbours": (space, "SELECTION_BIAS", np.inf),
     "gate of neighbours": (fragments, "GATE", None),
+    "merges just below even": (merging, "UNDECIDED", 0.5),
 }
 """Heuristics, and the changes that turn them off."""
 

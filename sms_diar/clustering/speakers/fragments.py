@@ -47,7 +47,7 @@ ALWAYS_NEIGHBOURS = 2
 MIN_ROWS = 4
 """Distinct rows below which a session is one speaker."""
 
-CERTAINTY = (-3.35, 0.58, -0.48, 0.99, 1.40)
+CERTAINTY = (-3.19, 0.49, -0.50, 0.96, 1.29)
 """Log odds that the number of speakers is right: constant, and weights of the log odds
 of the least probable merge that was made, of the most probable one that was not, of the
 log size of the smallest cluster, and of the brevity of a recording; estimated by
