@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from sms_diar.types import FloatArray, IntArray, Segment
+from sms_diar.types import AnyArray, FloatArray, IntArray, Segment
 
 _TOUCHING = 0.05  # Seconds between windows that follow each other.
 _MIN_ORDERED = 0.75  # Share of rows that are closest to the next one if rows overlap.
 _MAX_OVERLAP_STEPS = 50  # Maximum number of rows that share speech with one row.
 _BLOCK = 256  # Rows that are compared with all others at once.
+_CHUNK = 8192  # Rows of long sessions that are processed at a time.
 
 MIN_NEW_SPEECH = 0.5
 """Share of new speech in a window below which windows are thinned out."""
@@ -180,6 +182,23 @@ def find_representatives(
         if radius2 is not None:
             chosen = _compose(chosen, *_leaders(kept, radius2))
     return chosen
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Yield slices that divide n rows into parts of limited size."""
+    return (slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK))
+
+
+def sum_rows(labels: IntArray, rows: AnyArray) -> FloatArray:
+    """Sum the rows of clusters 0, 1, ... in double precision, shape (g, d)."""
+    n_clusters = int(labels.max()) + 1
+    sums = np.zeros((n_clusters, rows.shape[1]))
+    for part in chunks(len(rows)):
+        m = part.stop - part.start
+        shape = (n_clusters, m)
+        members = csr_array((np.ones(m), (labels[part], np.arange(m))), shape)
+        sums += members @ rows[part]
+    return sums
 
 
 def _compose(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
