@@ -12,6 +12,7 @@ Memory is linear in the number of rows, which are in single precision.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -81,34 +82,39 @@ def cluster_blocks(
         learnt = learn_space(rows[first].astype(np.float64), None)
         space = space_along(learnt.axes, rows)
     progress(0.05)
-    blocks = similar_blocks(lambda part: space.project(rows[part]), n, rng)
+    project = space.project
+    blocks = similar_blocks(lambda part: project(rows[part]), n, rng)
     labels = np.empty(n, dtype=np.int64)
     n_found = 0
     for number, block in enumerate(blocks, start=1):
-        found = shift(space, block)
-        found = reassign(space, rows[block], found)
+        found = reassign(space, rows[block], shift(space, block))
         sums = sum_clusters(space, rows[block], directions[block], found)
         owner = merge_many(sums, 1, len(block)).labels
         labels[block] = n_found + owner[found]
         n_found += int(owner.max()) + 1
         progress(0.05 + 0.65 * number / len(blocks))
-    weakest = 1.0
-    for number in range(ROUNDS + 1):
-        start = 0.7 + 0.3 * number / (ROUNDS + 1)
-        if number:
-            space = space_of_speakers(rows, labels)
-            moved = reassign(space, rows, labels, lambda x: progress(start + 0.05 * x))
-            if int(moved.max()) + 1 >= low:
-                labels = moved
-        merged = merge_many(
-            sum_clusters(space, rows, directions, labels),
-            low,
-            high,
-            lambda x: progress(start + 0.05 * (1.0 + x)),
-        )
-        weakest = min(weakest, merged.weakest)
-        labels = merged.labels[labels]
-    return Merged(labels, weakest, merged.refused), space
+
+    def merge(space: SessionSpace, start: float) -> Merged:
+        sums = sum_clusters(space, rows, directions, labels)
+        merged = merge_many(sums, low, high, lambda x: progress(start + 0.05 * x))
+        return merged._replace(labels=merged.labels[labels])
+
+    merged = merge(space, 0.7)
+    weakest, labels = merged.weakest, merged.labels
+    for number in range(ROUNDS):
+        space = space_of_speakers(rows, labels)
+        start = 0.75 + 0.25 * number / ROUNDS
+        tell = partial(_tell_share, progress, start)
+        moved = reassign(space, rows, labels, tell)
+        if int(moved.max()) + 1 >= low:
+            labels = moved
+        merged = merge(space, start + 0.05)
+        weakest, labels = min(weakest, merged.weakest), merged.labels
+    return merged._replace(weakest=weakest), space
+
+
+def _tell_share(progress: Callable[[float], None], start: float, share: float) -> None:
+    progress(start + 0.05 * share)
 
 
 def similar_blocks(
@@ -126,7 +132,7 @@ def similar_blocks(
     def nearest(part: AnyArray) -> IntArray:
         scores = part.astype(np.float32) @ centres.T
         scores -= 0.5 * np.sum(centres**2, axis=1)
-        return np.argmax(scores, axis=1)
+        return np.asarray(np.argmax(scores, axis=1))
 
     for _ in range(_UPDATES):
         cells = nearest(sample)
@@ -155,7 +161,10 @@ def sum_clusters(
         own = labels[part]
         squared[part] = np.sum((space.project(rows[part]) - means[own]) ** 2, axis=1)
         raw_squared[part] = np.sum((directions[part] - raw_means[own]) ** 2, axis=1)
-    spreads, raw_spreads = np.bincount(labels, squared), np.bincount(labels, raw_squared)
+    spreads, raw_spreads = (
+        np.bincount(labels, squared),
+        np.bincount(labels, raw_squared),
+    )
     return Clusters(sizes, means, raw_means, spreads, raw_spreads)
 
 

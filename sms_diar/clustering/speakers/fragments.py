@@ -63,6 +63,8 @@ odds of the number of speakers; estimated by `scripts/fit-merging`."""
 MAX_COORDINATES = 300_000
 """Maximum number of rows times axes in a run: long sessions use the first axes only."""
 
+_LONG_MEMORY = 2**30  # Bytes of the scores of very many rows and clusters.
+
 
 class SpeakerFragmentMeanShift(TimedEstimator):
     """Mean-shift fragments, merged while they are probably one speaker.
@@ -73,7 +75,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        A cosine back end transforms the rows first; None uses their directions.
+        A cosine back end transforms the rows first; None uses their directions. A PLDA
+        model provides the first space of more than 7,500 rows.
     row_weight : float or "auto", default="auto"
         Number of independent observations per row, below 1 for windows that overlap.
         "auto" computes it from the times given to ``fit``, or estimates it from rows in
@@ -112,8 +115,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
 
     Notes
     -----
-    Time and memory grow linearly above 5,000 rows. With g fragments, merging costs
-    O(g^3) operations.
+    Above 7,500 rows, time and memory grow linearly with their number, except for
+    reassignment and merging: with g speakers, O(n g d) and O(g^2 d) operations.
 
     Examples
     --------
@@ -144,6 +147,10 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         self.min_speakers = min_speakers
         self.max_speakers = max_speakers
         self.random_state = random_state
+
+    def long_memory(self, n: int, dim: int) -> int | None:
+        """Return the bytes for n rows: three copies in single precision, and scores."""
+        return 12 * n * dim + 200 * n + _LONG_MEMORY if _is_long(n) else None
 
     def _default_backend(self, X: FloatArray) -> BackEnd:
         """Use the directions of the rows."""
@@ -223,7 +230,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
     ) -> tuple[Merged, FloatArray]:
         """Cluster very many representatives in blocks, as `_fit_whole` does."""
         directions = rows = _taken(directions, chosen.rows)
-        space, length = None, 1.0
+        space: SessionSpace | None = None
+        length: float | None = 1.0
         if self.backend_.kind == "plda":
             model = model_space(self.backend_)
             self._to_rows, length = model.vectors, None
