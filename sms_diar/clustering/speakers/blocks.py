@@ -161,10 +161,8 @@ def sum_clusters(
         own = labels[part]
         squared[part] = np.sum((space.project(rows[part]) - means[own]) ** 2, axis=1)
         raw_squared[part] = np.sum((directions[part] - raw_means[own]) ** 2, axis=1)
-    spreads, raw_spreads = (
-        np.bincount(labels, squared),
-        np.bincount(labels, raw_squared),
-    )
+    spreads = np.bincount(labels, squared).astype(np.float64)
+    raw_spreads = np.bincount(labels, raw_squared).astype(np.float64)
     return Clusters(sizes, means, raw_means, spreads, raw_spreads)
 
 
