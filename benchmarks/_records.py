@@ -160,7 +160,6 @@ PACKAGES = (
     "pyannote.metrics",
     "spy-der",
     "python_speech_features",
-    "faiss-cpu",
     "hnswlib",
     "pynndescent",
 )

@@ -5,22 +5,15 @@ vectors that comes with the package: 192 dimensions, 5 to 500 segments each, in 
 order::
 
     scripts/bench scale                  # 2,000 to 100,000 segments
-    scripts/bench --full scale           # and 1,000,000: 40 minutes on two cores
+    scripts/bench --full scale           # and 1,000,000: half an hour and more
 
-Each run is a process of its own with two threads, which reads a single-precision npz
-file, clusters it and measures itself. Recall is the share of the ten nearest neighbours
-of a thousand rows that were found, in the space of the last model.
-
-Several indexes that could propose neighbours are also compared. They get the same
-vectors (`sms_diar.clustering.many.nearest` says how scores become distances), propose
-sixteen neighbours of every row with two threads, and are judged by how many of the ten
-neighbours of highest score are among them.
+Each run is a process of its own with one thread, which reads a single-precision npz
+file, clusters it and measures itself.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import resource
@@ -28,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,42 +33,34 @@ from benchmarks._records import ONE_THREAD, ROOT, Measurement, Options
 from benchmarks._runner import tell
 from sms_diar._random import as_generator
 from sms_diar._validation import check_count
-from sms_diar.clustering.many import nearest
-from sms_diar.clustering.many.across import NEIGHBOURS, Found, cluster_many
-from sms_diar.clustering.many.nearest import Rows, exact_neighbours
+from sms_diar.clustering.speakers.base import SpeakerEstimator
 from sms_diar.clustering.speakers.evidence import SpeakerEvidenceMeanShift
+from sms_diar.clustering.speakers.fragments import SpeakerFragmentMeanShift
 from sms_diar.datasets import voice_backend_path
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.metrics import score_clustering
 from sms_diar.pipeline.train.models import read_backend
 from sms_diar.scoring.backend import BackEnd
-from sms_diar.scoring.backend_plda import model_space, plda_of
-from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
+from sms_diar.scoring.backend_plda import plda_of
+from sms_diar.types import FloatArray, IntArray, RandomState
 
 SEED = 0  # of the draws, and of the runs
-WORKERS = 2
-ASKED = 1000  # rows whose neighbours are looked up once more
-ACROSS, EXACT, DEFAULT = "across", "across, all distances", "the default for a session"
-ABSENT = 4  # exit code of a process that lacks a library
+ACROSS, DEFAULT = "across", "the default for a session"
 QUALITY = ("acp", "alp", "k", "g", "n_clusters", "n_singletons")
 
 
 def cases(options: Options) -> list[tuple[str, int]]:
     """Return who is run on how many segments."""
     if options.quick:
-        return [(ACROSS, 2000), (EXACT, 2000)]
+        return [(ACROSS, 2000)]
     found = [
         (DEFAULT, 2000),
-        (ACROSS, 2000),
         (DEFAULT, 10_000),
         (ACROSS, 10_000),
-        (EXACT, 10_000),
         (ACROSS, 30_000),
         (ACROSS, 100_000),
-        (EXACT, 100_000),
     ]
-    found += [(index, 100_000) for index in INDEXES]
     return [*found, (ACROSS, 1_000_000)] if options.full else found
 
 
@@ -93,15 +77,10 @@ def run(options: Options) -> list[Measurement]:
             if told is None:
                 found.append(Measurement(who, case, n, "failed", note="see above"))
                 continue
-            if "absent" in told:
-                note = told["absent"]
-                found.append(Measurement(who, case, n, "absent", note=note))
-                continue
-            if who not in INDEXES:
-                labels[who, n] = np.load(_path(folder, who, n))
-                if (ACROSS, n) in labels:
-                    agreed = adjusted_rand_score(labels[ACROSS, n], labels[who, n])
-                    told["ari_across"] = float(agreed)
+            labels[who, n] = np.load(_path(folder, who, n))
+            if (DEFAULT, n) in labels:
+                agreed = adjusted_rand_score(labels[DEFAULT, n], labels[who, n])
+                told["ari_across"] = float(agreed)
             cpu, wall = told.pop("cpu"), told.pop("wall")
             found.append(
                 Measurement(who, case, n, "measured", (cpu,), (wall,), facts=told)
@@ -117,11 +96,8 @@ def _measure(who: str, n: int, folder: Path) -> dict[str, Any] | None:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        # pynndescent uses the threads of numba.
-        env={**os.environ, **ONE_THREAD, "NUMBA_NUM_THREADS": str(WORKERS)},
+        env={**os.environ, **ONE_THREAD},
     )
-    if done.returncode == ABSENT:
-        return {"absent": done.stdout.strip()}
     if done.returncode:
         return None
     told: dict[str, Any] = json.loads(done.stdout)
@@ -134,66 +110,23 @@ def measure_here(who: str, n: int, folder: Path) -> dict[str, Any]:
     path = folder / f"crowd-{n}.npz"
     if not path.is_file():  # drawing is not measured
         _in_another_process(n, path)
-    if who in INDEXES:
-        vectors = read_embeddings(path).vectors
-        space = model_space(backend)
-        rows = Rows(space.vectors(vectors).astype(np.float32), space.psi)
-        del vectors
-        return measure_index(who, rows)
     truth = np.load(path.with_suffix(".speakers.npy"))
     start = time.perf_counter()
-    stages: list[tuple[str, float]] = []
-
-    def stage(name: str) -> Any:
-        stages.append((name, time.perf_counter()))
-        sys.stderr.write(f"    {time.perf_counter() - start:7.0f} s  {name}\n")
-        return lambda _: None
-
-    stage("reading")
     vectors = read_embeddings(path).vectors
-    found: Found | None = None
-    if who == DEFAULT:
-        stage("clustering")
-        model = SpeakerEvidenceMeanShift(
-            backend=backend, row_weight=1.0, random_state=SEED
-        )
-        labels: IntArray = model.fit(vectors).labels_
-    else:
-        search = "exact" if who == EXACT else "index"
-        found = cluster_many(
-            vectors, backend, seed=SEED, workers=WORKERS, search=search, stage=stage
-        )
-        labels = found.labels
+    kind = SpeakerEvidenceMeanShift if who == DEFAULT else SpeakerFragmentMeanShift
+    model: SpeakerEstimator = kind(backend=backend, row_weight=1.0, random_state=SEED)
+    labels: IntArray = model.fit(vectors).labels_
     end = time.perf_counter()
     usage = resource.getrusage(resource.RUSAGE_SELF)
     np.save(_path(folder, who, n), labels)
     figures = score_clustering(truth, labels).as_dict()
-    ends = [*(at for _, at in stages[1:]), end]
     return {
         "cpu": usage.ru_utime + usage.ru_stime,
         "wall": end - start,
         "peak": usage.ru_maxrss / 1024,
         "speakers": len(np.unique(truth)),
         **{name: float(figures[name]) for name in QUALITY},
-        "recall": None if found is None else recall(found),
-        "stages": {
-            name: round(after - at, 1)
-            for (name, at), after in zip(stages, ends, strict=True)
-        },
     }
-
-
-def recall(found: Found) -> float:
-    """Return the share of nearest neighbours that were found, for a sample of rows."""
-    rng = np.random.default_rng(SEED)
-    n = len(found.rows)
-    asked = np.sort(rng.choice(n, size=min(n, ASKED), replace=False))
-    near = exact_neighbours(found.rows, asked, NEIGHBOURS)
-    hits = [
-        len(np.intersect1d(found.near[row], true))
-        for row, true in zip(asked, near, strict=True)
-    ]
-    return sum(hits) / near.size
 
 
 def _in_another_process(n: int, path: Path) -> None:
@@ -216,18 +149,14 @@ def main() -> None:
     """Measure one case, or draw the data that several cases share."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", type=int, required=True)
-    parser.add_argument("--who", choices=(ACROSS, EXACT, DEFAULT, *INDEXES))
+    parser.add_argument("--who", choices=(ACROSS, DEFAULT))
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--draw", type=Path, metavar="PATH")
     args = parser.parse_args()
     if args.draw:
         _draw(args.n, args.draw)
         return
-    try:
-        print(json.dumps(measure_here(args.who, args.n, args.folder)))
-    except ModuleNotFoundError as error:
-        print(f"{error.name} is not installed")
-        sys.exit(ABSENT)
+    print(json.dumps(measure_here(args.who, args.n, args.folder)))
 
 
 _BLOCK = 50_000  # segments drawn at a time
@@ -298,104 +227,6 @@ def _inverse(owner: str, backend: BackEnd) -> FloatArray:
             parameter="backend",
         )
     return np.asarray(np.linalg.inv(backend.matrix), dtype=np.float64)
-
-
-PROPOSED, WANTED = 16, 10
-ASKED = 1000
-BLOCK = 8192
-
-
-def _places(rows: Rows) -> AnyArray:
-    parts = [slice(i, i + BLOCK) for i in range(0, len(rows), BLOCK)]
-    placed = [rows.positions(part) for part in parts]
-    rest = np.concatenate([rest for _, rest in placed])
-    lifted = np.sqrt(np.maximum(rest - rest.min(), 0.0))
-    U = np.concatenate([U for U, _ in placed])
-    return np.ascontiguousarray(np.column_stack((U, lifted)), dtype=np.float32)
-
-
-def _ours(rows: Rows, clock: Callable[[], None]) -> AnyArray:
-    index = nearest.build_index(rows, workers=2)
-    clock()
-    near, _ = nearest.ranked_neighbours(rows, index, PROPOSED, workers=2)
-    return near
-
-
-def _faiss_graph(rows: Rows, clock: Callable[[], None]) -> AnyArray:
-    faiss = importlib.import_module("faiss")
-    faiss.omp_set_num_threads(2)
-    places = _places(rows)
-    index = faiss.IndexHNSWFlat(places.shape[1], 16)
-    index.hnsw.efConstruction, index.hnsw.efSearch = 200, 100
-    index.add(places)
-    clock()
-    places[:, -1] = 0.0
-    return np.asarray(index.search(places, PROPOSED + 1)[1])
-
-
-def _hnswlib(rows: Rows, clock: Callable[[], None]) -> AnyArray:
-    library = importlib.import_module("hnswlib")
-    places = _places(rows)
-    index = library.Index(space="l2", dim=places.shape[1])
-    index.init_index(max_elements=len(places), M=16, ef_construction=200, random_seed=0)
-    index.set_num_threads(2)
-    index.add_items(places)
-    clock()
-    index.set_ef(100)
-    places[:, -1] = 0.0
-    return np.asarray(index.knn_query(places, k=PROPOSED + 1)[0]).astype(np.int64)
-
-
-def _pynndescent(rows: Rows, clock: Callable[[], None]) -> AnyArray:
-    library = importlib.import_module("pynndescent")
-    index = library.NNDescent(
-        _places(rows), n_neighbors=PROPOSED + 1, random_state=0, n_jobs=2
-    )
-    clock()
-    return np.asarray(index.neighbor_graph[0])
-
-
-INDEXES: dict[str, Callable[[Rows, Callable[[], None]], AnyArray]] = {
-    "index: faiss, cells": _ours,
-    "index: faiss, graph": _faiss_graph,
-    "index: hnswlib": _hnswlib,
-    "index: pynndescent": _pynndescent,
-}
-
-
-def _resident() -> float:
-    """Return the resident memory of this process in MiB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 2**20
-
-
-def measure_index(name: str, rows: Rows) -> dict[str, Any]:
-    """Build, search and judge one index in this process."""
-    before, held = resource.getrusage(resource.RUSAGE_SELF), _resident()
-    start = time.perf_counter()
-    built: list[float] = []
-
-    def clock() -> None:
-        built.extend((time.perf_counter(), _resident()))
-
-    near = INDEXES[name](rows, clock)
-    end = time.perf_counter()
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    asked = np.linspace(0, len(rows) - 1, ASKED).astype(np.int64)
-    wanted = exact_neighbours(rows, asked, WANTED)
-    hits = [
-        len(np.intersect1d(near[row], true))
-        for row, true in zip(asked, wanted, strict=True)
-    ]
-    cpu = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
-    return {
-        "cpu": cpu,
-        "wall": end - start,
-        "build": built[0] - start,
-        "search": end - built[0],
-        "held": built[1] - held,
-        "recall": sum(hits) / wanted.size,
-    }
 
 
 if __name__ == "__main__":

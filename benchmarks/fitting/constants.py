@@ -36,7 +36,9 @@ MODULES = (space, rows, fragments, merging)
 
 NOT_MEASURED = {
     **dict.fromkeys(("CERTAINTY", "TRUST", "BRIEF"), "same labels"),
-    "_BLOCK": "memory",
+    **dict.fromkeys(
+        ("RIDGE", "_BLOCK", "_DISTANCES", "_CHUNK", "_LONG_MEMORY", "_PAIRS"), "long"
+    ),
 }
 """Constants that change no label of the development sessions, and what they change."""
 

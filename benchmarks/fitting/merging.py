@@ -27,6 +27,7 @@ from sms_diar.clustering.speakers.fragments import (
 from sms_diar.clustering.speakers.merging import (
     MEASUREMENTS,
     Clusters,
+    Merged,
     Weights,
     merge_fragments,
 )
@@ -36,6 +37,7 @@ from sms_diar.clustering.speakers.rows import (
     find_representatives,
 )
 from sms_diar.preprocessing import scale_rows
+from sms_diar.scoring.backend import BackEnd
 from sms_diar.types import AnyArray, BoolArray, FloatArray, IntArray, Segment
 
 START = Weights(
@@ -110,15 +112,28 @@ class Proposed(SpeakerFragmentMeanShift):
         self.fragments_: IntArray = np.zeros(0, dtype=np.int64)
         super()._fit_in_time(X, times)
 
-    def _fragments(
+    def _fit_whole(
+        self,
+        X: FloatArray,
+        directions: FloatArray,
+        chosen: Representatives,
+        times: RowTimes | None,
+        low: int,
+        high: int,
+    ) -> tuple[Merged, FloatArray]:
+        found = super()._fit_whole(X, directions, chosen, times, low, high)
+        self.directions_ = directions[chosen.rows]
+        self.places_ = self._project(self.directions_)
+        return found
+
+    def _shift(
         self,
         vectors: FloatArray,
-        directions: FloatArray,
-        places: FloatArray,
+        backend: BackEnd,
         new_speech: float,
+        rng: np.random.Generator,
     ) -> IntArray:
-        self.fragments_ = super()._fragments(vectors, directions, places, new_speech)
-        self.places_, self.directions_ = places, directions
+        self.fragments_ = super()._shift(vectors, backend, new_speech, rng)
         return self.fragments_
 
 

@@ -83,6 +83,9 @@ def clustering_memory(
     if estimator.n_matrices:
         pairs = 8 * estimator.n_matrices * n**2
         return _SLACK + vectors + pairs + 80 * n * (dim + score_dim)
+    in_parts = estimator.long_memory(n, max(dim, score_dim))
+    if in_parts is not None:
+        return _SLACK + vectors + in_parts
     return _SLACK + vectors + 2 * estimate_memory(n, dim, score_dim)
 
 

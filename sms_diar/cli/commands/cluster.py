@@ -53,7 +53,7 @@ def cluster(
         Option(
             "--per-recording/--across",
             help="Cluster each recording separately, or all together: up to millions "
-            "of vectors (more than 50,000 need the extra 'index').",
+            "of vectors.",
             show_default="per recording if --segments is given",
         ),
     ] = None,

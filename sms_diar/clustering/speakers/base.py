@@ -168,6 +168,10 @@ class SpeakerEstimator(
         """Number of matrices of shape (n, n) that ``fit`` holds at a time."""
         return 0
 
+    def long_memory(self, n: int, dim: int) -> int | None:
+        """Return the bytes for n rows if ``fit`` processes so many in parts."""
+        return None
+
     def estimates(self) -> dict[str, float]:
         """Return further estimates of ``fit`` by name, for summaries."""
         return {}

@@ -8,7 +8,7 @@ Stochastic mean shift proposes pure fragments in a space that is learnt from the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,19 +18,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sms_diar._random import as_generator
 from sms_diar.clustering._modes import by_first_appearance
 from sms_diar.clustering.speakers.base import TimedEstimator
+from sms_diar.clustering.speakers.blocks import BLOCK, cluster_blocks
 from sms_diar.clustering.speakers.bounds import reach_bounds
 from sms_diar.clustering.speakers.mean_shift import SpeakerStochasticMeanShift
 from sms_diar.clustering.speakers.merging import Merged, merge_fragments
 from sms_diar.clustering.speakers.rows import (
+    Representatives,
     RowTimes,
+    chunks,
     estimate_row_weight,
     find_representatives,
+    sum_rows,
 )
 from sms_diar.clustering.speakers.space import SessionSpace, learn_space
 from sms_diar.preprocessing import FoldedChain, scale_rows
 from sms_diar.scoring.backend import BackEnd, build_backend
-from sms_diar.scoring.backend_plda import phi_of
-from sms_diar.types import FloatArray, IntArray, RandomState
+from sms_diar.scoring.backend_plda import model_space, phi_of
+from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
 
 NEIGHBOURS = 8
 """Neighbours of a row in the run that proposes fragments."""
@@ -63,7 +67,7 @@ odds of the number of speakers; estimated by `scripts/fit-merging`."""
 MAX_COORDINATES = 300_000
 """Maximum number of rows times axes in a run: long sessions use the first axes only."""
 
-_BLOCK = 5_000  # Rows of long sessions in which fragments are proposed together.
+_LONG_MEMORY = 2**30  # Bytes of the scores of very many rows and clusters.
 
 
 class SpeakerFragmentMeanShift(TimedEstimator):
@@ -75,7 +79,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
     Parameters
     ----------
     backend : BackEnd or None, default=None
-        A cosine back end transforms the rows first; None uses their directions.
+        A cosine back end transforms the rows first; None uses their directions. A PLDA
+        model provides the first space of more than 7,500 rows of several recordings.
     row_weight : float or "auto", default="auto"
         Number of independent observations per row, below 1 for windows that overlap.
         "auto" computes it from the times given to ``fit``, or estimates it from rows in
@@ -114,8 +119,9 @@ class SpeakerFragmentMeanShift(TimedEstimator):
 
     Notes
     -----
-    Time and memory grow linearly above 5,000 rows. With g fragments, merging costs
-    O(g^3) operations.
+    More than 7,500 rows are clustered in blocks, of consecutive rows in one recording
+    and of similar rows otherwise. Memory grows linearly with their number; reassignment
+    to g speakers takes O(n g d) operations, and merging O(g^2 d).
 
     Examples
     --------
@@ -147,76 +153,138 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         self.max_speakers = max_speakers
         self.random_state = random_state
 
+    def long_memory(self, n: int, dim: int) -> int | None:
+        """Return the bytes for n rows: three copies in single precision, and scores."""
+        return 12 * n * dim + 200 * n + _LONG_MEMORY if _is_long(n) else None
+
     def _default_backend(self, X: FloatArray) -> BackEnd:
         """Use the directions of the rows."""
         d = X.shape[1]
         return build_backend(FoldedChain(np.eye(d), np.zeros(d), in_length=1.0))
 
     def _estimated_row_weight(self, X: FloatArray) -> float:
-        return estimate_row_weight(scale_rows(phi_of(self.backend_, X)))
+        return estimate_row_weight(self._directions(X[: 10 * BLOCK]))
+
+    def _directions(self, X: FloatArray) -> FloatArray:
+        return scale_rows(phi_of(self.backend_, X))
 
     def _fit_in_time(self, X: FloatArray, times: RowTimes | None) -> None:
         n = len(X)
         low, high = self._bounds(n)
-        vectors = phi_of(self.backend_, X)
-        directions = scale_rows(vectors)  # shape: (n, d)
+        directions = _mapped(X, self._directions)  # shape: (n, d)
         chosen = find_representatives(directions, times, self.row_weight_)
         self._space: SessionSpace | None = None
+        self._to_rows = self._directions
         self.k_, self.n_steps_, self.converged_ = 0, 0, True
         if len(chosen.rows) < MIN_ROWS:
             labels = np.zeros(n, dtype=np.int64)
             posterior = {1: 1.0} if n == 1 else {1: 0.5, 2: 0.5}
             confidence = np.full(n, posterior[1])
         else:
-            kept_times = None if times is None else times.take(chosen.rows)
-            kept = directions[chosen.rows]  # shape: (m, d)
-            self._space = learn_space(kept, kept_times)
-            self._tell(0.1)
-            places = self._space.project(kept)  # shape: (m, q)
-            fragments = self._fragments(
-                vectors[chosen.rows], kept, places, chosen.new_speech
-            )
-            merged = merge_fragments(
-                places, kept, fragments, low, high, lambda x: self._tell(0.7 + 0.3 * x)
-            )
+            in_order = times is not None and times.n_recordings == 1
+            many = _is_long(len(chosen.rows)) and not in_order
+            fit = self._fit_blocks if many else self._fit_in_order
+            merged, near = fit(X, directions, chosen, times, low, high)
             posterior = count_posterior(merged, brevity(times))
-            trust = _confidence(nearness(places, merged.labels), posterior)
+            trust = _confidence(near, posterior)
             labels, confidence = merged.labels[chosen.of], trust[chosen.of]
-        terms = self.backend_.features(self.backend_.prepare(X))
-        self.labels_ = by_first_appearance(reach_bounds(terms, labels, low, high))
+        if not low <= int(labels.max()) + 1 <= high:
+            terms = self.backend_.features(self.backend_.prepare(X))
+            labels = reach_bounds(terms, labels, low, high)
+        self.labels_ = by_first_appearance(labels)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.confidence_ = confidence
         self.count_posterior_ = _within_bounds(posterior, low, high, self.n_clusters_)
-        self._means = _means(self._project(directions), self.labels_)
+        rows = directions
+        if self._to_rows != self._directions:
+            rows = _mapped(X, self._to_rows)
+        sizes = np.bincount(self.labels_)[:, None]
+        self._means = self._project(sum_rows(self.labels_, rows) / sizes)
 
-    def _fragments(
+    def _fit_in_order(
         self,
-        vectors: FloatArray,
+        X: FloatArray,
         directions: FloatArray,
-        places: FloatArray,
-        new_speech: float,
-    ) -> IntArray:
-        """Propose fragments; long sessions in blocks, whose clusters are fragments."""
+        chosen: Representatives,
+        times: RowTimes | None,
+        low: int,
+        high: int,
+    ) -> tuple[Merged, FloatArray]:
+        """Cluster the representatives; return speakers and `nearness`.
+
+        Fragments of a long recording are the speakers of its parts.
+        """
+        vectors = phi_of(self.backend_, X)[chosen.rows]  # shape: (m, d)
+        kept = np.asarray(directions[chosen.rows], dtype=np.float64)
+        kept_times = None if times is None else times.take(chosen.rows)
+        self._space = learn_space(kept, kept_times)
+        self._tell(0.1)
+        places = self._space.project(kept)  # shape: (m, q)
         rng = as_generator(self.random_state)
-        n = len(vectors)
-        fragments = np.empty(n, dtype=np.int64)
+        fragments = np.empty(len(kept), dtype=np.int64)
         n_found = 0
-        blocks = np.array_split(np.arange(n), max(1, round(n / _BLOCK)))
-        for number, block in enumerate(blocks, start=1):
-            labels = self._shift(vectors[block], new_speech, rng)
-            if len(blocks) > 1:
+        parts = np.array_split(np.arange(len(kept)), _n_blocks(len(kept)))
+        for number, part in enumerate(parts, start=1):
+            backend = self._space.backend(max(2, MAX_COORDINATES // len(part)))
+            labels = self._shift(vectors[part], backend, chosen.new_speech, rng)
+            if len(parts) > 1:
                 labels = merge_fragments(
-                    places[block], directions[block], labels, 1, len(block)
+                    places[part], kept[part], labels, 1, len(part)
                 ).labels
-            fragments[block] = n_found + labels
+            fragments[part] = n_found + labels
             n_found += int(labels.max()) + 1
-            self._tell(0.1 + 0.6 * number / len(blocks))
-        return fragments
+            self._tell(0.1 + 0.6 * number / len(parts))
+        merged = merge_fragments(
+            places, kept, fragments, low, high, lambda x: self._tell(0.7 + 0.3 * x)
+        )
+        return merged, nearness(places, merged.labels)
+
+    def _fit_blocks(
+        self,
+        X: FloatArray,
+        directions: AnyArray,
+        chosen: Representatives,
+        times: RowTimes | None,
+        low: int,
+        high: int,
+    ) -> tuple[Merged, FloatArray]:
+        """Cluster very many representatives in blocks of similar ones."""
+        directions = rows = _taken(directions, chosen.rows)
+        space: SessionSpace | None = None
+        length: float | None = 1.0
+        if self.backend_.kind == "plda":
+            model = model_space(self.backend_)
+            self._to_rows, length = model.vectors, None
+            rows = _taken(_mapped(X, model.vectors), chosen.rows)
+            space = SessionSpace(
+                rows.mean(axis=0, dtype=np.float64), np.eye(len(model.psi)), model.psi
+            )
+        rng = as_generator(self.random_state)
+
+        def shift(space: SessionSpace, block: IntArray) -> IntArray:
+            backend = space.backend(max(2, MAX_COORDINATES // len(block)), length)
+            part = rows[block].astype(np.float64)
+            return self._shift(part, backend, chosen.new_speech, rng)
+
+        merged, self._space = cluster_blocks(
+            rows, directions, space, shift, low, high, rng, self._tell
+        )
+        sizes = np.bincount(merged.labels).astype(np.float64)
+        means = self._space.project(sum_rows(merged.labels, rows) / sizes[:, None])
+        near = [
+            nearness(self._space.project(rows[part]), merged.labels[part], means, sizes)
+            for part in chunks(len(rows))
+        ]
+        return merged, np.concatenate(near)
 
     def _shift(
-        self, vectors: FloatArray, new_speech: float, rng: np.random.Generator
+        self,
+        vectors: FloatArray,
+        backend: BackEnd,
+        new_speech: float,
+        rng: np.random.Generator,
     ) -> IntArray:
-        """Run gated stochastic mean shift in the space of the session.
+        """Run gated stochastic mean shift with the back end of a space.
 
         The nearest neighbours of overlapping windows share their speech, so numbers of
         neighbours are divided by the share of new speech.
@@ -225,9 +293,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         limit = max(2, int(MAX_NEIGHBOUR_SHARE * n))
         k = min(round(NEIGHBOURS / new_speech), limit)
         run = SpeakerStochasticMeanShift(
-            backend=None
-            if self._space is None
-            else self._space.backend(max(2, MAX_COORDINATES // n)),
+            backend=backend,
             k=k,
             gate=GATE,
             gate_least=min(round(ALWAYS_NEIGHBOURS / new_speech), max(2, k // 2)),
@@ -248,7 +314,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
 
     def _assign(self, X: FloatArray) -> IntArray:
         """Assign each row to the speaker with the nearest mean."""
-        places = self._project(scale_rows(phi_of(self.backend_, X)))
+        places = self._project(self._to_rows(X))
         # Row by row, so that the result does not depend on other rows.
         nearest = [
             int(np.argmin(np.sum((self._means - place) ** 2, axis=1)))
@@ -271,10 +337,11 @@ def number_evidence(merged: Merged, brevity: float = 0.0) -> tuple[float, ...]:
     """Measure how clear the number of speakers is; see `CERTAINTY`.
 
     Returns the log odds of the least probable merge that was made and of the most
-    probable one that was not, the log size of the smallest cluster, and the `brevity`.
+    probable one that was not, the log size of the smallest cluster, up to 50 rows, and
+    the `brevity`.
     """
     made, not_made = logit(np.clip([merged.weakest, merged.refused], 0.005, 0.995))
-    smallest = np.log(np.bincount(merged.labels).min())
+    smallest = np.log(min(np.bincount(merged.labels).min(), 50))
     return float(made), float(not_made), float(smallest), brevity
 
 
@@ -317,24 +384,24 @@ def _within_bounds(
     return {n: p / total for n, p in kept.items()}
 
 
-def _means(places: FloatArray, labels: IntArray) -> FloatArray:
-    sizes = np.bincount(labels)
-    means = np.zeros((len(sizes), places.shape[1]))
-    np.add.at(means, labels, places)
-    return means / sizes[:, None]
-
-
-def nearness(places: FloatArray, labels: IntArray) -> FloatArray:
+def nearness(
+    places: FloatArray,
+    labels: IntArray,
+    means: FloatArray | None = None,
+    sizes: FloatArray | None = None,
+) -> FloatArray:
     """Compare the distances of rows to their own speaker and to the next one.
 
     Returns the log ratio of squared distances, shape (n,): positive if the own speaker
     is nearer. A row is excluded from the mean of its own speaker; alone, its ratio is
-    1. With one speaker, the result is 1 for all rows.
+    1. With one speaker, the result is 1 for all rows. `means` and `sizes` of the
+    speakers are given if the rows are a part of the session.
     """
-    sizes = np.bincount(labels).astype(np.float64)
+    if means is None or sizes is None:
+        sizes = np.bincount(labels).astype(np.float64)
+        means = sum_rows(labels, places) / sizes[:, None]
     if len(sizes) == 1:
         return np.ones(len(places))
-    means = _means(places, labels)
     energy = np.sum(means**2, axis=1)
     distances = np.sum(places**2, axis=1)[:, None] + energy - 2.0 * places @ means.T
     rows, n_others = np.arange(len(places)), sizes[labels] - 1.0
@@ -353,3 +420,29 @@ def _confidence(near: FloatArray, posterior: Mapping[int, float]) -> FloatArray:
     certainty = logit(np.clip(max(posterior.values()), 0.01, 0.99))
     constant, of_nearness, of_certainty = TRUST
     return np.asarray(expit(constant + of_nearness * near + of_certainty * certainty))
+
+
+def _n_blocks(n: int) -> int:
+    """Return the number of blocks in which fragments of n rows are proposed."""
+    return max(1, round(n / BLOCK))
+
+
+def _is_long(n: int) -> bool:
+    """Return True if n rows are clustered in several blocks."""
+    return _n_blocks(n) > 1
+
+
+def _mapped(X: FloatArray, mapping: Callable[[FloatArray], FloatArray]) -> AnyArray:
+    """Map all rows; those of long sessions are stored in single precision."""
+    if not _is_long(len(X)):
+        return mapping(X)
+    first = mapping(X[:1])
+    mapped = np.empty((len(X), first.shape[1]), dtype=np.float32)
+    for part in chunks(len(X)):
+        mapped[part] = mapping(X[part])
+    return mapped
+
+
+def _taken(rows: AnyArray, indices: IntArray) -> AnyArray:
+    """Select rows, without a copy if all are selected."""
+    return rows if len(indices) == len(rows) else rows[indices]

@@ -48,6 +48,7 @@ CLEAR = 0.2
 """Probability of the next merge below which merges that were tried are kept."""
 
 _AT_ONCE = 400  # Clusters above which all mutually best pairs are merged at once.
+_PAIRS = 4_000_000  # Pairs of clusters that are measured at a time.
 
 
 class Weights(NamedTuple):
@@ -87,6 +88,8 @@ class Clusters:
         Means in the space of the session, and of the rows of unit length.
     spreads, raw_spreads : ndarray of shape (g,)
         Summed squared distances from these means.
+    n_sets : int, default=1
+        Number of such sets of clusters in the session, the blocks of a long one.
     """
 
     sizes: FloatArray
@@ -94,6 +97,7 @@ class Clusters:
     raw_means: FloatArray
     spreads: FloatArray
     raw_spreads: FloatArray
+    n_sets: int = 1
 
     @classmethod
     def of(
@@ -124,13 +128,33 @@ class Clusters:
         for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
             setattr(self, name, getattr(self, name)[remaining])
 
-    def measurements(self) -> dict[str, FloatArray]:
-        """Measure all pairs of clusters.
+    def merge_pairs(self, kept: IntArray, gone: IntArray) -> IntArray:
+        """Merge disjoint pairs of clusters, and return the new index of each."""
+        a, b = self.sizes[kept], self.sizes[gone]
+        share = b / (a + b)
+        for means, spreads in (
+            (self.means, self.spreads),
+            (self.raw_means, self.raw_spreads),
+        ):
+            difference = means[gone] - means[kept]
+            spreads[kept] += spreads[gone] + a * share * np.sum(difference**2, axis=1)
+            means[kept] += share[:, None] * difference
+        self.sizes[kept] = a + b
+        owner = np.arange(len(self))
+        remaining = np.ones(len(self), dtype=np.bool_)
+        owner[gone], remaining[gone] = kept, False
+        for name in ("sizes", "means", "raw_means", "spreads", "raw_spreads"):
+            setattr(self, name, getattr(self, name)[remaining])
+        return np.asarray((np.cumsum(remaining) - 1)[owner])
+
+    def measurements(self, part: slice = slice(None)) -> dict[str, FloatArray]:
+        """Measure pairs of clusters: those of a part with all, by default all pairs.
 
         Returns
         -------
-        measurements : dict from str to ndarray of shape (g, g)
-            Symmetric matrices by the names of `MEASUREMENTS`; diagonals are undefined.
+        measurements : dict from str to ndarray of shape (m, g)
+            Matrices by the names of `MEASUREMENTS`; values of a cluster with itself
+            are undefined.
         """
         n, q = self.sizes, self.means.shape[1]
         n_free = max(float(n.sum()) - len(n), 1.0)
@@ -138,40 +162,55 @@ class Clusters:
         variances = _shrunk(self.spreads, n, noise)
         sampling = variances / n  # variance of a mean, shape: (g,)
         energy = np.sum(self.means**2, axis=1)
-        squared = energy[:, None] + energy - 2.0 * (self.means @ self.means.T)
-        squared = np.maximum(squared - (sampling[:, None] + sampling), 1e-9)
+        squared = energy[part, None] + energy
+        squared -= 2.0 * (self.means[part] @ self.means.T)
+        squared = np.maximum(squared - (sampling[part, None] + sampling), 1e-9)
         centred = self.means - n @ self.means / n.sum()
         lengths = np.sum(centred**2, axis=1) - sampling
-        direction = _cosines(centred, np.maximum(lengths, 0.2 * sampling + 1e-12))
+        direction = _cosines(centred, np.maximum(lengths, 0.2 * sampling + 1e-12), part)
         raw_noise = float(self.raw_spreads.sum()) / n_free
         raw_sampling = _shrunk(self.raw_spreads, n, raw_noise) / n
         raw_lengths = np.sum(self.raw_means**2, axis=1) - raw_sampling
-        similarity = _cosines(self.raw_means, np.maximum(raw_lengths, 1e-6))
+        similarity = _cosines(self.raw_means, np.maximum(raw_lengths, 1e-6), part)
         widths = np.log(variances / _weighted_median(variances, np.sqrt(n)))
         return {
             "distance": np.log(np.sqrt(squared * q / noise) + 0.1),
             "similarity": np.clip(similarity, -0.5, 1.2),
             "direction": np.clip(direction, -1.0, 1.2),
-            "smaller": np.log(np.minimum(n[:, None], n)),
-            "larger": np.log(np.maximum(n[:, None], n)),
-            "crowd": np.full_like(squared, np.log(len(n))),
-            "width": np.maximum(widths[:, None], widths),
+            "smaller": np.log(np.minimum(n[part, None], n)),
+            "larger": np.log(np.maximum(n[part, None], n)),
+            "crowd": np.full_like(squared, np.log(self.n_sets * len(n))),
+            "width": np.maximum(widths[part, None], widths),
         }
 
-    def log_odds(self, weights: Weights = WEIGHTS) -> FloatArray:
-        """Return the log odds that two clusters are one speaker.
+    def log_odds(
+        self, weights: Weights = WEIGHTS, part: slice = slice(None)
+    ) -> FloatArray:
+        """Return the log odds that two clusters, one of a part, are one speaker.
 
         Returns
         -------
-        log_odds : ndarray of shape (g, g)
-            Negative infinity on the diagonal.
+        log_odds : ndarray of shape (m, g)
+            Negative infinity for a cluster and itself.
         """
-        measured = self.measurements()
-        odds = np.full((len(self), len(self)), weights.constant)
+        measured = self.measurements(part)
+        odds = np.full_like(measured["distance"], weights.constant)
         for name in MEASUREMENTS:
             odds += getattr(weights, name) * measured[name]
-        np.fill_diagonal(odds, -np.inf)
+        own = np.arange(len(self))[part]
+        odds[np.arange(len(own)), own] = -np.inf
         return odds
+
+    def best_partners(self) -> tuple[IntArray, FloatArray]:
+        """Return the most probable partner of each cluster, and their log odds."""
+        g = len(self)
+        best, highest = np.empty(g, dtype=np.int64), np.empty(g)
+        step = max(1, _PAIRS // g)
+        for first in range(0, g, step):
+            odds = self.log_odds(part=slice(first, first + step))
+            best[first : first + step] = np.argmax(odds, axis=1)
+            highest[first : first + step] = odds.max(axis=1)
+        return best, highest
 
 
 class Merged(NamedTuple):
@@ -265,6 +304,37 @@ def _try_undecided(clusters: Clusters, found: Merged, fewest: int) -> Merged:
     return Merged(labels, weakest, probability) if probability < CLEAR else found
 
 
+def merge_many(
+    clusters: Clusters,
+    low: int,
+    high: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Merged:
+    """Merge all mutually best pairs with odds above even, until there are none.
+
+    For very many clusters: only the best partner of each is stored. `labels` of the
+    result are the new clusters of the given ones, which are changed. The other
+    parameters are those of `merge_fragments`.
+    """
+    labels = np.arange(len(clusters))
+    n_given, fewest = len(clusters), max(low, 1)
+    weakest = 1.0
+    while len(clusters) > fewest:
+        best, odds = clusters.best_partners()
+        one = np.flatnonzero(best[best] == np.arange(len(best)))
+        one = one[one < best[one]]
+        one = one[np.argsort(-odds[one], kind="stable")]
+        n_probable = int(np.count_nonzero(odds[one] > 0.0))
+        n_pairs = min(max(n_probable, len(clusters) - high), len(clusters) - fewest)
+        if n_pairs <= 0:
+            return Merged(labels, weakest, float(expit(odds.max())))
+        one = one[:n_pairs]
+        weakest = min(weakest, float(expit(odds[one[-1]])))
+        labels = clusters.merge_pairs(one, best[one])[labels]
+        progress(1.0 - len(clusters) / n_given)
+    return Merged(labels, weakest, 0.0)
+
+
 def _best_pairs(odds: FloatArray, n_spare: int) -> list[tuple[int, int]]:
     """Return the best pair; of very many clusters, all mutually best pairs."""
     if len(odds) <= _AT_ONCE:
@@ -296,9 +366,11 @@ def _shrunk(spreads: FloatArray, sizes: FloatArray, common: float) -> FloatArray
     return variances
 
 
-def _cosines(vectors: FloatArray, squared_lengths: FloatArray) -> FloatArray:
-    cosines: FloatArray = vectors @ vectors.T
-    cosines /= np.sqrt(squared_lengths[:, None] * squared_lengths)
+def _cosines(
+    vectors: FloatArray, squared_lengths: FloatArray, part: slice
+) -> FloatArray:
+    cosines: FloatArray = vectors[part] @ vectors.T
+    cosines /= np.sqrt(squared_lengths[part, None] * squared_lengths)
     return cosines
 
 

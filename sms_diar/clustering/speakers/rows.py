@@ -7,18 +7,22 @@ passages are only looked for if times are known.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from sms_diar.types import FloatArray, IntArray, Segment
+from sms_diar.types import AnyArray, FloatArray, IntArray, Segment
 
 _TOUCHING = 0.05  # Seconds between windows that follow each other.
 _MIN_ORDERED = 0.75  # Share of rows that are closest to the next one if rows overlap.
 _MAX_OVERLAP_STEPS = 50  # Maximum number of rows that share speech with one row.
 _BLOCK = 256  # Rows that are compared with all others at once.
+_DISTANCES = 16_000_000  # Distances that are held at a time.
+_CHUNK = 8192  # Rows of long sessions that are processed at a time.
 
 MIN_NEW_SPEECH = 0.5
 """Share of new speech in a window below which windows are thinned out."""
@@ -40,6 +44,7 @@ class RowTimes:
 
     start: FloatArray
     end: FloatArray
+    n_recordings: int = 1
 
     @classmethod
     def of_segments(cls, segments: Sequence[Segment]) -> RowTimes:
@@ -48,8 +53,9 @@ class RowTimes:
         start = np.array([segment.start for segment in segments])
         end = np.array([segment.end for segment in segments])
         # Recordings are farther apart than any of them is long.
-        offsets = np.unique(names, return_inverse=True)[1] * 3.0 * end.max(initial=0.0)
-        return cls(start + offsets, end + offsets)
+        recordings, number = np.unique(names, return_inverse=True)
+        offsets = number * 3.0 * end.max(initial=0.0)
+        return cls(start + offsets, end + offsets, len(recordings))
 
     @classmethod
     def of_steps(cls, n: int, row_weight: float) -> RowTimes:
@@ -59,7 +65,7 @@ class RowTimes:
 
     def take(self, rows: IntArray) -> RowTimes:
         """Return the times of some rows."""
-        return RowTimes(self.start[rows], self.end[rows])
+        return replace(self, start=self.start[rows], end=self.end[rows])
 
     def covered(self) -> float:
         """Return the seconds that rows cover; overlap counts once."""
@@ -180,13 +186,31 @@ def find_representatives(
     chosen = Representatives(np.arange(n), np.arange(n), new_speech)
     if times is not None and row_weight < 0.9 * MIN_NEW_SPEECH:
         chosen = _compose(chosen, *_thin(times))
-    chosen = _compose(chosen, *_distinct(directions[chosen.rows]))
+    kept = directions if len(chosen.rows) == n else directions[chosen.rows]
+    chosen = _compose(chosen, *_distinct(kept))
     if times is not None:
         kept = directions[chosen.rows]
         radius2 = _copy_radius2(kept, times.take(chosen.rows))
         if radius2 is not None:
             chosen = _compose(chosen, *_leaders(kept, radius2))
     return chosen
+
+
+def chunks(n: int) -> Iterator[slice]:
+    """Yield slices that divide n rows into parts of limited size."""
+    return (slice(first, min(first + _CHUNK, n)) for first in range(0, n, _CHUNK))
+
+
+def sum_rows(labels: IntArray, rows: AnyArray) -> FloatArray:
+    """Sum the rows of clusters 0, 1, ... in double precision, shape (g, d)."""
+    n_clusters = int(labels.max()) + 1
+    sums = np.zeros((n_clusters, rows.shape[1]))
+    for part in chunks(len(rows)):
+        m = part.stop - part.start
+        shape = (n_clusters, m)
+        members = csr_array((np.ones(m), (labels[part], np.arange(m))), shape)
+        sums += members @ rows[part]
+    return sums
 
 
 def _compose(first: Representatives, rows: IntArray, of: IntArray) -> Representatives:
@@ -213,12 +237,20 @@ def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:
     return _in_order(np.array(kept, dtype=np.int64), np.where(is_left, left, right))
 
 
-def _distinct(directions: FloatArray) -> tuple[IntArray, IntArray]:
+def _distinct(directions: AnyArray) -> tuple[IntArray, IntArray]:
     """Keep the first of all rows that are equal."""
-    _, first, of = np.unique(
-        np.round(directions, 9), axis=0, return_index=True, return_inverse=True
-    )
-    return _in_order(first, of.ravel())
+    numbers: dict[bytes, int] = {}
+    of = np.empty(len(directions), dtype=np.int64)
+    first: list[int] = []
+    for part in chunks(len(directions)):
+        # Adding zero makes negative zeros positive.
+        rounded = np.round(directions[part].astype(np.float64), 9) + 0.0
+        for index, row in enumerate(rounded, start=part.start):
+            key = hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+            of[index] = numbers.setdefault(key, len(numbers))
+            if of[index] == len(first):
+                first.append(index)
+    return np.array(first, dtype=np.int64), of
 
 
 def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
@@ -288,9 +320,11 @@ def distance_blocks(
     (n_block, n). A row has an infinite distance to itself and to rows that overlap it
     in time.
     """
-    energy = np.sum(rows**2, axis=1)
-    for first in range(0, len(queries), _BLOCK):
-        block = queries[first : first + _BLOCK]
+    n = len(rows)
+    energy = np.concatenate([np.sum(rows[part] ** 2, axis=1) for part in chunks(n)])
+    step = max(1, min(_BLOCK, _DISTANCES // n))
+    for first in range(0, len(queries), step):
+        block = queries[first : first + step]
         distances = energy[block, None] + energy
         distances -= 2.0 * rows[block] @ rows.T  # in place, to save memory
         distances[np.arange(len(block)), block] = np.inf

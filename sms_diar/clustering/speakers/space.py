@@ -13,11 +13,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from sms_diar.clustering.speakers.rows import MAX_QUERIES, RowTimes, distance_blocks
+from sms_diar.clustering.speakers.rows import (
+    MAX_QUERIES,
+    RowTimes,
+    chunks,
+    distance_blocks,
+    sum_rows,
+)
 from sms_diar.preprocessing import FoldedChain
 from sms_diar.scoring.backend import BackEnd, build_backend
 from sms_diar.scoring.backend_plda import with_plda
-from sms_diar.types import FloatArray, IntArray, PldaModel
+from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel
 
 ROUNDS = 3
 """Number of estimates of metric and neighbours."""
@@ -34,6 +40,9 @@ SELECTION_BIAS = 1.2
 CALM = 0.5
 """Share of consecutive windows that are used: those with the smallest differences. The
 speaker may change between the others."""
+
+RIDGE = 1e-3
+"""Added to the covariance within speakers, relative to its mean variance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +63,24 @@ class SessionSpace:
     axes: FloatArray
     psi: FloatArray
 
-    def project(self, directions: FloatArray) -> FloatArray:
+    def coordinates(self, rows: AnyArray) -> FloatArray:
+        """Return coordinates in units of the noise, shape (n, q)."""
+        coordinates: FloatArray = (rows - self.mean) @ self.axes
+        return coordinates
+
+    def project(self, directions: AnyArray) -> FloatArray:
         """Project rows of unit length; reliable axes have more weight."""
         weights = np.sqrt(self.psi / (1.0 + self.psi))
         projected: FloatArray = (directions - self.mean) @ (self.axes * weights)
         return projected
 
-    def backend(self, max_axes: int) -> BackEnd:
-        """Return a back end that scores raw rows by a PLDA model of the first axes."""
+    def backend(self, max_axes: int, in_length: float | None = 1.0) -> BackEnd:
+        """Return a back end that scores raw rows by a PLDA model of the first axes.
+
+        Rows are scaled to `in_length` first, unless it is None.
+        """
         axes, psi = self.axes[:, :max_axes], self.psi[:max_axes]
-        chain = FoldedChain(axes.T, -(self.mean @ axes), in_length=1.0)
+        chain = FoldedChain(axes.T, -(self.mean @ axes), in_length=in_length)
         model = PldaModel(np.zeros(len(psi)), np.eye(len(psi)), psi)
         return with_plda(replace(build_backend(chain), out_length=0.0), model)
 
@@ -98,6 +115,39 @@ def learn_space(directions: FloatArray, times: RowTimes | None) -> SessionSpace:
     if basis is not None:
         axes = basis @ axes
     return SessionSpace(mean, axes, np.maximum(variances[:q] / noise - 1.0, 1e-6))
+
+
+def space_along(axes: FloatArray, rows: AnyArray) -> SessionSpace:
+    """Return the space of given axes, shape (d, q), with mean and variance of rows."""
+    mean, total = _mean_and_covariance(rows)
+    variances = np.einsum("ij,ij->j", axes, total @ axes)
+    return SessionSpace(mean, axes, np.maximum(variances - 1.0, 1e-6))
+
+
+def space_of_speakers(rows: AnyArray, labels: IntArray) -> SessionSpace:
+    """Learn the space of many rows, shape (n, d), from speakers 0, 1, ..."""
+    n, d = rows.shape
+    mean, total = _mean_and_covariance(rows)
+    sums, sizes = sum_rows(labels, rows), np.bincount(labels)
+    means = sums / sizes[:, None] - mean
+    within = total - means.T @ (sizes[:, None] * means) / n
+    within *= n / max(n - len(sizes), 1)
+    within += RIDGE * np.trace(within) / d * np.eye(d)
+    whiten = _inverse_root(within)
+    variances, vectors = np.linalg.eigh(whiten.T @ total @ whiten)
+    q = max(1, int(np.count_nonzero(variances > 1.0)))
+    axes = whiten @ vectors[:, ::-1][:, :q]
+    return SessionSpace(mean, axes, np.maximum(variances[::-1][:q] - 1.0, 1e-6))
+
+
+def _mean_and_covariance(rows: AnyArray) -> tuple[FloatArray, FloatArray]:
+    n, d = rows.shape
+    mean: FloatArray = rows.mean(axis=0, dtype=np.float64)
+    total = np.zeros((d, d))
+    for part in chunks(n):
+        centred = rows[part] - mean
+        total += centred.T @ centred
+    return mean, total / n
 
 
 def _noise(places: FloatArray, variances: FloatArray, times: RowTimes | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sms_diar._progress import Progress
+from sms_diar._scheduler import at_home
 from sms_diar._validation import is_real, refuse_path
 from sms_diar.clustering.methods import DEFAULT_METHOD, MethodOptions, build_method
 from sms_diar.clustering.speakers.base import SpeakerEstimator
@@ -23,7 +25,7 @@ from sms_diar.io.embeddings.arrays import as_doubles, row_ids
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.embeddings.tables import set_from_frame
 from sms_diar.io.kaldi.tables import read_segments
-from sms_diar.pipeline.cluster.across import MANY, cluster_across, recordings_of
+from sms_diar.pipeline.cluster.across import MANY, for_many, recordings_of
 from sms_diar.pipeline.cluster.result import Clustering
 from sms_diar.pipeline.cluster.sessions import (
     SessionClusters,
@@ -99,9 +101,8 @@ def cluster(
         Convergence tolerance on the length of a move, for methods with `k`.
     per_recording : bool, optional
         Cluster each recording separately, or all together. By default True if there
-        are segments. If it is False, more than 10,000 vectors go to
-        `sms_diar.clustering.many` with the default method, which needs the extra
-        ``index`` for more than 50,000.
+        are segments. If it is False, the default method works in blocks for more
+        than 10,000 vectors.
     recordings : mapping from str to str, optional
         Recording of each id, used to list the speakers who appear in several
         recordings. By default the recordings of `segments`.
@@ -147,26 +148,20 @@ def cluster(
     recording_of = None
     if per_recording is False or recordings is not None:
         recording_of = recordings_of(vectors, times, recordings)
-    if per_recording is False and method == DEFAULT_METHOD and len(vectors) > MANY:
-        estimator.check_feasible(len(vectors))
-        labels, summary = cluster_across(
-            vectors,
-            estimator.backend,
-            bounds=estimator.speaker_bounds(),
-            seed=seed,
-            segments=times,
-            context=context,
-        )
-        return Clustering(labels, (summary,), times, method, recordings=recording_of)
+    is_many = per_recording is False and len(vectors) > MANY
+    if is_many and method == DEFAULT_METHOD:
+        estimator = for_many(estimator)
     context.progress.say(memory_note(vectors, estimator))
-    result = cluster_embeddings(
-        vectors,
-        estimator,
-        segments=times,
-        per_recording=times is not None if per_recording is None else per_recording,
-        max_memory=max_memory,
-        progress=context.progress,
-    )
+    # Sending very many vectors to the workers of a cluster would cost too much.
+    with at_home() if is_many else nullcontext():
+        result = cluster_embeddings(
+            vectors,
+            estimator,
+            segments=times,
+            per_recording=times is not None if per_recording is None else per_recording,
+            max_memory=max_memory,
+            progress=context.progress,
+        )
     return replace(result, method=method, recordings=recording_of)
 
 
@@ -303,7 +298,8 @@ def memory_note(embeddings: EmbeddingSet, estimator: SpeakerEstimator) -> str:
     text = f"{n} segments of {d} dimensions, {kind}"
     if estimator.n_matrices:
         return text
-    amount = shown_size(estimate_memory(n, d, score_dim))
+    in_parts = estimator.long_memory(n, max(d, score_dim))
+    amount = shown_size(in_parts or estimate_memory(n, d, score_dim))
     return f"{text}: about {amount} of memory"
 
 

@@ -228,7 +228,8 @@ def sessions_of(
 ) -> Iterator[Session]:
     """Yield sessions one at a time, because each copies its vectors."""
     for name, of_session in rows.items():
-        chosen = embeddings.select(of_session)
+        is_whole = len(of_session) == len(embeddings)  # not copied
+        chosen = embeddings if is_whole else embeddings.select(of_session)
         times = None if segments is None else [segments[id_] for id_ in chosen.ids]
         yield Session(name, chosen, times, per_recording)
 
