@@ -39,14 +39,15 @@ ESTIMATED_BLUR = 0.3
 NEAR = 0.75
 """Maximum distance in seconds of a word from the turns; farther ones get no speaker."""
 
-WEIGHTS = (-1.8, 4.4, -0.5, 2.6, -2.8, 2.2, 0.45)
+WEIGHTS = (-2.0, 4.6, -0.5, 2.7, -2.7, 2.3, 0.6)
 """Weights of the model. The logarithm of a potential of change has a constant and an
 addition where a sentence ends: two weights for a change at the end of a turn, two at
 the start of a turn, and two at any time. The last one is the power of activities; it is
 below 1 because the errors of adjacent words are alike. `benchmarks.words.fit` fits them
 by maximum likelihood."""
 
-_FLOOR = 1e-4  # minimum activity, because any turn can be wrong
+_LEAST = 1e-3  # minimum potential of a speaker, because any turn can be wrong
+_OUTSIDE = 1e-4  # the same for the probability of words outside of speech
 _SHORTEST = 0.02  # minimum length of a word; recognisers write words without length
 _USUAL = 0.08, 10.0  # usual error in seconds, and its weight in words, for the blur
 _UNPUNCTUATED = 0.5  # counts as end of a sentence without punctuation
@@ -80,7 +81,7 @@ class SpeakerModel:
         end, end_stop, start, start_stop, any_time, any_stop, power = weights
         enter = np.exp(start + start_stop * stop - at_start)
         return cls(
-            activity**power,
+            np.maximum(activity**power, _LEAST),
             np.exp(end + end_stop * stop - at_end),
             enter + np.exp(any_time + any_stop * stop),
         )
@@ -88,19 +89,19 @@ class SpeakerModel:
     def posterior(self) -> FloatArray:
         """Return the probability of each speaker, shape (n_words, n_speakers)."""
         forward, backward = np.ones((2, *self.fit.shape))
+        # Without a change 1, which includes what is added for changes to all speakers.
+        stay = 1.0 - self.leave - self.enter
         state = forward[0] = self.fit[0] / self.fit[0].sum()
         for word in range(1, len(forward)):
-            left = state * self.leave[word]
-            moved = self.enter[word] * (state.sum() - state) + left.sum() - left
-            state = self.fit[word] * (state + moved)
+            moved = self.enter[word] + self.leave[word] @ state
+            state = self.fit[word] * (stay[word] * state + moved)
             state /= state.sum()
             forward[word] = state
         for word in range(len(forward) - 1, 0, -1):
             state = self.fit[word] * backward[word]
             state /= state.sum()
-            entered = state * self.enter[word]
-            moved = self.leave[word] * (state.sum() - state) + entered.sum() - entered
-            backward[word - 1] = state + moved
+            moved = self.leave[word] + self.enter[word] @ state
+            backward[word - 1] = stay[word] * state + moved
         both = forward * backward
         return np.asarray(both / both.sum(axis=1, keepdims=True))
 
@@ -185,7 +186,8 @@ def word_blur(words: Sequence[Word], turns: Sequence[Turn]) -> FloatArray:
     for blur in BLURS:
         activity = word_activity(measured, speech, np.full(len(measured), blur))
         prior = -usual / blur - np.log(2.0 * blur)
-        scores.append(float(np.log(activity).sum()) + weight * prior)
+        likelihood = float(np.log(np.maximum(activity, _OUTSIDE)).sum())
+        scores.append(likelihood + weight * prior)
     least = np.full(len(words), BLURS[int(np.argmax(scores))])
     least[[word.is_estimated for word in words]] = ESTIMATED_BLUR
     return np.asarray(np.maximum(least, _distance(words, turns)))
@@ -206,7 +208,7 @@ def word_activity(
     speakers = sorted({turn.speaker for turn in turns})
     column = {speaker: index for index, speaker in enumerate(speakers)}
     start, end = _times(words)
-    reach = 10.0 * blur  # beyond it less than half of _FLOOR remains
+    reach = 16.0 * blur  # beyond it less than 1e-7 remains
     latest = np.maximum.accumulate(end + reach)
     earliest = np.minimum.accumulate((start - reach)[::-1])[::-1]
     activity = np.zeros((len(words), len(speakers)))
@@ -223,7 +225,7 @@ def word_activity(
         )
         shared *= (1.0 if weight is None else weight) * scale / (late - early)
         activity[rows, column[turn.speaker]] += shared
-    return np.clip(activity, _FLOOR, 1.0)
+    return np.clip(activity, 0.0, 1.0)
 
 
 def change_cues(
