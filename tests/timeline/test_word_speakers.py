@@ -211,6 +211,23 @@ def test_in_overlap_the_sentence_continues():
     assert speakers_of(assigned) == ["a"] * 6 + ["b"] * 4
 
 
+def test_in_overlap_an_interruption_begins_with_a_turn():
+    # b begins at 2 and a ends at 3; the sentence of a ends at 2.
+    turns = [turn(0, 3, "a"), turn(2, 5, "b")]
+    words = [("w", 0.5 * n, 0.5 * n + 0.5) for n in range(3)] + [("end.", 1.5, 2.0)]
+    words += [("v", 2.0 + 0.5 * n, 2.5 + 0.5 * n) for n in range(6)]
+    assigned = assign_speakers([spoken(*words)], turns)
+    assert speakers_of(assigned) == ["a"] * 4 + ["b"] * 6
+
+
+def test_a_word_between_turns_of_its_speaker_does_not_go_to_a_silent_one():
+    turns = [turn(0, 1, "a"), turn(1.3, 1.8, "a"), turn(1.9, 4, "a"), turn(9, 10, "b")]
+    words = [("w", 0.0, 0.5), ("x.", 0.5, 1.0), ("y.", 1.3, 1.8), ("z", 1.9, 2.4)]
+    assigned = assign_speakers([spoken(*words)], turns)
+    assert speakers_of(assigned) == ["a"] * 4
+    assert min(word.speaker_confidence for p in assigned for word in p.words) > 0.8
+
+
 def test_words_outside_all_turns_go_to_the_nearest_or_to_nobody():
     turns = [turn(0, 1, "a"), turn(3, 4, "b")]
     near = spoken(("x", 3.9 + NEAR / 2, 4.0 + NEAR))
