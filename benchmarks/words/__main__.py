@@ -15,26 +15,20 @@ from time import process_time
 import numpy as np
 
 from benchmarks.words import fit, rules
-from benchmarks.words.transcripts import SECONDS, Condition, simulate
+from benchmarks.words.transcripts import (
+    ERRORS,
+    MAIN,
+    OTHERS,
+    SECONDS,
+    Condition,
+    simulate,
+)
 from sms_diar.report.tables import Table
 from sms_diar.timeline.transcript import Phrase, Word
 from sms_diar.timeline.word_speakers import assign_speakers
 from sms_diar.types import FloatArray, Segment, Turn
 
 SEEDS = range(200, 220)
-OVERLAPS = (0.0, 0.1, 0.25)
-JITTERS = (0.0, 0.05, 0.1, 0.2)
-MAIN = [Condition(overlap, jitter) for overlap in OVERLAPS for jitter in JITTERS]
-ERRORS = [
-    Condition(overlap, jitter, turn_errors=True)
-    for overlap in OVERLAPS
-    for jitter in JITTERS
-]
-OTHERS = {
-    "no punctuation": [Condition(o, 0.1, punctuation=False) for o in OVERLAPS],
-    "no times of words": [Condition(o, 0.1, word_times=False) for o in OVERLAPS],
-    "words of both in overlap": [Condition(o, 0.1, mixed=True) for o in OVERLAPS[1:]],
-}
 
 Rule = Callable[[Sequence[Phrase], Sequence[Turn]], Sequence[str | None]]
 
@@ -109,13 +103,13 @@ def report(seeds: Sequence[int]) -> str:
 Percentage of words with a wrong speaker or none: mean and standard deviation over
 {len(seeds)} simulated conversations (seeds {seeds[0]} to {seeds[-1]}) of {SECONDS} s
 with two to four speakers. The weights were fitted on seeds {fit.SEEDS[0]} to
-{fit.SEEDS[-1]} (`benchmarks/words/fit.py`). Words last 0.1 to 0.5 s, turns 3 s on
-average and at least 0.3 s. The time error is the standard deviation of the shift of a
-word; 36 % of its variance is shared by the words of a phrase. In overlap the words of
-one of the speakers are written. `benchmarks/words/transcripts.py` has all settings.
-The fit began at the weights of an earlier random search on the same seeds. The main
-condition was changed once after results had been seen: at first, the words of both
-speakers were written in a quarter of the overlaps.
+{fit.SEEDS[-1]} of the same conditions (`benchmarks/words/fit.py`). Words last 0.1 to
+0.5 s, turns 3 s on average and at least 0.3 s. The time error is the standard deviation
+of the shift of a word; 36 % of its variance is shared by the words of a phrase. In
+overlap the words of one of the speakers are written. `benchmarks/words/transcripts.py`
+has all settings.
+The main condition was changed once after results of an earlier model had been seen: at
+first, the words of both speakers were written in a quarter of the overlaps.
 
 "Overlap per word" is the usual rule: the speaker who shares most time with the word, or
 the nearest one. whisperX (`assign_word_speakers`) has the same rule, but words outside

@@ -1,7 +1,7 @@
-"""Fit the weights of a change of speaker in `sms_diar.timeline.word_speakers`.
+"""Fit the weights of `sms_diar.timeline.word_speakers`.
 
-A random search minimises the errors relative to the rule of the greatest overlap, on
-average over the conditions::
+The conditional likelihood of the true speakers is maximised over all conditions of the
+report::
 
     python -m benchmarks.words.fit
 """
@@ -9,75 +9,70 @@ average over the conditions::
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import minimize
 
-from benchmarks.words import rules
-from benchmarks.words.transcripts import Condition, Simulated, simulate
+from benchmarks.words.transcripts import ERRORS, MAIN, OTHERS, Simulated, simulate
+from sms_diar._numba import kernel
 from sms_diar.timeline.word_speakers import (
     WEIGHTS,
     SpeakerModel,
     change_cues,
-    speaker_model,
+    word_activity,
     word_blur,
 )
-from sms_diar.types import FloatArray
+from sms_diar.types import FloatArray, IntArray
 
 SEEDS = range(4)
-CONDITIONS = [
-    Condition(overlap, jitter, turn_errors=turn_errors)
-    for overlap, jitter, turn_errors in (
-        *((overlap, 0.1, False) for overlap in (0.0, 0.1, 0.25)),
-        *((overlap, 0.1, True) for overlap in (0.0, 0.1, 0.25)),
-        *((overlap, 0.0, False) for overlap in (0.1, 0.25)),
-    )
-]
-TRIALS = 150
-STEP = np.array([0.4, 0.4, 0.2, 0.15])  # s.d. of a trial around the best weights
+CONDITIONS = [*MAIN, *ERRORS, *(each for group in OTHERS.values() for each in group)]
 
 
 class Example:
-    """A transcript whose speakers are found again and again."""
+    """A transcript with known speakers."""
 
     def __init__(self, drawn: Simulated) -> None:
         words = [word for phrase in drawn.phrases for word in phrase.words]
-        numbers = [n for n, phrase in enumerate(drawn.phrases) for _ in phrase.words]
-        phrase, blur = np.array(numbers), word_blur(words, drawn.turns)
-        self.activity = speaker_model(words, phrase, drawn.turns).activity
-        self.cues = change_cues(words, phrase, drawn.turns, blur)
-        self.speakers = sorted({turn.speaker for turn in drawn.turns})
-        self.true = drawn.speakers
-        simple = rules.by_word(drawn.phrases, drawn.turns)
-        self.errors = rules.error_rate(simple, self.true)
+        blur = word_blur(words, drawn.turns)
+        activity = word_activity(words, drawn.turns, blur)
+        self.cues = (activity, *change_cues(words, drawn.turns, blur))
+        speakers = sorted({turn.speaker for turn in drawn.turns})
+        self.true = np.array([speakers.index(name) for name in drawn.speakers])
 
-    def errors_with(self, weights: FloatArray) -> float:
-        """Return the errors with some weights in percent."""
-        change = 1.0 / (1.0 + np.exp(-(self.cues @ weights)))
-        path = SpeakerModel(self.activity, change).best_path()
-        return rules.error_rate([self.speakers[state] for state in path], self.true)
+    def log_likelihood(self, weights: FloatArray) -> float:
+        """Return the logarithm of the probability of the true speakers."""
+        model = SpeakerModel.weighted(*self.cues, weights.tolist())
+        return float(_log_likelihood(model.fit, model.leave, model.enter, self.true))
 
 
-def relative_errors(weights: FloatArray, examples: list[list[Example]]) -> float:
-    """Return the mean over conditions of errors relative to the simple rule."""
-    ratios = [
-        sum(example.errors_with(weights) for example in group)
-        / sum(example.errors for example in group)
-        for group in examples
-    ]
-    return float(np.mean(ratios))
+@kernel
+def _log_likelihood(
+    fit: FloatArray, leave: FloatArray, enter: FloatArray, true: IntArray
+) -> float:
+    """Compare the potential of the true path with the sum over all paths."""
+    state = fit[0] / fit[0].sum()
+    value = np.log(state[true[0]])
+    for word in range(1, len(fit)):
+        now, previous = true[word], true[word - 1]
+        if now != previous:
+            value += np.log(leave[word, previous] + enter[word, now])
+        left = state * leave[word]
+        moved = enter[word] * (state.sum() - state) + left.sum() - left
+        state = fit[word] * (state + moved)
+        total = state.sum()
+        value += np.log(fit[word, now] / total)
+        state /= total
+    return value
 
 
 def main() -> None:
-    """Print each improvement of the weights."""
-    examples = [[Example(simulate(c, seed)) for seed in SEEDS] for c in CONDITIONS]
-    rng = np.random.default_rng(0)
-    best = np.array(WEIGHTS)
-    lowest = relative_errors(best, examples)
-    for trial in range(TRIALS):
-        weights = best + STEP * rng.normal(size=len(STEP))
-        weights[2] = max(weights[2], 0.0)
-        value = relative_errors(weights, examples)
-        if value < lowest:
-            best, lowest = weights, value
-            print(trial, best.round(2).tolist(), round(lowest, 3), flush=True)
+    """Print the weights."""
+    examples = [Example(simulate(c, seed)) for c in CONDITIONS for seed in SEEDS]
+    n_words = sum(len(example.true) for example in examples)
+
+    def loss(weights: FloatArray) -> float:
+        return -sum(each.log_likelihood(weights) for each in examples) / n_words
+
+    found = minimize(loss, np.array(WEIGHTS), method="L-BFGS-B")
+    print(found.x.round(2).tolist(), f"{found.fun:.4f} nats per word")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,17 @@ class Condition:
     mixed: bool = False  # words of both speakers are written in overlap
 
 
+OVERLAPS = (0.0, 0.1, 0.25)
+JITTERS = (0.0, 0.05, 0.1, 0.2)
+MAIN = [Condition(overlap, jitter) for overlap in OVERLAPS for jitter in JITTERS]
+ERRORS = [replace(condition, turn_errors=True) for condition in MAIN]
+OTHERS = {
+    "no punctuation": [Condition(o, 0.1, punctuation=False) for o in OVERLAPS],
+    "no times of words": [Condition(o, 0.1, word_times=False) for o in OVERLAPS],
+    "words of both in overlap": [Condition(o, 0.1, mixed=True) for o in OVERLAPS[1:]],
+}
+
+
 @dataclass(frozen=True)
 class Simulated:
     """Phrases of a recogniser, the true speaker of each word, and given turns."""

@@ -1,20 +1,20 @@
 """Speakers of words, by the turns of the speakers.
 
-A hidden Markov model has the speakers as states. The probability of a word in a state
-is the activity of the speaker around the word: the mean over the interval of the word,
-blurred by an error of its times. Where two speakers overlap, both have the same
-activity, and the context decides::
+A conditional random field has the speakers as states. A word fits a speaker by the
+activity of the speaker around it: the mean over the interval of the word, blurred by an
+error of its times. Where two speakers overlap, both have the same activity, and the
+context decides::
 
     turns       aaaaaaaaaaaaaaa
                           bbbbbbbbbbbbb
     words       I   think so.  Yes  me too
     active      a   a     ab   b    b  b
 
-The speaker changes between two words with a probability that is a logistic function of
-the context: whether a sentence or a phrase ends there, and how far the next edge of a
-turn is. Pauses count by these edges. The most probable sequence of speakers is found by
-the Viterbi algorithm, and the probability of each speaker by the forward-backward
-algorithm. For n words and s speakers both take time O(n s).
+The speaker changes from a to b where a word ends with a turn of a, or where the next
+word begins with a turn of b. A sentence ends at most changes of the first kind and at
+some of the second, where a speaker is interrupted. Each word gets its most probable
+speaker by the forward-backward algorithm, so that as many words as possible are right.
+For n words and s speakers it takes time O(n s).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from sms_diar.timeline.regions import joined
 from sms_diar.timeline.transcript import Phrase, Word
-from sms_diar.types import FloatArray, IntArray, Turn
+from sms_diar.types import FloatArray, Turn
 
 BLURS = (0.02, 0.04, 0.08, 0.16)
 """Mean errors of times in seconds, of words and turns together. The most probable one
@@ -39,17 +39,15 @@ ESTIMATED_BLUR = 0.3
 NEAR = 0.75
 """Maximum distance in seconds of a word from the turns; farther ones get no speaker."""
 
-WEIGHTS = (-1.0, 3.9, 0.45, -1.4)
-"""Weights of the logit of the probability that the speaker changes between two words: a
-constant, whether a sentence ends, whether a phrase ends, and the distance of the
-nearest edge of a turn, in units of the blur. `benchmarks.words.fit` fits them."""
+WEIGHTS = (-2.0, 4.6, -0.5, 2.7, -2.7, 2.3, 0.6)
+"""Weights of the model. The logarithm of a potential of change has a constant and an
+addition where a sentence ends: two weights for a change at the end of a turn, two at
+the start of a turn, and two at any time. The last one is the power of activities; it is
+below 1 because the errors of adjacent words are alike. `benchmarks.words.fit` fits them
+by maximum likelihood."""
 
-TEMPER = 0.6
-"""Power of all probabilities in the confidence of speakers, because the errors of
-adjacent words are alike; without it, confidences are too high."""
-
-_FAR = 12.0  # distance in blurs beyond which an edge does not matter
-_FLOOR = 1e-4  # minimum activity, because any turn can be wrong
+_LEAST = 1e-3  # minimum potential of a speaker, because any turn can be wrong
+_OUTSIDE = 1e-4  # the same for the probability of words outside of speech
 _SHORTEST = 0.02  # minimum length of a word; recognisers write words without length
 _USUAL = 0.08, 10.0  # usual error in seconds, and its weight in words, for the blur
 _UNPUNCTUATED = 0.5  # counts as end of a sentence without punctuation
@@ -59,62 +57,53 @@ _CLOSING = "\"')]\u201d\u2019\u00bb\u300d\u300f\uff09"
 
 @dataclass(frozen=True, eq=False)
 class SpeakerModel:
-    """Hidden Markov model of the words of a recording.
+    """Conditional random field of the words of a recording.
 
-    `activity` has shape (n_words, n_speakers). `change`, of shape (n_words,), is the
-    probability that a word has another speaker than the previous one; all others are
-    equally probable.
+    All arrays have shape (n_words, n_speakers). `fit` is the potential of a word and a
+    speaker. The potential of a change from speaker x to y before a word is ``leave[x] +
+    enter[y]``; the potential of no change is 1. The first rows of both are not used.
     """
 
-    activity: FloatArray
-    change: FloatArray
+    fit: FloatArray
+    leave: FloatArray
+    enter: FloatArray
 
-    def best_path(self) -> IntArray:
-        """Return the most probable sequence of speakers by the Viterbi algorithm."""
-        n_words, n_speakers = self.activity.shape
-        path = np.zeros(n_words, dtype=np.int64)
-        if n_speakers < 2 or not n_words:
-            return path
-        emission = np.log(self.activity)
-        stay, move = np.log1p(-self.change), np.log(self.change / (n_speakers - 1))
-        previous = np.empty((n_words, n_speakers), dtype=np.int64)
-        everyone = np.arange(n_speakers)
-        score = emission[0]
-        for word in range(1, n_words):
-            # The best other speaker is the first, or the second for the first itself.
-            second, first = np.argsort(score)[-2:]
-            other = np.where(everyone == first, second, first)
-            stayed, moved = score + stay[word], score[other] + move[word]
-            previous[word] = np.where(stayed >= moved, everyone, other)
-            score = np.maximum(stayed, moved) + emission[word]
-        path[-1] = np.argmax(score)
-        for word in range(n_words - 1, 0, -1):
-            path[word - 1] = previous[word, path[word]]
-        return path
+    @classmethod
+    def weighted(
+        cls,
+        activity: FloatArray,
+        stop: FloatArray,
+        at_end: FloatArray,
+        at_start: FloatArray,
+        weights: Sequence[float] = WEIGHTS,
+    ) -> SpeakerModel:
+        """Return the model of `word_activity` and `change_cues`."""
+        end, end_stop, start, start_stop, any_time, any_stop, power = weights
+        enter = np.exp(start + start_stop * stop - at_start)
+        return cls(
+            np.maximum(activity**power, _LEAST),
+            np.exp(end + end_stop * stop - at_end),
+            enter + np.exp(any_time + any_stop * stop),
+        )
 
     def posterior(self) -> FloatArray:
         """Return the probability of each speaker, shape (n_words, n_speakers)."""
-        n_words, n_speakers = self.activity.shape
-        if n_speakers < 2:
-            return np.ones((n_words, n_speakers))
-        move = self.change / (n_speakers - 1)
-        stay = 1.0 - self.change - move  # in addition to `move`, which goes to all
-        forward, backward = np.ones((2, n_words, n_speakers))
-        state = np.full(n_speakers, 1.0 / n_speakers)
-        for word in range(n_words):
-            state = self.activity[word] * (stay[word] * state + move[word])
+        forward, backward = np.ones((2, *self.fit.shape))
+        # Without a change 1, which includes what is added for changes to all speakers.
+        stay = 1.0 - self.leave - self.enter
+        state = forward[0] = self.fit[0] / self.fit[0].sum()
+        for word in range(1, len(forward)):
+            moved = self.enter[word] + self.leave[word] @ state
+            state = self.fit[word] * (stay[word] * state + moved)
             state /= state.sum()
             forward[word] = state
-        for word in range(n_words - 1, 0, -1):
-            state = self.activity[word] * backward[word]
-            backward[word - 1] = stay[word] * state / state.sum() + move[word]
+        for word in range(len(forward) - 1, 0, -1):
+            state = self.fit[word] * backward[word]
+            state /= state.sum()
+            moved = self.leave[word] + self.enter[word] @ state
+            backward[word - 1] = stay[word] * state + moved
         both = forward * backward
         return np.asarray(both / both.sum(axis=1, keepdims=True))
-
-    def tempered(self, power: float) -> SpeakerModel:
-        """Return the model with a power of all probabilities."""
-        change, stay = self.change**power, (1.0 - self.change) ** power
-        return SpeakerModel(self.activity**power, change / (change + stay))
 
 
 def assign_speakers(
@@ -145,16 +134,12 @@ def assign_speakers(
     near = np.flatnonzero(distance <= NEAR).tolist()
     order = sorted(near, key=lambda row: numbered[row][1].start)
     speakers = sorted({turn.speaker for turn in turns})
-    model = speaker_model(
-        [numbered[row][1] for row in order],
-        np.array([numbered[row][0] for row in order], dtype=np.int64),
-        turns,
-        confidence,
-    )
-    path, probability = model.best_path(), model.tempered(TEMPER).posterior()
     labels: list[tuple[str | None, float | None]] = [(None, None)] * len(numbered)
-    for position, (row, state) in enumerate(zip(order, path.tolist(), strict=True)):
-        labels[row] = speakers[state], round(float(probability[position, state]), 6)
+    if order:
+        model = speaker_model([numbered[row][1] for row in order], turns, confidence)
+        for row, probability in zip(order, model.posterior(), strict=True):
+            best = int(probability.argmax())
+            labels[row] = speakers[best], round(float(probability[best]), 6)
     assigned: list[Phrase] = []
     remaining = iter(labels)
     for phrase in phrases:
@@ -176,19 +161,16 @@ def _split(
 
 def speaker_model(
     words: Sequence[Word],
-    phrase: IntArray,
     turns: Sequence[Turn],
     confidence: Sequence[float | None] | None = None,
 ) -> SpeakerModel:
     """Return the model of words that are sorted by start.
 
-    `phrase` is the number of the phrase of each word; the speakers are in
-    alphabetical order.
+    The speakers are in alphabetical order.
     """
     blur = word_blur(words, turns)
-    logit = change_cues(words, phrase, turns, blur) @ np.array(WEIGHTS)
-    change = 1.0 / (1.0 + np.exp(-logit))
-    return SpeakerModel(word_activity(words, turns, blur, confidence), change)
+    activity = word_activity(words, turns, blur, confidence)
+    return SpeakerModel.weighted(activity, *change_cues(words, turns, blur))
 
 
 def word_blur(words: Sequence[Word], turns: Sequence[Turn]) -> FloatArray:
@@ -204,7 +186,8 @@ def word_blur(words: Sequence[Word], turns: Sequence[Turn]) -> FloatArray:
     for blur in BLURS:
         activity = word_activity(measured, speech, np.full(len(measured), blur))
         prior = -usual / blur - np.log(2.0 * blur)
-        scores.append(float(np.log(activity).sum()) + weight * prior)
+        likelihood = float(np.log(np.maximum(activity, _OUTSIDE)).sum())
+        scores.append(likelihood + weight * prior)
     least = np.full(len(words), BLURS[int(np.argmax(scores))])
     least[[word.is_estimated for word in words]] = ESTIMATED_BLUR
     return np.asarray(np.maximum(least, _distance(words, turns)))
@@ -225,7 +208,7 @@ def word_activity(
     speakers = sorted({turn.speaker for turn in turns})
     column = {speaker: index for index, speaker in enumerate(speakers)}
     start, end = _times(words)
-    reach = 10.0 * blur  # beyond it less than half of _FLOOR remains
+    reach = 16.0 * blur  # beyond it less than 1e-7 remains
     latest = np.maximum.accumulate(end + reach)
     earliest = np.minimum.accumulate((start - reach)[::-1])[::-1]
     activity = np.zeros((len(words), len(speakers)))
@@ -242,28 +225,33 @@ def word_activity(
         )
         shared *= (1.0 if weight is None else weight) * scale / (late - early)
         activity[rows, column[turn.speaker]] += shared
-    return np.clip(activity, _FLOOR, 1.0)
+    return np.clip(activity, 0.0, 1.0)
 
 
 def change_cues(
-    words: Sequence[Word], phrase: IntArray, turns: Sequence[Turn], blur: FloatArray
-) -> FloatArray:
-    """Return what suggests a change of speaker before each word, shape (n_words, 4).
+    words: Sequence[Word], turns: Sequence[Turn], blur: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what suggests a change of speaker before each word.
 
-    The columns are 1, whether a sentence and a phrase ended, and the distance of the
-    nearest edge of a turn from the pause before the word, in units of the blur.
+    The first array, of shape (n_words, 1), is 1 where a sentence ended. The others have
+    shape (n_words, n_speakers): the distance of the end of the previous word from the
+    nearest end of a turn of each speaker, and of the start of the word from the nearest
+    start, in units of the blur.
     """
-    cues = np.ones((len(words), 4))
+    stop = np.zeros((len(words), 1))
     ends = [word.text.rstrip(_CLOSING).endswith(_ENDS) for word in words]
     # A transcript without punctuation does not show where sentences end.
-    cues[1:, 1] = ends[:-1] if any(ends) else _UNPUNCTUATED
-    cues[1:, 2] = np.diff(phrase) != 0
-    edges = np.unique([(t.segment.start, t.segment.end) for t in turns])
+    stop[1:, 0] = ends[:-1] if any(ends) else _UNPUNCTUATED
     start, end = _times(words)
     before = np.concatenate((start[:1], end[:-1]))
-    distance = _outside(np.minimum(before, start), np.maximum(before, start), edges)
-    cues[:, 3] = np.minimum(distance / blur, _FAR)
-    return cues
+    times: dict[str, list[tuple[float, float]]] = {}
+    for turn in turns:
+        span = turn.segment.start, turn.segment.end
+        times.setdefault(turn.speaker, []).append(span)
+    bounds = [np.sort(times[speaker], axis=0) for speaker in sorted(times)]
+    at_end = [_outside(before, before, each[:, 1]) / blur for each in bounds]
+    at_start = [_outside(start, start, each[:, 0]) / blur for each in bounds]
+    return stop, np.stack(at_end, axis=1), np.stack(at_start, axis=1)
 
 
 def _times(words: Sequence[Word]) -> tuple[FloatArray, FloatArray]:

@@ -222,6 +222,31 @@ def test_words_that_are_not_written_are_reported(run_cli, tmp_path, words):
     assert [t.speaker for t in read_annotation(tmp_path / "x.rttm")] == ["ann", "bob"]
 
 
+@pytest.mark.parametrize("format", ["stm", "seglst", "lhotse", "nemo", "pyannoteai"])
+def test_turns_without_words_stay_turns(run_cli, tmp_path, call, format):
+    source = tmp_path / f"turns.{TURN_FORMATS[format].suffix.removeprefix('.')}"
+    assert run_cli("convert", call, source, "--to", format).returncode == 0
+    result = run_cli("convert", source, tmp_path / "out.csv")
+    assert result.returncode == 0, result.stderr
+    assert "words are not written" not in result.stderr
+    back = read_annotation(tmp_path / "out.csv")
+    assert [(t.segment.start, t.speaker) for t in back] == [
+        (0.0, "ann"),
+        (1.25, "bob"),
+        (3.0, "cy"),
+    ]
+    refused = run_cli("convert", source, tmp_path / "out.md")
+    assert refused.returncode == 1
+    assert "has turns but no words" in refused.stderr
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_counts_have_a_singular(run_cli, tmp_path):
+    (tmp_path / "one.stm").write_text("call 1 ann 0 1 Hello\n")
+    result = run_cli("convert", tmp_path / "one.stm", tmp_path / "one.ctm")
+    assert "1 word, 1 phrase, 1 speaker\n" in result.stderr
+
+
 def test_turns_cannot_become_words(run_cli, tmp_path, call):
     result = run_cli("convert", call, tmp_path / "x.md")
     assert result.returncode == 1

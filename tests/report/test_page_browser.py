@@ -656,6 +656,20 @@ def test_without_audio_a_click_on_a_word_moves_the_playhead(visit, pages):
     word(page, "morning").click()
     page.locator("#words .now", has_text="morning").wait_for()
     assert page.inner_text("#clock") == "0:03.7"  # 3 + 2 / 3 s
+    # The word is under the pointer; its text contrasts with the background.
+    shown = page.locator("#words .now").evaluate(
+        "one => [getComputedStyle(one).backgroundColor, getComputedStyle(one).color]"
+    )
+    accent = page.evaluate(
+        """() => {
+            const probe = document.body.appendChild(document.createElement("i"));
+            probe.style.background = "var(--accent)";
+            probe.style.color = "var(--on-accent)";
+            const style = getComputedStyle(probe);
+            return [style.backgroundColor, style.color];
+        }"""
+    )
+    assert shown == accent
 
 
 def test_search_counts_and_visits_words(visit):

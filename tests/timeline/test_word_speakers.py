@@ -40,60 +40,49 @@ def texts_of(phrases):
 
 
 @st.composite
-def models(draw, most=5):
-    n_words, n_speakers = draw(st.integers(1, most)), draw(st.integers(1, 3))
+def models(draw):
+    shape = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    activity = rng.uniform(0.01, 1.0, (n_words, n_speakers))
-    return SpeakerModel(activity, rng.uniform(0.01, 0.99, n_words))
-
-
-def probabilities(model):
-    """Probability of each path, by multiplication."""
-    n_words, n_speakers = model.activity.shape
-    table = {}
-    for path in itertools.product(range(n_speakers), repeat=n_words):
-        value = model.activity[0, path[0]]
-        for word in range(1, n_words):
-            is_same = path[word] == path[word - 1]
-            change = model.change[word]
-            value *= 1 - change if is_same else change / (n_speakers - 1)
-            value *= model.activity[word, path[word]]
-        table[path] = value
-    return table
-
-
-def with_one_speaker(model):
-    """A single speaker cannot change."""
-    if model.activity.shape[1] == 1:
-        return SpeakerModel(model.activity, np.zeros(len(model.activity)))
-    return model
-
-
-@given(models())
-def test_the_path_is_the_most_probable_of_all_paths(model):
-    model = with_one_speaker(model)
-    table = probabilities(model)
-    path = tuple(model.best_path().tolist())
-    assert table[path] == pytest.approx(max(table.values()), rel=1e-9)
+    return SpeakerModel(*rng.uniform(0.01, 3.0, (3, *shape)))
 
 
 @given(models())
 def test_the_posterior_is_the_sum_over_all_paths(model):
-    model = with_one_speaker(model)
-    table = probabilities(model)
-    expected = np.zeros(model.activity.shape)
-    for path, value in table.items():
-        expected[np.arange(len(path)), path] += value
-    expected /= sum(table.values())
+    n_words, n_speakers = model.fit.shape
+    expected = np.zeros(model.fit.shape)
+    for path in itertools.product(range(n_speakers), repeat=n_words):
+        value = model.fit[0, path[0]]
+        for word, (x, y) in enumerate(itertools.pairwise(path), 1):
+            change = 1.0 if x == y else model.leave[word, x] + model.enter[word, y]
+            value *= change * model.fit[word, y]
+        expected[np.arange(n_words), path] += value
+    expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.posterior(), expected, rtol=1e-9)
 
 
-def test_a_tempered_model_has_the_roots_of_odds():
-    model = SpeakerModel(np.array([[0.25, 1.0]]), np.array([0.8]))
-    halved = model.tempered(0.5)
-    np.testing.assert_allclose(halved.activity, [[0.5, 1.0]])
-    # Odds of 4 become odds of 2.
-    np.testing.assert_allclose(halved.change, [2 / 3])
+def test_the_posterior_of_a_long_recording_is_finite():
+    rng = np.random.default_rng(0)
+    shape = (3, 20_000, 2)
+    posterior = SpeakerModel(*10.0 ** rng.uniform(-4.0, 4.0, shape)).posterior()
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    assert posterior.min() >= 0.0
+
+
+def test_potentials_are_exponentials_of_weighted_cues():
+    weights = (-2.0, 4.0, -1.0, 3.0, -5.0, 2.0, 0.5)
+    model = SpeakerModel.weighted(
+        np.array([[0.25, 1.0]]),
+        np.array([[1.0]]),
+        np.array([[0.0, 2.0]]),
+        np.array([[3.0, 1.0]]),
+        weights,
+    )
+    np.testing.assert_allclose(model.fit, [[0.5, 1.0]])
+    # At the end of a turn -2 + 4 minus the distance; at the start -1 + 3 minus the
+    # distance, or at any time -5 + 2.
+    np.testing.assert_allclose(np.log(model.leave), [[2.0, 0.0]])
+    expected = [[np.exp(-1.0) + np.exp(-3.0), np.exp(1.0) + np.exp(-3.0)]]
+    np.testing.assert_allclose(model.enter, expected)
 
 
 def test_activity_is_the_share_of_a_word_with_exact_times():
@@ -145,19 +134,21 @@ def test_a_turn_is_active_to_the_degree_of_its_confidence():
     np.testing.assert_allclose(activity, [[0.25, 1.0]])
 
 
-def test_cues_are_ends_of_sentences_and_phrases_and_distances_of_edges():
+def test_cues_are_ends_of_sentences_and_distances_of_edges():
     words = [Word("so.", 0.0, 0.5), Word("(yes!)", 0.6, 1.0), Word("and", 1.0, 1.2)]
-    blur = np.full(3, 0.1)
-    turns = [turn(0.0, 0.55, "a"), turn(0.7, 5.0, "b")]
-    # The pause from 0.5 to 0.6 holds an edge; 1.0 is 0.3 from the edge at 0.7.
-    cues = change_cues(words, np.array([0, 0, 1]), turns, blur)
-    np.testing.assert_allclose(cues[1:], [[1, 1, 0, 0], [1, 1, 1, 3]])
+    turns = [turn(0.7, 5.0, "b"), turn(0.0, 0.55, "a"), turn(1.3, 2.0, "a")]
+    stop, at_end, at_start = change_cues(words, turns, np.full(3, 0.1))
+    np.testing.assert_allclose(stop, [[0], [1], [1]])
+    # Previous words end at 0.5 and 1.0; turns of a end at 0.55 and 2.0, of b at 5.0.
+    np.testing.assert_allclose(at_end[1:], [[0.5, 45.0], [4.5, 40.0]])
+    # The words start at 0.6 and 1.0; turns of a start at 0.0 and 1.3, of b at 0.7.
+    np.testing.assert_allclose(at_start[1:], [[6.0, 1.0], [3.0, 3.0]])
 
 
 def test_without_punctuation_the_end_of_a_sentence_is_unknown():
     words = [Word("so", 0.0, 0.5), Word("yes", 0.5, 1.0)]
-    cues = change_cues(words, np.array([0, 0]), [turn(0, 1, "a")], np.full(2, 0.1))
-    assert cues[1, 1] == 0.5
+    stop, *_ = change_cues(words, [turn(0, 1, "a")], np.full(2, 0.1))
+    assert stop[1] == 0.5
 
 
 def test_the_blur_is_small_if_words_fit_and_large_if_they_do_not():
@@ -218,6 +209,23 @@ def test_in_overlap_the_sentence_continues():
     words += [("v", 3.0 + 0.5 * n, 3.5 + 0.5 * n) for n in range(4)]
     assigned = assign_speakers([spoken(*words)], turns)
     assert speakers_of(assigned) == ["a"] * 6 + ["b"] * 4
+
+
+def test_in_overlap_an_interruption_begins_with_a_turn():
+    # b begins at 2 and a ends at 3; the sentence of a ends at 2.
+    turns = [turn(0, 3, "a"), turn(2, 5, "b")]
+    words = [("w", 0.5 * n, 0.5 * n + 0.5) for n in range(3)] + [("end.", 1.5, 2.0)]
+    words += [("v", 2.0 + 0.5 * n, 2.5 + 0.5 * n) for n in range(6)]
+    assigned = assign_speakers([spoken(*words)], turns)
+    assert speakers_of(assigned) == ["a"] * 4 + ["b"] * 6
+
+
+def test_a_word_between_turns_of_its_speaker_does_not_go_to_a_silent_one():
+    turns = [turn(0, 1, "a"), turn(1.3, 1.8, "a"), turn(1.9, 4, "a"), turn(9, 10, "b")]
+    words = [("w", 0.0, 0.5), ("x.", 0.5, 1.0), ("y.", 1.3, 1.8), ("z", 1.9, 2.4)]
+    assigned = assign_speakers([spoken(*words)], turns)
+    assert speakers_of(assigned) == ["a"] * 4
+    assert min(word.speaker_confidence for p in assigned for word in p.words) > 0.8
 
 
 def test_words_outside_all_turns_go_to_the_nearest_or_to_nobody():

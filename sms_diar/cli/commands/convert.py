@@ -137,13 +137,13 @@ def convert(
             turns: Sequence[Turn] = transcript.turns()
             n_words = sum(1 for _ in transcript.words)
             n_speakers = len(transcript.speakers)
-            counts = f"{n_words} words, {len(transcript)} phrases"
+            counts = f"{_count(n_words, 'word')}, {_count(len(transcript), 'phrase')}"
         else:
             turns = change(_annotation(inputs, format))
             _check_holds({turn.segment.recording for turn in turns}, target, chosen)
             texts = turn_files(target, turns, chosen.name)
             n_speakers = len({turn.speaker for turn in turns})
-            counts = f"{len(turns)} turns"
+            counts = _count(len(turns), "turn")
     printed = texts.pop(Path("-"), "")
     check_outputs(*texts)
     if split is not None:
@@ -152,7 +152,11 @@ def convert(
         write_text(path, text)
     echo(printed, nl=False)
     note_written(list(texts))
-    note(f"{counts}, {n_speakers} speakers")
+    note(f"{counts}, {_count(n_speakers, 'speaker')}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _formats(target: Path, name: str | None) -> list[Format]:
@@ -184,13 +188,13 @@ def _formats(target: Path, name: str | None) -> list[Format]:
 def _has_words(inputs: Sequence[Path], format: str | None) -> bool:
     """Decide whether words are converted if the output can hold turns or words."""
     from sms_diar.errors import InvalidParameterError
-    from sms_diar.io.transcripts.files import is_transcript
+    from sms_diar.io.transcripts.files import has_words
 
     if format is not None and format not in READ_TRANSCRIPTS:
         return False
     if format is not None and format not in TURN_FORMATS:
         return True
-    have_words = [is_transcript(path) for path in inputs]
+    have_words = [has_words(path) for path in inputs]
     if any(have_words) and not all(have_words):
         words, none = inputs[have_words.index(True)], inputs[have_words.index(False)]
         raise InvalidParameterError(
@@ -203,13 +207,21 @@ def _transcript(
     inputs: Sequence[Path], format: str | None, change: Change
 ) -> Transcript:
     """Read words and change the names of their speakers, as for turns."""
+    from sms_diar.errors import InvalidParameterError, SmsDiarError
+    from sms_diar.io.turns.files import read_annotation
     from sms_diar.pipeline.score.inputs import words_of
     from sms_diar.types import Segment, Turn
 
     words = words_of("convert", "source", inputs, format)
+    turns: Sequence[Turn] = []
+    with suppress(SmsDiarError):
+        turns = turns if words else read_annotation(inputs, format)
+    if turns:
+        problem = "has turns but no words; specify a format of turns with --to"
+        raise InvalidParameterError(f"{inputs[0]}: {problem}")
     speakers = words.speakers
-    turns = [Turn(Segment("-", i, i + 1), name) for i, name in enumerate(speakers)]
-    changed = (turn.speaker for turn in change(turns))
+    named = [Turn(Segment("-", i, i + 1), name) for i, name in enumerate(speakers)]
+    changed = (turn.speaker for turn in change(named))
     names = dict(zip(speakers, changed, strict=True))
     renamed = (replace(p, speaker=p.speaker and names[p.speaker]) for p in words)
     return replace(words, phrases=tuple(renamed))
@@ -248,7 +260,7 @@ def _lost(
 ) -> list[Problem]:
     """List the information that the output cannot represent."""
     from sms_diar.errors import SmsDiarError
-    from sms_diar.io.transcripts.files import is_transcript
+    from sms_diar.io.transcripts.files import has_words
     from sms_diar.types import Problem
 
     lost = []
@@ -262,7 +274,7 @@ def _lost(
         lost.append(Problem(text, source, severity="warning", kind="channels"))
     for path in inputs if format is None and source != "-" else ():
         with suppress(SmsDiarError):
-            if is_transcript(path):
+            if has_words(path):
                 text = "its words are not written, because the output format has none"
                 lost.append(Problem(text, str(path), severity="warning", kind="words"))
     return lost

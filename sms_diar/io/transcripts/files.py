@@ -53,10 +53,15 @@ def read_transcript(path: str | Path, format: str | None = None) -> Transcript:
     return Transcript(tuple(phrase for phrase in phrases if phrase.words))
 
 
-def is_transcript(path: str | Path) -> bool:
-    """Return true if a file has words in a format that is recognised."""
+def has_words(path: str | Path) -> bool:
+    """Return true if a file has words, or is a transcript that cannot be read."""
     with _opened(path) as source:
-        return transcript_format(source) is not None
+        entry = transcript_format(source)
+        try:
+            phrases = [] if entry is None else phrases_of(source, entry.name)
+        except FaultError:
+            return True
+        return any(phrase.words for phrase in phrases)
 
 
 @contextmanager

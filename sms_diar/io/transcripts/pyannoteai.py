@@ -16,7 +16,6 @@ from typing import Any
 from sms_diar._json import json_text
 from sms_diar.io.transcripts._source import Element, Source, text_phrase
 from sms_diar.io.transcripts._words import Token, token_phrases
-from sms_diar.io.turns._text import FaultError
 from sms_diar.timeline.transcript import Phrase
 
 _WORDS, _TURNS = "wordLevelTranscription", "turnLevelTranscription"
@@ -44,10 +43,6 @@ def read(source: Source) -> Iterator[Phrase]:
         Token(w.string("text"), *w.times(), speaker=w.name("speaker"))
         for w in _output(source).elements(_WORDS)
     ]
-    if not turns and not words:
-        raise FaultError(
-            "this job of pyannoteAI has turns but no words; request a transcription"
-        )
     by_speaker: dict[str | None, list[Phrase]] = {}
     for turn in sorted(turns, key=_start):
         by_speaker.setdefault(turn.speaker, []).append(turn)
