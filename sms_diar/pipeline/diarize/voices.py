@@ -26,11 +26,16 @@ _INSIDE = 0.7  # minimum share of a window that a missed speaker must fill
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """Output of the segmenter: local activity and number of speakers per frame."""
+    """Output of the segmenter: local activity and number of speakers per frame.
+
+    `solo` is True in frames in which it hears one speaker, shape (n_frames,). A second
+    segmenter may change `counts`, but not `solo`.
+    """
 
     local: LocalActivity
     expected: FloatArray
     counts: IntArray
+    solo: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
