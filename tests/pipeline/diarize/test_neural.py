@@ -405,10 +405,9 @@ def test_what_best_lacks_is_named_with_the_command_that_gets_it(installed):
     assert choose_model("auto", vad=None).note.endswith(
         f"quality balanced; {command} gets what quality best needs"
     )
+    missing = rf"\(resnet34, segmentation-2022\); .* {command}"
     for model in ("auto", "neural"):
-        with pytest.raises(
-            MissingFileError, match=rf"\(resnet34, segmentation-2022\); .* {command}"
-        ):
+        with pytest.raises(MissingFileError, match=missing):
             choose_model(model, vad=None, quality="best")
     installed.clear()
     with pytest.raises(MissingFileError, match=r"with 'sms-diar models fetch'$"):
