@@ -124,6 +124,19 @@ class LocalActivity:
             total[span] += speaking.sum(axis=1)
         return total / self.seen()
 
+    def at_least(self) -> FloatArray:
+        """Return the mean probability of at least one, two, ... active speakers.
+
+        The result has shape (n_frames, n_local).
+        """
+        sizes = np.array([len(group) for group in self.classes])
+        enough = sizes[:, None] > np.arange(self.n_local)  # shape: (c, n_local)
+        total = np.zeros((self.frames.count, self.n_local))
+        for start, rows in zip(self.starts.tolist(), self.probabilities, strict=True):
+            place = total[start : start + len(rows)]
+            place += rows[: len(place)].astype(np.float64) @ enough
+        return total / self.seen()[:, None]
+
 
 def unresolved_overlap(local: LocalActivity) -> BoolArray:
     """Return the frames in which more people seem to talk than can be told apart.
@@ -177,6 +190,20 @@ def count_speakers(expected: FloatArray, share: float) -> IntArray:
     [0, 1, 1, 2, 2]
     """
     counts: IntArray = np.floor(expected + (1.0 - share) + 1e-9).astype(np.int64)
+    return counts
+
+
+def count_together(one: LocalActivity, other: LocalActivity, share: float) -> IntArray:
+    """Count the speakers in the frames of `one` by two segmenters.
+
+    At least n speakers are active if the probability of it, as a mean of both, is at
+    least `share`. Both have frames of the same length and offset, and as many local
+    speakers; at the end of a recording one may have a frame more.
+    """
+    mean, theirs = one.at_least(), other.at_least()  # shape: (n_frames, n_local)
+    last = len(theirs) - 1
+    mean += theirs[np.minimum(np.arange(len(mean)), last)]
+    counts: IntArray = np.count_nonzero(mean / 2 >= share, axis=1)
     return counts
 
 

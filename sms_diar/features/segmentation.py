@@ -13,7 +13,7 @@ import numpy as np
 from sms_diar._parallel import ordered_map
 from sms_diar._validation import check_count
 from sms_diar.networks import store
-from sms_diar.networks.pyannet import CLASSES, FIELD, STEP, PyanNet
+from sms_diar.networks.pyannet import FIELD, STEP, PyanNet
 from sms_diar.networks.registry import load_named
 from sms_diar.types import AnyArray, FloatArray
 
@@ -58,27 +58,35 @@ class Segmenter(Protocol):
 
 
 class PyanNetSegmenter:
-    """Segmenter for up to three local speakers, two at a time, in windows of 10 s.
+    """Segmenter for up to three local speakers, with a frame every 17 ms.
 
-    The network has a frame every 17 ms; `fingerprint` identifies its weights.
+    `fingerprint` identifies the weights of the network, and `window` is the length of
+    its windows in seconds.
     """
 
-    name = "segmentation"
     rate = RATE
-    window = 10.0
     frame_step = STEP / RATE
     frame_offset = FIELD / 2 / RATE
-    classes = CLASSES
 
-    def __init__(self, network: PyanNet, fingerprint: str) -> None:
+    def __init__(
+        self,
+        network: PyanNet,
+        fingerprint: str,
+        *,
+        name: str = "segmentation",
+        window: float = 10.0,
+    ) -> None:
         self._network = network
         self.fingerprint = fingerprint
+        self.name = name
+        self.window = window
+        self.classes = network.classes
 
     def log_probabilities(self, windows: AnyArray, *, workers: int = 1) -> FloatArray:
-        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
+        """Compute log-probabilities of the classes, shape (n_windows, n_frames, c).
 
         `windows` of shape (n_windows, n_samples) are samples in [-1, 1) at `rate`: 10
-        s, which give 589 frames, or less for a shorter recording. Results do not depend
+        s give 589 frames. Results do not depend
         on the number of threads, `workers`.
         """
         check_count("PyanNetSegmenter", "workers", workers)
@@ -94,8 +102,20 @@ def load_segmentation() -> PyanNetSegmenter:
     return PyanNetSegmenter(PyanNet(model.arrays), model.fingerprint)
 
 
+def load_segmentation_2022() -> PyanNetSegmenter:
+    """Load the segmenter ``segmentation-2022`` from the cache folder."""
+    model = store.load("segmentation-2022")
+    network = PyanNet(model.arrays)
+    return PyanNetSegmenter(
+        network, model.fingerprint, name="segmentation-2022", window=5.0
+    )
+
+
 GROUP = "sms_diar.segmenters"
-_BUILT_IN = {"segmentation": load_segmentation}
+_BUILT_IN = {
+    "segmentation": load_segmentation,
+    "segmentation-2022": load_segmentation_2022,
+}
 
 
 def load_segmenter(name: str = "segmentation") -> Segmenter:

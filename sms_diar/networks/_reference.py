@@ -98,7 +98,10 @@ def resnet34(weights: State, frames: FloatArray) -> FloatArray:
 
 
 def pyannet(weights: State, samples: FloatArray) -> FloatArray:
-    """Return log-probabilities (n_frames, 7) of a window, from the ONNX weights."""
+    """Return log-probabilities (n_frames, 7) of a window, from the ONNX weights.
+
+    With three independent outputs, return their logits (n_frames, 3).
+    """
     scale = weights["ortshared_1_1_1_1_token_110"]
     x = _instance_norm(samples[None], scale, weights["ortshared_1_1_1_0_token_107"])
     x = np.abs(_valid(x, weights["/sincnet/conv1d.0/Concat_2_output_0"], 10))
@@ -125,6 +128,8 @@ def pyannet(weights: State, samples: FloatArray) -> FloatArray:
         x = x @ weights[f"onnx::MatMul_{915 + layer}"] + weights[f"linear.{layer}.bias"]
         x = _leaky(x)
     x = x @ weights["onnx::MatMul_917"] + weights["ortshared_1_1_7_0_token_109"]
+    if x.shape[1] == 3:
+        return x
     x = x - x.max(axis=1, keepdims=True)
     values: FloatArray = x - np.log(np.exp(x).sum(axis=1, keepdims=True))
     return values

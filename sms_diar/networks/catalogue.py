@@ -17,6 +17,7 @@ from sms_diar.errors import InvalidParameterError
 from sms_diar.networks.conversion import (
     convert_campplus,
     convert_pyannet,
+    convert_pyannet_tensors,
     convert_resnet34,
 )
 from sms_diar.networks.onnx_weights import read_weights
@@ -71,6 +72,10 @@ def _convert_segmentation(path: Path) -> dict[str, AnyArray]:
     return convert_pyannet(read_weights(path))
 
 
+def _convert_segmentation_2022(path: Path) -> dict[str, AnyArray]:
+    return convert_pyannet_tensors(read_tensors(path, member="state_dict"))
+
+
 _ALL = (
     Network(
         name="campplus",
@@ -121,6 +126,22 @@ _ALL = (
         attribution="WeSpeaker: Wang et al., 2023; VoxCeleb: Nagrani et al., 2020",
         convert=_convert_resnet34,
     ),
+    Network(
+        name="segmentation-2022",
+        what="speaker segmentation, up to 3 speakers per 5 s, every 17 ms, 16 kHz",
+        kind="segmenter",
+        package="whisperx",
+        version="3.8.6",
+        python="3.11",
+        platforms=("any",),
+        entry="whisperx/assets/pytorch_model.bin",
+        digest="0b5b3216d60a2d32fc086b47ea8c67589aaeb26b7e07fcbe620d6d0b83e209ea",
+        size=17_719_103,
+        fingerprint="bb217940c8caccda",
+        licence="MIT",
+        attribution="pyannote.audio: Bredin, Laurent, speaker segmentation, 2021",
+        convert=_convert_segmentation_2022,
+    ),
 )
 
 NETWORKS: dict[str, Network] = {network.name: network for network in _ALL}
@@ -140,7 +161,8 @@ class Quality:
     """Networks and settings of diarization that follow from the requested quality.
 
     The embedder is `campplus`; if `weight` is above 0, its vectors are combined with
-    vectors of `resnet34` of this weight. `step` is the time between windows of
+    vectors of `resnet34` of this weight. With the network `segmentation-2022`, speakers
+    are counted by two segmenters. `step` is the time between windows of
     the segmenter in seconds, and `windows` the layout of the windows that get vectors.
     `voice_weight` is that of `sms_diar.pipeline.diarize.diarizer.DiarizeSettings`.
     """
@@ -159,7 +181,14 @@ _LAYOUTS = {shift: WindowLayout(shift=shift, least=0.3) for shift in (1.0, 0.75,
 _QUALITIES = (
     Quality("fast", _TWO, 5.0, _LAYOUTS[1.0]),
     Quality("balanced", _TWO, 2.0, _LAYOUTS[0.75]),
-    Quality("best", (*_TWO, "resnet34"), 2.0, _LAYOUTS[0.5], 0.3, voice_weight=10.0),
+    Quality(
+        "best",
+        (*_TWO, "resnet34", "segmentation-2022"),
+        2.0,
+        _LAYOUTS[0.5],
+        0.3,
+        voice_weight=10.0,
+    ),
 )
 
 QUALITIES: dict[str, Quality] = {quality.name: quality for quality in _QUALITIES}

@@ -3,7 +3,8 @@
 CAM++: batch normalisations that follow a product are fused into its weights. In the
 file of ResNet34 they already are.
 
-PyanNet: biases of convolutions are dropped, because the following normalisation cancels
+PyanNet: the first convolution of a PyTorch file is given by two frequencies of each
+filter. Biases of convolutions are dropped, because the following normalisation cancels
 them. Sums of gates with a sigmoid are halved; see `pyannet.step_cells`.
 """
 
@@ -40,6 +41,8 @@ CONVOLUTIONS = ((251, 10), (5, 1), (5, 1))
 """Number of taps and stride of each convolution of PyanNet."""
 
 _EPS = 1e-5
+_RATE = 16000
+_LOWEST_HZ = 50.0  # minimum of the lower frequency, and of the width, of a filter
 
 
 def convert_campplus(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
@@ -145,6 +148,67 @@ def convert_resnet34(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray
     weights["out.weight"] = halves.reshape(len(out), -1)
     weights["out.bias"] = initializers["model.seg_1.bias"] - initializers["mean_vec"]
     return {name: array.astype(np.float32) for name, array in weights.items()}
+
+
+def convert_pyannet_tensors(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Convert the tensors of a PyTorch file to weights of `PyanNet`."""
+    return convert_pyannet(as_initializers(tensors))
+
+
+def as_initializers(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return tensors of PyanNet under the names, and in the order, of the ONNX file."""
+    state = {name: array.astype(np.float64) for name, array in tensors.items()}
+    source: dict[str, AnyArray] = {
+        **state,
+        "ortshared_1_1_1_1_token_110": state["sincnet.wav_norm1d.weight"],
+        "ortshared_1_1_1_0_token_107": state["sincnet.wav_norm1d.bias"],
+        "/sincnet/conv1d.0/Concat_2_output_0": band_filters(
+            state["sincnet.conv1d.0.filterbank.low_hz_"],
+            state["sincnet.conv1d.0.filterbank.band_hz_"],
+        ),
+        "onnx::MatMul_917": state["classifier.weight"].T,
+        "ortshared_1_1_7_0_token_109": state["classifier.bias"],
+    }
+    for layer in range(2):
+        source[f"onnx::MatMul_{915 + layer}"] = state[f"linear.{layer}.weight"].T
+    for layer in range(LAYERS):
+        ways = (f"l{layer}", f"l{layer}_reverse")
+        inputs, recurrent, below, above = (
+            np.stack([_gates(state[f"lstm.{kind}_{way}"]) for way in ways])
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        first = 783 + 43 * layer
+        source[f"onnx::LSTM_{first}"] = np.concatenate([below, above], axis=1)
+        source[f"onnx::LSTM_{first + 1}"] = inputs
+        source[f"onnx::LSTM_{first + 2}"] = recurrent
+    return source
+
+
+def _gates(rows: AnyArray) -> AnyArray:
+    """Reorder gates from PyTorch's input, forget, cell, output to that of ONNX."""
+    enter, keep, new, leave = np.split(rows, 4)
+    return np.concatenate([enter, leave, keep, new])
+
+
+def band_filters(low_hz: FloatArray, band_hz: FloatArray) -> FloatArray:
+    """Return band-pass filters in two phases, shape (2 * n_bands, 1, n_taps).
+
+    A band is from ``50 + abs(low_hz)`` Hz, and ``50 + abs(band_hz)`` wide; both have
+    shape (n_bands, 1). The first half of the filters is even, the second half odd.
+    """
+    taps, _ = CONVOLUTIONS[0]
+    low = _LOWEST_HZ + np.abs(low_hz)
+    high = np.clip(low + _LOWEST_HZ + np.abs(band_hz), _LOWEST_HZ, _RATE / 2)
+    times = 2.0 * np.pi * np.arange(-(taps // 2), 0) / _RATE
+    window = np.hamming(taps)[: taps // 2] / times / (high - low)
+    even = (np.sin(high * times) - np.sin(low * times)) * window
+    odd = (np.cos(low * times) - np.cos(high * times)) * window
+    middle = np.ones_like(low)
+    filters = (
+        np.concatenate([even, middle, even[:, ::-1]], axis=1),
+        np.concatenate([odd, 0.0 * middle, -odd[:, ::-1]], axis=1),
+    )
+    return np.concatenate(filters)[:, None, :]
 
 
 def convert_pyannet(initializers: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

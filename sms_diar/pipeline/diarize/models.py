@@ -31,6 +31,7 @@ DiarizeModel: TypeAlias = str | Path | IvectorModel | Networks | Diarizer
 """Name of a model, path of an i-vector model or network TOML, or a model."""
 
 _FETCH = "sms-diar models fetch"
+_SECOND = "segmentation-2022"
 _WEAK = (
     f"in doubt: embedded i-vectors often link different people and miss known voices; "
     f"'{_FETCH}' gets networks that do better"
@@ -102,7 +103,8 @@ def load_networks(quality: Quality = BALANCED) -> Networks:
     fits = backend.extractor == embedder.fingerprint
     if quality.weight > 0.0:
         embedder = FusedEmbedder(embedder, load_embedder("resnet34"), quality.weight)
-    return Networks(segmenter, embedder, backend if fits else None)
+    second = load_segmenter(_SECOND) if _SECOND in quality.networks else None
+    return Networks(segmenter, embedder, backend if fits else None, second)
 
 
 def _named_model(name: str, vad: str | None, quality: str | None) -> ChosenModel:

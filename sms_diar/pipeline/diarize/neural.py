@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from sms_diar.embeddings.network import Embedder
 from sms_diar.errors import DataFormatError
 from sms_diar.features.local_activity import (
     count_speakers,
+    count_together,
     local_activity,
     mixed_share,
     stretches_of,
@@ -60,12 +62,14 @@ class Networks:
     """Segmentation and embedding network of one sampling rate.
 
     The back end is for the first columns of the embeddings, as many as it has
-    dimensions.
+    dimensions. With a second segmenter, which has the same frames, both count the
+    speakers.
     """
 
     segmenter: Segmenter
     embedder: Embedder
     backend: BackEnd | None = None
+    second: Segmenter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,17 +184,23 @@ class NeuralDiarizer:
         self, audio: MonoAudio, settings: DiarizeSettings, context: RunContext
     ) -> Heard:
         """Estimate the number of active speakers per frame with the segmenter."""
-        local = local_activity(
+        segment = partial(
+            local_activity,
             audio,
-            self.networks.segmenter,
             step=settings.step,
             workers=context.workers,
             progress=context.progress,
         )
+        local = segment(self.networks.segmenter)
         # shape of local.probabilities: (n_local_windows, n_window_frames, n_classes)
         expected = local.expected_speakers()
         # shape: (n_frames,)
-        return Heard(local, expected, count_speakers(expected, settings.share))
+        counts = count_speakers(expected, settings.share)
+        solo = counts == 1
+        if self.networks.second is not None:
+            other = segment(self.networks.second)
+            counts = count_together(local, other, settings.share)
+        return Heard(local, expected, counts, solo)
 
     def speech(
         self,
@@ -231,7 +241,7 @@ class NeuralDiarizer:
         layout = self.layout(settings)
         shortest = max(self.networks.embedder.shortest, SHORTEST)
         for active, least in (
-            (heard.counts == 1, layout.least),
+            (heard.solo, layout.least),
             (heard.counts > 0, shortest),
         ):
             regions = stretches_of(heard.local.frames, active, recording.id)
@@ -260,4 +270,4 @@ def _within(heard: Heard, bounds: Sequence[Segment]) -> Heard:
     inside: AnyArray = np.zeros(heard.local.frames.count, dtype=np.bool_)
     for bound in bounds:
         inside[heard.local.frames.span(bound.start, bound.end)] = True
-    return replace(heard, counts=heard.counts * inside)
+    return replace(heard, counts=heard.counts * inside, solo=heard.solo & inside)

@@ -25,11 +25,16 @@ _MOST = 0.5  # share of a window, or of the speech of two traces, that is most o
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """Output of the segmenter: local activity and number of speakers per frame."""
+    """Output of the segmenter: local activity and number of speakers per frame.
+
+    `solo` is True in frames in which it hears one speaker, shape (n_frames,). A second
+    segmenter may change `counts`, but not `solo`.
+    """
 
     local: LocalActivity
     expected: FloatArray
     counts: IntArray
+    solo: BoolArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,8 @@ The level of the samples says who speaks: 0.1 is Ann, 0.2 is Bob, 0.4 is Cleo, a
 are overlap. The segmenter numbers them by who speaks first in its window.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -325,6 +327,33 @@ def test_regions_of_more_speakers_than_the_segmenter_knows_are_reported(tmp_path
     assert within.recordings[0].unresolved[0].end == pytest.approx(6.0)
 
 
+class Deaf(Segmenter):
+    """Hears Ann with a probability of 0.7, and the others not at all."""
+
+    def log_probabilities(self, windows, *, workers=1):
+        codes = np.rint(10 * windows.reshape(len(windows), -1, 160).mean(axis=2))
+        heard = 0.7 * (codes.astype(int) & 1)
+        logs = np.full((*codes.shape, len(CLASSES)), -20.0)
+        logs[..., 0], logs[..., 1] = np.log(1.0 - heard), np.log(heard + 1e-9)
+        return logs
+
+
+def test_two_segmenters_count_together_and_the_first_chooses_the_windows(networks):
+    # At least one: Ann (1 + .7) / 2, Bob alone 1 / 2; at least two: 1 / 2 or 0.
+    samples = talk((1, 1.0, 6.0), (2, 6.0, 11.0), (3, 11.0, 14.0), seconds=15.0)
+    both = replace(networks, second=Deaf())
+    assert turns_of(samples, both) == turns_of(samples, networks)
+    strict = DiarizeSettings(share=0.6)
+    alone = turns_of(samples, both, settings=strict, max_speakers=2)
+    assert [(start, end) for start, end, _ in alone] == [(1.0, 6.0), (11.0, 14.0)]
+    given = samples, RATE
+    windows = [
+        sms_diar.diarize(given, model=each, method="ahc").recordings[0].details.windows
+        for each in (networks, both)
+    ]
+    assert windows[0] == windows[1]
+
+
 def test_two_speakers_at_once_are_resolved(networks):
     samples = talk((1, 1.0, 9.0), (2, 5.0, 14.0), seconds=15.0), RATE
     found = sms_diar.diarize(samples, model=networks, method="ahc")
@@ -337,13 +366,13 @@ def installed(monkeypatch):
     """Make toy networks pass for those of the catalogue; returns the stored names."""
     stored = {"campplus", "segmentation"}
     monkeypatch.setattr(models, "is_stored", stored.__contains__)
-    monkeypatch.setattr(models, "load_segmenter", Segmenter)
+    monkeypatch.setattr(models, "load_segmenter", lambda *_: Segmenter())
     monkeypatch.setattr(models, "load_embedder", lambda name: Embedder())
     return stored
 
 
 def test_a_quality_is_a_step_a_layout_and_networks(installed):
-    installed.add("resnet34")
+    installed.update({"resnet34", "segmentation-2022"})
     samples = talk((1, 1.0, 9.0), (2, 9.0, 21.0), seconds=22.0), RATE
     windows = {}
     for quality, step in (("fast", 5.0), ("balanced", 2.0), ("best", 2.0), (None, 2.0)):
@@ -362,11 +391,13 @@ def test_a_quality_is_a_step_a_layout_and_networks(installed):
 
 
 def test_best_has_the_vectors_of_two_embedders(installed):
-    installed.add("resnet34")
+    installed.update({"resnet34", "segmentation-2022"})
     chosen = choose_model("neural", vad=None, quality="best")
     assert chosen.diarizer.networks.embedder.dim == 2 * Embedder.dim
+    assert isinstance(chosen.diarizer.networks.second, Segmenter)
     assert chosen.note == ""
-    assert choose_model("auto", vad=None).diarizer.networks.embedder.dim == Embedder.dim
+    usual = choose_model("auto", vad=None).diarizer.networks
+    assert (usual.embedder.dim, usual.second) == (Embedder.dim, None)
 
 
 def test_what_best_lacks_is_named_with_the_command_that_gets_it(installed):
@@ -374,8 +405,9 @@ def test_what_best_lacks_is_named_with_the_command_that_gets_it(installed):
     assert choose_model("auto", vad=None).note.endswith(
         f"quality balanced; {command} gets what quality best needs"
     )
+    missing = rf"\(resnet34, segmentation-2022\); .* {command}"
     for model in ("auto", "neural"):
-        with pytest.raises(MissingFileError, match=rf"\(resnet34\); .* {command}"):
+        with pytest.raises(MissingFileError, match=missing):
             choose_model(model, vad=None, quality="best")
     installed.clear()
     with pytest.raises(MissingFileError, match=r"with 'sms-diar models fetch'$"):
