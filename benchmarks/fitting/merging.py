@@ -112,7 +112,7 @@ class Proposed(SpeakerFragmentMeanShift):
         self.fragments_: IntArray = np.zeros(0, dtype=np.int64)
         super()._fit_in_time(X, times)
 
-    def _fit_whole(
+    def _fit_in_order(
         self,
         X: FloatArray,
         directions: FloatArray,
@@ -121,7 +121,7 @@ class Proposed(SpeakerFragmentMeanShift):
         low: int,
         high: int,
     ) -> tuple[Merged, FloatArray]:
-        found = super()._fit_whole(X, directions, chosen, times, low, high)
+        found = super()._fit_in_order(X, directions, chosen, times, low, high)
         self.directions_ = directions[chosen.rows]
         self.places_ = self._project(self.directions_)
         return found
