@@ -21,7 +21,6 @@ from sms_diar.io.kaldi.tables import write_wav_scp
 from sms_diar.io.turns.rttm import read_rttm, write_rttm
 from sms_diar.io.turns.uem import read_uem, write_uem
 from sms_diar.networks.catalogue import QUALITIES
-from sms_diar.networks.store import is_stored
 from sms_diar.pipeline.audio.inputs import decode, open_channels, recordings_of
 from sms_diar.pipeline.context import RunContext
 from sms_diar.pipeline.diarize.api import diarize
@@ -29,9 +28,9 @@ from sms_diar.pipeline.diarize.diarizer import DiarizeSettings
 from sms_diar.pipeline.diarize.models import (
     AUTO,
     EMBEDDED,
-    NEEDED,
     ChosenModel,
     choose_model,
+    stored_quality,
 )
 from sms_diar.pipeline.diarize.neural import NEURAL
 from sms_diar.pipeline.score.api import score_systems
@@ -76,7 +75,7 @@ def resolve_model(model: str, vad: str) -> str:
     """Resolve the model "auto" on this machine; return other models unchanged."""
     if model != AUTO:
         return model
-    return NEURAL if not vad and all(map(is_stored, NEEDED)) else EMBEDDED
+    return EMBEDDED if vad or stored_quality() is None else NEURAL
 
 
 def write_prepared(

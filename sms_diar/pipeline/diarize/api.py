@@ -127,9 +127,9 @@ def diarize(
         they are installed; the first note of the result names the model. A path
         leads to an i-vector model, or to a TOML file that describes a network.
     quality : {"fast", "balanced", "best"}, optional
-        Quality of the networks, "balanced" by default. "fast" takes about two thirds of
-        its time. "best" takes more than twice its time and needs two further networks;
-        ``sms-diar models fetch best`` downloads them.
+        Quality of the networks, "balanced" by default, or "fast" if only its networks
+        are installed. "fast" takes about half of the time. "best" takes more than twice
+        the time and needs another network; ``sms-diar models fetch best`` downloads it.
     vad : {"energy", "neural", "none"}, optional
         Speech detector of i-vector models; "energy" by default. Networks detect
         speech themselves, so "auto" uses the embedded model if `vad` is set.

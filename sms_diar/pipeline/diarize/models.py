@@ -58,9 +58,9 @@ def choose_model(
 ) -> ChosenModel:
     """Load the requested model; nothing is ever downloaded.
 
-    "auto" and None use the networks if both are in the cache folder and no speech
-    detector `vad` is requested, because networks detect speech themselves. A `quality`,
-    a name of `QUALITIES`, requires networks.
+    "auto" and None use the networks of the default quality, or of "fast", if they are
+    in the cache folder and no speech detector `vad` is requested, because networks
+    detect speech themselves. A `quality`, a name of `QUALITIES`, requires networks.
     """
     if quality is not None:
         check_choice("diarize", "quality", quality, tuple(QUALITIES))
@@ -88,6 +88,14 @@ def as_diarizer(model: IvectorModel | Networks | Diarizer) -> Diarizer:
     return model
 
 
+def stored_quality() -> Quality | None:
+    """Return the default quality, or "fast" if only its networks are installed."""
+    for quality in (BALANCED, QUALITIES["fast"]):
+        if all(map(is_stored, quality.networks)):
+            return quality
+    return None
+
+
 def load_networks(quality: Quality = BALANCED) -> Networks:
     """Load the networks from the cache folder, with the embedded back end."""
     missing = [name for name in quality.networks if not is_stored(name)]
@@ -113,12 +121,12 @@ def _named_model(name: str, vad: str | None, quality: str | None) -> ChosenModel
         settings = _quality_of_network(vad, quality)
         networks = Networks(load_segmenter(), load_embedder(name))
         return ChosenModel(as_diarizer(networks), quality=settings)
-    are_stored = all(map(is_stored, NEEDED))
+    stored = stored_quality()
     if name == NEURAL or (
-        name == AUTO and vad is None and (are_stored or quality is not None)
+        name == AUTO and vad is None and (stored or quality is not None)
     ):
         _refuse_detector(vad)
-        settings = QUALITIES[quality or DEFAULT_QUALITY]
+        settings = (stored or BALANCED) if quality is None else QUALITIES[quality]
         diarizer = as_diarizer(load_networks(settings))
         note = _network_note(settings) if name == AUTO else ""
         return ChosenModel(diarizer, note, settings)
@@ -129,7 +137,7 @@ def _named_model(name: str, vad: str | None, quality: str | None) -> ChosenModel
     if name == AUTO:
         better = (
             f"'{_FETCH}' gets networks that do better on real recordings"
-            if vad is None or not are_stored
+            if vad is None or not stored
             else "without a speech detector the neural networks find speech and overlap"
         )
         note = (
@@ -153,16 +161,17 @@ def _quality_of_network(vad: str | None, quality: str | None) -> Quality:
 
 
 def _fetch(quality: Quality) -> str:
-    return _FETCH if quality.networks == NEEDED else f"{_FETCH} {quality.name}"
+    by_default = set(quality.networks) <= set(BALANCED.networks)
+    return _FETCH if by_default else f"{_FETCH} {quality.name}"
 
 
 def _network_note(quality: Quality) -> str:
     names = ", ".join(quality.networks)
     note = f"model: neural networks ({names}), with overlap; quality {quality.name}"
-    best = QUALITIES["best"]
-    if all(map(is_stored, best.networks)):
-        return note
-    return f"{note}; '{_fetch(best)}' gets what quality best needs"
+    for better in (BALANCED, QUALITIES["best"]):
+        if not all(map(is_stored, better.networks)):
+            return f"{note}; '{_fetch(better)}' gets what quality {better.name} needs"
+    return note
 
 
 def _refuse_quality(quality: str | None) -> None:

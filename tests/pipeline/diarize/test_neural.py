@@ -285,10 +285,11 @@ def test_networks_that_are_not_here_are_never_downloaded(no_networks):
 
 
 def test_with_networks_auto_takes_them_and_says_so(stored_network):
-    for name in ("campplus", "segmentation"):
+    for name in ("campplus", "segmentation", "segmentation-2022"):
         stored_network(name)
     chosen = choose_model("auto", vad=None)
-    networks = "model: neural networks (campplus, segmentation), with overlap"
+    names = "campplus, segmentation, segmentation-2022"
+    networks = f"model: neural networks ({names}), with overlap"
     assert chosen.note.startswith(f"{networks}; quality balanced")
     assert chosen.diarizer.backend is not None  # that of this very network
     assert choose_model("auto", vad="energy").diarizer.name == "i-vectors"
@@ -397,15 +398,25 @@ def test_best_has_the_vectors_of_two_embedders(installed):
     assert isinstance(chosen.diarizer.networks.second, Segmenter)
     assert chosen.note == ""
     usual = choose_model("auto", vad=None).diarizer.networks
-    assert (usual.embedder.dim, usual.second) == (Embedder.dim, None)
+    assert usual.embedder.dim == Embedder.dim
+    assert isinstance(usual.second, Segmenter)
+    fast = choose_model("neural", vad=None, quality="fast").diarizer.networks
+    assert fast.second is None
 
 
 def test_what_best_lacks_is_named_with_the_command_that_gets_it(installed):
+    # With the networks of fast alone, the default is fast, and says what is missing.
+    for model in ("auto", "neural"):
+        assert choose_model(model, vad=None).quality.name == "fast"
+    assert choose_model("auto", vad=None).note.endswith(
+        "quality fast; 'sms-diar models fetch' gets what quality balanced needs"
+    )
+    installed.add("segmentation-2022")
     command = "'sms-diar models fetch best'"
     assert choose_model("auto", vad=None).note.endswith(
         f"quality balanced; {command} gets what quality best needs"
     )
-    missing = rf"\(resnet34, segmentation-2022\); .* {command}"
+    missing = rf"\(resnet34\); .* {command}"
     for model in ("auto", "neural"):
         with pytest.raises(MissingFileError, match=missing):
             choose_model(model, vad=None, quality="best")
