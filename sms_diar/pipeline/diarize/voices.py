@@ -162,7 +162,7 @@ ALIKE = 0.65
 """Cosine of the mean vectors of two clusters from which they may be one voice. Of
 different people in simulated meetings it went up to 0.59."""
 
-FEW = 10
+FEW = 20
 """Windows above which a cluster is kept. Clustering is more reliable then: the
 segmenter sometimes takes two people for one for a third of their time."""
 
