@@ -163,8 +163,10 @@ def as_initializers(tensors: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         "ortshared_1_1_1_1_token_110": state["sincnet.wav_norm1d.weight"],
         "ortshared_1_1_1_0_token_107": state["sincnet.wav_norm1d.bias"],
         "/sincnet/conv1d.0/Concat_2_output_0": band_filters(
-            state["sincnet.conv1d.0.filterbank.low_hz_"],
-            state["sincnet.conv1d.0.filterbank.band_hz_"],
+            *(
+                state[f"sincnet.conv1d.0.filterbank.{name}_"]
+                for name in ("low_hz", "band_hz", "n", "window")
+            )
         ),
         "onnx::MatMul_917": state["classifier.weight"].T,
         "ortshared_1_1_7_0_token_109": state["classifier.bias"],
@@ -190,19 +192,22 @@ def _gates(rows: AnyArray) -> AnyArray:
     return np.concatenate([enter, leave, keep, new])
 
 
-def band_filters(low_hz: FloatArray, band_hz: FloatArray) -> FloatArray:
+def band_filters(
+    low_hz: FloatArray, band_hz: FloatArray, times: FloatArray, window: FloatArray
+) -> FloatArray:
     """Return band-pass filters in two phases, shape (2 * n_bands, 1, n_taps).
 
     A band is from ``50 + abs(low_hz)`` Hz, and ``50 + abs(band_hz)`` wide; both have
-    shape (n_bands, 1). The first half of the filters is even, the second half odd.
+    shape (n_bands, 1). `times` of shape (1, n_taps // 2), in seconds times 2 pi, and
+    `window` of shape (n_taps // 2,) are those before the middle. They must be those of
+    the file: exact ones change probabilities by up to 1e-2, because the products with
+    frequencies are large. The first half of the filters is even, the second half odd.
     """
-    taps, _ = CONVOLUTIONS[0]
     low = _LOWEST_HZ + np.abs(low_hz)
     high = np.clip(low + _LOWEST_HZ + np.abs(band_hz), _LOWEST_HZ, _RATE / 2)
-    times = 2.0 * np.pi * np.arange(-(taps // 2), 0) / _RATE
-    window = np.hamming(taps)[: taps // 2] / times / (high - low)
-    even = (np.sin(high * times) - np.sin(low * times)) * window
-    odd = (np.cos(low * times) - np.cos(high * times)) * window
+    scale = window / times / (high - low)
+    even = (np.sin(high * times) - np.sin(low * times)) * scale
+    odd = (np.cos(low * times) - np.cos(high * times)) * scale
     middle = np.ones_like(low)
     filters = (
         np.concatenate([even, middle, even[:, ::-1]], axis=1),

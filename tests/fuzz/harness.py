@@ -121,6 +121,9 @@ def readers() -> dict[str, Reader]:
     from sms_diar.pipeline.train.models import read_backend, read_ivector_model
     from sms_diar.scoring.calibration import read_fusion
 
+    def checkpoint(path: Path) -> None:
+        read_tensors(path, member="state_dict")
+
     def turns(path: Path) -> None:
         is_label_table(path)
         check_annotation(path)
@@ -298,6 +301,7 @@ def readers() -> dict[str, Reader]:
         Reader("onnx", ".onnx", read_weights),
         Reader("torch", ".bin", read_tensors),
         Reader("torch-parts", ".bin", read_tensors, parts=True),
+        Reader("torch-checkpoint", ".bin", checkpoint, parts=True),
         *(Reader(f"sre-models-{year}", ".csv", models_of(year)) for year in SRE),
         *(Reader(f"sre-trials-{year}", ".csv", trials_of(year)) for year in SRE),
         Reader("calls", ".tbl", calls),

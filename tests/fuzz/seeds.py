@@ -434,7 +434,36 @@ def seeds() -> dict[str, dict[str, bytes]]:
         "plain": MARK + b"x/data.pkl\n" + program + MARK + b"x/data/0\n" + bytes(16)
     }
     kept["torch"] = {"plain": npz(a=ROWS)}
+    kept["torch-checkpoint"] = {
+        "plain": MARK
+        + b"x/data.pkl\n"
+        + _checkpoint()
+        + MARK
+        + b"x/data/0\n"
+        + bytes(16)
+    }
     return kept | _optional()
+
+
+def _checkpoint() -> bytes:
+    """A pickle of a tensor of shape (2, 2), beside an object, a number and a list."""
+
+    def word(text: str) -> bytes:
+        return b"X" + struct.pack("<I", len(text)) + text.encode()
+
+    empty = b"ccollections\nOrderedDict\n)R"
+    storage = b"(" + word("storage") + b"ctorch\nFloatStorage\n" + word("0")
+    storage += word("cpu") + b"K\x04tQ"
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage
+    tensor += b"K\x00K\x02K\x02\x86K\x02K\x01\x86\x89" + empty + b"tR"
+    items = {
+        "loss": b"G" + struct.pack(">d", 0.5),
+        "epochs": b"](K\x01K\x02e",
+        "task": b"ctyping\nAny\n)\x81}" + word("name") + b"Nsb",
+        "state_dict": empty + b"(" + word("a") + tensor + b"u",
+    }
+    pairs = b"".join(word(name) + value for name, value in items.items())
+    return b"\x80\x02}(" + pairs + b"u."
 
 
 def _backend() -> dict[str, np.ndarray]:

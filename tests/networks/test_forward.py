@@ -163,11 +163,13 @@ def test_three_independent_outputs_become_probabilities_of_all_sets(tiny):
 
 
 def test_a_filter_is_the_mean_wave_of_its_band():
-    even, odd = band_filters(np.array([[-250.0]]), np.array([[350.0]]))[:, 0]
+    times = 2 * np.pi * np.arange(-125, 126)[None] / 16000
+    window = np.hamming(251)
+    low, band = np.array([[-250.0]]), np.array([[350.0]])
+    even, odd = band_filters(low, band, times[:, :125], window[:125])[:, 0]
     # A band from 50 + 250 Hz, 50 + 350 Hz wide; middles of a thousand parts of it.
     frequencies = 300.0 + 400.0 * (np.arange(1000) + 0.5) / 1000
-    angles = 2 * np.pi * frequencies * np.arange(-125, 126)[:, None] / 16000
-    window = np.hamming(251)
+    angles = frequencies * times.T
     np.testing.assert_allclose(even, np.cos(angles).mean(axis=1) * window, atol=1e-6)
     np.testing.assert_allclose(odd, np.sin(angles).mean(axis=1) * window, atol=1e-6)
 
@@ -176,12 +178,15 @@ def test_tensors_of_pytorch_get_the_names_and_order_of_the_onnx_file(tiny):
     expected = weights_of(tiny, "segmentation")
     filters = expected.pop("/sincnet/conv1d.0/Concat_2_output_0")
     bands = np.ones((len(filters) // 2, 1))
+    times, window = -np.ones((1, filters.shape[2] // 2)), np.ones(filters.shape[2] // 2)
     tensors = {name: value for name, value in expected.items() if "sincnet" in name}
     tensors |= {
         "sincnet.wav_norm1d.weight": expected["ortshared_1_1_1_1_token_110"],
         "sincnet.wav_norm1d.bias": expected["ortshared_1_1_1_0_token_107"],
         "sincnet.conv1d.0.filterbank.low_hz_": bands,
         "sincnet.conv1d.0.filterbank.band_hz_": bands,
+        "sincnet.conv1d.0.filterbank.n_": times,
+        "sincnet.conv1d.0.filterbank.window_": window,
         "classifier.weight": expected["onnx::MatMul_917"].T,
         "classifier.bias": expected["ortshared_1_1_7_0_token_109"],
     }
@@ -200,6 +205,10 @@ def test_tensors_of_pytorch_get_the_names_and_order_of_the_onnx_file(tiny):
                 gates = [enter, keep, new, leave]
                 tensors[f"lstm.{kind}_{way}"] = np.concatenate(gates)
     found = as_initializers(tensors)
+    # The file's own times and window are used, not those of the formula.
+    expected["/sincnet/conv1d.0/Concat_2_output_0"] = band_filters(
+        bands, bands, times, window
+    )
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
