@@ -182,7 +182,8 @@ def scale(found: Sequence[Measurement]) -> str:
         "seed 0, run seed 0, one run, two threads. `across` finds neighbours by the "
         "index, `all distances` without it. Time and memory include reading an npz of "
         "single precision. Recall is the share of the ten nearest neighbours of a "
-        "thousand rows that were found; ARI compares the labels with `across`.\n",
+        "thousand rows that were found; ARI compares the labels with `across`. "
+        "Measured with the method before the default worked in blocks.\n",
         _clustering(clustering),
         _growth(clustering),
     ]
