@@ -115,4 +115,4 @@ def test_diarize_refuses_a_transcript_without_words_before_the_work(run_cli, tmp
     audio.write_text("is not decoded")
     result = run_cli("diarize", audio, "--transcript", empty)
     assert result.returncode == 1
-    assert "must contain words, got none" in result.stderr
+    assert f"{empty.name}: contains no words" in result.stderr

@@ -95,6 +95,8 @@ def some_words(source: WordSource, format: str | None = None) -> Transcript:
             )
     words = words_of("transcript", "words", source, format)
     if not any(phrase.words for phrase in words):
+        if isinstance(source, str | Path):
+            raise DataFormatError("contains no words", path=source)
         raise _unsuitable("must contain words, got none", "words")
     return words
 
