@@ -117,11 +117,12 @@ sys.argv = ["sms-diar", "cluster", {input!r}, "--output", {output!r}]
 main()
 """
 NETWORKS = """
-from sms_diar.networks.planes import next_tiles
+from sms_diar.networks.planes import frames_of_tiles, tiles_of_frames
 from sms_diar.networks.pyannet import normalise_leaky, step_cells
 zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
-next_tiles(zeros(6, 1, 1, 2), zeros(1), zeros(1, 4, 1, 2), 8, zeros(1, 4, 1, 2),
-           zeros(6, 3, 1, 2), zeros(2, 2))
+frames_of_tiles(zeros(6, 1, 1, 2), zeros(1), zeros(1, 4, 1, 2), 0, 8,
+                zeros(1, 4, 1, 2))
+tiles_of_frames(zeros(1, 4, 1, 2), -1, 8, zeros(6, 3, 1, 2), zeros(2, 2))
 step_cells(zeros(2, 3, 1, 8), 0, zeros(2, 1, 8), zeros(2, 1, 2), zeros(2, 1, 2),
            zeros(3, 1, 4))
 normalise_leaky(zeros(2, 3), zeros(3), zeros(3), 0.1, np.zeros((2, 3)), zeros(2, 3))

@@ -3,7 +3,9 @@
 The convolutions work on tiles of four frames (Winograd, F(4, 3) over time): four frames
 need six products of transformed tiles instead of twelve. Arrays have shape (position in
 the tile, frequency, channel, tile), so that the inputs of one frequency are one
-contiguous block. The windows of a batch are side by side.
+contiguous block. The windows of a batch are side by side. Transformed tiles and
+products exist for a few frequencies at a time; in full they would be three times as
+large as the frames.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ Single = npt.NDArray[np.float32]
 
 BANDS = 80
 _FRAMES = 1200  # frames per batch, so that the arrays fit into the processor cache
+_ROWS = 4  # frequencies per product, so that it fits into the processor cache
 _NOTHING = np.empty((0, 0, 0, 0), dtype=np.float32)
-_NO_BIAS = np.empty(0, dtype=np.float32)
 _TAPS_TO_TILE = np.array(
     [[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 24]]
 ) / np.array([[24.0]])
@@ -32,15 +34,13 @@ _TAPS_TO_TILE = np.array(
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Windows of `length` frames, as frames and as transformed tiles.
+    """Windows of `length` frames.
 
-    Frame ``4 t + j`` of a window is at ``[..., t]`` of ``plain[:, j]``. Shapes:
-    (frequencies, 4, channels, n_windows * n_tiles) for `plain`, and
-    (6, frequencies + 2, channels, n_windows * n_tiles) for `tiles`.
+    Frame ``4 t + j`` of a window is at ``[..., t]`` of ``plain[:, j]``, of shape
+    (frequencies, 4, channels, n_windows * n_tiles).
     """
 
     plain: Single
-    tiles: Single
     length: int
 
     def rows(self) -> Single:
@@ -75,7 +75,7 @@ def plane_of(frames: AnyArray) -> Plane:
     padded = np.zeros((n_windows, 4 * n_tiles, n_bands), dtype=np.float32)
     padded[:, :length] = frames
     tiled = padded.reshape(n_windows * n_tiles, 4, 1, n_bands).transpose(3, 1, 2, 0)
-    return _with_tiles(np.ascontiguousarray(tiled), length)
+    return Plane(np.ascontiguousarray(tiled), length)
 
 
 class Planes:
@@ -101,20 +101,25 @@ class Planes:
 
         A `residual` of the shape of the new frames is added before the rectifier.
         """
-        positions, rows, channels, n = plane.tiles.shape
-        n_out = (rows - 3) // step + 1
-        strides = plane.tiles.strides
-        blocks = as_strided(
-            plane.tiles,
-            (positions, n_out, 3 * channels, n),
-            (strides[0], step * strides[1], *strides[2:]),
-            writeable=False,
-        )
-        # shape: (6, n_out, channels out, n)
-        product = self._transformed[name][:, None] @ blocks
+        weights = self._transformed[name]  # shape: (6, channels out, 3 * channels)
         bias = self._weights[f"{name}.bias"]
+        rows, _, channels, n = plane.plain.shape
+        n_out = (rows - 1) // step + 1
         plain = np.empty((n_out, 4, len(bias), n), dtype=np.float32)
-        return _with_tiles(plain, plane.length, product, bias, residual)
+        beside = np.empty((2, n), dtype=np.float32)
+        for first in range(0, n_out, _ROWS):
+            count = min(_ROWS, n_out - first)
+            tiles = np.empty((6, (count - 1) * step + 3, channels, n), dtype=np.float32)
+            tiles_of_frames(plane.plain, first * step - 1, plane.length, tiles, beside)
+            blocks = as_strided(
+                tiles,
+                (6, count, 3 * channels, n),
+                (tiles.strides[0], step * tiles.strides[1], *tiles.strides[2:]),
+                writeable=False,
+            )
+            product = weights[:, None] @ blocks
+            frames_of_tiles(product, bias, residual, first, plane.length, plain)
+        return Plane(plain, plane.length)
 
     def residual_block(
         self, name: str, plane: Plane, step: int, *, halve_time: bool = False
@@ -131,7 +136,7 @@ class Planes:
             residual += self._weights[f"{name}.shortcut.bias"][:, None]
         inner = self.convolved(f"{name}.conv1", plane, step=step)
         if halve_time:
-            inner = _with_tiles(*every_second(inner.plain, inner.length))
+            inner = Plane(*every_second(inner.plain, inner.length))
         return self.convolved(f"{name}.conv2", inner, residual=residual)
 
 
@@ -161,88 +166,94 @@ def _tile_weights(weight: Single) -> Single:
     return np.asarray(six.reshape(6, len(weight), -1), dtype=np.float32)
 
 
-def _with_tiles(
-    plain: Single,
-    length: int,
-    product: Single = _NOTHING,
-    bias: Single = _NO_BIAS,
-    residual: Single = _NOTHING,
-) -> Plane:
-    """Apply `next_tiles`; the tiles have a row of zeros on either side."""
-    rows, _, channels, n = plain.shape
-    tiles = np.empty((6, rows + 2, channels, n), dtype=np.float32)
-    tiles[:, 0] = tiles[:, -1] = 0.0
-    beside = np.empty((2, n), dtype=np.float32)
-    next_tiles(product, bias, residual, length, plain, tiles, beside)
-    return Plane(plain, tiles, length)
-
-
 @kernel
-def next_tiles(  # noqa: PLR0912 in one piece it compiles fastest
-    product: AnyArray,
-    bias: AnyArray,
-    residual: AnyArray,
-    length: int,
-    plain: AnyArray,
-    tiles: AnyArray,
-    beside: AnyArray,
+def tiles_of_frames(
+    plain: AnyArray, first: int, length: int, tiles: AnyArray, beside: AnyArray
 ) -> None:
-    """Convert products of tiles to rectified frames, and these to the next tiles.
+    """Transform frames of the frequencies from `first` to tiles.
 
-    Frame ``4 t + j`` of a window is at ``[j, ..., t]`` of its tiles. Windows of
-    `length` frames, in ``ceil(length / 4)`` tiles, are side by side, and frames beyond
-    a window are zero. `product` has shape (6, rows, c, n); if empty, `plain` of shape
-    (rows, 4, c, n) contains the frames, otherwise they are written to it. A `residual`
-    of the same shape is added if not empty. The transformed `tiles` of shape (6, rows +
-    2, c, n) are written except for their first and last row. `beside` of shape (2, n)
-    is working memory.
+    `plain` of shape (rows, 4, c, n) contains windows of `length` frames, in
+    ``ceil(length / 4)`` tiles, side by side; frames beyond a window must be zero.
+    `tiles` of shape (6, some rows, c, n) are written. They are zero for frequencies
+    outside `plain`. `beside` of shape (2, n) is working memory.
     """
-    zero, two, four = np.float32(0.0), np.float32(2.0), np.float32(4.0)
-    five, eight = np.float32(5.0), np.float32(8.0)
-    rows, _, channels, n = plain.shape
+    zero, two = np.float32(0.0), np.float32(2.0)
+    four, five = np.float32(4.0), np.float32(5.0)
+    channels, n = plain.shape[2:]
     n_tiles = -(-length // 4)
     before, after = beside[0], beside[1]
-    for row in range(rows):
+    for row in range(tiles.shape[1]):
         for channel in range(channels):
-            y0, y1 = plain[row, 0, channel], plain[row, 1, channel]
-            y2, y3 = plain[row, 2, channel], plain[row, 3, channel]
-            if product.shape[0] > 0:
-                b = bias[channel]
-                for t in range(n):
-                    plus = product[1, row, channel, t] + product[2, row, channel, t]
-                    minus = product[1, row, channel, t] - product[2, row, channel, t]
-                    plus2 = product[3, row, channel, t] + product[4, row, channel, t]
-                    minus2 = product[3, row, channel, t] - product[4, row, channel, t]
-                    y0[t] = product[0, row, channel, t] + plus + plus2 + b
-                    y1[t] = minus + two * minus2 + b
-                    y2[t] = plus + four * plus2 + b
-                    y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
-                for j in range(4):
-                    y = plain[row, j, channel]
-                    if residual.shape[0] > 0:
-                        for t in range(n):
-                            y[t] = max(y[t] + residual[row, j, channel, t], zero)
-                    else:
-                        for t in range(n):
-                            y[t] = max(y[t], zero)
-            for last in range(n_tiles - 1, n, n_tiles):
-                for j in range(length - 4 * (n_tiles - 1), 4):
-                    plain[row, j, channel, last] = zero
+            if not 0 <= first + row < plain.shape[0]:
+                for position in range(6):
+                    for t in range(n):
+                        tiles[position, row, channel, t] = zero
+                continue
+            frames = plain[first + row]
+            y0, y1 = frames[0, channel], frames[1, channel]
+            y2, y3 = frames[2, channel], frames[3, channel]
             for t in range(n - 1):
                 before[t + 1] = y3[t]
                 after[t] = y0[t + 1]
-            for first in range(0, n, n_tiles):
-                before[first] = zero
-                after[first + n_tiles - 1] = zero
+            for start in range(0, n, n_tiles):
+                before[start] = zero
+                after[start + n_tiles - 1] = zero
             for t in range(n):
                 even = y3[t] - four * y1[t]
                 odd = y2[t] - four * y0[t]
                 even2 = y3[t] - y1[t]
                 odd2 = two * (y2[t] - y0[t])
                 middle = four * before[t] - five * y1[t] + y3[t]
-                tiles[0, row + 1, channel, t] = middle
-                tiles[1, row + 1, channel, t] = even + odd
-                tiles[2, row + 1, channel, t] = even - odd
-                tiles[3, row + 1, channel, t] = even2 + odd2
-                tiles[4, row + 1, channel, t] = even2 - odd2
-                tiles[5, row + 1, channel, t] = four * y0[t] - five * y2[t] + after[t]
+                tiles[0, row, channel, t] = middle
+                tiles[1, row, channel, t] = even + odd
+                tiles[2, row, channel, t] = even - odd
+                tiles[3, row, channel, t] = even2 + odd2
+                tiles[4, row, channel, t] = even2 - odd2
+                tiles[5, row, channel, t] = four * y0[t] - five * y2[t] + after[t]
+
+
+@kernel
+def frames_of_tiles(
+    product: AnyArray,
+    bias: AnyArray,
+    residual: AnyArray,
+    first: int,
+    length: int,
+    plain: AnyArray,
+) -> None:
+    """Convert products of tiles to rectified frames of the frequencies from `first`.
+
+    `product` has shape (6, some rows, c, n), and `plain`, which is written, (rows, 4,
+    c, n), as in `tiles_of_frames`; frames beyond a window become zero. A `residual` of
+    the shape of `plain` is added before the rectifier if not empty.
+    """
+    zero, two = np.float32(0.0), np.float32(2.0)
+    four, eight = np.float32(4.0), np.float32(8.0)
+    channels, n = plain.shape[2:]
+    n_tiles = -(-length // 4)
+    for row in range(product.shape[1]):
+        for channel in range(channels):
+            frames = plain[first + row]
+            y0, y1 = frames[0, channel], frames[1, channel]
+            y2, y3 = frames[2, channel], frames[3, channel]
+            b = bias[channel]
+            for t in range(n):
+                plus = product[1, row, channel, t] + product[2, row, channel, t]
+                minus = product[1, row, channel, t] - product[2, row, channel, t]
+                plus2 = product[3, row, channel, t] + product[4, row, channel, t]
+                minus2 = product[3, row, channel, t] - product[4, row, channel, t]
+                y0[t] = product[0, row, channel, t] + plus + plus2 + b
+                y1[t] = minus + two * minus2 + b
+                y2[t] = plus + four * plus2 + b
+                y3[t] = minus + eight * minus2 + product[5, row, channel, t] + b
+            for j in range(4):
+                y = frames[j, channel]
+                if residual.shape[0] > 0:
+                    for t in range(n):
+                        y[t] = max(y[t] + residual[first + row, j, channel, t], zero)
+                else:
+                    for t in range(n):
+                        y[t] = max(y[t], zero)
+            for last in range(n_tiles - 1, n, n_tiles):
+                for j in range(length - 4 * (n_tiles - 1), 4):
+                    frames[j, channel, last] = zero

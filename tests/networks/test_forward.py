@@ -27,7 +27,12 @@ from sms_diar.networks.conversion import (
     convert_pyannet,
     convert_resnet34,
 )
-from sms_diar.networks.planes import _TAPS_TO_TILE, _with_tiles, every_second
+from sms_diar.networks.planes import (
+    _TAPS_TO_TILE,
+    every_second,
+    frames_of_tiles,
+    tiles_of_frames,
+)
 from sms_diar.networks.pyannet import (
     FIELD,
     STEP,
@@ -273,8 +278,13 @@ def test_products_of_tiles_are_convolutions_over_time(length):
     rest = rng.standard_normal(frames.shape).astype(np.float32)
     bias = rng.standard_normal(c).astype(np.float32)
     taps = rng.standard_normal((c, 3))  # a filter for each channel
-    tiles = _with_tiles(tiled(frames, n_tiles), length).tiles
+    tiles = np.empty((6, rows + 2, c, n_windows * n_tiles), dtype=np.float32)
+    beside = np.empty((2, n_windows * n_tiles), dtype=np.float32)
+    tiles_of_frames(tiled(frames, n_tiles), -1, length, tiles, beside)
     assert not tiles[:, [0, -1]].any()
+    inner = np.empty_like(tiles[:, 2:])
+    tiles_of_frames(tiled(frames, n_tiles), 1, length, inner, beside)
+    np.testing.assert_array_equal(inner, tiles[:, 2:])
     products = np.einsum("pj,cj,prct->prct", _TAPS_TO_TILE, taps, tiles[:, 1:-1])
 
     padded = np.pad(frames, ((0, 0), (0, 0), (0, 0), (1, 1)))
@@ -287,11 +297,10 @@ def test_products_of_tiles_are_convolutions_over_time(length):
     expected = np.maximum(expected, 0)
     plain = np.empty_like(tiled(frames, n_tiles))
     residual = tiled(rest, n_tiles)
-    products = products.astype(np.float32)
-    after = _with_tiles(plain, length, products, bias, residual).tiles
+    for row in range(rows):
+        product = products[:, row : row + 1].astype(np.float32)
+        frames_of_tiles(product, bias, residual, row, length, plain)
     np.testing.assert_allclose(plain, tiled(expected, n_tiles), atol=1e-5)
-    again = _with_tiles(plain.copy(), length).tiles
-    np.testing.assert_array_equal(after, again)
     halved, half = every_second(plain, length)
     expected = expected[..., ::2]
     assert half == expected.shape[3]
