@@ -123,8 +123,8 @@ zeros = lambda *shape: np.zeros(shape, dtype=np.float32)
 frames_of_tiles(zeros(6, 1, 1, 2), zeros(1), zeros(1, 4, 1, 2), 0, 8,
                 zeros(1, 4, 1, 2))
 tiles_of_frames(zeros(1, 4, 1, 2), -1, 8, zeros(6, 3, 1, 2), zeros(2, 2))
-step_cells(zeros(2, 3, 1, 8), 0, zeros(2, 1, 8), zeros(2, 1, 2), zeros(2, 1, 2),
-           zeros(3, 1, 4))
+step_cells(zeros(2, 3, 1, 8), (0, 2, 0, 2), zeros(2, 1, 8), zeros(2, 1, 2),
+           zeros(2, 1, 2), zeros(3, 1, 4))
 normalise_leaky(zeros(2, 3), zeros(3), zeros(3), 0.1, np.zeros((2, 3)), zeros(2, 3))
 """
 

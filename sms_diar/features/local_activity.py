@@ -231,9 +231,10 @@ def local_activity(
     with (progress or Silence()).track("segmentation", len(starts)) as advance:
         for at in range(0, len(starts), _BLOCK * workers):
             block = starts[at : at + _BLOCK * workers]
-            samples = np.stack(
-                [_padded(audio, int(start) * per_frame, length) for start in block]
-            )
+            samples = np.zeros((len(block), length))  # the last may end early
+            for row, start in zip(samples, (per_frame * block).tolist(), strict=True):
+                heard = audio.read(start, min(start + length, audio.n_samples))
+                row[: len(heard)] = heard
             logs = segmenter.log_probabilities(samples, workers=workers)
             if at == 0:  # preallocate: concatenation would double the memory
                 shape = (len(starts), *logs.shape[1:])
@@ -259,8 +260,3 @@ def stretches_of(
         for start, end in frames.stretches(on)
         if end - start >= max(least, 1e-9)
     ]
-
-
-def _padded(audio: Samples, first: int, length: int) -> FloatArray:
-    samples = audio.read(first, min(first + length, audio.n_samples))
-    return np.pad(samples, (0, length - len(samples)))

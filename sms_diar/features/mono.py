@@ -30,8 +30,8 @@ from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.audio.files import BLOCK, Samples, blocks
 from sms_diar.types import AnyArray, FloatArray
 
-IN_MEMORY = 1 << 26
-"""Number of bytes held in memory (half an hour at 8 kHz) before using a file."""
+IN_MEMORY = 1 << 24
+"""Number of bytes held in memory (four minutes at 16 kHz) before using a file."""
 
 
 class MonoAudio:

@@ -22,6 +22,7 @@ single precision the log-probabilities are off by 1e-4, and a window takes 33 in
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +47,7 @@ SETS: tuple[tuple[int, ...], ...] = (*CLASSES, (0, 1, 2))
 _SIGNS = np.array([[1.0 if i in active else -1.0 for i in range(3)] for active in SETS])
 
 _BATCH = 8  # windows per batch; larger batches do not fit into the processor cache
+_FRAMES = 128  # frames whose inputs of a recurrent layer are computed at a time
 _SLOPE = 0.01
 _EPS = 1e-5
 _END = np.float32(9.0)  # beyond this the hyperbolic tangent is 1
@@ -146,17 +148,27 @@ class PyanNet:
         """Apply one bidirectional layer."""
         weights = self._weights
         n_frames, n_windows, n_in = x.shape
-        inputs = x.reshape(-1, n_in) @ weights[f"recurrent{layer}.inputs"]
-        inputs += weights[f"recurrent{layer}.bias"]
-        inputs = inputs.reshape(2, n_frames, n_windows, -1)  # last: 4 * size
         recurrent = weights[f"recurrent{layer}.weight"]
         hidden = np.zeros((2, n_windows, recurrent.shape[1]), dtype=np.float32)
         cells = np.zeros_like(hidden)
-        sums = np.empty(inputs[:, 0].shape, dtype=np.float32)
+        sums = np.empty((2, n_windows, recurrent.shape[2]), dtype=np.float32)
         out = np.empty((n_frames, n_windows, 2 * hidden.shape[2]), dtype=np.float32)
-        for step in range(n_frames):
-            np.matmul(hidden, recurrent, out=sums)
-            step_cells(inputs, step, sums, cells, hidden, out)
+        # Blocks of nearly equal length, and the same from the end.
+        n_blocks = -(-n_frames // _FRAMES)
+        edges = [n_frames * number // n_blocks for number in range(n_blocks + 1)]
+        longest = -(-n_frames // n_blocks)
+        inputs = np.empty((2, longest, *sums.shape[1:]), dtype=np.float32)
+        for first, last in itertools.pairwise(edges):
+            blocks = x[first:last], x[n_frames - last : n_frames - first]
+            for way, block in enumerate(blocks):
+                part = inputs[way, : last - first].reshape(-1, sums.shape[2])
+                matrix = weights[f"recurrent{layer}.inputs"][way]
+                np.matmul(block.reshape(-1, n_in), matrix, out=part)
+                part += weights[f"recurrent{layer}.bias"][way]
+            for step in range(first, last):
+                np.matmul(hidden, recurrent, out=sums)
+                places = step - first, last - 1 - step, step, n_frames - 1 - step
+                step_cells(inputs, places, sums, cells, hidden, out)
         return out
 
 
@@ -175,7 +187,7 @@ def _tanh(x: Any) -> Any:
 @kernel
 def step_cells(
     inputs: AnyArray,
-    step: int,
+    places: tuple[int, int, int, int],
     sums: AnyArray,
     cells: AnyArray,
     hidden: AnyArray,
@@ -185,17 +197,17 @@ def step_cells(
 
     The gates are in the order input, output, forget, cell. The weights halve the sums
     of the first three, because ``sigmoid(x) = tanh(x / 2) / 2 + 1 / 2``. The
-    contributions to the gates are `inputs` of shape (2, n_frames, n, 4 * size) and
+    contributions to the gates are `inputs` of shape (2, n_steps, n, 4 * size) and
     `sums` of shape (2, n, 4 * size) of the previous state, which are overwritten.
     `cells` and `hidden` of shape (2, n, size) are updated in place, and `hidden` is
-    written to frame `step` of `out`, of shape (n_frames, n, 2 * size); the second
-    direction counts from the end.
+    written to `out`, of shape (n_frames, n, 2 * size). `places` are the step in
+    `inputs` of both directions, and the frame in `out` of both.
     """
     size = cells.shape[2]
     for way in range(2):
-        frame = step if way == 0 else inputs.shape[1] - 1 - step
+        here, frame = places[way], places[2 + way]
         for row in range(cells.shape[1]):
-            below, gates = inputs[way, frame, row], sums[way, row]
+            below, gates = inputs[way, here, row], sums[way, row]
             for j in range(4 * size):
                 gates[j] = _tanh(below[j] + gates[j])
             enter, leave = gates[:size], gates[size : 2 * size]
