@@ -9,11 +9,10 @@ between two length normalisations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,9 @@ from sms_diar.preprocessing._base import AffineTransformer
 from sms_diar.preprocessing.axes import Shrinkage
 from sms_diar.preprocessing.unsupervised import LengthNorm, Pca, Whiten, scale_rows
 from sms_diar.types import FloatArray
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 
 def paper_chain(
@@ -64,6 +66,8 @@ def paper_chain(
     >>> phi.shape, bool(np.allclose((phi**2).sum(axis=1), 1.0))
     ((50, 3), True)
     """
+    from sklearn.pipeline import Pipeline  # noqa: PLC0415 - takes 4 MB
+
     return Pipeline(
         [
             ("length", LengthNorm()),
