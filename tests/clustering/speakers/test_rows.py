@@ -51,8 +51,9 @@ def test_rows_are_taken_in_the_given_order():
 def test_the_successor_begins_where_a_row_ends():
     starts = [0.0, 0.5, 1.0, 1.505, 2.45]
     times = RowTimes(np.array(starts), np.array(starts) + 1.0)
-    # 0-1 s: the row from 1.0; .5-1.5 s: the one from 1.505, which may be rounded; 1-2 s:
-    # none, because the next one begins .45 s later; 1.505-2.505 s overlaps the last one.
+    # 0-1 s: the row from 1.0; .5-1.5 s: the one from 1.505, which may be rounded;
+    # 1-2 s: none, because the next one begins .45 s later; 1.505-2.505 s overlaps the
+    # last one.
     assert pairs(times.successors()) == [(0, 2), (1, 3)]
 
 
