@@ -36,11 +36,12 @@ MODULES = (space, rows, fragments, merging)
 
 NOT_MEASURED = {
     **dict.fromkeys(("CERTAINTY", "TRUST", "BRIEF"), "same labels"),
-    **dict.fromkeys(
-        ("RIDGE", "_BLOCK", "_DISTANCES", "_CHUNK", "_LONG_MEMORY", "_PAIRS"), "long"
-    ),
+    "RIDGE": "long",
 }
 """Constants that change no label of the development sessions, and what they change."""
+
+LIMITS = ("_BLOCK", "_DISTANCES", "_CHUNK", "_LONG_MEMORY", "_PAIRS", "_ROUNDING")
+"""Limits of memory and of the rounding of times. They are no part of the method."""
 
 Change = tuple[Any, str, Any]
 """Owner, name and new value of an attribute."""
@@ -103,7 +104,7 @@ def with_weights(weights: Weights) -> Change:
 
 HEURISTICS: Mapping[str, Change] = {
     "thinning of windows that overlap": (rows, "_thin", lambda times: _all(times.end)),
-    "removal of repeated passages": (rows, "_copy_radius2", lambda *_: None),
+    "removal of repeated passages": (rows, "_repeated_half2", lambda *_: None),
     "differences of consecutive windows": (
         space,
         "_with_successors",
@@ -121,7 +122,7 @@ def _all(values: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def read_constants() -> list[Constant]:
-    """Return all numbers of `MODULES` with their reasons, and the weights."""
+    """Return all numbers of `MODULES` with their reasons, except `LIMITS`."""
     found = []
     for module in MODULES:
         path = Path(str(module.__file__))
@@ -129,6 +130,8 @@ def read_constants() -> list[Constant]:
         text = path.read_text(encoding="utf-8")
         for key, reason in documented_names(text).items():
             value = getattr(module, key)
+            if key in LIMITS:
+                continue
             if isinstance(value, Weights):
                 shares = value._asdict().items()
                 found += [Constant(name, f"{key}.{f}", v, "fitted") for f, v in shares]

@@ -90,26 +90,11 @@ def merge_clusters(
     Stops at `n_clusters` clusters, or when no two score above the threshold. The result
     is numbered by first appearance.
     """
-    means = mean_features(terms, labels)
-    sizes = np.bincount(labels).astype(float)
-    scores: FloatArray = means.matrix()
+    scores: FloatArray = mean_features(terms, labels).matrix()
     np.fill_diagonal(scores, -np.inf)
-    parent = np.arange(len(sizes))
-    remaining = len(sizes)
-    while remaining > (n_clusters or 1):
-        a, b = divmod(int(np.argmax(scores)), len(sizes))
-        if threshold is not None and not scores[a, b] > threshold:
-            break
-        a, b = min(a, b), max(a, b)
-        # Lance-Williams: the mean over pairs is a mean weighted by sizes.
-        joint = (sizes[a] * scores[a] + sizes[b] * scores[b]) / (sizes[a] + sizes[b])
-        scores[a], scores[:, a] = joint, joint
-        scores[a, a] = -np.inf
-        scores[b], scores[:, b] = -np.inf, -np.inf
-        sizes[a] += sizes[b]
-        parent[parent == b] = a
-        remaining -= 1
-    return by_first_appearance(parent[labels])
+    clusters = _Clusters(scores, np.bincount(labels).astype(float))
+    clusters.merge_best(n_clusters or 1, -np.inf if threshold is None else threshold)
+    return by_first_appearance(clusters.owner[labels])
 
 
 def constrained_groups(
@@ -136,60 +121,52 @@ def constrained_groups(
     >>> constrained_groups(scores, apart).tolist()
     [0, 1, 0, 2]
     """
-    n = len(scores)
-    owner = np.arange(n)
-    sums = np.array(scores, dtype=np.float64)
-    barred = np.array(apart, dtype=np.bool_)
-    sizes = np.ones(n)
-    np.fill_diagonal(barred, val=True)
-    for first, second in _given_pairs(together):
-        kept, gone = sorted((owner[first], owner[second]))
-        if barred[kept, gone]:
-            problem = f"must not join what is kept apart, got {first} and {second}"
+    means = np.where(apart, -np.inf, scores)
+    np.fill_diagonal(means, -np.inf)
+    clusters = _Clusters(means, np.ones(len(scores)))
+    firsts: dict[int, int] = {}
+    for index, number in enumerate([] if together is None else together.tolist()):
+        first = firsts.setdefault(number, index)
+        if number < 0 or first == index:
+            continue
+        one, other = clusters.owner[first], clusters.owner[index]
+        if means[one, other] == -np.inf:
+            problem = f"must not join what is kept apart, got {first} and {index}"
             raise InvalidParameterError(
                 problem, owner="constrained_groups", parameter="together"
             )
-        _merge(owner, sums, barred, sizes, int(kept), int(gone))
-    means = np.where(barred, -np.inf, sums / np.outer(sizes, sizes))
-    while n:
-        kept, gone = (int(x) for x in np.unravel_index(np.argmax(means), means.shape))
-        if not means[kept, gone] > threshold:
-            break
-        kept, gone = min(kept, gone), max(kept, gone)
-        _merge(owner, sums, barred, sizes, kept, gone)
-        means[gone] = means[:, gone] = -np.inf
-        row = np.where(barred[kept], -np.inf, sums[kept] / (sizes[kept] * sizes))
-        means[kept] = means[:, kept] = row
-    labels: IntArray = np.unique(owner, return_inverse=True)[1].astype(np.int64)
-    return labels
+        clusters.merge(one, other)
+    clusters.merge_best(1, threshold)
+    return np.unique(clusters.owner, return_inverse=True)[1].astype(np.int64)
 
 
-def _given_pairs(together: AnyArray | None) -> list[tuple[int, int]]:
-    firsts: dict[int, int] = {}
-    pairs = []
-    for index, number in enumerate([] if together is None else together.tolist()):
-        if number < 0:
-            continue
-        if number in firsts:
-            pairs.append((firsts[number], index))
-        firsts.setdefault(number, index)
-    return pairs
+class _Clusters:
+    """Clusters of items, the first item of each, and mean scores of their pairs.
 
+    A mean of negative infinity, the value for two clusters that must not merge or do
+    not exist, remains so when either merges.
+    """
 
-def _merge(
-    owner: IntArray,
-    sums: FloatArray,
-    barred: BoolArray,
-    sizes: FloatArray,
-    kept: int,
-    gone: int,
-) -> None:
-    """Merge cluster `gone` into cluster `kept`, in place."""
-    owner[owner == gone] = kept
-    sums[kept] += sums[gone]
-    sums[:, kept] += sums[:, gone]
-    sizes[kept] += sizes[gone]
-    barred[kept] |= barred[gone]
-    barred[:, kept] |= barred[:, gone]
-    barred[gone] = barred[:, gone] = True
-    barred[kept, kept] = True
+    def __init__(self, scores: FloatArray, sizes: FloatArray) -> None:
+        self.scores = scores
+        self.sizes = sizes
+        self.owner = np.arange(len(scores))
+
+    def merge(self, one: int, other: int) -> None:
+        """Merge two clusters; the mean over pairs is weighted by sizes."""
+        kept, gone = min(one, other), max(one, other)
+        a, b = self.sizes[kept], self.sizes[gone]
+        joint = (a * self.scores[kept] + b * self.scores[gone]) / (a + b)
+        self.scores[kept] = self.scores[:, kept] = joint
+        self.scores[gone] = self.scores[:, gone] = -np.inf
+        self.sizes[kept] += b
+        self.owner[self.owner == gone] = kept
+
+    def merge_best(self, fewest: int, threshold: float) -> None:
+        """Merge pairs of the highest mean above the threshold, to `fewest` clusters."""
+        n = len(self.owner)
+        for _ in range(len(np.unique(self.owner)) - fewest):
+            one, other = divmod(int(np.argmax(self.scores)), n)
+            if not self.scores[one, other] > threshold:
+                break
+            self.merge(one, other)

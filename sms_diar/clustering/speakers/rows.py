@@ -17,25 +17,19 @@ from scipy.sparse import csr_array
 
 from sms_diar.types import AnyArray, FloatArray, IntArray, Segment
 
-_TOUCHING = 0.05  # Seconds between windows that follow each other.
-_MIN_ORDERED = 0.75  # Share of rows that are closest to the next one if rows overlap.
-_MAX_OVERLAP_STEPS = 50  # Maximum number of rows that share speech with one row.
-_BLOCK = 256  # Rows that are compared with all others at once.
-_DISTANCES = 16_000_000  # Distances that are held at a time.
-_CHUNK = 8192  # Rows of long sessions that are processed at a time.
-
 MIN_NEW_SPEECH = 0.5
 """Share of new speech in a window below which windows are thinned out."""
 
-COPY_OF_HALF = 0.8
-"""A window repeats another one if it is closer than this share of the distance between
-windows that share half of their speech."""
+MIN_ORDERED = 0.75
+"""Share of rows that are closer to the next one than to the second, if rows overlap."""
 
 MAX_QUERIES = 1000
 """Rows, evenly spaced, whose neighbours are examined."""
 
-_RECURRING = 0.25  # Share of rows with a repetition at which passages are removed.
-_MIN_HALVES = 20  # Minimum number of half-overlapping windows for `COPY_OF_HALF`.
+_ROUNDING = 0.01  # Seconds by which times may be rounded.
+_BLOCK = 256  # Rows that are compared with all others at once.
+_DISTANCES = 16_000_000  # Distances that are held at a time.
+_CHUNK = 8192  # Rows of long sessions that are processed at a time.
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +71,20 @@ class RowTimes:
     def successors(self) -> tuple[IntArray, IntArray]:
         """Return pairs of rows of which one begins where the other ends."""
         order = np.argsort(self.start, kind="stable")
-        position = np.searchsorted(self.start[order], self.end - 1e-6)
+        position = np.searchsorted(self.start[order], self.end - _ROUNDING)
         before = np.flatnonzero(position < len(order))
         after = order[position[before]]
-        near = self.start[after] - self.end[before] < _TOUCHING
+        near = self.start[after] < self.end[before] + _ROUNDING
         return before[near], after[near]
 
-    def overlapping(self) -> tuple[IntArray, IntArray]:
-        """Return pairs of rows next to each other in time that overlap or touch."""
+    def halves(self) -> tuple[IntArray, IntArray]:
+        """Return pairs of rows next to each other in time that share about half."""
         order = np.argsort(self.start, kind="stable")
         before, after = order[:-1], order[1:]
-        meet = self.start[after] < self.end[before] + _TOUCHING
-        return before[meet], after[meet]
+        shared = np.minimum(self.end[before], self.end[after]) - self.start[after]
+        share = shared / (self.end[before] - self.start[before])
+        half = np.abs(share - 0.5) < 0.1
+        return before[half], after[half]
 
 
 def row_weight_of(segments: Sequence[Segment]) -> float:
@@ -116,36 +112,34 @@ def estimate_row_weight(rows: FloatArray) -> float:
 
     The squared difference of rows at distance l grows in proportion to l while windows
     overlap, and is constant beyond. The lower quartile of the differences excludes
-    changes of speaker. Most rows that overlap are closer to the next row than to the
-    one after it; in random order, half of the rows are. The result is 1 if rows do not
-    overlap, or are too few.
+    changes of speaker. The result is 1 if rows do not overlap, or are too few.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
         Vectors in a space in which all directions have the same weight.
     """
-    longest = min(_MAX_OVERLAP_STEPS, len(rows) // 4)
-    if longest < 4:
+    n = len(rows)
+    if n < 16:
         return 1.0
-    differences = np.array(
-        [
-            np.quantile(np.sum((rows[lag:] - rows[:-lag]) ** 2, axis=1), 0.25)
-            for lag in range(1, longest + 1)
-        ]
-    )
-    to_next = np.sum((rows[1:-1] - rows[:-2]) ** 2, axis=1)
-    to_second = np.sum((rows[2:] - rows[:-2]) ** 2, axis=1)
-    # Three standard deviations above one half exclude a few rows in random order.
-    chance = 0.5 + 1.5 / np.sqrt(len(to_next))
-    if np.mean(to_next < to_second) < max(_MIN_ORDERED, chance):
+
+    def differences(lag: int, queries: IntArray) -> FloatArray:
+        return np.asarray(np.sum((rows[queries + lag] - rows[queries]) ** 2, axis=1))
+
+    # In random order, half of the rows are closer to the next one: three standard
+    # deviations above it exclude a few rows.
+    queries = evenly(n - 2)
+    ordered = np.mean(differences(1, queries) < differences(2, queries))
+    if ordered < max(MIN_ORDERED, 0.5 + 1.5 / np.sqrt(len(queries))):
         return 1.0
-    first = differences[0]
-    # Extrapolated to lag 0, the difference of overlapping rows vanishes.
-    if first <= 0.0 or 2.0 * first - differences[1] > 0.5 * first:
-        return 1.0
-    grows = np.diff(differences) >= 0.5 * first
-    steps = longest if grows.all() else int(np.argmin(grows)) + 1
+    first = last = float(np.quantile(differences(1, evenly(n - 1)), 0.25))
+    steps = 1
+    while steps < n // 4:
+        lag = steps + 1
+        following = float(np.quantile(differences(lag, evenly(n - lag)), 0.25))
+        if following - last <= 0.5 * first:
+            break
+        steps, last = lag, following
     return 1.0 / steps
 
 
@@ -190,10 +184,15 @@ def find_representatives(
     chosen = _compose(chosen, *_distinct(kept))
     if times is not None:
         kept = directions[chosen.rows]
-        radius2 = _copy_radius2(kept, times.take(chosen.rows))
-        if radius2 is not None:
-            chosen = _compose(chosen, *_leaders(kept, radius2))
+        half2 = _repeated_half2(kept, times.take(chosen.rows))
+        if half2 is not None:
+            chosen = _compose(chosen, *_leaders(kept, half2))
     return chosen
+
+
+def evenly(n: int) -> IntArray:
+    """Return the indices of at most `MAX_QUERIES` of n rows, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, MAX_QUERIES)).astype(np.int64))
 
 
 def chunks(n: int) -> Iterator[slice]:
@@ -223,7 +222,7 @@ def _thin(times: RowTimes) -> tuple[IntArray, IntArray]:
     kept: list[int] = []
     free = -np.inf
     for row in np.argsort(times.start, kind="stable"):
-        if times.start[row] >= free - 1e-6:
+        if times.start[row] >= free - _ROUNDING:
             kept.append(int(row))
             length = times.end[row] - times.start[row]
             free = times.start[row] + MIN_NEW_SPEECH * length
@@ -261,30 +260,25 @@ def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
     return rows[order], rank[of]
 
 
-def _copy_radius2(directions: FloatArray, times: RowTimes) -> float | None:
-    """Return the squared distance of copies; None if passages do not repeat."""
-    half2 = _half_distance2(directions, times)
-    if half2 is None:
+def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:
+    """Return the squared distance of windows that share half, if most are repeated.
+
+    A repeated window shares at least three quarters of its speech with one of the
+    windows that begin every half of a window. Distances of windows grow in proportion
+    to what they do not share, so it is closer to that one than windows that share half,
+    by a factor of two. Returns None if most windows are not, or if most rows are not
+    such windows.
+    """
+    before, after = times.halves()
+    if 2 * len(before) < len(directions):
         return None
-    n = len(directions)
-    probes = np.unique(np.linspace(0, n - 1, min(n, MAX_QUERIES)).astype(np.int64))
-    copied = [
-        distances.min(axis=1) < COPY_OF_HALF**2 * half2
-        for _, distances in distance_blocks(directions, times, probes)
+    differences = directions[before] - directions[after]
+    half2 = float(np.median(np.sum(differences**2, axis=1)))
+    repeated = [
+        distances.min(axis=1) < 0.5 * half2
+        for _, distances in distance_blocks(directions, times, evenly(len(directions)))
     ]
-    return half2 if np.concatenate(copied).mean() > _RECURRING else None
-
-
-def _half_distance2(directions: FloatArray, times: RowTimes) -> float | None:
-    """Return the median squared distance of windows that share half of their speech."""
-    before, after = times.overlapping()
-    shared = np.minimum(times.end[before], times.end[after]) - times.start[after]
-    share = shared / (times.end[before] - times.start[before])
-    half = np.abs(share - 0.5) < 0.1
-    if np.count_nonzero(half) < _MIN_HALVES:
-        return None
-    differences = directions[before[half]] - directions[after[half]]
-    return float(np.median(np.sum(differences**2, axis=1)))
+    return half2 if np.concatenate(repeated).mean() > 0.5 else None
 
 
 def _leaders(directions: FloatArray, radius2: float) -> tuple[IntArray, IntArray]:
@@ -329,7 +323,7 @@ def distance_blocks(
         distances -= 2.0 * rows[block] @ rows.T  # in place, to save memory
         distances[np.arange(len(block)), block] = np.inf
         if times is not None:
-            begins = times.start < times.end[block, None] - 1e-6
-            goes_on = times.end > times.start[block, None] + 1e-6
+            begins = times.start < times.end[block, None] - _ROUNDING
+            goes_on = times.end > times.start[block, None] + _ROUNDING
             distances[begins & goes_on] = np.inf
         yield first, distances

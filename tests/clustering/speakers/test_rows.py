@@ -49,29 +49,31 @@ def test_rows_are_taken_in_the_given_order():
 
 
 def test_the_successor_begins_where_a_row_ends():
-    starts = [0.0, 0.5, 1.0, 1.54, 2.5]
+    starts = [0.0, 0.5, 1.0, 1.505, 2.45]
     times = RowTimes(np.array(starts), np.array(starts) + 1.0)
-    # 0-1 s: the row from 1.0; .5-1.5 s: the one from 1.54; 1-2 s: none, because the
-    # next one begins half a second later; 1.54-2.54 s overlaps the last one.
+    # 0-1 s: the row from 1.0; .5-1.5 s: the one from 1.505, which may be rounded;
+    # 1-2 s: none, because the next one begins .45 s later; 1.505-2.505 s overlaps the
+    # last one.
     assert pairs(times.successors()) == [(0, 2), (1, 3)]
 
 
 def test_rows_of_different_recordings_neither_follow_nor_overlap():
     times = RowTimes.of_segments([Segment("a", 0.0, 1.0), Segment("b", 1.0, 2.0)])
     assert pairs(times.successors()) == []
-    assert pairs(times.overlapping()) == []
+    assert pairs(times.halves()) == []
 
 
-def test_rows_next_to_each_other_overlap_or_touch():
-    times = RowTimes(np.array([2.0, 0.0, 0.5, 4.0]), np.array([3.0, 1.0, 2.0, 5.0]))
-    # In order of time: rows 1, 2, 0, 3; 1 and 2 overlap, 2 and 0 touch.
-    assert pairs(times.overlapping()) == [(1, 2), (2, 0)]
+def test_rows_next_to_each_other_may_share_half():
+    starts = np.array([2.0, 0.0, 0.5, 4.0, 2.55, 4.8])
+    times = RowTimes(starts, starts + 1.0)
+    # In order of time: rows 1, 2, 0, 4, 3, 5; 1 and 2 share half, 0 and 4 almost.
+    assert pairs(times.halves()) == [(1, 2), (0, 4)]
 
 
 def test_a_single_row_has_neither_successor_nor_overlap():
     times = RowTimes.of_steps(1, 1.0)
     assert pairs(times.successors()) == []
-    assert pairs(times.overlapping()) == []
+    assert pairs(times.halves()) == []
 
 
 SPANS = st.lists(
@@ -195,11 +197,6 @@ def test_thinning_does_not_depend_on_the_order_of_the_rows():
     assert (np.diff(mixed.rows) > 0).all()
 
 
-def test_windows_that_overlap_by_half_are_kept():
-    chosen = find_representatives(speech(20), RowTimes.of_steps(20, 0.5), 0.5)
-    assert len(chosen.rows) == 20
-
-
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_few_overlapping_windows_have_one_representative(n):
     chosen = find_representatives(speech(n), RowTimes.of_steps(n, 0.1), 0.1)
@@ -225,6 +222,19 @@ def test_windows_of_speech_that_never_recurs_represent_themselves():
     chosen = find_representatives(rows, times, 0.5)
     assert len(chosen.rows) == len(rows) == 399
     assert chosen.new_speech == 0.5
+
+
+def test_windows_that_overlap_by_half_are_kept():
+    turns = [frames_of_speech(60, seed=turn) for turn in range(6)]
+    rows, times = half_overlapping_windows(np.concatenate(turns))
+    assert len(find_representatives(rows, times, 0.5).rows) == len(rows) == 35
+
+
+def test_speech_of_two_people_at_once_does_not_show_how_windows_repeat():
+    # The only two rows that share half of their time are of two speakers.
+    start = np.array([*range(0, 38, 2), 36.5])
+    chosen = find_representatives(speech(20), RowTimes(start, start + 1.0), 1.0)
+    assert len(chosen.rows) == 20
 
 
 def test_passages_that_recur_in_other_cuts_are_recognised():
