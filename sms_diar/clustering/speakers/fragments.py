@@ -39,9 +39,6 @@ from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
 NEIGHBOURS = 8
 """Neighbours of a row in the run that proposes fragments."""
 
-MAX_NEIGHBOUR_SHARE = 0.15
-"""Maximum number of neighbours, as a share of the rows."""
-
 GATE = 0.6
 """Minimum score of a neighbour, as a share of the score of the row with itself."""
 
@@ -178,7 +175,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         self.k_, self.n_steps_, self.converged_ = 0, 0, True
         if len(chosen.rows) < MIN_ROWS:
             labels = np.zeros(n, dtype=np.int64)
-            posterior = {1: 1.0} if n == 1 else {1: 0.5, 2: 0.5}
+            posterior = {1: 1.0} if n == 1 else {1: 0.6, 2: 0.4}
             confidence = np.full(n, posterior[1])
         else:
             in_order = times is not None and times.n_recordings == 1
@@ -290,8 +287,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         neighbours are divided by the share of new speech.
         """
         n = len(vectors)
-        limit = max(2, int(MAX_NEIGHBOUR_SHARE * n))
-        k = min(round(NEIGHBOURS / new_speech), limit)
+        k = min(round(NEIGHBOURS / new_speech), n)
         run = SpeakerStochasticMeanShift(
             backend=backend,
             k=k,

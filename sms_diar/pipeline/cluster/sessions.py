@@ -24,7 +24,7 @@ from sms_diar.scoring.backend_plda import phi_of
 from sms_diar.timeline.windows import times_of_ids
 from sms_diar.types import EmbeddingSet, FloatArray, IntArray, Segment
 
-_PROBABLE = 0.5  # Minimum probability of the number of speakers without a doubt.
+_PROBABLE = 0.55  # Minimum probability of the number of speakers without a doubt.
 _WORTH_NAMING = 0.05  # Minimum probability at which another number is named.
 _TRUST_IN_TURNS = 0.3  # Share of the posterior that follows a change by the turns.
 

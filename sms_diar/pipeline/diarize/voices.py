@@ -20,8 +20,6 @@ from sms_diar.preprocessing import scale_rows
 from sms_diar.timeline.naming import name_speakers
 from sms_diar.types import BoolArray, FloatArray, IntArray, Segment, Turn
 
-_MOST = 0.5  # share of a window, or of the speech of two traces, that is most of it
-
 
 @dataclass(frozen=True, eq=False)
 class Heard:
@@ -116,7 +114,7 @@ def _missed(
             alone = person.alone[
                 max(span.start - person.first, 0) : max(span.stop - person.first, 0)
             ]
-            if np.count_nonzero(alone) > _MOST * (span.stop - span.start):
+            if 2 * np.count_nonzero(alone) > span.stop - span.start:
                 inside.append(number)
         if not inside:
             continue
@@ -337,7 +335,7 @@ def _same(before: _Trace, after: _Trace) -> bool:
     earlier = earlier[: len(later)]
     common = int(np.count_nonzero(earlier & later))
     longer = max(int(np.count_nonzero(earlier)), int(np.count_nonzero(later)))
-    return common > _MOST * longer
+    return 2 * common > longer
 
 
 # Voices for people whom neither clustering nor the segmenter found: if the caller knows

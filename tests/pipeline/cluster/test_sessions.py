@@ -21,7 +21,7 @@ def test_methods_without_probabilities_raise_no_doubt():
 
 @pytest.mark.parametrize("n_speakers", [1, 2, 6])
 def test_a_number_that_is_probably_right_is_not_in_doubt(n_speakers):
-    posterior = {n_speakers: 0.5, n_speakers + 1: 0.5}
+    posterior = {n_speakers: 0.55, n_speakers + 1: 0.45}
     known = {"count_posterior": posterior, "confidence": 0.3, "seconds": 30.0}
     assert summary(n_segments=3, n_speakers=n_speakers, **known).doubts == ()
 
