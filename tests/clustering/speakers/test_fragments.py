@@ -186,7 +186,7 @@ def test_three_rows_are_one_speaker_for_want_of_evidence():
     assert model.k_ == model.n_steps_ == 0
     # It is a guess, but a single row is one speaker for certain.
     assert model.count_posterior_ == {1: 0.6, 2: 0.4}
-    assert model.confidence_.tolist() == [0.5] * 3
+    assert model.confidence_.tolist() == [0.6] * 3
     assert fitted(np.eye(3)[:1]).count_posterior_ == {1: 1.0}
 
 
