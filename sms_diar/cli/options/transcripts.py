@@ -13,7 +13,7 @@ from typer import BadParameter
 from sms_diar.cli.options import output_option
 from sms_diar.cli.terminal.interrupts import interruptible
 from sms_diar.cli.terminal.output import note_each
-from sms_diar.io.transcripts.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
+from sms_diar.io.registry import WRITTEN_TRANSCRIPTS, format_to_write, suffixes
 
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarize.result import Diarization
@@ -26,9 +26,7 @@ WordFormatName = StrEnum("WordFormatName", WRITTEN_TRANSCRIPTS)  # type: ignore[
 READABLE = "txt"
 """Format of standard output."""
 
-WORD_SUFFIXES = tuple(
-    dict.fromkeys(TRANSCRIPT_FORMATS[name].suffix for name in WRITTEN_TRANSCRIPTS)
-)
+WORD_SUFFIXES = suffixes("words")
 """Suffixes of the formats that can be written."""
 
 
@@ -67,21 +65,22 @@ class WordOutput:
     def check(self) -> None:
         """Refuse files of unknown formats before any work."""
         from sms_diar.errors import InvalidParameterError
-        from sms_diar.io.transcripts.files import format_of_path
 
         try:
             for path in self.files:
-                format_of_path(path, self.format)
+                format_to_write("words", path, self.format)
         except InvalidParameterError as error:
             raise BadParameter(str(error), param_hint="--output") from None
 
     def write(self, result: Transcript) -> list[Path]:
         """Write the files and print notes about the words; return the files."""
         from sms_diar._files import write_text
-        from sms_diar.io.transcripts.files import format_of_path, transcript_text
+        from sms_diar.io.transcripts.files import transcript_text
 
         texts = {
-            path: transcript_text(result, format_of_path(path, self.format).name)
+            path: transcript_text(
+                result, format_to_write("words", path, self.format).name
+            )
             for path in self.files
         }
         note_each([remark.with_severity() for remark in result.problems])
