@@ -154,9 +154,9 @@ def turn_format(path: Path) -> Format:
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     start = head.decode("utf-16" if is_wide else "utf-8-sig", "replace").lstrip()
     matching = (entry for entry in TURN_FORMATS.values() if entry.matches(start))
-    entry, doubtful = next(matching, None), ("json",)
-    if entry is None:
-        entry, doubtful = BY_SUFFIX.get(path.suffix.lower()), ("ctm", "rttm")
+    matched = next(matching, None)
+    doubtful = ("json",) if matched else ("ctm", "rttm")
+    entry = matched or BY_SUFFIX.get(path.suffix.lower())
     if entry is not None and entry.name not in doubtful:
         return entry
     source = Source(path)
