@@ -467,7 +467,7 @@ BOMB = (
         ("x.json", '[\n{"start": 0, "end": 1}]', 2, '[0]: "speaker" is missing'),
         ("x.json", TURN.format('"x"'), 1, '"start" must be'),
         ("x.json", TURN.format(-1), 1, "not be negative"),
-        ("x.json", '{"recordings": [{"recording": "r"}]}', 1, 'must have a list "tu'),
+        ("x.json", '{"recordings": [{"recording": "r"}]}', 1, 'must have the list "tu'),
         (
             "x.json",
             '{"recordings": [{"turns": [], "recording": 1}]}',
