@@ -67,8 +67,8 @@ def words_scan(path: Path, builder: AnnotationBuilder) -> int:
     problem = Problem(
         "the fifth column contains words, so this is a transcript and not turns: lines "
         "are shorter than a second; 'sms-diar transcript' finds the speakers of its "
-        "words, and 'score --words' scores them; if the names are speakers, convert "
-        "the file with 'sms-diar convert' to RTTM and name the format ctm",
+        "words; if the names are speakers, convert the file with 'sms-diar convert' to "
+        "RTTM and name the format ctm",
         str(path),
         kind="transcript",
     )
