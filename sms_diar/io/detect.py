@@ -18,12 +18,11 @@ from sms_diar.io._lines import scan_lines, split_fields
 from sms_diar.io.embeddings.arrays import names_in_npz
 from sms_diar.io.embeddings.toolkits import alize_vector
 from sms_diar.io.model import MODEL_MARK
-from sms_diar.io.transcripts._source import Source
+from sms_diar.io.registry import BY_SUFFIX, TURN_FORMATS, WORDS, Format
+from sms_diar.io.transcripts._source import Source, parsed
 from sms_diar.io.transcripts.files import transcript_format
 from sms_diar.io.turns._text import FaultError
-from sms_diar.io.turns.json import holds_turns, loaded, names_speakers
-from sms_diar.io.turns.registry import BY_SUFFIX, TURN_FORMATS, WORDS, TurnFormat
-from sms_diar.io.turns.rttm import holds_words
+from sms_diar.io.turns.json import holds_turns, names_speakers
 
 KINDS = {
     "embeddings": "embeddings",
@@ -144,34 +143,30 @@ def _first_line(head: bytes) -> str:
     return next(content, lines[0])
 
 
-def turn_format(path: Path) -> TurnFormat:
+def turn_format(path: Path) -> Format:
     """Detect the format of turns from the start of a file, then from its suffix.
 
-    Any other file is taken for RTTM, whose reader reports the error.
+    Transcripts, which may have speakers, are detected by their content. Any other file
+    is taken for RTTM, whose reader reports the error.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
     is_wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     start = head.decode("utf-16" if is_wide else "utf-8-sig", "replace").lstrip()
-    for entry in TURN_FORMATS.values():
-        if entry.matches(start):
-            return _json_format(path) if entry.name == "json" else entry
-    entry = BY_SUFFIX.get(path.suffix.lower(), TURN_FORMATS["rttm"])
-    if entry.name == "ctm" and holds_words(line.text for line in scan_lines(path)):
-        return WORDS
-    return entry
-
-
-def _json_format(path: Path) -> TurnFormat:
-    """Detect which transcript a JSON file is; if it is none, it is JSON of turns."""
+    matching = (entry for entry in TURN_FORMATS.values() if entry.matches(start))
+    matched = next(matching, None)
+    doubtful = ("json",) if matched else ("ctm", "rttm")
+    entry = matched or BY_SUFFIX.get(path.suffix.lower())
+    if entry is not None and entry.name not in doubtful:
+        return entry
     source = Source(path)
     try:
-        entry = transcript_format(source)
+        words = transcript_format(source)
     except FaultError:  # the reader reports the error
-        entry = None
-    if entry is None or (entry.name == "whisper" and names_speakers(source.content)):
-        return TURN_FORMATS["json"]
-    return TURN_FORMATS.get(entry.name, TURN_FORMATS["json"])
+        words = None
+    if words is None or (words.name == "whisper" and names_speakers(source.content)):
+        return entry or TURN_FORMATS["rttm"]
+    return WORDS if words.name == "ctm" else words
 
 
 def kind_of(path: str | Path) -> str | None:
@@ -247,7 +242,7 @@ def is_label_table(path: str | Path) -> bool:
 
 def _is_label_json(path: Path) -> bool:
     try:
-        return not holds_turns(loaded(path))
+        return not holds_turns(parsed(Source(path).text))
     except FaultError:  # the reader reports the error
         return path.suffix == ".json"
 

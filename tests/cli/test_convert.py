@@ -9,10 +9,14 @@ from sms_diar.cli.commands.convert import (
     SourceFormatName,
     TargetFormatName,
 )
+from sms_diar.io.registry import (
+    READ_TRANSCRIPTS,
+    TURN_FORMATS,
+    WRITTEN_FORMATS,
+    WRITTEN_TRANSCRIPTS,
+)
 from sms_diar.io.transcripts.files import read_transcript
-from sms_diar.io.transcripts.registry import READ_TRANSCRIPTS, WRITTEN_TRANSCRIPTS
 from sms_diar.io.turns.files import read_annotation, write_turns
-from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
 
 TURNS = [

@@ -8,7 +8,7 @@ import soundfile
 
 import sms_diar
 from sms_diar.cli.options.transcripts import WordFormatName
-from sms_diar.io.transcripts.registry import WRITTEN_TRANSCRIPTS
+from sms_diar.io.registry import WRITTEN_TRANSCRIPTS
 from sms_diar.io.turns.files import read_turns
 from sms_diar.types import Segment, Turn
 

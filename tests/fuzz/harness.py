@@ -106,13 +106,13 @@ def readers() -> dict[str, Reader]:
     from sms_diar.io.kaldi.nnet3 import Nnet3, read_nnet3
     from sms_diar.io.kaldi.validate import validate_data_dir
     from sms_diar.io.model import ModelFile, is_model, read_model, write_model
-    from sms_diar.io.toml import read_toml
-    from sms_diar.io.transcripts.files import read_transcript, transcript_text
-    from sms_diar.io.transcripts.registry import (
+    from sms_diar.io.registry import (
         READ_TRANSCRIPTS,
         TRANSCRIPT_FORMATS,
         WRITTEN_TRANSCRIPTS,
     )
+    from sms_diar.io.toml import read_toml
+    from sms_diar.io.transcripts.files import read_transcript, transcript_text
     from sms_diar.io.turns import uem
     from sms_diar.io.turns.files import check_annotation, read_annotation
     from sms_diar.networks.nnet3 import Nnet3Network

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.io.file_names import file_names
+from sms_diar.io.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.io.turns.files import read_annotation, write_turns
-from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.types import Segment, Turn
 
 

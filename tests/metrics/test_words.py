@@ -199,6 +199,32 @@ def test_wder_is_that_of_diarizationlm():
         assert wder == WordRate(figures.wder_sub, figures.wder_total)
 
 
+def test_wder_is_that_of_the_examples_of_diarizationlm(monkeypatch):
+    examples = pytest.importorskip("diarizationlm.metrics_test")
+    compute, compared = examples.metrics.compute_utterance_metrics, []
+
+    def compute_both(hyp_text, ref_text, hyp_spk=None, ref_spk=None):
+        figures = compute(hyp_text, ref_text, hyp_spk, ref_spk)
+        if hyp_spk and ref_spk:
+            ref, hyp = (
+                spoken(" ".join(map(":".join, zip(who.split(), said, strict=True))))
+                for who, said in (
+                    (ref_spk, ref_text.split()), (hyp_spk, hyp_text.split())
+                )
+            )  # fmt: skip
+            wder = AlignedWords(ref, hyp, "simple").wder
+            compared.append(wder == WordRate(figures.wder_sub, figures.wder_total))
+        return figures
+
+    name = "compute_utterance_metrics"
+    monkeypatch.setattr(examples.metrics, name, compute_both)
+    for test in vars(examples.MetricsTest):
+        if test.startswith("test_") and "json_file" not in test:  # files of its source
+            getattr(examples.MetricsTest(test), test)()
+    assert len(compared) >= 8
+    assert all(compared)
+
+
 # --- the rates of meeteval ------------------------------------------------------
 
 

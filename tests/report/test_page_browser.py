@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sms_diar.io.registry import WRITTEN_TRANSCRIPTS
 from sms_diar.io.transcripts.files import transcript_text
-from sms_diar.io.transcripts.registry import WRITTEN_TRANSCRIPTS
 from sms_diar.io.turns.rttm import read_rttm, rttm_text
 from sms_diar.pipeline.page.api import ReportPage, report_page
 from sms_diar.timeline.transcript import Phrase, Transcript, Word, split_words

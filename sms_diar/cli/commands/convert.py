@@ -27,13 +27,15 @@ from sms_diar.cli.terminal.output import (
     problem_report,
     severity_counts,
 )
-from sms_diar.io.transcripts.registry import (
+from sms_diar.io.registry import (
+    FORMATS,
+    KINDS,
     READ_TRANSCRIPTS,
-    TRANSCRIPT_FORMATS,
-    WRITTEN_TRANSCRIPTS,
-    TranscriptFormat,
+    TURN_FORMATS,
+    Format,
+    format_to_write,
+    suffixes,
 )
-from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS, TurnFormat
 
 if TYPE_CHECKING:
     from sms_diar.timeline.annotation import Annotation
@@ -44,13 +46,12 @@ ReadFormatName = StrEnum("ReadFormatName", tuple(TURN_FORMATS))  # type: ignore[
 """Formats of turns that can be read."""
 
 SourceFormatName = StrEnum(  # type: ignore[misc]
-    "SourceFormatName", tuple(dict.fromkeys((*TURN_FORMATS, *READ_TRANSCRIPTS)))
+    "SourceFormatName", [f.name for f in FORMATS if "r" in f.turns + f.words]
 )
 TargetFormatName = StrEnum(  # type: ignore[misc]
-    "TargetFormatName", tuple(dict.fromkeys((*WRITTEN_FORMATS, *WRITTEN_TRANSCRIPTS)))
+    "TargetFormatName", [f.name for f in FORMATS if "w" in f.turns + f.words]
 )
 
-Format = TurnFormat | TranscriptFormat
 Change = Callable[["Sequence[Turn]"], "Sequence[Turn]"]
 
 
@@ -124,24 +125,23 @@ def convert(
     audio = None if split is None else split[0]
     is_file = str(target) != "-" and not target.is_dir()
     check_outputs(target if is_file else None, inputs=[*inputs, audio])
-    formats = _formats(target, write_format and write_format.value)
+    of_turns, of_words = _formats(target, write_format and write_format.value)
     format = read_format and read_format.value
     with ExitStack() as stack:
-        if source == "-" and len(formats) > 1:  # detected, then read
+        if source == "-" and of_turns and of_words:  # detected, then read
             inputs = [stack.enter_context(unpacked(source))]
-        chosen = formats[-1 if len(formats) > 1 and _has_words(inputs, format) else 0]
-        if isinstance(chosen, TranscriptFormat):
+        if of_words and (of_turns is None or _has_words(inputs, format)):
             transcript = _transcript(inputs, format, change)
-            _check_holds(transcript.recordings, target, chosen)
-            texts = transcript_files(target, transcript, chosen.name)
+            _check_holds(transcript.recordings, target, of_words)
+            texts = transcript_files(target, transcript, of_words)
             turns: Sequence[Turn] = transcript.turns()
-            n_words = sum(1 for _ in transcript.words)
             n_speakers = len(transcript.speakers)
+            n_words = sum(1 for _ in transcript.words)
             counts = f"{_count(n_words, 'word')}, {_count(len(transcript), 'phrase')}"
-        else:
+        elif of_turns:
             turns = change(_annotation(inputs, format))
-            _check_holds({turn.segment.recording for turn in turns}, target, chosen)
-            texts = turn_files(target, turns, chosen.name)
+            _check_holds({turn.segment.recording for turn in turns}, target, of_turns)
+            texts = turn_files(target, turns, of_turns.name)
             n_speakers = len({turn.speaker for turn in turns})
             counts = _count(len(turns), "turn")
     printed = texts.pop(Path("-"), "")
@@ -159,25 +159,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _formats(target: Path, name: str | None) -> list[Format]:
-    """Return the format of turns, of transcripts, or both, that an output may have."""
+def _formats(target: Path, name: str | None) -> list[Format | None]:
+    """Return the format of turns, and that of transcripts, that an output may have."""
     from sms_diar.errors import InvalidParameterError
 
     if name is None and target.is_dir():
         raise BadParameter(f"{target} is a folder; specify a format with --to")
     if name is None and str(target) == "-":
         name = "rttm"
-    turns: list[Format] = [TURN_FORMATS[key] for key in WRITTEN_FORMATS]
-    words: list[Format] = [TRANSCRIPT_FORMATS[key] for key in WRITTEN_TRANSCRIPTS]
-    formats: list[Format] = []
-    for entries in (turns, words):
-        if name is None:
-            fitting = [e for e in entries if e.suffix.lower() == target.suffix.lower()]
-        else:
-            fitting = [entry for entry in entries if entry.name == name]
-        formats += fitting[:1]
-    if not formats:
-        known = ", ".join(dict.fromkeys(entry.suffix for entry in (*turns, *words)))
+    formats: list[Format | None] = [None, None]
+    for place, kind in enumerate(KINDS):
+        with suppress(InvalidParameterError):
+            formats[place] = format_to_write(kind, target, name)
+    if formats == [None, None]:
+        known = ", ".join(dict.fromkeys(s for kind in KINDS for s in suffixes(kind)))
         raise InvalidParameterError(
             f"{target}: unknown suffix {target.suffix!r}; use one of {known}, or "
             f"specify the format with --to"

@@ -68,7 +68,6 @@ def transcript(
     if turns == words == "-":
         raise BadParameter("- (standard input) is given twice")
     check_outputs(*target.files, inputs=[turns, words])
-    target.check()
     progress = TerminalProgress()
     with progress.stage("loading"):
         import sms_diar

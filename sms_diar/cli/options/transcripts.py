@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,8 @@ from typer import BadParameter
 from sms_diar.cli.options import output_option
 from sms_diar.cli.terminal.interrupts import interruptible
 from sms_diar.cli.terminal.output import note_each
-from sms_diar.io.transcripts.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.registry import WRITTEN_TRANSCRIPTS, format_to_write, suffixes
 
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarize.result import Diarization
@@ -26,9 +27,7 @@ WordFormatName = StrEnum("WordFormatName", WRITTEN_TRANSCRIPTS)  # type: ignore[
 READABLE = "txt"
 """Format of standard output."""
 
-WORD_SUFFIXES = tuple(
-    dict.fromkeys(TRANSCRIPT_FORMATS[name].suffix for name in WRITTEN_TRANSCRIPTS)
-)
+WORD_SUFFIXES = suffixes("words")
 """Suffixes of the formats that can be written."""
 
 
@@ -57,33 +56,27 @@ def holds_words(path: Path) -> bool:
     return path.suffix.lower() in suffixes and not path.is_dir()
 
 
-@dataclass(frozen=True)
 class WordOutput:
-    """Requested output of words; the name of a format overrides suffixes."""
+    """Requested output of words; files of unknown formats are refused at once.
 
-    files: Sequence[Path]
-    format: str | None = None
+    The name of a format overrides suffixes.
+    """
 
-    def check(self) -> None:
-        """Refuse files of unknown formats before any work."""
-        from sms_diar.errors import InvalidParameterError
-        from sms_diar.io.transcripts.files import format_of_path
-
+    def __init__(self, files: Sequence[Path], format: str | None = None) -> None:
+        self._format = format or READABLE
         try:
-            for path in self.files:
-                format_of_path(path, self.format)
+            self.files = {
+                path: format_to_write("words", path, format).name for path in files
+            }
         except InvalidParameterError as error:
             raise BadParameter(str(error), param_hint="--output") from None
 
     def write(self, result: Transcript) -> list[Path]:
         """Write the files and print notes about the words; return the files."""
         from sms_diar._files import write_text
-        from sms_diar.io.transcripts.files import format_of_path, transcript_text
+        from sms_diar.io.transcripts.files import transcript_text
 
-        texts = {
-            path: transcript_text(result, format_of_path(path, self.format).name)
-            for path in self.files
-        }
+        texts = {path: transcript_text(result, f) for path, f in self.files.items()}
         note_each([remark.with_severity() for remark in result.problems])
         for path, text in texts.items():
             write_text(path, text)
@@ -93,7 +86,7 @@ class WordOutput:
         """Format the words for standard output."""
         from sms_diar.io.transcripts.files import transcript_text
 
-        return transcript_text(result, self.format or READABLE)
+        return transcript_text(result, self._format)
 
 
 class DiarizedWords:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import BadParameter
 
 from sms_diar.cli.options import output_option
-from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
+from sms_diar.io.registry import WRITTEN_FORMATS, format_to_write, suffixes
 
 if TYPE_CHECKING:
     from sms_diar.pipeline.diarize.result import Diarization
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 TurnFormatName = StrEnum("TurnFormatName", WRITTEN_FORMATS)  # type: ignore[misc]
 """Formats that can be written."""
 
-SUFFIXES = ", ".join(
-    dict.fromkeys(
-        f"{TURN_FORMATS[name].suffix}{' for Audacity' if name == 'audacity' else ''}"
-        for name in WRITTEN_FORMATS
-    )
-)
+SUFFIXES = ", ".join(suffixes("turns")).replace(".txt", ".txt for Audacity")
 """Suffixes of the formats that can be written, for help texts."""
 
 TurnFiles = Annotated[
@@ -97,7 +92,6 @@ class TurnOutput:
             refuse_input,
         )
         from sms_diar.io.file_names import file_names
-        from sms_diar.io.turns.files import format_to_write
         from sms_diar.pipeline.audio.inputs import find_recordings
 
         if self.split is not None and self.split.is_dir():
@@ -113,7 +107,7 @@ class TurnOutput:
         if single is None and not folders:
             return
         names = [recording.id for recording in find_recordings(recordings)]
-        suffix = format_to_write(None, self._name).suffix
+        suffix = format_to_write("turns", None, self._name).suffix
         inside = [f"{name}{suffix}" for name in file_names(names).values()]
         for folder in folders:
             check_writable(folder / PREFIX)
@@ -136,15 +130,19 @@ class TurnOutput:
     def _single(self) -> tuple[str, str] | None:
         """Return option and name of an output that can hold only one recording."""
         from sms_diar.errors import InvalidParameterError
-        from sms_diar.io.turns.files import format_to_write
 
-        if not self.files and not format_to_write(None, self._name).names_recordings:
+        if (
+            not self.files
+            and not format_to_write("turns", None, self._name).names_recordings
+        ):
             return "--format", "standard output"
         for path in self.files:
             if path.is_dir():
                 continue
             try:
-                chosen = format_to_write(path, self.format and self.format.value)
+                chosen = format_to_write(
+                    "turns", path, self.format and self.format.value
+                )
             except InvalidParameterError as error:
                 raise BadParameter(str(error), param_hint="--output") from None
             if not chosen.names_recordings:

@@ -16,7 +16,8 @@ from sms_diar._text import clean_line
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io._lines import check_field, split_fields
 from sms_diar.io.transcripts._source import Source, timed_words
-from sms_diar.timeline.ticks import TICKS_PER_SECOND, parse_one
+from sms_diar.io.turns._text import not_negative
+from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.timeline.transcript import Phrase, Word, shared_time
 
 UNKNOWN = "unknown"
@@ -55,10 +56,7 @@ def known(name: str) -> str | None:
 
 def time_of(text: str, what: str) -> float:
     """Parse a time in seconds; raises a plain ValueError."""
-    ticks, _ = parse_one(what, text)
-    if ticks < 0:
-        raise ValueError(f"{what} must not be negative, got {text}")
-    return ticks / TICKS_PER_SECOND
+    return not_negative(what, text) / TICKS_PER_SECOND
 
 
 def content_lines(source: Source) -> Iterator[tuple[int, list[str]]]:

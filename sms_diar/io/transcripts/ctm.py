@@ -1,6 +1,7 @@
-"""NIST CTM: one word per line.
+"""NIST CTM: one word per line, or one turn.
 
-``recording channel start duration word [confidence [type [speaker]]]``. Words are
+``recording channel start duration word [confidence [type [speaker]]]``, or the speaker
+of a turn in place of the word; `fits` decides which of the two a file has. Words are
 grouped to phrases by speaker, channel and pauses. Of alternatives (``<ALT_BEGIN>``,
 ``<ALT>``, ``<ALT_END>``) the first is read. Older versions of NeMo write the speaker
 in place of the channel, so a channel that is neither a number nor a letter is the
@@ -11,24 +12,78 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import median
 
 from sms_diar.io._lines import check_fields
 from sms_diar.io.transcripts import _words
 from sms_diar.io.transcripts._source import Source, probability, timed_words
-from sms_diar.io.turns._text import FaultError, is_stm
-from sms_diar.io.turns.rttm import holds_words
+from sms_diar.io.turns._text import FaultError, TurnFields, is_stm, scan_turn_lines
+from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.timeline.ticks import TICKS_PER_SECOND, parse_one
 from sms_diar.timeline.transcript import Phrase, Word
+from sms_diar.types import Problem
 
 _NUMBER = re.compile(r"[0-9.*]+")
 _CHANNEL = re.compile(r"[0-9]+|[A-Za-z]")
 
 
+_CODED = re.compile(r"(?=.*[0-9_]).*[^\W\d_]")
+
+
 def fits(source: Source) -> bool:
-    """Recognise lines of times and words; `holds_words` excludes a CTM of speakers."""
-    fields = next((fields for _, fields in _words.content_lines(source)), [])
-    is_ctm = 5 <= len(fields) <= 8 and not is_stm(fields)
-    is_ctm = is_ctm and all(_NUMBER.fullmatch(field) for field in fields[2:4])
-    return is_ctm and holds_words(source.lines)
+    """Recognise lines of times and words, not those of times and speakers.
+
+    A file contains speakers if half of its lines are a second or longer, as words are
+    not, or if half of its lines have names such as ``spk1``: letters with a digit or
+    ``_``. All other files contain words, also short turns of speakers with other
+    names: they must be read by naming the format. A line with a type of word, the
+    seventh field, decides for words.
+    """
+    durations: list[int] = []
+    n_coded = 0
+    for _, fields in _words.content_lines(source):
+        is_ctm = 5 <= len(fields) <= 8 and not is_stm(fields)
+        if is_ctm and all(_NUMBER.fullmatch(field) for field in fields[2:4]):
+            if len(fields) > 6:
+                return True
+            with suppress(ValueError):  # the reader reports it
+                durations.append(parse_one("duration", fields[3])[0])
+                n_coded += _CODED.match(fields[4]) is not None
+        elif not durations:
+            return False
+    is_short = bool(durations) and median(durations) < TICKS_PER_SECOND
+    return is_short and 2 * n_coded < len(durations)
+
+
+def scan(path: Path, builder: AnnotationBuilder) -> int:
+    """Add the turns of a file to an annotation; return their number."""
+    return scan_turn_lines(path, _turn_fields, builder)
+
+
+def words_scan(path: Path, builder: AnnotationBuilder) -> int:
+    """Report a CTM of words as an error."""
+    problem = Problem(
+        "the fifth column contains words, so this is a transcript and not turns: lines "
+        "are shorter than a second; 'sms-diar transcript' finds the speakers of its "
+        "words; if the names are speakers, convert the file with 'sms-diar convert' to "
+        "RTTM and name the format ctm",
+        str(path),
+        kind="transcript",
+    )
+    builder.problems.append(problem)
+    return builder.close_file(str(path))
+
+
+def _turn_fields(fields: list[str]) -> TurnFields:
+    if len(fields) not in (5, 6):
+        raise ValueError(
+            f"a line has 5 or 6 fields (recording, channel, onset, duration, speaker, "
+            f"perhaps a confidence), this one has {len(fields)}"
+        )
+    check_fields(fields)
+    return TurnFields(*fields[:5])
 
 
 def read(source: Source) -> Iterator[Phrase]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from sms_diar._files import write_text
 from sms_diar._validation import check_choice, check_path, refuse_path
-from sms_diar.errors import DataFormatError, InvalidParameterError, SmsDiarError
+from sms_diar.errors import DataFormatError, SmsDiarError
 from sms_diar.io._bytes import STANDARD_INPUT, STANDARD_INPUT_NAME, unpacked
 from sms_diar.io._lines import check_is_file
-from sms_diar.io.file_names import file_names
-from sms_diar.io.transcripts._source import Source, parsed
-from sms_diar.io.transcripts.registry import (
+from sms_diar.io.registry import (
     READ_TRANSCRIPTS,
     TRANSCRIPT_FORMATS,
     WRITTEN_TRANSCRIPTS,
-    TranscriptFormat,
+    Format,
+    format_to_write,
 )
+from sms_diar.io.transcripts._source import Source, parsed
 from sms_diar.io.turns._text import FaultError, check_one_recording
 from sms_diar.timeline.transcript import Phrase, Transcript
 
@@ -29,7 +30,7 @@ def read_transcript(path: str | Path, format: str | None = None) -> Transcript:
     Parameters
     ----------
     path : str or Path
-        File of any format of `sms_diar.io.transcripts.registry`, optionally compressed
+        File of any format of `sms_diar.io.registry`, optionally compressed
         with gzip; ``-`` for standard input. If the format does not name the recording,
         it gets the name of the file.
     format : str, optional
@@ -80,13 +81,8 @@ def _opened(path: str | Path) -> Iterator[Source]:
             raise DataFormatError(str(error), path=name) from None
 
 
-def phrases_of(
-    source: Source, format: str | None = None, *, as_turns: bool = False
-) -> list[Phrase]:
-    """Read all phrases, also those without words; raises `FaultError`.
-
-    With `as_turns`, formats that contain turns beside words return the turns.
-    """
+def phrases_of(source: Source, format: str | None = None) -> list[Phrase]:
+    """Read all phrases, also those without words; raises `FaultError`."""
     entry = transcript_format(source) if format is None else TRANSCRIPT_FORMATS[format]
     if source.is_like_json and source.content is None and not source.first_row:
         parsed(source.text)  # raises the fault
@@ -97,10 +93,10 @@ def phrases_of(
         raise FaultError(f"is not a transcript; expected one of {', '.join(titles)}")
     if entry.suffix in (".json", ".jsonl") and not entry.fits(source):
         raise FaultError(f"is not of the format {entry.name!r} ({entry.title})")
-    return list(entry.read(source, as_turns=as_turns))
+    return list(entry.read(source))
 
 
-def transcript_format(source: Source) -> TranscriptFormat | None:
+def transcript_format(source: Source) -> Format | None:
     """Recognise the format of a file by its content; None if it is not a transcript."""
     entries = (TRANSCRIPT_FORMATS[name] for name in READ_TRANSCRIPTS)
     return next((entry for entry in entries if entry.fits(source)), None)
@@ -116,42 +112,19 @@ def transcript_text(phrases: Sequence[Phrase], format: str) -> str:
     return entry.text(phrases)
 
 
-def format_of_path(path: str | Path, format: str | None = None) -> TranscriptFormat:
-    """Select a format to write by name or, without a name, by the suffix of a file."""
-    if format is not None:
-        check_choice("write_transcript", "format", format, WRITTEN_TRANSCRIPTS)
-        return TRANSCRIPT_FORMATS[format]
-    suffix = Path(path).suffix.lower()
-    entries = [TRANSCRIPT_FORMATS[name] for name in WRITTEN_TRANSCRIPTS]
-    for entry in entries:
-        if suffix == entry.suffix.lower():
-            return entry
-    known = ", ".join(dict.fromkeys(entry.suffix for entry in entries))
-    raise InvalidParameterError(
-        f"{path}: unknown suffix {suffix!r}; use one of {known}, or name the format"
-    )
-
-
 def write_transcript(
     path: str | Path, transcript: Sequence[Phrase], format: str | None = None
 ) -> None:
     """Write phrases to a file; the format follows from its suffix or is named."""
     remedy = "read it with read_transcript"
     refuse_path("write_transcript", "transcript", transcript, "phrases", remedy)
-    entry = format_of_path(path, format)
+    entry = format_to_write("words", path, format)
     write_text(Path(path), transcript_text(transcript, entry.name))
 
 
 def transcript_files(
-    path: Path, phrases: Sequence[Phrase], format: str
+    path: Path, transcript: Transcript, entry: Format
 ) -> dict[Path, str]:
     """Return the text of a file, or of one per recording in an existing folder."""
-    if not path.is_dir():
-        return {path: transcript_text(phrases, format)}
-    suffix = TRANSCRIPT_FORMATS[format].suffix
-    by_recording = Transcript(tuple(phrases)).by_recording()
-    names = file_names(by_recording)
-    return {
-        path / f"{names[recording]}{suffix}": transcript_text(part, format)
-        for recording, part in by_recording.items()
-    }
+    write = partial(transcript_text, format=entry.name)
+    return entry.file_texts(path, transcript, transcript.by_recording(), write)

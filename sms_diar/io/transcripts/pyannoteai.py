@@ -16,6 +16,7 @@ from typing import Any
 from sms_diar._json import json_text
 from sms_diar.io.transcripts._source import Element, Source, text_phrase
 from sms_diar.io.transcripts._words import Token, token_phrases
+from sms_diar.io.turns._text import Spoken
 from sms_diar.timeline.transcript import Phrase
 
 _WORDS, _TURNS = "wordLevelTranscription", "turnLevelTranscription"
@@ -60,10 +61,10 @@ def read(source: Source) -> Iterator[Phrase]:
         yield from turns
 
 
-def read_turns(source: Source) -> Iterator[Phrase]:
+def spoken(source: Source) -> Iterator[Spoken]:
     """Yield the turns of the speakers, which can overlap."""
     lists = (list(_phrases(source, key)) for key in _LISTS)
-    return iter(next(filter(None, lists), []))
+    return map(Spoken.of_phrase, next(filter(None, lists), []))
 
 
 def _phrases(source: Source, key: str) -> Iterator[Phrase]:

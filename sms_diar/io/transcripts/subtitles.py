@@ -1,8 +1,11 @@
-"""Cues of subtitles, SubRip and WebVTT, to and from phrases.
+"""Subtitles, SubRip and WebVTT, to and from turns and phrases.
 
-Voice tags, ``<v ann>``, and ``[ann]: words`` name the speaker. Two other patterns also
-occur in ordinary text, ``ann: words`` ("He said: no") and ``[ann] words``
-("[laughs] Well"):
+As turns, SRT cues are written with the speaker's name, ``[ann]``, and WebVTT cues with
+a voice tag, ``<v ann>ann``. Every name before the words of a cue is read as a speaker.
+
+In transcripts, voice tags, ``<v ann>``, and ``[ann]: words`` name the speaker. Two
+other patterns also occur in ordinary text, ``ann: words`` ("He said: no") and
+``[ann] words`` ("[laughs] Well"):
 
 - A name before a colon begins a line, has at most four words, and of several words the
   last does not begin with a small letter. It is a speaker if it occurs in two cues, or
@@ -10,33 +13,33 @@ occur in ordinary text, ``ann: words`` ("He said: no") and ``[ann] words``
 - A name in brackets without a colon is a speaker if most cues have one.
 
 Formatting tags are removed; times inside WebVTT cues, ``<00:00:01.000>``, are times of
-words. Cues without a speaker have the speaker None. SRT has no escape for an arrow in a
-text, ``-->``, which is written as ``->``.
+words. Cues without a speaker have the speaker None. SRT has no escape for an arrow,
+``-->``: in a text it is written as ``->``, and names that contain it are refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape, unescape
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from sms_diar._text import clean_line
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.registry import TURN_FORMATS
 from sms_diar.io.transcripts._source import Source
 from sms_diar.io.transcripts._words import PAUSE, UNKNOWN, known
-from sms_diar.io.turns._text import FaultError, clock_ticks
-from sms_diar.io.turns.registry import TURN_FORMATS
-from sms_diar.io.turns.subtitles import (
-    Cue,
-    cue_text,
-    cues_of,
-    srt_name,
-    webvtt_cues,
-    webvtt_file,
-    webvtt_voice,
+from sms_diar.io.turns._text import (
+    FaultError,
+    Spoken,
+    check_name,
+    clock_ticks,
+    milliseconds,
+    one_recording,
 )
 from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.timeline.transcript import (
@@ -46,6 +49,7 @@ from sms_diar.timeline.transcript import (
     split_words,
     words_of_text,
 )
+from sms_diar.types import Turn
 
 # Broadcasters ask for two lines of about 42 characters, shown for one to six seconds,
 # so that they can be read and do not flash.
@@ -55,6 +59,9 @@ LONGEST_CUE = 6.0
 SHORTEST_CUE_MS = 1000
 
 _SHORT_PAUSE = 0.3  # seconds; a good place to divide a phrase
+_TIME = r"(?:([0-9]{1,6}):)?([0-9]{1,2}):([0-9]{2})[.,]([0-9]{3})"
+_TIMING = re.compile(rf"\s*{_TIME}\s+-->\s+{_TIME}(?:\s.*)?")
+_HEAD = "WEBVTT"
 _FORMAT = re.compile(r"</?(?:[bcius]|font|lang|rt|ruby)(?:[.\s=][^<>]*)?>|\{\\[^{}]*\}")
 _MARK = re.compile(
     r"<v(?:\.[^\s<>]*)?[ \t](?P<voice>[^<>]*)>|</v>|<(?:(?P<hours>[0-9]{1,6}):)?"
@@ -66,24 +73,38 @@ _NAME = re.compile(
 _MOST_NAME_WORDS = 4
 
 
+class Cue(NamedTuple):
+    """A cue: line number of its time line, start and end in ticks, text lines."""
+
+    line: int
+    start: int
+    end: int
+    text: list[str]
+
+
 def _has_words(format: str, source: Source) -> bool:
     """Recognise a file with cues that have more than the speaker's name."""
     is_format = TURN_FORMATS[format].matches(source.text.lstrip())
     return is_format and any(p.text != p.speaker for p in read(source))
 
 
-srt_fits = partial(_has_words, "srt")
-vtt_fits = partial(_has_words, "vtt")
+srt_fits, vtt_fits = (partial(_has_words, name) for name in ("srt", "vtt"))
+
+
+def _cues(source: Source) -> tuple[list[Cue], Callable[[str], str]]:
+    """Return the cues of a file, and the function that decodes their text."""
+    if TURN_FORMATS["vtt"].matches(source.text.lstrip()):
+        return list(_webvtt_cues(source.lines)), unescape
+    return list(_cues_of(source.lines)), str
 
 
 def read(source: Source) -> Iterator[Phrase]:
     """Yield a phrase for each cue, or for each speaker of a cue."""
-    is_webvtt = TURN_FORMATS["vtt"].matches(source.text.lstrip())
-    cues = list(webvtt_cues(source.lines) if is_webvtt else cues_of(source.lines))
+    cues, plain = _cues(source)
     names = _Names(cues)
     for cue in cues:
         try:
-            words = list(_words(cue, names, unescape if is_webvtt else str))
+            words = list(_words(cue, names, plain))
         except ValueError as error:
             raise FaultError(str(error), cue.line) from None
         for speaker, group in groupby(words, key=lambda pair: pair[0]):
@@ -91,10 +112,96 @@ def read(source: Source) -> Iterator[Phrase]:
             yield Phrase.of_words(source.recording, part, speaker)
 
 
-class _Names:
-    """Decides which names at the beginning of lines are speakers."""
+def spoken(source: Source) -> Iterator[Spoken]:
+    """Yield a turn for each speaker of a cue; every name is taken for a speaker."""
+    cues, plain = _cues(source)
+    names = _Names(cues, are_turns=True)
+    for cue in cues:
+        first = cue.text[0].strip() if cue.text else ""
+        whole = _bracketed(first)
+        parts = (
+            [part for _, part, _ in _marked(cue, names)] if whole is None else [whole]
+        )
+        found = (plain(part).strip() for part in parts if part is not None)
+        speakers = dict.fromkeys(filter(None, found))
+        if not speakers:
+            raise FaultError(
+                f"the cue does not name a speaker; this may be a transcript (words) "
+                f"rather than turns; expected '[name]' or 'name: words', got "
+                f"{first[:40]!r}",
+                cue.line,
+            )
+        for speaker in speakers:
+            yield Spoken(cue.line, speaker, cue.start, cue.end)
 
-    def __init__(self, cues: Sequence[Cue]) -> None:
+
+def _webvtt_cues(lines: Sequence[str]) -> Iterator[Cue]:
+    """Read the cues of a WebVTT file, after checking its first line."""
+    if lines[0] != _HEAD and not lines[0].startswith((f"{_HEAD} ", f"{_HEAD}\t")):
+        raise FaultError(f"the first line must be {_HEAD}, got {lines[0][:40]!r}", 1)
+    # Lines directly below the first one belong to the header.
+    first = next((at for at, line in enumerate(lines) if not line.strip()), len(lines))
+    return _cues_of(lines, first)
+
+
+def _cues_of(lines: Sequence[str], first: int = 0) -> Iterator[Cue]:
+    """Read cues separated by blank lines, starting at the 0-based line `first`.
+
+    A line before the time line, such as a number, is the cue's identifier. Blocks that
+    begin with NOTE, STYLE or REGION are skipped.
+    """
+    at = first
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        end = at
+        while end < len(lines) and lines[end].strip():
+            end += 1
+        block = lines[at:end]
+        if block[0].split()[0] not in ("NOTE", "STYLE", "REGION"):
+            yield _cue(block, at + 1)
+        at = end
+
+
+def _cue(block: Sequence[str], number: int) -> Cue:
+    for offset, line in enumerate(block[:2]):
+        if "-->" not in line:
+            continue
+        match = _TIMING.fullmatch(line)
+        if match is None:
+            raise FaultError(
+                f"a time line is 'hours:minutes:seconds,milliseconds --> ...', got "
+                f"{line.strip()!r}",
+                number + offset,
+            )
+        try:
+            start, end = (
+                clock_ticks(*match.group(n, n + 1, n + 2, n + 3)) for n in (1, 5)
+            )
+        except ValueError as error:
+            raise FaultError(str(error), number + offset) from None
+        return Cue(number + offset, start, end, list(block[offset + 1 :]))
+    raise FaultError(
+        f"a cue begins with its times ('... --> ...'), got {block[0].strip()!r}; text "
+        f"must not contain blank lines",
+        number,
+    )
+
+
+def _bracketed(line: str) -> str | None:
+    """Return the name if a line is a name in brackets, with any signs, and no words."""
+    match = _NAME.match(line)
+    is_name = line.startswith("[") and line.endswith("]") and len(line) > 2
+    is_name = is_name and (match is None or match.end() == len(line))
+    return line[1:-1] if is_name else None
+
+
+class _Names:
+    """Decides which names at the beginning of lines are speakers: all, for turns."""
+
+    def __init__(self, cues: Sequence[Cue], *, are_turns: bool = False) -> None:
+        self._are_turns = are_turns
         self._counts: Counter[str] = Counter()
         n_cues: Counter[bool] = Counter()  # with names in brackets, or before a colon
         for cue in cues:
@@ -106,19 +213,20 @@ class _Names:
 
     def split(self, line: str) -> tuple[str | None, str]:
         """Return the speaker that a line names, or None, and the rest of the line."""
-        match = _name(line)
+        match = _name(line, are_turns=self._are_turns)
         if match is None:
             return None, line
         is_speaker = match["colon"] or self._most.get(match["said"] is None)
-        if not is_speaker and self._counts[match["said"]] < 2:
+        is_speaker = is_speaker or self._are_turns or self._counts[match["said"]] > 1
+        if not is_speaker:
             return None, line
         return match["name"] or match["said"], line[match.end() :]
 
 
-def _name(line: str) -> re.Match[str] | None:
+def _name(line: str, *, are_turns: bool = False) -> re.Match[str] | None:
     match = _NAME.match(line)
-    if match is None or match["name"]:
-        return match if match and match["name"].strip() else None
+    if match is None or match["name"] or are_turns:
+        return match if match and (match["name"] or match["said"]).strip() else None
     words = match["said"].split()
     is_text = len(words) > 1 and words[-1][0].islower()
     return None if is_text or len(words) > _MOST_NAME_WORDS else match
@@ -171,20 +279,79 @@ def srt_text(phrases: Sequence[Phrase]) -> str:
     has_speakers = any(phrase.speaker is not None for phrase in phrases)
 
     def label(speaker: str | None) -> str:
-        return f"{srt_name(speaker or UNKNOWN)}:" if has_speakers else ""
+        return f"{_srt_name(speaker or UNKNOWN)}:" if has_speakers else ""
 
     cues = _shown_cues(phrases, label)
     rows = ((c.start, c.end, c.text.replace("-->", "->")) for c in cues)
-    return cue_text(rows, mark=",", numbered=True)
+    return _cue_text(rows, mark=",", numbered=True)
 
 
 def vtt_text(phrases: Sequence[Phrase]) -> str:
     """Format phrases of one recording, with voices."""
     rows = []
     for cue in _shown_cues(phrases, lambda _: ""):
-        voice = "" if cue.speaker is None else webvtt_voice(cue.speaker)
+        voice = "" if cue.speaker is None else _voice(cue.speaker)
         rows.append((cue.start, cue.end, voice + escape(cue.text, quote=False)))
-    return webvtt_file(rows)
+    return _vtt_file(rows)
+
+
+def srt_turns_text(turns: Sequence[Turn], _: float) -> str:
+    """Format turns of one recording as cues with names."""
+    listed = one_recording("SRT", turns)
+    rows = ((*milliseconds("SRT", turn), _srt_name(turn.speaker)) for turn in listed)
+    return _cue_text(rows, mark=",", numbered=True)
+
+
+def vtt_turns_text(turns: Sequence[Turn], _: float) -> str:
+    """Format turns of one recording as cues with voices."""
+    return _vtt_file(
+        (*milliseconds("WebVTT", t), _voice(t.speaker) + escape(t.speaker, quote=False))
+        for t in one_recording("WebVTT", turns)
+    )
+
+
+def _voice(speaker: str) -> str:
+    name = escape(check_name("WebVTT", "speaker", speaker), quote=False)
+    return f"<v {name}>"
+
+
+def _srt_name(speaker: str) -> str:
+    payload = f"[{check_name('SRT', 'speaker', speaker)}]"
+    if "-->" in speaker or _bracketed(payload) != speaker:
+        problem = (
+            f"must be a name that subtitles can contain, got {speaker!r}; rename it, "
+            f"or write WebVTT"
+        )
+        raise InvalidParameterError(problem, owner="SRT", parameter="speaker")
+    return payload
+
+
+def _vtt_file(cues: Iterable[tuple[int, int, str]]) -> str:
+    body = _cue_text(cues, mark=".", numbered=False)
+    return f"{_HEAD}\n\n{body}" if body else f"{_HEAD}\n"
+
+
+def _cue_text(
+    cues: Iterable[tuple[int, int, str]], *, mark: str, numbered: bool
+) -> str:
+    """Format cues: start and end in milliseconds, and text.
+
+    `mark` separates seconds and milliseconds.
+    """
+    blocks = []
+    for number, (start, end, text) in enumerate(cues, start=1):
+        head = f"{number}\n" if numbered else ""
+        times = f"{clock(start, mark)} --> {clock(end, mark)}"
+        blocks.append(f"{head}{times}\n{text}\n")
+    return "\n".join(blocks)
+
+
+def clock(time: int, mark: str = ".") -> str:
+    """Format milliseconds as hours, minutes and seconds."""
+    seconds, part = divmod(time, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02d}:{minutes:02d}:{seconds:02d}{mark}{part:03d}"
 
 
 @dataclass

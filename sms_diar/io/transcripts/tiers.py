@@ -14,13 +14,21 @@ from dataclasses import replace
 from functools import partial
 
 from sms_diar._text import clean_line
+from sms_diar.errors import InvalidParameterError
+from sms_diar.io.registry import TURN_FORMATS
 from sms_diar.io.transcripts import _words
 from sms_diar.io.transcripts._source import Source, text_phrase
 from sms_diar.io.turns import eaf, textgrid
-from sms_diar.io.turns._text import FaultError, Spoken, check_name
-from sms_diar.io.turns.registry import TURN_FORMATS
+from sms_diar.io.turns._text import (
+    FaultError,
+    Spoken,
+    check_name,
+    milliseconds,
+    one_recording,
+)
 from sms_diar.timeline.ticks import TICKS_PER_SECOND
 from sms_diar.timeline.transcript import Phrase, Word
+from sms_diar.types import Turn
 
 _KIND = re.compile(r"(?i)(?:(.*\S)\s*-\s*)?(word|phone)s")
 _SILENCE = ("<eps>", "<sil>", "sil", "sp")
@@ -31,25 +39,21 @@ def _has_words(format: str, source: Source) -> bool:
     is_format = TURN_FORMATS[format].matches(source.text.lstrip())
     return is_format and any(
         clean_line(interval.text) not in ("", interval.speaker)
-        for interval in _intervals(source)
+        for interval in _spoken(format, source)
     )
 
 
-textgrid_fits = partial(_has_words, "textgrid")
-eaf_fits = partial(_has_words, "eaf")
-
-
-def _intervals(source: Source) -> Iterator[Spoken]:
-    is_xml = source.text.lstrip().startswith("<")
-    read = eaf.intervals if is_xml else textgrid.intervals
+def _spoken(format: str, source: Source) -> Iterator[Spoken]:
+    """Yield the intervals of all tiers as turns."""
+    read = textgrid.intervals if format == "textgrid" else eaf.intervals
     return read(source.path.read_bytes())
 
 
-def read(source: Source) -> Iterator[Phrase]:
+def _read(format: str, source: Source) -> Iterator[Phrase]:
     """Yield the phrases of all tiers in order of time."""
     tiers: dict[str, list[Spoken]] = {}
-    for interval in _intervals(source):
-        tiers.setdefault(interval.speaker, []).append(interval)
+    for interval in _spoken(format, source):
+        tiers.setdefault(interval.speaker or "", []).append(interval)
     kinds = {tier: _KIND.fullmatch(tier) for tier in tiers}
     aligned = {m[1] or "" for m in kinds.values() if m and m[2].lower() == "word"}
     phrases: list[Phrase] = []
@@ -60,6 +64,49 @@ def read(source: Source) -> Iterator[Phrase]:
         if (kind and kind[2].lower() == "word") or speaker not in aligned:
             phrases += _phrases((source.recording, tier, _words.known(speaker)), rows)
     return iter(sorted(phrases, key=lambda phrase: phrase.start))
+
+
+textgrid_fits, eaf_fits = (partial(_has_words, name) for name in ("textgrid", "eaf"))
+textgrid_read, eaf_read = (partial(_read, name) for name in ("textgrid", "eaf"))
+textgrid_spoken, eaf_spoken = (partial(_spoken, name) for name in ("textgrid", "eaf"))
+
+
+def textgrid_turns_text(turns: Sequence[Turn], duration: float) -> str:
+    """Format turns of one recording as a TextGrid in the long format."""
+    tiers = {
+        speaker: [(turn.segment.start, turn.segment.end, speaker) for turn in tier]
+        for speaker, tier in _of_speakers("TextGrid", turns).items()
+    }
+    return textgrid.grid_text(tiers, duration)
+
+
+def eaf_turns_text(turns: Sequence[Turn], _: float) -> str:
+    """Format turns of one recording as an ELAN document, deterministically."""
+    tiers = {
+        speaker: [(*milliseconds("EAF", turn), speaker) for turn in tier]
+        for speaker, tier in _of_speakers("EAF", turns).items()
+    }
+    return eaf.document_text(tiers)
+
+
+def _of_speakers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
+    """Group turns by speaker, in the order of the speakers' first turns.
+
+    Raises InvalidParameterError if turns of a speaker overlap, which a tier cannot
+    represent.
+    """
+    by_speaker: dict[str, list[Turn]] = {}
+    for turn in one_recording(format, turns):
+        check_name(format, "speaker", turn.speaker)
+        tier = by_speaker.setdefault(turn.speaker, [])
+        if tier and tier[-1].segment.end > turn.segment.start:
+            problem = (
+                f"of one speaker must not overlap within a tier, got {tier[-1]!r} "
+                f"and {turn!r}; join them"
+            )
+            raise InvalidParameterError(problem, owner=format, parameter="turns")
+        tier.append(turn)
+    return by_speaker
 
 
 def textgrid_text(phrases: Sequence[Phrase]) -> str:
@@ -105,7 +152,7 @@ def _phrases(stream: _words.Stream, rows: Sequence[Spoken]) -> Iterator[Phrase]:
     words: list[tuple[_words.Stream, Word]] = []
     for row in rows:
         start, end = row.start / TICKS_PER_SECOND, row.end / TICKS_PER_SECOND
-        if _KIND.fullmatch(row.speaker) and row.text.strip().lower() in _SILENCE:
+        if _KIND.fullmatch(stream[1]) and row.text.strip().lower() in _SILENCE:
             continue
         try:
             phrase = text_phrase(stream[0], row.text, start, end, stream[2])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from sms_diar.io.transcripts._words import UNKNOWN
-from sms_diar.io.turns.subtitles import clock
+from sms_diar.io.transcripts.subtitles import clock
 from sms_diar.timeline.transcript import Phrase
 
 PARAGRAPH_PAUSE = 3.0

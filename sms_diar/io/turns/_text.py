@@ -8,16 +8,17 @@ transcripts, so that readers of turns can report them as such.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from sms_diar._text import id_of_file, is_name
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io._lines import BLANK, Line, check_is_file, scan_lines, split_fields
+from sms_diar.io._lines import BLANK, Line, scan_lines, split_fields
 from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import MAX_SECONDS, TICKS_PER_SECOND, parse_one, ticks_of
+from sms_diar.timeline.transcript import Phrase
 from sms_diar.types import Problem, Turn
 
 TICKS_PER_MILLISECOND = TICKS_PER_SECOND // 1000
@@ -34,47 +35,25 @@ class FaultError(ValueError):
 
 
 class Spoken(NamedTuple):
-    """A turn as read from a file: line number, speaker or tier, times in ticks, text.
+    """A turn as read from a file, with times in ticks.
 
-    `text` is empty in formats whose turns have none.
+    The line is 0 if it is not known. The speaker, or tier, is None if the turn has
+    none. `recording` is empty for the one that is named after the file.
     """
 
     line: int
-    speaker: str
+    speaker: str | None
     start: int
     end: int
     text: str = ""
+    recording: str = ""
+    channel: str = "1"
 
-
-Parser = Callable[[bytes], Iterable[Spoken]]
-"""Parses the bytes of a whole file; raises `FaultError` at the first fault."""
-
-
-def scan_whole(path: Path, builder: AnnotationBuilder, parse: Parser) -> int:
-    """Add the turns of a file with a single recording; return their number.
-
-    The recording is named after the file. Reading stops at the first fault.
-    """
-    check_is_file(path)
-    recording, data = recording_named(path), path.read_bytes()
-    try:
-        for spoken in parse(data) if data.strip() else ():
-            add_turn(builder, recording, spoken)
-    except FaultError as fault:
-        builder.problems.append(
-            Problem(str(fault), str(path), fault.line or None, kind="format")
-        )
-    return builder.close_file(str(path))
-
-
-def add_turn(builder: AnnotationBuilder, recording: str, spoken: Spoken) -> None:
-    """Add a turn; raise `FaultError` if an id is not valid."""
-    try:
-        builder.add(
-            recording, "1", spoken.speaker, spoken.start, spoken.end, spoken.line
-        )
-    except ValueError as error:
-        raise FaultError(str(error), spoken.line) from None
+    @classmethod
+    def of_phrase(cls, phrase: Phrase) -> Spoken:
+        """Return a phrase of a transcript as a turn."""
+        times = ticks_of(phrase.start), ticks_of(phrase.end)
+        return cls(0, phrase.speaker, *times, recording=phrase.recording)
 
 
 def recording_named(path: Path) -> str:
@@ -135,6 +114,14 @@ def check_one_recording(format: str, parameter: str, recordings: set[str]) -> No
         raise InvalidParameterError(problem, owner=format, parameter=parameter)
 
 
+def not_negative(what: str, text: str) -> int:
+    """Parse a time in seconds to ticks; raises a plain ValueError."""
+    ticks, _ = parse_one(what, text)
+    if ticks < 0:
+        raise ValueError(f"{what} must not be negative, got {text}")
+    return ticks
+
+
 def plain_seconds(time: float) -> str:
     """Format a time with at most nine decimals; further digits are float noise."""
     whole, _, part = f"{time:.{_DECIMALS}f}".partition(".")
@@ -154,26 +141,6 @@ def milliseconds(format: str, turn: Turn) -> tuple[int, int]:
         )
         raise InvalidParameterError(problem, owner=format, parameter="turns")
     return start, end
-
-
-def tiers(format: str, turns: Sequence[Turn]) -> dict[str, list[Turn]]:
-    """Group turns by speaker, in the order of the speakers' first turns.
-
-    Raises InvalidParameterError if turns of a speaker overlap, which a tier cannot
-    represent.
-    """
-    by_speaker: dict[str, list[Turn]] = {}
-    for turn in one_recording(format, turns):
-        check_name(format, "speaker", turn.speaker)
-        tier = by_speaker.setdefault(turn.speaker, [])
-        if tier and tier[-1].segment.end > turn.segment.start:
-            problem = (
-                f"of one speaker must not overlap within a tier, got {tier[-1]!r} "
-                f"and {turn!r}; join them"
-            )
-            raise InvalidParameterError(problem, owner=format, parameter="turns")
-        tier.append(turn)
-    return by_speaker
 
 
 def clock_ticks(hours: str | None, minutes: str, seconds: str, part: str) -> int:
@@ -261,27 +228,10 @@ def _times(turn: TurnFields) -> tuple[int, int, bool]:
     return start, start + length, rounded_start or rounded_length
 
 
-STM = "this line is STM, a transcript (words); name the format stm to read its turns"
-TABLE = "this table is a transcript (words) and not turns: it has no column of speakers"
-ALIGNED_WORDS = "a word followed by its type and speaker is a transcript, not turns"
 NO_SPEAKERS = (
     "this is a transcript (words) without speakers and not turns; use 'sms-diar "
     "transcript' or sms_diar.transcript to find the speakers of its words"
 )
-
-_SPOKEN = frozenset(
-    [
-        "chunks",
-        "results",
-        "text",
-        "transcript",
-        "transcription",
-        "utterances",
-        "word",
-        "words",
-    ]
-)
-"""Keys and columns in which speech recognisers store words."""
 
 _SECONDS = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 
@@ -294,8 +244,3 @@ def is_stm(fields: Sequence[str]) -> bool:
     if len(fields) < 5 or _SECONDS.fullmatch(fields[2]):
         return False
     return all(_SECONDS.fullmatch(field) for field in fields[3:5])
-
-
-def names_words(names: Collection[str]) -> bool:
-    """Return true if words are stored under one of these keys or columns."""
-    return not _SPOKEN.isdisjoint(name.lower() for name in names)

@@ -7,25 +7,23 @@ skipped. Times are in seconds, with a decimal point.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from sms_diar.io.transcripts._source import Source
 from sms_diar.io.turns._text import (
     FaultError,
     Spoken,
     check_name,
-    decoded,
+    not_negative,
     one_recording,
     plain_seconds,
-    scan_whole,
 )
-from sms_diar.timeline.annotation import AnnotationBuilder
 from sms_diar.timeline.ticks import parse_one
 from sms_diar.types import Turn
 
 _TITLE = "Audacity labels"
 
 
-def audacity_text(turns: Sequence[Turn]) -> str:
+def turns_text(turns: Sequence[Turn], _: float) -> str:
     """Format turns of one recording as labels."""
     lines = []
     for turn in one_recording(_TITLE, turns):
@@ -35,13 +33,9 @@ def audacity_text(turns: Sequence[Turn]) -> str:
     return "".join(lines)
 
 
-def scan_audacity(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the labels of a file to an annotation; return their number."""
-    return scan_whole(path, builder, _parse)
-
-
-def _parse(data: bytes) -> Iterator[Spoken]:
-    for number, line in enumerate(decoded(data).split("\n"), start=1):
+def spoken(source: Source) -> Iterator[Spoken]:
+    """Yield the labels of a file."""
+    for number, line in enumerate(source.lines, start=1):
         if not line.strip() or line.startswith("\\"):
             continue
         fields = line.split("\t")
@@ -56,9 +50,7 @@ def _parse(data: bytes) -> Iterator[Spoken]:
             problem = "the label is empty; it must be the speaker's name"
             raise FaultError(problem, number)
         try:
-            times = parse_one("start", start)[0], parse_one("end", end)[0]
+            times = not_negative("start", start), parse_one("end", end)[0]
         except ValueError as error:
             raise FaultError(str(error), number) from None
-        if times[0] < 0:
-            raise FaultError(f"start must not be negative, got {start}", number)
         yield Spoken(number, speaker, *times)

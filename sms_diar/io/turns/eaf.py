@@ -13,24 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 # XML attacks need a document type, which is refused below.
 from xml.parsers import expat
 
-from sms_diar.io.turns._text import (
-    TICKS_PER_MILLISECOND,
-    FaultError,
-    Spoken,
-    milliseconds,
-    scan_whole,
-    tiers,
-)
-from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.io.turns._text import TICKS_PER_MILLISECOND, FaultError, Spoken
 from sms_diar.timeline.ticks import MAX_SECONDS
-from sms_diar.types import Turn
 
-_TITLE = "EAF"
 _HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <ANNOTATION_DOCUMENT AUTHOR="sms_diar" DATE="1970-01-01T00:00:00+00:00" FORMAT="3.0" \
@@ -43,16 +32,6 @@ _TAIL = """\
 TIME_ALIGNABLE="true"/>
 </ANNOTATION_DOCUMENT>
 """
-
-
-def eaf_text(turns: Sequence[Turn]) -> str:
-    """Format turns of one recording as an ELAN document, deterministically."""
-    return document_text(
-        {
-            speaker: [(*milliseconds(_TITLE, turn), speaker) for turn in tier]
-            for speaker, tier in tiers(_TITLE, turns).items()
-        }
-    )
 
 
 def document_text(tiers: Mapping[str, Sequence[tuple[int, int, str]]]) -> str:
@@ -88,11 +67,6 @@ def document_text(tiers: Mapping[str, Sequence[tuple[int, int, str]]]) -> str:
     ]
     order_of_times = ["    <TIME_ORDER>\n", *times, "    </TIME_ORDER>\n"]
     return "".join([_HEAD, *order_of_times, *body, _TAIL])
-
-
-def scan_eaf(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the turns of a file to an annotation; return their number."""
-    return scan_whole(path, builder, intervals)
 
 
 @dataclass

@@ -11,6 +11,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sms_diar._files import write_text
@@ -19,14 +20,8 @@ from sms_diar.errors import DataFormatError, InvalidParameterError, MissingFileE
 from sms_diar.io._bytes import STANDARD_INPUT, STANDARD_INPUT_NAME, unpacked
 from sms_diar.io._lines import scan_lines
 from sms_diar.io.detect import turn_format
-from sms_diar.io.file_names import file_names
 from sms_diar.io.problems import refuse_errors
-from sms_diar.io.turns.registry import (
-    BY_SUFFIX,
-    TURN_FORMATS,
-    WRITTEN_FORMATS,
-    TurnFormat,
-)
+from sms_diar.io.registry import BY_SUFFIX, TURN_FORMATS, format_to_write
 from sms_diar.timeline.annotation import (
     Annotation,
     AnnotationBuilder,
@@ -54,7 +49,7 @@ def read_annotation(
     Parameters
     ----------
     sources : path or sequence of paths
-        Files of any format of `sms_diar.io.turns.registry`, optionally compressed with
+        Files of any format of `sms_diar.io.registry`, optionally compressed with
         gzip (``.gz``); ``-`` for standard input; folders, of which the RTTM, CTM and
         CSV files are read, or the files of a single other format; patterns such as
         ``out/*.rttm``; and lists of files (``.lst``, ``.list``, ``.scp``). If the
@@ -223,23 +218,6 @@ def _listed(path: Path) -> list[Path]:
     return files
 
 
-def format_to_write(path: str | Path | None, format: str | None) -> TurnFormat:
-    """Select a format by name or, without a name, by the suffix of a file."""
-    if format is not None:
-        check_choice("write_turns", "format", format, WRITTEN_FORMATS)
-        return TURN_FORMATS[format]
-    suffix = Path(path or "").suffix
-    formats = [TURN_FORMATS[name] for name in WRITTEN_FORMATS]
-    for entry in formats:
-        if suffix.lower() == entry.suffix.lower():
-            return entry
-    raise InvalidParameterError(
-        f"{path}: unknown suffix {suffix!r}; use one of "
-        f"{', '.join(dict.fromkeys(entry.suffix for entry in formats))}, or name the "
-        f"format"
-    )
-
-
 def turns_text(
     turns: Iterable[Turn], format: str, *, durations: Mapping[str, float] | None = None
 ) -> str:
@@ -248,7 +226,7 @@ def turns_text(
     turns = list(turns)
     durations = durations or {}
     longest = max((durations.get(t.segment.recording, 0.0) for t in turns), default=0.0)
-    return format_to_write(None, format).text(turns, longest)
+    return format_to_write("turns", None, format).turns_text(turns, longest)
 
 
 def write_turns(
@@ -308,14 +286,7 @@ def turn_files(
 ) -> dict[Path, str]:
     """Return the text of each file that `write_turns` would write."""
     path = Path(path)
-    entry = format_to_write(None if path.is_dir() else path, format)
-    if not path.is_dir():
-        return {path: turns_text(turns, entry.name, durations=durations)}
-    by_recording = turns_by_recording(turns)
-    names = file_names(by_recording)
-    return {
-        path / f"{names[recording]}{entry.suffix}": turns_text(
-            part, entry.name, durations=durations
-        )
-        for recording, part in by_recording.items()
-    }
+    entry = format_to_write("turns", None if path.is_dir() else path, format)
+    write = partial(turns_text, format=entry.name, durations=durations)
+    listed = list(turns)
+    return entry.file_texts(path, listed, turns_by_recording(listed), write)

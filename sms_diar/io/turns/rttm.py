@@ -23,12 +23,10 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from statistics import median
 from typing import TextIO
 
 import numpy as np
@@ -38,28 +36,15 @@ from sms_diar._files import write_text
 from sms_diar._text import shown
 from sms_diar._validation import check_path
 from sms_diar.errors import InvalidParameterError
-from sms_diar.io._lines import (
-    check_field,
-    check_fields,
-    check_is_file,
-    split_fields,
-)
+from sms_diar.io._lines import check_field, check_fields, check_is_file
 from sms_diar.io.problems import refuse_errors
-from sms_diar.io.turns._text import (
-    ALIGNED_WORDS,
-    STM,
-    TABLE,
-    TurnFields,
-    is_stm,
-    names_words,
-    scan_turn_lines,
-)
+from sms_diar.io.turns._text import TurnFields, scan_turn_lines
 from sms_diar.timeline.annotation import (
     Annotation,
     AnnotationBuilder,
     refuse_turns_path,
 )
-from sms_diar.timeline.ticks import TICKS_PER_SECOND, parse_one, parse_ticks
+from sms_diar.timeline.ticks import parse_ticks
 from sms_diar.types import IntArray, Problem, Turn
 
 log = logging.getLogger(__name__)
@@ -115,7 +100,7 @@ def read_rttm(path: str | Path) -> Annotation:
     """
     check_path("read_rttm", "path", path)
     builder = AnnotationBuilder()
-    scan_rttm(Path(path), builder)
+    scan(Path(path), builder)
     refuse_errors(builder.problems)
     annotation = builder.annotation()
     n_negative = np.count_nonzero(annotation.end < annotation.start)
@@ -129,7 +114,7 @@ def read_rttm(path: str | Path) -> Annotation:
     return annotation
 
 
-def scan_rttm(path: Path, builder: AnnotationBuilder) -> int:
+def scan(path: Path, builder: AnnotationBuilder) -> int:
     """Add the turns of a file to an annotation; return their number."""
     check_is_file(path)
     columns = _uniform_columns(path, builder)
@@ -184,10 +169,6 @@ def _turn_fields(fields: list[str]) -> TurnFields | Problem | None:
     if type_ in _OTHER_TYPES:
         return None
     if type_ != "SPEAKER":
-        if is_stm(fields):
-            raise ValueError(STM)
-        if type_ == "START" and names_words(fields):
-            raise ValueError(TABLE)
         raise ValueError(
             f"RTTM has no lines of type {fields[0]!r}; a turn begins with SPEAKER"
         )
@@ -259,6 +240,11 @@ def _decimals(turns: Sequence[Turn]) -> int:
 
 def _rounded(time: float, decimals: int) -> Decimal:
     return Decimal(f"{time:.{decimals}f}")
+
+
+def turns_text(turns: Sequence[Turn], _: float) -> str:
+    """Format turns as RTTM."""
+    return rttm_text(turns)
 
 
 def rttm_text(turns: Iterable[Turn], target: str | Path | TextIO | None = None) -> str:
@@ -340,69 +326,3 @@ def runs_of(column: Letters) -> tuple[list[bytes], IntArray]:
     begins = np.ones(len(words), dtype=np.bool_)
     begins[1:] = words[1:] != words[:-1]
     return words[begins].tolist(), np.cumsum(begins) - 1
-
-
-_CTM_LINE = (
-    "a line has 5 or 6 fields (recording, channel, onset, duration, speaker, perhaps a "
-    "confidence)"
-)
-
-_CODED = re.compile(r"(?=.*[0-9_]).*[^\W\d_]")
-
-
-def scan_ctm(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the turns of a file to an annotation; return their number."""
-    return scan_turn_lines(path, _ctm_fields, builder)
-
-
-def holds_words(lines: Iterable[str]) -> bool:
-    """Decide whether the fifth column of a CTM contains words or speakers.
-
-    A file contains speakers if half of its lines are a second or longer, as words are
-    not, or if half of its lines have names such as ``spk1``: letters with a digit or
-    ``_``. All other files contain words, also short turns of speakers with other
-    names: they must be read by naming the format. A line with a type of word, the
-    seventh field, decides for words.
-    """
-    durations: list[int] = []
-    n_coded = 0
-    for line in lines:
-        fields = split_fields(line)
-        if not 5 <= len(fields) <= 8 or fields[0][0] in ";#":
-            continue
-        try:
-            duration = parse_one("duration", fields[3])[0]
-        except ValueError:  # the reader reports it
-            continue
-        if len(fields) > 6:
-            return True
-        durations.append(duration)
-        n_coded += _CODED.match(fields[4]) is not None
-    if not durations or median(durations) >= TICKS_PER_SECOND:
-        return False
-    return 2 * n_coded < len(durations)
-
-
-def refuse_words(path: Path, builder: AnnotationBuilder) -> int:
-    """Report a CTM of words as an error."""
-    problem = Problem(
-        "the fifth column contains words, so this is a transcript and not turns: lines "
-        "are shorter than a second; if the names are speakers, convert the file with "
-        "'sms-diar convert' to RTTM and name the format ctm",
-        str(path),
-        kind="transcript",
-    )
-    builder.problems.append(problem)
-    return builder.close_file(str(path))
-
-
-def _ctm_fields(fields: list[str]) -> TurnFields:
-    if is_stm(fields):
-        raise ValueError(STM)
-    if len(fields) not in (5, 6):
-        raise ValueError(
-            f"{_CTM_LINE}, this one has {len(fields)}"
-            + (f"; {ALIGNED_WORDS}" if len(fields) in (7, 8) else "")
-        )
-    check_fields(fields)
-    return TurnFields(*fields[:5])

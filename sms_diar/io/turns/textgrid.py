@@ -10,22 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from sms_diar.io.turns._text import (
-    FaultError,
-    Spoken,
-    decoded,
-    plain_seconds,
-    scan_whole,
-    tiers,
-)
-from sms_diar.timeline.annotation import AnnotationBuilder
+from sms_diar.io.turns._text import FaultError, Spoken, decoded, plain_seconds
 from sms_diar.timeline.ticks import parse_one
-from sms_diar.types import Turn
 
-_TITLE = "TextGrid"
 _TOKEN = re.compile(
     r'"(?P<text>(?:[^"]|"")*)"'
     r"|(?<!\S)(?P<number>[-+]?[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)(?!\S)"
@@ -35,22 +24,13 @@ _TOKEN = re.compile(
 )
 
 
-def textgrid_text(turns: Sequence[Turn], duration: float = 0.0) -> str:
-    """Format turns of one recording as a TextGrid in the long format.
-
-    The grid ends at `duration` in seconds, or with the last turn if that is later.
-    """
-    rows = {
-        speaker: [(turn.segment.start, turn.segment.end, speaker) for turn in tier]
-        for speaker, tier in tiers(_TITLE, turns).items()
-    }
-    return grid_text(rows, duration)
-
-
 def grid_text(
     tiers: Mapping[str, Sequence[tuple[float, float, str]]], duration: float = 0.0
 ) -> str:
-    """Format the intervals of each tier, which must not overlap within it."""
+    """Format the intervals of each tier, which must not overlap within it.
+
+    The grid ends at `duration` in seconds, or with the last interval if that is later.
+    """
     last = max([duration, *(end for rows in tiers.values() for _, end, _ in rows)])
     end = plain_seconds(last)
     lines = [
@@ -100,11 +80,6 @@ def _intervals(
 def _quoted(text: str) -> str:
     doubled = text.replace('"', '""')
     return f'"{doubled}"'
-
-
-def scan_textgrid(path: Path, builder: AnnotationBuilder) -> int:
-    """Add the turns of a file to an annotation; return their number."""
-    return scan_whole(path, builder, intervals)
 
 
 class _Token(NamedTuple):

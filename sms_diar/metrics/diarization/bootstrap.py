@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -267,15 +267,15 @@ def compare_values(
     n: int,
     measure: str,
     *,
-    method: IntervalMethod = "percentile",
-    level: float = 0.95,
     n_samples: int = 2000,
     random_state: RandomState = 0,
+    **options: Any,
 ) -> Comparison:
     """Compare two systems by a pooled metric of n recordings.
 
     `values` takes the weights of the recordings of each system, two arrays of shape
-    (n_samples, n), and returns the metric of each sample, shape (n_samples,).
+    (n_samples, n), and returns the metric of each sample, shape (n_samples,). The
+    options are those of `bootstrap`.
     """
 
     def difference(weights: FloatArray) -> FloatArray:
@@ -291,14 +291,7 @@ def compare_values(
         measure,
         float(values([everything, nothing])[0]),
         float(values([nothing, everything])[0]),
-        bootstrap(
-            difference,
-            n,
-            method=method,
-            level=level,
-            n_samples=n_samples,
-            random_state=rng,
-        ),
+        bootstrap(difference, n, n_samples=n_samples, random_state=rng, **options),
         permutation_test(exchanged, n, n_samples=n_samples, random_state=rng),
     )
 

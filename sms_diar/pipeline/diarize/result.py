@@ -9,7 +9,8 @@ from typing import Any, TextIO
 
 from sms_diar._json import json_text, write_json
 from sms_diar.io.problems import problem_records
-from sms_diar.io.turns.files import format_to_write, turns_text, write_turns
+from sms_diar.io.registry import format_to_write
+from sms_diar.io.turns.files import turns_text, write_turns
 from sms_diar.io.turns.rttm import rttm_text
 from sms_diar.pipeline.cluster.sessions import SessionSummary
 from sms_diar.pipeline.identify.prints import Identity, Naming, VoicePrint
@@ -280,7 +281,7 @@ class Diarization(TurnViews):
         """
         path = Path(path)
         is_folder = path.is_dir()
-        chosen = format_to_write(None if is_folder else path, format)
+        chosen = format_to_write("turns", None if is_folder else path, format)
         if chosen.name == "json" and not is_folder:
             write_json(path, self.to_dict())
             return [path]

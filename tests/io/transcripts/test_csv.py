@@ -51,7 +51,7 @@ def test_spreadsheets_see_no_formula():
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("start,text\n0,a\n", None, "start, end or duration"),
+        ("start,text\n0,a\n", 1, "start, and end or duration"),
         ("start,end,text\n0,1,a\n0,1\n", 3, "has 2 fields, the header 3"),
         ("start,end,text\n0,x,a\n", 2, "end must be"),
         ("start,end,text\n\n2,1,a\n", 3, "must not precede"),

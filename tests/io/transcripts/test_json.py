@@ -5,12 +5,12 @@ import json
 import pytest
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
+from sms_diar.io.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
 from sms_diar.io.transcripts.files import (
     read_transcript,
     transcript_text,
     write_transcript,
 )
-from sms_diar.io.transcripts.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
 from sms_diar.timeline.transcript import Phrase, Word, words_of_text
 
 FORMATS = ("seglst", "lhotse", "nemo", "pyannoteai", "whisper")

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sms_diar.errors import InvalidParameterError
+from sms_diar.io.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.io.turns.files import (
     read_annotation,
     turns_text,
     unnamed_recording,
     write_turns,
 )
-from sms_diar.io.turns.registry import TURN_FORMATS, WRITTEN_FORMATS
 from sms_diar.io.turns.rttm import write_rttm
 from sms_diar.types import Segment, Turn
 
@@ -444,7 +444,7 @@ BOMB = (
         ("x.srt", "999999:00:01,000 --> 00:00:02,000\n[a]\n", 1, "times must be"),
         ("x.srt", f"1\n{TIME}just words\n", 2, "the cue does not name a speaker"),
         ("x.srt", f"1\n{TIME}", 2, "the cue does not name a speaker"),
-        ("x.vtt", "00:01.000 --> 00:02.000\n<v a>\n", 1, "the cue does not name"),
+        ("x.vtt", "00:01.000 --> 00:02.000\n<c>\n", 1, "the cue does not name"),
         ("x.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhi\n", 3, "the cue does not"),
         ("x.TextGrid", GRID.format("Sound", ""), 2, "a Praat 'Sound'"),
         ("x.TextGrid", GRID.format("TextGrid", ""), None, "ends where"),
@@ -461,14 +461,19 @@ BOMB = (
         ("x.eaf", "<html></html>", 1, "its root is <html>"),
         ("x.eaf", "<?xml version='1.0'?><ANNOTATION_DOCUMENT>", 1, "not whole"),
         ("x.json", "{", 1, "not JSON: "),
-        ("x.json", "[" * 100_000, None, "not read: values are nested too deeply"),
+        ("x.json", "[" * 100_000, 1, "not read: values are nested too deeply"),
         ("x.json", '{"a": 1}', None, 'expected an object with the list "record'),
-        ("x.json", "[1]", None, "a turn must be an object, got 1"),
-        ("x.json", '[{"start": 0, "end": 1}]', None, 'turn 1 of the file: "speaker"'),
-        ("x.json", TURN.format('"0"'), None, '"start" must be'),
-        ("x.json", TURN.format(-1), None, "not be negative"),
-        ("x.json", '{"recordings": [{"recording": "r"}]}', None, "recording 'r' must"),
-        ("x.json", '{"recordings": [{"recording": 1}]}', None, "recording must be"),
+        ("x.json", "[1]", 1, "[0]: must be an object, got 1"),
+        ("x.json", '[\n{"start": 0, "end": 1}]', 2, '[0]: "speaker" is missing'),
+        ("x.json", TURN.format('"x"'), 1, '"start" must be'),
+        ("x.json", TURN.format(-1), 1, "not be negative"),
+        ("x.json", '{"recordings": [{"recording": "r"}]}', 1, 'must have the list "tu'),
+        (
+            "x.json",
+            '{"recordings": [{"turns": [], "recording": 1}]}',
+            1,
+            "must be text",
+        ),
     ],
 )
 def test_faults_are_named(refused, name, text, line, problem):
