@@ -29,7 +29,7 @@ from sms_diar.scoring.backend_plda import model_space
 from sms_diar.scoring.evidence import group_sums
 from sms_diar.scoring.scorer import PairwiseTerms
 from sms_diar.scoring.session_model import SessionPrior
-from sms_diar.types import FloatArray, IntArray, PldaModel, RandomState
+from sms_diar.types import AnyArray, FloatArray, IntArray, PldaModel, RandomState
 
 NEIGHBOURS = (3, 5, 7, 14, 28)
 """Numbers of neighbours in the runs; they are divided by `row_weight_`."""
@@ -187,7 +187,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         self.log_joint_ = best.value
         self.k_ = best.k
         sizes, sums = group_sums(model.project(vectors), self.labels_)
-        self._next = _predictive(sizes, sums, model.psi, best.weight)
+        self._next = predictive(sizes, sums, model.psi, best.weight)
 
     def _weight(self, n: int, n_groups: int) -> float:
         """Observations that a row counts as, if n rows are from this many speakers."""
@@ -242,7 +242,7 @@ class SpeakerEvidenceMeanShift(TimedEstimator):
         shares = np.eye(best.n_groups)[best.labels]  # shape: (n, g)
         for _ in range(round(_SWEEPS / self.row_weight_)):
             sizes = shares.sum(axis=0)
-            means, variances = _predictive(sizes, shares.T @ U, psi, best.weight)
+            means, variances = predictive(sizes, shares.T @ U, psi, best.weight)
             # Variance above 1, the variance within speakers, is the doubt about means.
             spread = means**2 + variances - 1.0  # shape: (g, d)
             fit = U @ means.T - 0.5 * np.sum(spread, axis=1)
@@ -308,10 +308,13 @@ def _channel(mean: FloatArray, psi: FloatArray, n: float) -> FloatArray:
     return mean if excess > _CHANNEL * math.sqrt(2.0 * d) else np.zeros(d)
 
 
-def _predictive(
-    sizes: FloatArray, sums: FloatArray, psi: FloatArray, weight: float
+def predictive(
+    sizes: FloatArray, sums: FloatArray, psi: FloatArray, weight: AnyArray | float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances of the next vector of each speaker, shape (g, d)."""
+    """Return means and variances of the next vector of each speaker, shape (g, d).
+
+    A vector counts as `weight` observations; shape (g, 1) if speakers differ.
+    """
     spread = psi / (1.0 + weight * sizes[:, None] * psi)
     return weight * spread * sums, 1.0 + spread
 
