@@ -10,8 +10,7 @@ Read ``_reference.py`` first: kNN mean shift of scored pairs in plain NumPy.
   ``space.py`` (a metric learnt from the session) and ``merging.py`` (which fragments
   are one speaker).
 * Parts of ``evidence.py``: ``evidence_search.py`` climbs the evidence, with loops in
-  ``_evidence_kernels.py``; ``vb.py`` is a variational Bayes mixture, which VBx also
-  uses.
+  ``_evidence_kernels.py``.
 * Loops of ``mean_shift.py``: ``_kernels.py`` moves segments, and cells of
   ``_cell_kernels.py`` avoid most scores.
 * Numbers of speakers: ``bounds.py`` checks and enforces them, ``agglomerate.py`` merges

@@ -108,7 +108,7 @@ class SpeakerEstimator(
                 f"{rows.shape[1]}"
             )
             raise InvalidParameterError(problem, owner=self._name, parameter="X")
-        self._check_counts(len(rows))
+        self.check_feasible(len(rows))
         return rows
 
     @contextmanager
@@ -190,19 +190,14 @@ class SpeakerEstimator(
         if self.backend is not None and not isinstance(self.backend, BackEnd):
             problem = f"must be a BackEnd or None, got {self.backend!r}"
             raise InvalidParameterError(problem, owner=self._name, parameter="backend")
-        check_bounds(
-            self._name, self.num_speakers, self.min_speakers, self.max_speakers
-        )
+        self.check_feasible()
         self._check_limits()
 
-    def check_feasible(self, n: int) -> None:
+    def check_feasible(self, n: float = np.inf) -> None:
         """Raise an error if bounds are contradictory or impossible for n segments."""
         check_bounds(
             self._name, self.num_speakers, self.min_speakers, self.max_speakers
         )
-        self._check_counts(n)
-
-    def _check_counts(self, n: int) -> None:
         for name in ("num_speakers", "min_speakers"):
             value = getattr(self, name)
             if value is not None and value > n:

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from sms_diar.clustering.speakers.evidence import COARSENING
+from sms_diar.clustering.speakers.evidence import COARSENING, predictive
 from sms_diar.clustering.speakers.merging import Clusters, Merged, merge_many
 from sms_diar.clustering.speakers.rows import chunks, sum_rows
 from sms_diar.clustering.speakers.space import (
@@ -175,9 +175,9 @@ def reassign(
 ) -> IntArray:
     """Move rows to the speakers that explain them best.
 
-    The density of a row given the other rows of a speaker is that of the PLDA model
-    of the space, in which a speaker of n rows counts as ``n b / (n + b)`` observations
-    with b = `COARSENING`. The prior of a speaker is its number of rows; a row that is
+    The PLDA model of the space gives the density of a row given the other rows of a
+    speaker. A speaker of n rows counts as ``n b / (n + b)`` observations with b =
+    `COARSENING`. The prior of a speaker is its number of rows; a row that is
     alone is compared with a new speaker. All rows move at the same time.
 
     Returns
@@ -215,6 +215,5 @@ def _predictive(
     sizes: FloatArray, sums: FloatArray, psi: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return means and variances of the next row of each speaker, shape (g, q)."""
-    weights = (COARSENING / (sizes + COARSENING))[:, None]
-    spread = psi / (1.0 + weights * sizes[:, None] * psi)
-    return weights * spread * sums, 1.0 + spread
+    weight = COARSENING / (sizes[:, None] + COARSENING)
+    return predictive(sizes, sums, psi, weight)

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sms_diar.clustering.baselines import AgglomerativeSpeakers, VbxSpeakers
-from sms_diar.clustering.speakers.vb import soften, vb_mixture
+from sms_diar.clustering.baselines.vb import soften, vb_mixture
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.embeddings.files import read_embeddings
 from sms_diar.io.kaldi.plda import read_plda

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sms_diar.clustering.speakers.vb import _chain, _mixture, soften, vb_mixture
+from sms_diar.clustering.baselines.vb import _chain, _mixture, soften, vb_mixture
 
 
 def case(seed, n=12, n_speakers=3, dim=4, spread=2.0):
