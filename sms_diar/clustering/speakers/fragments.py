@@ -39,6 +39,9 @@ from sms_diar.types import AnyArray, FloatArray, IntArray, RandomState
 NEIGHBOURS = 8
 """Neighbours of a row in the run that proposes fragments."""
 
+MAX_NEIGHBOUR_SHARE = 0.15
+"""Maximum number of neighbours, as a share of the rows."""
+
 GATE = 0.6
 """Minimum score of a neighbour, as a share of the score of the row with itself."""
 
@@ -287,7 +290,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         neighbours are divided by the share of new speech.
         """
         n = len(vectors)
-        k = min(round(NEIGHBOURS / new_speech), n)
+        limit = max(2, int(MAX_NEIGHBOUR_SHARE * n))
+        k = min(round(NEIGHBOURS / new_speech), limit)
         run = SpeakerStochasticMeanShift(
             backend=backend,
             k=k,

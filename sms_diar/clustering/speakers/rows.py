@@ -23,6 +23,13 @@ MIN_NEW_SPEECH = 0.5
 MIN_ORDERED = 0.75
 """Share of rows that are closer to the next one than to the second, if rows overlap."""
 
+REPEATED = 0.25
+"""Share of windows with a repetition from which repetitions are removed."""
+
+MIN_HALVES = 20
+"""Number of windows that share half of their speech with the next one, below which no
+repetitions are looked for."""
+
 MAX_QUERIES = 1000
 """Rows, evenly spaced, whose neighbours are examined."""
 
@@ -261,16 +268,15 @@ def _in_order(rows: IntArray, of: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:
-    """Return the squared distance of windows that share half, if most are repeated.
+    """Return the squared distance of windows that share half, if many are repeated.
 
     A repeated window shares at least three quarters of its speech with one of the
     windows that begin every half of a window. Distances of windows grow in proportion
     to what they do not share, so it is closer to that one than windows that share half,
-    by a factor of two. Returns None if most windows are not, or if most rows are not
-    such windows.
+    by a factor of two. Returns None if too few windows are.
     """
     before, after = times.halves()
-    if 2 * len(before) < len(directions):
+    if len(before) < MIN_HALVES:
         return None
     differences = directions[before] - directions[after]
     half2 = float(np.median(np.sum(differences**2, axis=1)))
@@ -278,7 +284,7 @@ def _repeated_half2(directions: FloatArray, times: RowTimes) -> float | None:
         distances.min(axis=1) < 0.5 * half2
         for _, distances in distance_blocks(directions, times, evenly(len(directions)))
     ]
-    return half2 if np.concatenate(repeated).mean() > 0.5 else None
+    return half2 if np.concatenate(repeated).mean() > REPEATED else None
 
 
 def _leaders(directions: FloatArray, radius2: float) -> tuple[IntArray, IntArray]:

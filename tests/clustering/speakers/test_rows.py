@@ -251,6 +251,18 @@ def test_passages_that_recur_in_other_cuts_are_recognised():
     assert shared.min() > np.median(halves) - 1e-9
 
 
+def test_a_third_of_the_speech_that_recurs_is_recognised():
+    # 400 frames that recur once, and 800 new ones.
+    speech_once = frames_of_speech(1200)
+    rows, times = half_overlapping_windows(
+        np.concatenate([speech_once, speech_once[7:407]])
+    )
+    once, once_times = half_overlapping_windows(speech_once)
+    assert len(find_representatives(once, once_times, 0.5).rows) == len(once)
+    chosen = find_representatives(rows, times, 0.5)
+    assert len(chosen.rows) < 0.8 * len(once)
+
+
 def test_rows_in_the_plane_are_close_by_chance():
     rows = scale_rows(np.random.default_rng(0).standard_normal((60, 2)))
     assert len(find_representatives(rows, None, 1.0).rows) == 60
