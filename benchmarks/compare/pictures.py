@@ -110,6 +110,8 @@ def _draw_grid(folder: Path, name: str, every: Mapping[str, Any], measure: str) 
     rows = {key: row for key, row in rows.items() if "isotropic" not in row["source"]}
     sources = list(dict.fromkeys(row["source"] for row in rows.values()))
     laws = list(dict.fromkeys(row["law"] for row in rows.values()))
+    if not rows:
+        return
     figure, axes = figures.new_figure(
         len(sources), len(laws), width=4.2 * len(laws), height=1.4 + 2.5 * len(sources)
     )
