@@ -28,6 +28,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sms_diar.io.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
+from sms_diar.io.transcripts.subtitles import breaks
+from sms_diar.io.turns import eaf
 from sms_diar.report.figures import DOUBTFUL, MIN_LONGEST
 from sms_diar.timeline.transcript import Phrase, Word
 from sms_diar.types import FloatArray, IntArray, Segment, Turn
@@ -227,7 +230,9 @@ def _indices(names: Any) -> dict[str, int]:
 def _columns(phrases: Sequence[Phrase], index: Mapping[str, int]) -> dict[str, Any]:
     """Convert phrases to columns of words, which are compact; times in milliseconds.
 
-    A phrase has its times, the index of its speaker or -1, and its number of words.
+    A phrase has its times, the index of its speaker or -1, and its number of words. A
+    flag is a hexadecimal digit: 1 for a joined word, 2 for estimated times, 4 and 8 for
+    a word that begins a line and a cue of subtitles.
     """
     words = [word for phrase in phrases for word in phrase.words]
     sure = [_rounded(word.speaker_confidence) for word in words]
@@ -238,7 +243,10 @@ def _columns(phrases: Sequence[Phrase], index: Mapping[str, int]) -> dict[str, A
             for part in phrases
         ],
         "texts": "\n".join(word.text for word in words),
-        "flags": "".join(str(word.is_joined + 2 * word.is_estimated) for word in words),
+        "flags": "".join(
+            f"{word.is_joined + 2 * word.is_estimated + 4 * mark:x}"
+            for word, mark in zip(words, breaks(phrases), strict=True)
+        ),
         "times": [time for word in words for time in _milliseconds(word)],
         "sure": sure if any(value is not None for value in sure) else None,
         "heard": heard if any(value is not None for value in heard) else None,
@@ -280,6 +288,11 @@ def render(page: Page, beside: Mapping[int, str] | None = None) -> str:
         "doubtful": DOUBTFUL,
         "min_longest": MIN_LONGEST,
         "recordings": recordings,
+        "formats": [
+            (entry.name, entry.title, entry.suffix, entry.names_recordings)
+            for entry in map(TRANSCRIPT_FORMATS.__getitem__, WRITTEN_TRANSCRIPTS)
+        ],
+        "elan": (eaf.HEAD, eaf.TAIL),
         "settings": _pairs(page.settings),
         "versions": _pairs(page.versions),
     }

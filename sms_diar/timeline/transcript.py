@@ -99,10 +99,7 @@ class Phrase:
     @property
     def text(self) -> str:
         """Text of the words, with spaces between words that are not joined."""
-        parts = (
-            word.text if word.is_joined else f" {word.text}" for word in self.words
-        )
-        return "".join(parts).lstrip()
+        return text_of(self.words)
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,6 +183,12 @@ class Transcript(Sequence[Phrase]):
         )
         shown = (f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
         return f"<Transcript: {', '.join(shown)}>"
+
+
+def text_of(words: Iterable[Word]) -> str:
+    """Return the text of words, with spaces between words that are not joined."""
+    parts = (word.text if word.is_joined else f" {word.text}" for word in words)
+    return "".join(parts).lstrip()
 
 
 def split_words(text: str) -> list[tuple[str, bool]]:

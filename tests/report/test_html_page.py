@@ -156,7 +156,7 @@ def test_words_are_columns_with_times_in_milliseconds():
     assert read["words"] == {
         "phrases": [[500, 2000, 1, 2], [2000, 3000, -1, 1], [3000, 4000, 2, 1]],
         "texts": "well,\nyes\n\u4f60\n\u597d",
-        "flags": "0021",
+        "flags": "80a9",
         "times": [500, 1000, 1000, 1235, 2000, 2500, 3000, 4000],
         "sure": [None, None, None, 0.25],
         "heard": None,

@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sms_diar.io.registry import WRITTEN_TRANSCRIPTS
-from sms_diar.io.transcripts.files import transcript_text
+from sms_diar.io.registry import TRANSCRIPT_FORMATS, WRITTEN_TRANSCRIPTS
+from sms_diar.io.transcripts.files import read_transcript, transcript_text
 from sms_diar.io.turns.rttm import read_rttm, rttm_text
 from sms_diar.pipeline.page.api import ReportPage, report_page
 from sms_diar.timeline.transcript import Phrase, Transcript, Word, split_words
@@ -772,9 +772,6 @@ def test_words_follow_renamed_merged_and_corrected_turns(visit):
     assert speakers == ["ann", "bob", "cy", "unknown", "bob"]
 
 
-FORMATS = ["seglst", "whisper", "csv", "txt", "markdown", "srt", "vtt"]
-
-
 def talk(n_phrases):
     """Phrases of random words and pauses, with all that formats treat specially."""
     rng = np.random.default_rng(8)
@@ -799,15 +796,25 @@ def talk(n_phrases):
     return sorted(phrases, key=lambda part: part.start)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_an_uncorrected_transcript_is_downloaded_as_the_library_writes_it(visit, name):
-    if name not in WRITTEN_TRANSCRIPTS:
-        pytest.skip(f"the library does not write {name}")
-    text = transcript(visit("talk"), name)
-    written = transcript_text(talk(60), name)
-    if name in ("seglst", "whisper"):  # 1 and 1.0 are the same in JSON
-        text, written = json.loads(text), json.loads(written)
-    assert text == written
+@pytest.mark.parametrize("name", WRITTEN_TRANSCRIPTS)
+def test_an_uncorrected_transcript_is_downloaded_as_the_library_writes_it(
+    visit, tmp_path, name
+):
+    texts = [transcript(visit("talk"), name), transcript_text(talk(60), name)]
+    if name in ("textgrid", "eaf"):  # of which the page writes a short form
+        path = tmp_path / f"call.{name}"
+        contents = []
+        for text in texts:
+            path.write_text(text, encoding="utf-8")
+            contents.append(read_transcript(path, name))
+    elif TRANSCRIPT_FORMATS[name].suffix in (".json", ".jsonl"):
+        # 1 and 1.0 are the same in JSON.
+        is_lines = TRANSCRIPT_FORMATS[name].suffix == ".jsonl"
+        rows = [text.splitlines() if is_lines else [text] for text in texts]
+        contents = [[json.loads(row) for row in part] for part in rows]
+    else:
+        contents = texts
+    assert contents[0] == contents[1]
 
 
 def test_each_recording_has_its_words(visit, pages):

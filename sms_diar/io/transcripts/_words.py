@@ -7,9 +7,9 @@ text of the segment shows which words are separated, and which marks belong to t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from sms_diar._text import clean_line
@@ -76,6 +76,36 @@ def written_names(format: str, phrase: Phrase) -> tuple[str, str]:
             raise InvalidParameterError(problem, owner=format, parameter=what)
         check_field(format, what, name, format=format)
     return recording, speaker
+
+
+@dataclass
+class Interval:
+    """Text to write as a cue or in a tier; times are in milliseconds."""
+
+    speaker: str | None
+    start: int
+    end: int
+    text: str
+
+    @classmethod
+    def of(cls, phrase: Phrase, text: str) -> Interval:
+        """Return an interval with the times of a phrase."""
+        times = round(1000 * phrase.start), round(1000 * phrase.end)
+        return cls(phrase.speaker, *times, text)
+
+
+def apart(intervals: Iterable[Interval]) -> list[Interval]:
+    """Sort intervals by start, and separate those of a speaker."""
+    rows = sorted(intervals, key=attrgetter("start"))
+    latest: dict[str | None, Interval] = {}
+    for row in rows:
+        before = latest.get(row.speaker)
+        if before is not None:
+            row.start = max(row.start, before.start + 1)
+            before.end = min(before.end, row.start)
+        row.end = max(row.end, row.start + 1)
+        latest[row.speaker] = row
+    return sorted(rows, key=attrgetter("start"))
 
 
 class Token(NamedTuple):

@@ -22,17 +22,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from html import escape, unescape
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
+from math import inf
 from typing import NamedTuple
 
 from sms_diar._text import clean_line
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.registry import TURN_FORMATS
 from sms_diar.io.transcripts._source import Source
-from sms_diar.io.transcripts._words import PAUSE, UNKNOWN, known
+from sms_diar.io.transcripts._words import PAUSE, UNKNOWN, Interval, apart, known
 from sms_diar.io.turns._text import (
     FaultError,
     Spoken,
@@ -47,6 +48,7 @@ from sms_diar.timeline.transcript import (
     Word,
     is_unspaced,
     split_words,
+    text_of,
     words_of_text,
 )
 from sms_diar.types import Turn
@@ -277,21 +279,20 @@ def _marked(cue: Cue, names: _Names) -> Iterator[tuple[int | None, str | None, s
 def srt_text(phrases: Sequence[Phrase]) -> str:
     """Format phrases of one recording, ``[ann]: words``, if any speaker is known."""
     has_speakers = any(phrase.speaker is not None for phrase in phrases)
-
-    def label(speaker: str | None) -> str:
-        return f"{_srt_name(speaker or UNKNOWN)}:" if has_speakers else ""
-
-    cues = _shown_cues(phrases, label)
-    rows = ((c.start, c.end, c.text.replace("-->", "->")) for c in cues)
+    rows = []
+    for cue in _shown_cues(phrases):
+        label = f"{_srt_name(cue.speaker or UNKNOWN)}:" if has_speakers else ""
+        text = f"{label} {cue.text}" if cue.text[0] != "\n" else label + cue.text
+        rows.append((cue.start, cue.end, text.strip().replace("-->", "->")))
     return _cue_text(rows, mark=",", numbered=True)
 
 
 def vtt_text(phrases: Sequence[Phrase]) -> str:
     """Format phrases of one recording, with voices."""
     rows = []
-    for cue in _shown_cues(phrases, lambda _: ""):
+    for cue in _shown_cues(phrases):
         voice = "" if cue.speaker is None else _voice(cue.speaker)
-        rows.append((cue.start, cue.end, voice + escape(cue.text, quote=False)))
+        rows.append((cue.start, cue.end, voice + escape(cue.text.strip(), quote=False)))
     return _vtt_file(rows)
 
 
@@ -354,54 +355,57 @@ def clock(time: int, mark: str = ".") -> str:
     return f"{hours:02d}:{minutes:02d}:{seconds:02d}{mark}{part:03d}"
 
 
-@dataclass
-class _ShownCue:
-    """A cue to write; times are in milliseconds."""
-
-    speaker: str | None
-    start: int
-    end: int
-    text: str
-
-
-def _shown_cues(
-    phrases: Sequence[Phrase], label: Callable[[str | None], str]
-) -> list[_ShownCue]:
+def _shown_cues(phrases: Sequence[Phrase]) -> list[Interval]:
     """Divide phrases of one recording into cues, in order of time.
 
-    `label` returns the text before the words of a speaker. Cues of a speaker do not
-    overlap, and short ones last longer if there is room before the next cue.
+    Short cues last longer if there is room before the next one.
     """
-    cues = []
-    for phrase in phrases:
-        name = label(phrase.speaker)
-        for words in _divided(name, _whole(phrase.words)):
-            start = round(1000 * words[0].start)
-            end = max(start + 1, *(round(1000 * word.end) for word in words))
-            text = "\n".join(_filled(name, words))
-            cues.append(_ShownCue(phrase.speaker, start, end, text))
-    cues.sort(key=lambda cue: cue.start)
-    latest: dict[str | None, _ShownCue] = {}
-    for cue in cues:
-        before = latest.get(cue.speaker)
-        if before is not None:
-            cue.start = max(cue.start, before.start + 1)
-            cue.end = max(cue.end, cue.start + 1)
-            before.end = min(before.end, cue.start)
-        latest[cue.speaker] = cue
-    cues.sort(key=lambda cue: cue.start)
-    for cue, following in pairwise(cues):
-        cue.end = max(cue.end, min(cue.start + SHORTEST_CUE_MS, following.start))
-    if cues:
-        cues[-1].end = max(cues[-1].end, cues[-1].start + SHORTEST_CUE_MS)
+    cues = apart(
+        Interval.of(
+            Phrase.of_words(phrase.recording, chain(*lines), phrase.speaker),
+            "\n".join(map(text_of, lines)),
+        )
+        for phrase, parts in _cue_lines(phrases)
+        for lines in parts
+    )
+    for cue, limit in zip(cues, [*(c.start for c in cues[1:]), inf], strict=False):
+        cue.end = max(cue.end, int(min(cue.start + SHORTEST_CUE_MS, limit)))
     return cues
+
+
+def breaks(phrases: Sequence[Phrase]) -> Iterator[int]:
+    """Yield 2 for each word that begins a cue, plus 1 if it begins a further line."""
+    for phrase, parts in _cue_lines(phrases):
+        marks: list[int] = []
+        for lines in parts:
+            first = len(marks)
+            for number, line in enumerate(lines):
+                marks += [int(number > 0), *[0] * (len(line) - 1)] if line else []
+            marks[first] += 2
+        remaining = iter(marks)
+        for place, word in enumerate(phrase.words):
+            yield 0 if place and _is_part(word) else next(remaining)
+
+
+def _cue_lines(
+    phrases: Sequence[Phrase],
+) -> Iterator[tuple[Phrase, Iterator[list[list[Word]]]]]:
+    """Yield each phrase and its cues, as lists of lines of words.
+
+    The first line begins with the name of the speaker, and is empty if that fills it.
+    """
+    has_speakers = any(phrase.speaker is not None for phrase in phrases)
+    for phrase in phrases:
+        length = len(f"[{phrase.speaker or UNKNOWN}]:") if has_speakers else 0
+        parts = _divided(length, _whole(phrase.words))
+        yield phrase, (_lines(length, words) for words in parts)
 
 
 def _whole(words: Sequence[Word]) -> list[Word]:
     """Join words that no space separates, except in scripts without spaces."""
     whole: list[Word] = []
     for word in words:
-        if whole and word.is_joined and not is_unspaced(word.text):
+        if whole and _is_part(word):
             text, end = whole[-1].text + word.text, max(whole[-1].end, word.end)
             whole[-1] = replace(whole[-1], text=text, end=end)
         else:
@@ -409,11 +413,15 @@ def _whole(words: Sequence[Word]) -> list[Word]:
     return whole
 
 
-def _divided(label: str, words: Sequence[Word]) -> Iterator[list[Word]]:
+def _is_part(word: Word) -> bool:
+    return word.is_joined and not is_unspaced(word.text)
+
+
+def _divided(name_length: int, words: Sequence[Word]) -> Iterator[list[Word]]:
     """Divide the words of a phrase at pauses, and where a cue would be too long."""
     part: list[Word] = []
     for word in words:
-        while part and not _fits(label, [*part, word]):
+        while part and not _fits(name_length, [*part, word]):
             n_words = _best_break(part)
             yield part[:n_words]
             part = part[n_words:]
@@ -425,9 +433,9 @@ def _divided(label: str, words: Sequence[Word]) -> Iterator[list[Word]]:
         yield part
 
 
-def _fits(label: str, words: Sequence[Word]) -> bool:
+def _fits(name_length: int, words: Sequence[Word]) -> bool:
     is_short = words[-1].end - words[0].start <= LONGEST_CUE
-    return is_short and len(_filled(label, words)) <= MOST_LINES
+    return is_short and len(_lines(name_length, words)) <= MOST_LINES
 
 
 def _best_break(words: Sequence[Word]) -> int:
@@ -445,14 +453,15 @@ def _best_break(words: Sequence[Word]) -> int:
     return best
 
 
-def _filled(label: str, words: Sequence[Word]) -> list[str]:
-    """Fill lines with words, after the label."""
-    lines = [label]
+def _lines(name_length: int, words: Sequence[Word]) -> list[list[Word]]:
+    """Fill lines with words; the first one begins with the name of the speaker."""
+    lines: list[list[Word]] = [[]]
+    length = name_length
     for number, word in enumerate(words):
-        is_joined = not lines[-1] or (word.is_joined and number > 0)
-        text = word.text if is_joined else f" {word.text}"
-        if lines[-1] and len(lines[-1]) + len(text) > LINE_LENGTH:
-            lines.append(word.text)
-        else:
-            lines[-1] += text
+        n_letters = len(word.text) + (not word.is_joined or number == 0)
+        if length and length + n_letters > LINE_LENGTH:
+            lines.append([])
+            length = 0
+        lines[-1].append(word)
+        length += n_letters if length else len(word.text)
     return lines

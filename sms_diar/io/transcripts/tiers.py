@@ -129,21 +129,13 @@ def _tiers(
 ) -> dict[str, list[tuple[int, int, str]]]:
     """Return start and end in milliseconds and text of each phrase, by speaker.
 
-    A phrase that overlaps the next one of its speaker ends where that begins; phrases
-    that begin together are joined. Phrases without words have the speaker's name.
+    Phrases without words have the speaker's name as text.
     """
     tiers: dict[str, list[tuple[int, int, str]]] = {}
-    for phrase in sorted(phrases, key=lambda phrase: phrase.start):
-        speaker = check_name(format, "speaker", phrase.speaker or _words.UNKNOWN)
-        rows = tiers.setdefault(speaker, [])
-        start = round(1000 * phrase.start)
-        end, text = max(round(1000 * phrase.end), start + 1), phrase.text or speaker
-        if rows and rows[-1][0] == start:
-            _, last, before = rows.pop()
-            end, text = max(end, last), f"{before} {text}"
-        elif rows and rows[-1][1] > start:
-            rows[-1] = (rows[-1][0], start, rows[-1][2])
-        rows.append((start, end, text))
+    for row in _words.apart(_words.Interval.of(p, p.text) for p in phrases):
+        speaker = check_name(format, "speaker", row.speaker or _words.UNKNOWN)
+        part = row.start, row.end, row.text or speaker
+        tiers.setdefault(speaker, []).append(part)
     return tiers
 
 

@@ -20,14 +20,14 @@ from xml.parsers import expat
 from sms_diar.io.turns._text import TICKS_PER_MILLISECOND, FaultError, Spoken
 from sms_diar.timeline.ticks import MAX_SECONDS
 
-_HEAD = """\
+HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <ANNOTATION_DOCUMENT AUTHOR="sms_diar" DATE="1970-01-01T00:00:00+00:00" FORMAT="3.0" \
 VERSION="3.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:noNamespaceSchemaLocation="http://www.mpi.nl/tools/elan/EAFv3.0.xsd">
     <HEADER MEDIA_FILE="" TIME_UNITS="milliseconds"/>
 """
-_TAIL = """\
+TAIL = """\
     <LINGUISTIC_TYPE GRAPHIC_REFERENCES="false" LINGUISTIC_TYPE_ID="turns" \
 TIME_ALIGNABLE="true"/>
 </ANNOTATION_DOCUMENT>
@@ -66,7 +66,7 @@ def document_text(tiers: Mapping[str, Sequence[tuple[int, int, str]]]) -> str:
         for index in order
     ]
     order_of_times = ["    <TIME_ORDER>\n", *times, "    </TIME_ORDER>\n"]
-    return "".join([_HEAD, *order_of_times, *body, _TAIL])
+    return "".join([HEAD, *order_of_times, *body, TAIL])
 
 
 @dataclass

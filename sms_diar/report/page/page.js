@@ -1416,14 +1416,16 @@
     if (!columns) return null;
     const texts = columns.texts.split("\n");
     const words = [];
-    columns.phrases.forEach(([start, end, who, count], phrase) => {
+    columns.phrases.forEach(([start, end, who, count]) => {
+      const phrase = { start: start / 1000, end: end / 1000 };
       for (let i = 0; i < count; i++) {
         const at = words.length;
-        const flags = Number(columns.flags[at]);
+        const flags = parseInt(columns.flags[at], 16);
         words.push({
           text: texts[at], start: columns.times[2 * at] / 1000, end: columns.times[2 * at + 1] / 1000,
           sure: columns.sure ? columns.sure[at] : null, heard: columns.heard ? columns.heard[at] : null,
-          joined: Boolean(flags & 1), guessed: Boolean(flags & 2), phrase, speaker: speakers[who] || null,
+          joined: Boolean(i && flags & 1), guessed: Boolean(flags & 2), ofLine: Boolean(flags & 4), ofCue: Boolean(flags & 8),
+          phrase, speaker: speakers[who] || null,
         });
       }
     });
@@ -1446,21 +1448,21 @@
   const UNKNOWN = "unknown";
   const countOf = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
+  // Runs of words of a speaker, divided where `begins` says so.
+  function runsOf(words, begins) {
+    const runs = [];
+    words.forEach((word, i) => {
+      const [before, run] = [words[i - 1], runs.at(-1)];
+      if (run && before.speaker === word.speaker && !begins(word, before, i - run.from)) run.to = i + 1;
+      else runs.push({ from: i, to: i + 1 });
+    });
+    return runs;
+  }
   // A paragraph ends with its speaker, before a pause, and where it gets long.
   const [PAUSE, LONG] = [3, 120]; // seconds, words
-  function paragraphsOf(words) {
-    const parts = [];
-    words.forEach((word, i) => {
-      const last = parts.at(-1);
-      const before = words[i - 1];
-      const length = last ? i - last.from : 0;
-      const goesOn = last && before.speaker === word.speaker && (before.phrase === word.phrase
-        ? length < 2 * LONG : length < LONG && word.start - before.end <= PAUSE);
-      if (goesOn) last.to = i + 1;
-      else parts.push({ from: i, to: i + 1 });
-    });
-    return parts;
-  }
+  const isPause = (word, before) => word.phrase.start - before.phrase.end > PAUSE;
+  const paragraphsOf = (words) => runsOf(words, (word, before, length) =>
+    before.phrase === word.phrase ? length >= 2 * LONG : length >= LONG || isPause(word, before));
 
   const prose = $("words");
   const BLOCK = 128; // words
@@ -1728,156 +1730,171 @@
   // --- transcripts as files ------------------------------------------------------------------
 
   const textOf = (words) => words.map((word, i) => (i && !word.joined ? ` ${word.text}` : word.text)).join("");
-  // Phrases as they came, divided where the speaker changes.
-  function phrasesOf(one) {
-    const phrases = [];
-    one.words.forEach((word, i) => {
-      const before = one.words[i - 1];
-      const isFirst = !before || before.phrase !== word.phrase;
-      const last = phrases.at(-1);
-      if (!isFirst && before.speaker === word.speaker) return last.words.push(word);
-      if (!isFirst) last.end = before.end;
-      const [start, end] = one.recording.words.phrases[word.phrase];
-      phrases.push({
-        recording: one.recording.name, speaker: word.speaker && word.speaker.name,
-        start: isFirst ? start / 1000 : word.start, end: end / 1000, words: [word],
-      });
+  // Parts of the transcript of a recording, by default the phrases as they came. Where one
+  // is divided, its words have the times.
+  function partsOf(one, begins = (word, before) => word.phrase !== before.phrase) {
+    const { words } = one;
+    return runsOf(words, begins).map(({ from, to }) => {
+      const part = words.slice(from, to);
+      const [first, last] = [part[0], part.at(-1)];
+      return {
+        recording: one.recording.name, speaker: first.speaker?.name, who: first.speaker?.name || UNKNOWN,
+        start: words[from - 1]?.phrase === first.phrase ? first.start : first.phrase.start,
+        end: words[to]?.phrase === last.phrase ? last.end : last.phrase.end, words: part, text: textOf(part),
+      };
     });
-    return phrases;
   }
   const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
-  const seglst = (phrases) => json(phrases.map((phrase) => ({
-    session_id: phrase.recording, start_time: phrase.start, end_time: phrase.end,
-    speaker: phrase.speaker || UNKNOWN, words: textOf(phrase.words),
-  })));
-  function whisper(phrases) {
-    return json({ segments: phrases.map(({ start, end, speaker, words }) => {
-      const who = speaker ? { speaker } : {};
-      return { start, end, text: textOf(words), words: words.map((word) => ({
-        word: word.text, ...(word.guessed ? {} : { start: word.start, end: word.end }),
-        ...(word.heard == null ? {} : { score: word.heard }), ...who,
-      })), ...who };
-    }) });
-  }
+  const jsonLines = (values) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  const haveSpeakers = (parts) => parts.some((part) => part.speaker);
+  const seconds = (time) => (Number.isInteger(time) ? time.toFixed(1) : String(time));
+  const lengthOf = ({ start, end }) => Number((end - start).toFixed(3));
+  const byTime = (parts) => parts.sort((a, b) =>
+    (a.recording < b.recording ? -1 : Number(a.recording > b.recording)) || a.start - b.start);
+  const field = (name) => cleanName(name) || "unnamed";
+  const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
+  const escaped = (text, signs) => text.replace(signs, (sign) => ENTITIES[sign]);
+
   // Spreadsheets take text that begins like this for a formula, unless it is a number.
   const FORMULA = /^'*\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
   const NUMBER = /^([+-]?(\d[\d,]*(\.\d*)?|\.\d+)(e[+-]?\d+)?( ?%)?|[+-])$/iu;
-  function table(phrases) {
-    const cell = (text) => {
-      const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-      return /[",]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    };
-    const seconds = (time) => (Number.isInteger(time) ? time.toFixed(1) : String(time));
-    const rows = phrases.map(({ recording, start, end, speaker, words }) =>
-      [cell(recording), seconds(start), seconds(end), cell(speaker || UNKNOWN), cell(textOf(words))].join(","));
-    return `${["recording,start,end,speaker,text", ...rows].join("\n")}\n`;
+  function cell(text) {
+    const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+    return /[",]/u.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   }
+  const LABELS = /^(<[^<>]*,[^<>]*>|<NA>)( |$)/u;
+  const stm = ({ recording, who, start, end, text }) =>
+    `${field(recording)} 1 ${field(who)} ${seconds(start)} ${seconds(end)} ${LABELS.test(text) ? "<NA> " : ""}${text}\n`;
+  function ctm(parts) {
+    const named = haveSpeakers(parts);
+    const rows = parts.flatMap(({ recording, who, words }) => words.map((word) => ({ recording, who, ...word })));
+    return byTime(rows).map((row) => [field(row.recording), 1, row.start.toFixed(3), (row.end - row.start).toFixed(3),
+      row.text, row.heard ?? "NA", ...(named ? ["lex", field(row.who)] : [])].join(" ") + "\n").join("");
+  }
+  function whisper(parts) {
+    return json({ segments: parts.map(({ start, end, speaker, text, words }) => ({
+      start, end, text, speaker, words: words.map((word) => ({
+        word: word.text, ...(word.guessed ? {} : { start: word.start, end: word.end }), score: word.heard ?? undefined, speaker,
+      })),
+    })) });
+  }
+  function openai(parts) {
+    const segments = parts.map(({ start, end, text, who }, i) =>
+      ({ type: "transcript.text.segment", id: `seg_${i}`, start, end, text, speaker: who }));
+    const duration = Math.max(0, ...parts.map((part) => part.end));
+    return json({ task: "transcribe", duration, text: parts.map((part) => part.text).join(" "), segments });
+  }
+  function pyannote(parts) {
+    const turns = parts.map(({ start, end, who }) => ({ start, end, speaker: who }));
+    return json({ output: {
+      diarization: turns,
+      wordLevelTranscription: parts.flatMap(({ who, words }) =>
+        words.map(({ start, end, text }) => ({ start, end, text, speaker: who }))),
+      turnLevelTranscription: turns.map((turn, i) => ({ ...turn, text: parts[i].text })),
+    } });
+  }
+  const supervision = (part, i) => ({
+    id: `${part.recording}-${String(i).padStart(6, "0")}`, recording_id: part.recording, start: part.start,
+    duration: lengthOf(part), channel: 0, text: part.text, speaker: part.speaker,
+    alignment: part.words.some((word) => word.guessed) ? undefined
+      : { word: part.words.map((word) => [word.text, word.start, lengthOf(word), word.heard]) },
+  });
   const stamp = (time, mark) => [3600000, 60000, 1000].map((unit, i) =>
     String(Math.floor(time / unit) % (i ? 60 : Infinity)).padStart(2, "0")).join(":") + mark + String(time % 1000).padStart(3, "0");
-  const haveSpeakers = (phrases) => phrases.some((phrase) => phrase.speaker);
-  function readable(phrases, line) {
-    const named = haveSpeakers(phrases);
-    const groups = [];
-    phrases.forEach((phrase, i) => {
-      const before = phrases[i - 1];
-      const goesOn = before && before.speaker === phrase.speaker && phrase.start - before.end <= PAUSE;
-      if (goesOn) groups.at(-1).text += ` ${textOf(phrase.words)}`;
-      else groups.push({ ...phrase, text: textOf(phrase.words) });
-    });
-    return groups.map(({ start, speaker, text }) =>
-      `${line(stamp(1000 * Math.floor(start), ".").slice(0, -4), named ? speaker || UNKNOWN : "", text)}\n`).join("\n");
+  function readable(one, line) {
+    const parts = partsOf(one, isPause);
+    const named = haveSpeakers(parts);
+    return parts.map(({ start, who, text }) =>
+      `${line(stamp(1000 * Math.floor(start), ".").slice(0, -4), named ? who : "", text)}\n`).join("\n");
   }
-  const plainLine = (time, speaker, text) => `[${time}] ${speaker}${speaker ? ": " : ""}${text}`;
-  function markdownLine(time, speaker, text) {
-    const safe = (part) => part.replace(/[\\`*_[\]<>&~|$@]|:(?=\/\/)/gu, "\\$&").replace(/(www)\./giu, "$1\\.");
-    return `${speaker ? `**${safe(speaker)}** ` : ""}(${time}): ${safe(text)}`;
-  }
-  // Cues of at most two lines of 42 letters, six seconds long; they end after sentences,
-  // before pauses, or after commas.
-  function filled(label, words) {
-    const lines = [label];
-    words.forEach((word, i) => {
-      const line = lines.at(-1);
-      const longer = line + (!line || (i && word.joined) ? word.text : ` ${word.text}`);
-      if (line && [...longer].length > 42) lines.push(word.text);
-      else lines[lines.length - 1] = longer;
-    });
-    return lines;
-  }
-  // Words that no space separates are joined, except in scripts without spaces.
-  const UNSPACED = /^[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]/u;
-  function whole(words) {
-    const joined = [];
-    for (const word of words) {
-      const last = joined.at(-1);
-      if (!last || !word.joined || UNSPACED.test(word.text)) joined.push(word);
-      else joined.splice(-1, 1, { ...last, text: last.text + word.text, end: Math.max(last.end, word.end) });
-    }
-    return joined;
-  }
-  function breakOf(words) {
-    let [best, most] = [words.length, 0];
-    for (let i = Math.floor(words.length / 3) + 1; i <= words.length; i++) {
-      const { text, end } = words[i - 1];
-      const rank = /[.?!…。！？]$/u.test(text) ? 3 : words[i]?.start - end >= 0.3 ? 2 : /[,;:、，]$/u.test(text) ? 1 : 0;
-      if (rank >= most) [best, most] = [i, rank];
-    }
-    return best;
-  }
-  function divided(label, words) {
-    const parts = [[]];
-    const fits = (part) => part.at(-1).end - part[0].start <= 6 && filled(label, part).length <= 2;
-    for (const word of words) {
-      while (parts.at(-1).length && !fits([...parts.at(-1), word])) parts.push(parts.at(-1).splice(breakOf(parts.at(-1))));
-      if (word.start - parts.at(-1).at(-1)?.end > 1) parts.push([]);
-      parts.at(-1).push(word);
-    }
-    return parts;
-  }
-  // Cues of a speaker do not overlap, and last a second where there is room.
-  function subtitles(phrases, labelOf, mark, textOfCue) {
-    const cues = phrases.flatMap(({ speaker, words }) => divided(labelOf(speaker), whole(words)).map((part) => {
-      const start = Math.round(1000 * part[0].start);
-      const end = Math.max(start + 1, ...part.map((word) => Math.round(1000 * word.end)));
-      return { speaker, start, end, text: filled(labelOf(speaker), part).join("\n") };
-    })).sort((a, b) => a.start - b.start);
+  const marked = (text) => text.replace(/[\\`*_[\]<>&~|$@]|:(?=\/\/)/gu, "\\$&").replace(/(www)\./giu, "$1\\.");
+  // Parts in milliseconds; those of a speaker do not overlap.
+  function apart(parts) {
+    const rows = parts.map((part) => ({ ...part, start: Math.round(1000 * part.start), end: Math.round(1000 * part.end) }));
     const latest = new Map();
-    for (const cue of cues) {
-      const before = latest.get(cue.speaker) || { start: -1 };
-      cue.start = Math.max(cue.start, before.start + 1);
-      cue.end = Math.max(cue.end, cue.start + 1);
-      before.end = Math.min(before.end, cue.start);
-      latest.set(cue.speaker, cue);
+    for (const row of rows.sort((a, b) => a.start - b.start)) {
+      const before = latest.get(row.speaker) || { start: -1 };
+      row.start = Math.max(row.start, before.start + 1);
+      before.end = Math.min(before.end, row.start);
+      row.end = Math.max(row.end, row.start + 1);
+      latest.set(row.speaker, row);
     }
-    return cues.sort((a, b) => a.start - b.start).map((cue, i) => {
-      const end = Math.max(cue.end, Math.min(cue.start + 1000, cues[i + 1]?.start ?? Infinity));
-      return `${mark === "," ? `${i + 1}\n` : ""}${stamp(cue.start, mark)} --> ${stamp(end, mark)}\n${textOfCue(cue)}\n`;
+    return rows.sort((a, b) => a.start - b.start);
+  }
+  // Subtitles are divided as the library did before names and speakers were changed.
+  function cues(one, mark, textOfCue) {
+    const parts = apart(partsOf(one, (word) => word.ofCue).map((part) => ({
+      ...part, start: part.words[0].start, end: Math.max(...part.words.map((word) => word.end)),
+      text: part.words.map((word, i) => (word.ofLine ? "\n" : i && word.joined ? "" : " ") + word.text).join(""),
+    })));
+    const named = haveSpeakers(parts);
+    return parts.map((cue, i) => {
+      const end = Math.max(cue.end, Math.min(cue.start + 1000, parts[i + 1]?.start ?? Infinity));
+      return `${mark === "," ? `${i + 1}\n` : ""}${stamp(cue.start, mark)} --> ${stamp(end, mark)}\n${textOfCue(cue, named)}\n`;
     }).join("\n");
   }
-  function srt(phrases) {
-    const labelOf = (speaker) => (haveSpeakers(phrases) ? `[${speaker || UNKNOWN}]:` : "");
-    return subtitles(phrases, labelOf, ",", (cue) => cue.text.replaceAll("-->", "->"));
+  function vttText({ speaker, text }) {
+    const [voice, said] = [speaker || "", text.trim()].map((part) => escaped(part, /[&<>]/g));
+    return (voice && `<v ${voice}>`) + said;
   }
-  function vtt(phrases) {
-    const safe = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-    const textOfCue = ({ speaker, text }) => (speaker ? `<v ${safe(speaker)}>` : "") + safe(text);
-    return `WEBVTT\n\n${subtitles(phrases, () => "", ".", textOfCue)}`;
+  function tiersOf(parts) {
+    const tiers = new Map();
+    for (const row of apart(parts)) tiers.set(row.who, [...(tiers.get(row.who) || []), row]);
+    return [...tiers];
   }
-  // Title, suffix and writer of each format, and whether a file can hold several recordings.
+  // The short form of the format; the intervals of a tier leave no gaps.
+  function textgrid(parts) {
+    const tiers = tiersOf(parts);
+    const whole = Math.max(...tiers.flatMap(([, rows]) => rows.map((row) => row.end)));
+    const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
+    return ['File type = "ooTextFile"', 'Object class = "TextGrid"', "", 0, whole / 1000, "<exists>", tiers.length,
+      ...tiers.flatMap(([name, rows]) => {
+        const places = [...rows, { start: whole }].flatMap((row, i) => {
+          const before = rows[i - 1]?.end || 0;
+          const gap = row.start > before ? [[before / 1000, row.start / 1000, quoted("")]] : [];
+          return row.end ? [...gap, [row.start / 1000, row.end / 1000, quoted(row.text)]] : gap;
+        });
+        return ['"IntervalTier"', quoted(name), 0, whole / 1000, places.length, ...places.flat()];
+      }), ""].join("\n");
+  }
+  function elan(parts) {
+    const safe = (text) => escaped(text, /[&<>"']/g).replace(/[\ufffe\uffff]/g, "\ufffd");
+    const slots = [];
+    const tiers = tiersOf(parts).map(([name, rows]) =>
+      `<TIER LINGUISTIC_TYPE_REF="turns" PARTICIPANT="${safe(name)}" TIER_ID="${safe(name)}">\n${rows.map((row) => {
+        const ids = [row.start, row.end].map((time) => `ts${slots.push({ id: `ts${slots.length + 1}`, time })}`);
+        return `<ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a${slots.length / 2}" TIME_SLOT_REF1="${ids[0]}" ` +
+          `TIME_SLOT_REF2="${ids[1]}"><ANNOTATION_VALUE>${safe(row.text)}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>\n`;
+      }).join("")}</TIER>\n`);
+    const order = slots.sort((a, b) => a.time - b.time).map(({ id, time }) => `<TIME_SLOT TIME_SLOT_ID="${id}" TIME_VALUE="${time}"/>\n`);
+    return [data.elan[0], "<TIME_ORDER>\n", ...order, "</TIME_ORDER>\n", ...tiers, data.elan[1]].join("");
+  }
+  // Formats get phrases of one or all recordings; some divide the words themselves.
   const WRITERS = {
-    txt: ["readable text", "txt", (phrases) => readable(phrases, plainLine)],
-    markdown: ["Markdown", "md", (phrases) => readable(phrases, markdownLine)],
-    srt: ["subtitles (SRT)", "srt", srt],
-    vtt: ["subtitles (WebVTT)", "vtt", vtt],
-    seglst: ["SegLST (JSON)", "json", seglst, true],
-    whisper: ["whisperX (JSON)", "json", whisper],
-    csv: ["table (CSV)", "csv", table, true],
+    csv: (parts) => ["recording,start,end,speaker,text", ...parts.map(({ recording, start, end, who, text }) =>
+      [cell(recording), seconds(start), seconds(end), cell(who), cell(text)].join(",")), ""].join("\n"),
+    textgrid,
+    eaf: elan,
+    srt: () => cues(work, ",", ({ who, text }, named) => ((named ? `[${who}]:` : "") + text).trim().replaceAll("-->", "->")),
+    vtt: () => `WEBVTT\n\n${cues(work, ".", vttText)}`,
+    stm: (parts) => byTime(parts).map(stm).join(""),
+    ctm,
+    seglst: (parts) => json(parts.map(({ recording, start, end, who, text }) =>
+      ({ session_id: recording, start_time: start, end_time: end, speaker: who, words: text }))),
+    lhotse: (parts) => jsonLines(parts.map(supervision)),
+    nemo: (parts) => jsonLines(parts.map((part) =>
+      ({ audio_filepath: `${part.recording}.wav`, offset: part.start, duration: lengthOf(part), text: part.text, label: part.speaker }))),
+    pyannoteai: pyannote,
+    whisper,
+    openai,
+    txt: () => readable(work, (time, who, text) => `[${time}] ${who}${who && ": "}${text}`),
+    markdown: () => readable(work, (time, who, text) => `${who && `**${marked(who)}** `}(${time}): ${marked(text)}`),
   };
   function downloadWords() {
-    const [title, suffix, write, ofAll] = WRITERS[$("words-format").value];
+    const [name, title, suffix, ofAll] = data.formats.find(([name_]) => name_ === $("words-format").value);
     const saved = ofAll ? works.filter((one) => one.words) : [work];
-    const name = saved.length === 1 ? cleanName(work.recording.name) || "recording" : "transcripts";
-    save(write(saved.flatMap(phrasesOf)), name, suffix);
+    const stem = saved.length === 1 ? cleanName(work.recording.name) || "recording" : "transcripts";
+    save(WRITERS[name](saved.flatMap((one) => partsOf(one))), stem, suffix.slice(1));
     for (const one of saved) one.savedWords = true;
     say(`${title} downloaded`);
   }
@@ -1939,7 +1956,7 @@
     });
   }
   $("words-format").replaceChildren(
-    ...Object.entries(WRITERS).map(([name, [title]]) => el("option", { value: name }, title)));
+    ...data.formats.map(([name, title]) => el("option", { value: name, selected: name === "txt" }, title)));
   $("filter").addEventListener("change", () => {
     page = 0;
     fillTable(false);

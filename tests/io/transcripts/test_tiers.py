@@ -70,7 +70,8 @@ def test_overlaps_within_a_tier_are_resolved_without_losing_words(
     text = transcript_text(overlapping(), format)
     assert phrases(read_text(name, text)) == [
         ("ann", 0.0, 1.0, "a b"),
-        ("ann", 1.0, 3.0, "c d e f"),
+        ("ann", 1.0, 1.001, "c d"),
+        ("ann", 1.001, 3.0, "e f"),
         ("ann", 7.0, 7.001, "g"),
     ]
 
