@@ -104,6 +104,8 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         Probability of the number of speakers found, and of one more and one less.
     row_weight_ : float
         Number of independent observations per row.
+    independent_rows_ : ndarray of shape (m,)
+        Indices of rows that neither overlap in time nor repeat each other.
     k_ : int
         Number of neighbours; 0 if there were too few rows.
     n_steps_ : int
@@ -173,6 +175,7 @@ class SpeakerFragmentMeanShift(TimedEstimator):
         low, high = self._bounds(n)
         directions = _mapped(X, self._directions)  # shape: (n, d)
         chosen = find_representatives(directions, times, self.row_weight_)
+        self.independent_rows_ = chosen.rows[:: round(1.0 / chosen.new_speech)]
         self._space: SessionSpace | None = None
         self._to_rows = self._directions
         self.k_, self.n_steps_, self.converged_ = 0, 0, True

@@ -302,16 +302,17 @@ def _summary(
 def _rival(X: FloatArray, model: SpeakerEstimator) -> int | None:
     """Return the size of a far better partition within the bounds, if any.
 
-    Windows that overlap are close to each other for that reason alone, so only some of
-    them are compared.
+    Windows that overlap or repeat are close to each other for that reason alone, so
+    only some of them are compared.
     """
     if _number_given(model):
         return None
     step = round(1.0 / getattr(model, "row_weight_", 1.0))
-    rows = X[::step]
+    compared = getattr(model, "independent_rows_", np.arange(0, len(X), step))
+    rows = X[compared]
     if model.backend_.kind == "plda":
         rows = phi_of(model.backend_, rows)
-    rival = find_rival(rows, model.labels_[::step])
+    rival = find_rival(rows, model.labels_[compared])
     if rival is None:
         return None
     low, high = model.speaker_bounds()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.base import clone
 
+from sms_diar.clustering.rival import find_rival
 from sms_diar.clustering.speakers import fragments
 from sms_diar.clustering.speakers.fragments import (
     BRIEF,
@@ -26,9 +27,10 @@ from sms_diar.clustering.speakers.merging import Merged
 from sms_diar.clustering.speakers.rows import RowTimes
 from sms_diar.errors import InvalidParameterError
 from sms_diar.metrics import score_clustering
+from sms_diar.pipeline.cluster.sessions import Session, fit_session
 from sms_diar.scoring import session_backend
 from sms_diar.synthetic import PldaWorld
-from sms_diar.types import Segment
+from sms_diar.types import EmbeddingSet, Segment
 
 
 def gaussians(n_speakers, each, d=192, seed=0, noise=0.5):
@@ -300,6 +302,17 @@ def test_the_same_speech_cut_anew_for_hours_has_no_more_speakers(seed):
     # Each frame is heard about 9 and 36 times.
     assert fitted(*spliced(90, seed)).n_clusters_ == 3
     assert fitted(*spliced(360, seed)).n_clusters_ in (3, 4)
+
+
+def test_repeated_speech_of_one_speaker_has_no_rival():
+    rows, segments = spliced(90, n_speakers=1)
+    model = fitted(rows, segments)
+    compared = model.independent_rows_
+    assert find_rival(rows[::2], model.labels_[::2]) is not None
+    assert find_rival(rows[compared], model.labels_[compared]) is None
+    embeddings = EmbeddingSet(tuple(f"w{i:04d}" for i in range(len(rows))), rows)
+    session = Session("rec", embeddings, segments, is_recording=True)
+    assert fit_session(SpeakerFragmentMeanShift(), session).summary.doubts == ()
 
 
 # --- errors and progress
