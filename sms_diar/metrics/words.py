@@ -21,10 +21,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sms_diar._validation import check_choice
 from sms_diar.errors import MissingExtraError
 from sms_diar.metrics.diarization.mapping import best_assignment
-from sms_diar.timeline.transcript import Phrase, Transcript
+from sms_diar.timeline.transcript import Phrase
 from sms_diar.types import AnyArray, FloatArray
 
 NORMALISATIONS = {
@@ -191,23 +190,6 @@ def drawn_rate(counts: list[FloatArray], weights: list[FloatArray]) -> FloatArra
     errors, words = sum(parts, np.zeros(2)).T
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(errors / words)
-
-
-def word_errors(
-    reference: Sequence[Phrase], hypothesis: Sequence[Phrase], normalise: str = "simple"
-) -> list[WordError]:
-    """List the wrong words of transcripts of any number of recordings.
-
-    `normalise` is "simple" to compare words in lower case without punctuation, or
-    "none" to compare them as they are written.
-    """
-    check_choice("word_errors", "normalise", normalise, tuple(NORMALISATIONS))
-    ref, hyp = (Transcript(tuple(s)).by_recording() for s in (reference, hypothesis))
-    names = sorted({*ref, *hyp})
-    parts = ((name, ref.get(name, []), hyp.get(name, [])) for name in names)
-    return [
-        e for name, r, h in parts for e in AlignedWords(r, h, normalise).errors(name)
-    ]
 
 
 def normalised(text: str, normalise: str) -> str:
