@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sms_diar.errors import InvalidParameterError
 from sms_diar.io.transcripts.files import write_transcript
 from sms_diar.metrics.words import (
     WORD_RATES,
@@ -21,7 +20,6 @@ from sms_diar.metrics.words import (
     meeteval_rates,
     normalised,
     spoken_words,
-    word_errors,
 )
 from sms_diar.timeline.transcript import Phrase, Word, words_of_text
 
@@ -149,11 +147,9 @@ def test_simple_normalisation_removes_case_and_punctuation():
 
 def test_words_of_punctuation_are_not_compared():
     ref, hyp = spoken("A:well A:- A:yes"), spoken("1:Well, 1:yes")
-    assert word_errors(ref, hyp) == []
-    assert [error.kind for error in word_errors(ref, hyp, "none")] == [
-        "substitution",
-        "deletion",
-    ]
+    assert AlignedWords(ref, hyp, "simple").errors("r") == []
+    kinds = [error.kind for error in AlignedWords(ref, hyp, "none").errors("r")]
+    assert kinds == ["substitution", "deletion"]
 
 
 def test_words_are_in_order_of_time_and_phrases_keep_theirs():
@@ -164,17 +160,13 @@ def test_words_are_in_order_of_time_and_phrases_keep_theirs():
 
 
 def test_word_errors_name_words_times_and_speakers():
-    ref = spoken("A:Yes, B:no", "m") + spoken("A:only", "n")
-    hyp = spoken("1:yes 1:not", "m")
-    swapped, missed = word_errors(ref, hyp)
+    ref, hyp = spoken("A:Yes, B:no B:only"), spoken("1:yes 1:not")
+    swapped, missed = AlignedWords(ref, hyp, "simple").errors("m")
     assert (swapped.recording, swapped.kind) == ("m", "substitution")
     assert swapped.reference == SpokenWord("no", 1.0, 2.0, "B", "no")
     assert swapped.hypothesis == SpokenWord("not", 1.0, 2.0, "1", "not")
-    assert (missed.recording, missed.kind, missed.hypothesis) == ("n", "deletion", None)
-    assert missed.reference == SpokenWord("only", 0.0, 1.0, "A", "only")
-    with pytest.raises(InvalidParameterError) as error:
-        word_errors(ref, hyp, "upper")
-    assert error.value.parameter == "normalise"
+    assert (missed.kind, missed.hypothesis) == ("deletion", None)
+    assert missed.reference == SpokenWord("only", 2.0, 3.0, "B", "only")
 
 
 def test_wder_is_that_of_diarizationlm():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from enum import StrEnum
@@ -132,7 +132,6 @@ def convert(
             inputs = [stack.enter_context(unpacked(source))]
         if of_words and (of_turns is None or _has_words(inputs, format)):
             transcript = _transcript(inputs, format, change)
-            _check_holds(transcript.recordings, target, of_words)
             texts = transcript_files(target, transcript, of_words)
             turns: Sequence[Turn] = transcript.turns()
             n_speakers = len(transcript.speakers)
@@ -140,7 +139,6 @@ def convert(
             counts = f"{_count(n_words, 'word')}, {_count(len(transcript), 'phrase')}"
         elif of_turns:
             turns = change(_annotation(inputs, format))
-            _check_holds({turn.segment.recording for turn in turns}, target, of_turns)
             texts = turn_files(target, turns, of_turns.name)
             n_speakers = len({turn.speaker for turn in turns})
             counts = _count(len(turns), "turn")
@@ -283,17 +281,6 @@ def _changed(
     for group in groups:
         turns = merge_speakers(turns, group)
     return rename_speakers(turns, new_names)
-
-
-def _check_holds(recordings: Collection[str], target: Path, chosen: Format) -> None:
-    """Refuse several recordings in a file that can hold only one."""
-    from sms_diar.errors import InvalidParameterError
-
-    if len(recordings) > 1 and not (chosen.names_recordings or target.is_dir()):
-        raise InvalidParameterError(
-            f"{target}: {chosen.title} holds one recording per file, got "
-            f"{len(recordings)}; specify an existing folder and --to {chosen.name}"
-        )
 
 
 def _split(

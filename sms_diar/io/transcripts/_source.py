@@ -8,12 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sms_diar._text import clean_line, is_name
 from sms_diar.io.turns._text import FaultError, decoded, recording_named
 from sms_diar.timeline.ticks import MAX_SECONDS
 from sms_diar.timeline.transcript import Phrase, Word, words_of_text
+
+_Value = TypeVar("_Value")
 
 Step: TypeAlias = str | int
 """Key of an object or index of a list, as part of the path to an element of JSON."""
@@ -164,14 +166,16 @@ class Element(NamedTuple):
 
     def recording(self, key: str) -> str:
         """Return the name of a recording."""
-        name = self.name(key)
-        if name is None:
+        return self._given(key, self.name(key))
+
+    def _given(self, key: str, value: _Value | None) -> _Value:
+        if value is None:
             raise self.fault(f'"{key}" is missing')
-        return name
+        return value
 
     def number(self, key: str, *, unit: int = 1, default: float | None = None) -> float:
         """Return a number, or text of a number, in seconds; it may be negative."""
-        value: Any = self.values.get(key, default)
+        value: Any = self._given(key, self.values.get(key, default))
         if isinstance(value, str):
             with suppress(ValueError):
                 value = float(value)

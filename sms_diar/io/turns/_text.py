@@ -109,7 +109,7 @@ def check_one_recording(format: str, parameter: str, recordings: set[str]) -> No
         names = sorted(recordings)
         problem = (
             f"must be from a single recording, got {names[0]!r} and {names[1]!r}; "
-            f"write one file per recording"
+            f"write one file per recording, to an existing folder"
         )
         raise InvalidParameterError(problem, owner=format, parameter=parameter)
 

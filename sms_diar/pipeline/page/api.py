@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import soundfile
@@ -43,6 +42,7 @@ from sms_diar.pipeline.score.api import score
 from sms_diar.pipeline.score.inputs import (
     TurnSource,
     WordSource,
+    by_recording_of,
     matched_turns,
     paths_of,
     shown_names,
@@ -78,8 +78,6 @@ _COMPRESSION = {8000: 0.7, 16000: 0.8}
 _PER_SECOND = 50  # peaks per second of short recordings
 _MOST_PEAKS = 40_000
 _LOUD = 0.9  # level of the loudest sample after scaling
-
-_Part = TypeVar("_Part")
 
 _HEIGHT = 720  # height of the page in a notebook, in pixels
 
@@ -241,9 +239,11 @@ def report_page(
         )
     names = list(by_recording)
     sounds = [] if audio is None else recordings_of(audio)
-    heard = _match("audio", {sound.id: sound for sound in sounds}, names)
+    given = {sound.id: sound for sound in sounds}
+    heard = by_recording_of("report_page", "audio", given, names)
     words = words_of("report_page", "transcript", transcript or ())
-    spoken = _match("transcript", words.by_recording(), names)
+    said = words.by_recording()
+    spoken = by_recording_of("report_page", "transcript", said, names)
     parts = []
     for name, listed in by_recording.items():
         part = _recording(name, listed, results.get(name))
@@ -334,22 +334,6 @@ def _with_words(part: PageRecording, phrases: Sequence[Phrase]) -> PageRecording
     last = max(phrase.end for phrase in phrases)
     ordered = sorted(phrases, key=lambda phrase: phrase.start)
     return replace(part, duration=max(part.duration, last), phrases=tuple(ordered))
-
-
-def _match(
-    parameter: str, parts: Mapping[str, _Part], names: Sequence[str]
-) -> dict[str, _Part]:
-    """Return the audio or the words of each recording of the page."""
-    if len(parts) == 1 and len(names) == 1:
-        return {names[0]: next(iter(parts.values()))}
-    matched = {name: part for name, part in parts.items() if name in names}
-    if parts and not matched:
-        problem = (
-            f"must have a recording of the turns ({shown_names(names)}), got "
-            f"{shown_names(parts)}; files are matched by their names without suffix"
-        )
-        raise InvalidParameterError(problem, owner="report_page", parameter=parameter)
-    return matched
 
 
 def _versions() -> dict[str, object]:

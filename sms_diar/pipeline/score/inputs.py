@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sms_diar.errors import DataFormatError, InvalidParameterError
 from sms_diar.io.detect import is_label_table
@@ -18,6 +18,8 @@ from sms_diar.timeline.annotation import Annotation, require_turns
 from sms_diar.timeline.regions import Uem
 from sms_diar.timeline.transcript import Phrase, Transcript
 from sms_diar.types import Problem, Turn
+
+_Part = TypeVar("_Part")
 
 TurnSource: TypeAlias = str | Path | Annotation | Iterable[str | Path] | Iterable[Turn]
 """Turns, or paths of turns: files of any turn format, folders, patterns, lists of
@@ -96,6 +98,24 @@ def matched_words(
         problems.append(Problem(text, severity="warning", kind=f"not in the {side}"))
     pairs = {n: (ref.get(n, []), hyp.get(n, [])) for n in sorted({*ref, *hyp})}
     return pairs, problems
+
+
+def by_recording_of(
+    owner: str, parameter: str, parts: Mapping[str, _Part], names: Sequence[str]
+) -> Mapping[str, _Part]:
+    """Return the parts of recordings, of which at least one must be in `names`.
+
+    Single recordings of different names are taken for the same.
+    """
+    if len(parts) == len(names) == 1:
+        return dict(zip(names, parts.values(), strict=True))
+    if parts and not set(parts) & set(names):
+        problem = (
+            f"must have a recording of the turns ({shown_names(names)}), got "
+            f"{shown_names(parts)}; files are matched by their names without suffix"
+        )
+        raise InvalidParameterError(problem, owner=owner, parameter=parameter)
+    return parts
 
 
 def reference_turns(source: TurnSource) -> Annotation:

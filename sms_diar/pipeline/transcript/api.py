@@ -17,7 +17,7 @@ from sms_diar.pipeline.diarize.result import Diarization
 from sms_diar.pipeline.score.inputs import (
     TurnSource,
     WordSource,
-    shown_names,
+    by_recording_of,
     turns_of,
     words_of,
 )
@@ -69,9 +69,14 @@ def transcript(
     """
     phrases = some_words(words, format)
     spoken = _turns_of(turns, options)
-    phrases, remarks = _matched(phrases, list(spoken))
-    assigned = []
-    for recording, listed in phrases.by_recording().items():
+    given = phrases.by_recording()
+    parts = by_recording_of("transcript", "words", given, list(spoken))
+    remarks, assigned = [], []
+    for name, (recording, part) in zip(given, parts.items(), strict=True):
+        listed = [replace(phrase, recording=recording) for phrase in part]
+        if name != recording:
+            text = f"the only recording of the words, {name!r}, is taken for this one"
+            remarks.append(Problem(text, recording=recording, severity="note"))
         if recording not in spoken:
             text = "no turns of this recording; its words have no speaker"
             remarks.append(Problem(text, recording=recording, severity="warning"))
@@ -138,25 +143,6 @@ def _is_audio(source: object) -> bool:
         return any(map(_is_audio, path.iterdir()))
     is_audio = path.name == "wav.scp" or path.suffix.lower() in AUDIO_SUFFIXES
     return is_audio or kind_of(path) == "audio"
-
-
-def _matched(
-    phrases: Transcript, recordings: Sequence[str]
-) -> tuple[Transcript, list[Problem]]:
-    """Give phrases the names of the recordings of the turns, and return remarks."""
-    names = phrases.recordings
-    if set(names) & set(recordings):
-        return phrases, []
-    if len(names) > 1 or len(recordings) > 1:
-        raise _unsuitable(
-            f"must have a recording of the turns ({shown_names(recordings)}), got "
-            f"{shown_names(names)}; give them the same names",
-            "words",
-        )
-    text = f"the only recording of the words, {names[0]!r}, is taken for this one"
-    remark = Problem(text, recording=recordings[0], severity="note")
-    renamed = tuple(replace(phrase, recording=recordings[0]) for phrase in phrases)
-    return replace(phrases, phrases=renamed), [remark]
 
 
 def _notes(

@@ -56,6 +56,12 @@ def test_damage_is_reported_with_its_line(read_text):
         assert caught.value.line == line
 
 
+def test_a_file_without_cues_says_so(read_text):
+    for text in ("WEBVTT\n", "WEBVTT\n\nNOTE nothing\n"):
+        with pytest.raises(DataFormatError, match="has no cues"):
+            read_text("x.vtt", text)
+
+
 def test_webvtt_reads_the_cues(tmp_path):
     webvtt = pytest.importorskip("webvtt")
     text = "good <b>day</b> --> and so on, for a while, and for a while longer"

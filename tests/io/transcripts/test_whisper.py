@@ -223,3 +223,9 @@ def test_damage_is_named(fault, segment, place):
     line, problem = fault({"segments": [good, segment]})
     assert problem.startswith(f"{place}: ")
     assert line >= 8
+
+
+@pytest.mark.parametrize("end", [{}, {"end": None}])
+def test_a_missing_time_is_named(fault, end):
+    _, problem = fault({"segments": [{"start": 0, "text": "a", **end}]})
+    assert problem == 'segments[0]: "end" is missing'

@@ -205,7 +205,7 @@ def test_a_transcript_is_matched_by_name_and_sorted_by_time(tmp_path):
     turns = [*TURNS, turn(0.0, 1.0, "a", "other")]
     call, other = read(report_page(turns, transcript=Transcript(phrases)).html())
     assert call["words"] is None
-    assert other["words"]["flags"] == "222"
+    assert other["words"]["flags"] == "a2a"
     with pytest.raises(
         InvalidParameterError, match=r"transcript must have a recording"
     ):
