@@ -693,7 +693,7 @@ def test_search_counts_and_visits_words(visit):
     assert page.locator("#words .hit").count() == 0
 
 
-def test_a_corrected_word_divides_its_paragraph_until_undone(visit):
+def test_a_corrected_word_divides_its_paragraph_until_undone(visit, tmp_path):
     page = visit("words")
     word(page, "morning,").click()
     page.locator("#word-speaker").select_option(label="bob")
@@ -710,6 +710,11 @@ def test_a_corrected_word_divides_its_paragraph_until_undone(visit):
         (1.0, 1.5, "bob", "morning,"),
         (1.5, 2.5, "ann", "shall we"),
     ]
+    for name in ("srt", "vtt", "textgrid", "eaf", "stm", "ctm", "openai"):
+        path = tmp_path / f"call.{name}"
+        path.write_text(transcript(page, name), encoding="utf-8")
+        said = [(part.speaker, part.text) for part in read_transcript(path)][:3]
+        assert said == [("ann", "Good"), ("bob", "morning,"), ("ann", "shall we")]
     assert downloaded(page)[0] == rttm_text(TURNS)  # turns stay
     page.click("#undo")
     assert paragraphs(page) == SAID
