@@ -15,6 +15,7 @@ from sms_diar.io._lines import check_is_file
 from sms_diar.io.registry import (
     READ_TRANSCRIPTS,
     TRANSCRIPT_FORMATS,
+    TURN_FORMATS,
     WRITTEN_TRANSCRIPTS,
     Format,
     format_to_write,
@@ -88,6 +89,9 @@ def phrases_of(source: Source, format: str | None = None) -> list[Phrase]:
         parsed(source.text)  # raises the fault
     if not source.text.strip():
         raise FaultError("is empty")
+    is_webvtt = TURN_FORMATS["vtt"].matches(source.text.lstrip())
+    if is_webvtt and "-->" not in source.text:
+        raise FaultError("has no cues")
     if entry is None:
         titles = (TRANSCRIPT_FORMATS[name].title for name in READ_TRANSCRIPTS)
         raise FaultError(f"is not a transcript; expected one of {', '.join(titles)}")

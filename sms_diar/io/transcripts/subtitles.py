@@ -85,10 +85,9 @@ class Cue(NamedTuple):
 
 
 def _has_words(format: str, source: Source) -> bool:
-    """Recognise a file with cues that have more than the speaker's name, or none."""
+    """Recognise a file with cues that have more than the speaker's name."""
     is_format = TURN_FORMATS[format].matches(source.text.lstrip())
-    is_empty = is_format and not _cues(source)[0]
-    return is_empty or (is_format and any(p.text != p.speaker for p in read(source)))
+    return is_format and any(p.text != p.speaker for p in read(source))
 
 
 srt_fits, vtt_fits = (partial(_has_words, name) for name in ("srt", "vtt"))
@@ -104,8 +103,6 @@ def _cues(source: Source) -> tuple[list[Cue], Callable[[str], str]]:
 def read(source: Source) -> Iterator[Phrase]:
     """Yield a phrase for each cue, or for each speaker of a cue."""
     cues, plain = _cues(source)
-    if not cues:
-        raise FaultError("has no cues")
     names = _Names(cues)
     for cue in cues:
         try:
