@@ -47,7 +47,7 @@ def show_networks() -> None:
         say(f"Model: neural networks ({', '.join(NEEDED)}).")
         return
     size = sum(NETWORKS[name].size for name in missing) / 1e6
-    say(f"Fetching the networks {' and '.join(missing)} ({size:.0f} MB) ...")
+    say(f"Fetching {', '.join(missing)} ({size:.0f} MB) ...")
     # An index that cannot be reached must not delay the demonstration.
     os.environ |= {"PIP_RETRIES": "0", "PIP_DEFAULT_TIMEOUT": "10"}
     try:

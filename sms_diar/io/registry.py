@@ -23,7 +23,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from sms_diar._validation import check_choice
 from sms_diar.errors import InvalidParameterError
 from sms_diar.io.file_names import file_names
 
@@ -177,6 +176,9 @@ def format_to_write(
     known = WRITTEN_FORMATS if kind == "turns" else WRITTEN_TRANSCRIPTS
     entries = {entry.name: entry for entry in FORMATS if entry.name in known}
     if name is not None:
+        # Imported here, so that listing the formats does not load NumPy.
+        from sms_diar._validation import check_choice  # noqa: PLC0415
+
         owner = "write_turns" if kind == "turns" else "write_transcript"
         check_choice(owner, "format", name, known)
         return entries[name]

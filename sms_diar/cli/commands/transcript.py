@@ -64,10 +64,11 @@ def transcript(
     """
     from sms_diar.cli.terminal.progress import TerminalProgress
 
-    target = WordOutput(output or [], None if format is None else format.value)
+    files = output or []
     if turns == words == "-":
         raise BadParameter("- (standard input) is given twice")
-    check_outputs(*target.files, inputs=[turns, words])
+    check_outputs(*files, inputs=[turns, words])
+    target = WordOutput(files, None if format is None else format.value)
     progress = TerminalProgress()
     with progress.stage("loading"):
         import sms_diar
